@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { goJson } from "./go_json.ts";
 
 /**
- * SHA-256 in lower-case hex of all annotations of a MachineDeployment, as Operating System Manager writes it into
- * `k8c.io/mdannotations-hash`: of Go's JSON, whose keys are sorted by their bytes.
+ * Returns the SHA-256 in lower-case hex of all annotations of a MachineDeployment, as Operating System Manager writes
+ * it into `k8c.io/mdannotations-hash`: the hash of Go's JSON, with keys sorted by their bytes.
  */
 export function annotationsHash(annotations: Record<string, string>): string {
   const sorted = Object.entries(annotations).sort(([left], [right]) => Buffer.compare(bytes(left), bytes(right)));

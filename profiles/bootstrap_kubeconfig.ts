@@ -2,7 +2,10 @@ import { Buffer } from "node:buffer";
 import type { RenderFacts } from "./facts.ts";
 import { yamlString } from "./generators/yaml_text.ts";
 
-/** Where machines find the API server, by the settings' word if they have one. */
+/**
+ * Returns the cluster as machines reach it; `overrideBootstrapKubeletApiserver`, if set, replaces the API server's
+ * address.
+ */
 export function machineCluster(
   { cluster, settings }: Pick<RenderFacts, "cluster"> & {
     settings: Pick<RenderFacts["settings"], "overrideBootstrapKubeletApiserver">;
@@ -12,8 +15,8 @@ export function machineCluster(
 }
 
 /**
- * The kubeconfig a kubelet bootstraps with, byte for byte as Operating System Manager writes it: one cluster, one user
- * with a token, one context; short names save bytes of user-data.
+ * Returns the kubeconfig that a kubelet bootstraps with, byte for byte as Operating System Manager writes it: one
+ * cluster, one user with a token, one context; short names save bytes of user-data.
  */
 export function bootstrapKubeconfig({ apiServer, caPem }: RenderFacts["cluster"], token: string): string {
   return `apiVersion: v1

@@ -1,4 +1,4 @@
-/** Writes a value as JSON with the keys of every object sorted: equal values give equal text. */
+/** Returns a value as JSON with the keys of every object sorted, so that equal values give equal text. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => isPlainObject(inner) ? sorted(inner) : inner);
 }

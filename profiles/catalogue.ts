@@ -6,7 +6,7 @@ import { rockyLinuxProfile } from "./rockylinux/profile.ts";
 import type { OsProfile } from "./schema.ts";
 import { ubuntuProfile } from "./ubuntu/profile.ts";
 
-/** An OperatingSystemProfile, ready to be applied to any namespace. */
+/** An OperatingSystemProfile that can be applied to any namespace. */
 export interface ProfileManifest {
   apiVersion: "operatingsystemmanager.k8c.io/v1alpha1";
   kind: "OperatingSystemProfile";
@@ -24,7 +24,7 @@ const profiles: Record<string, () => Promise<OsProfile>> = {
   "osp-flatcar-cloud-init": flatcarCloudInitProfile,
 };
 
-/** The profiles that come with Ostler, under the names people know; reads their templates from beside their code. */
+/** Returns the default profiles of Ostler; reads their templates from the files beside their code. */
 export async function defaultProfiles(): Promise<ProfileManifest[]> {
   return await Promise.all(Object.entries(profiles).map(async ([name, profile]) => manifest(name, await profile())));
 }

@@ -5,10 +5,10 @@ import { lastingSecrets } from "./hide_secrets.ts";
 import type { OsConfig } from "./os_config.ts";
 
 /**
- * SHA-256 in lower-case hex of everything that decides what machines boot with, whatever the order of its keys: of the
- * config as people may see it, rendered with `hideSecrets(facts)`, and of the secrets left out there. Tokens and the
- * kubeconfig do not count: they are renewed without a machine being replaced. Where there are secrets, only who knows
- * the seed can tell from the digest whether a guess at them is right.
+ * Returns the SHA-256 in lower-case hex of everything that decides what machines boot with, independent of the order of
+ * keys: the visible config, rendered with `hideSecrets(facts)`, and the secrets that are hidden in it. Tokens and the
+ * kubeconfig are not part of the digest, because they are renewed without replacing machines. Secrets are keyed with
+ * the seed, so that a guess at them cannot be confirmed from the digest without the seed.
  */
 export function configDigest(shown: OsConfig, facts: RenderFacts): string {
   return createHash("sha256").update(canonicalJson({ config: shown, secrets: sealedSecrets(facts) })).digest("hex");

@@ -1,6 +1,6 @@
 import { utilityOf } from "./profile_fit.ts";
 
-/** What decides the default: three fields of a provider config. */
+/** The fields of a provider config that decide the default profile. */
 export interface ProfileChoice {
   operatingSystem: string;
   cloudProvider: string;
@@ -9,13 +9,15 @@ export interface ProfileChoice {
 
 const systems = ["ubuntu", "rhel", "rockylinux", "amzn2", "debian", "flatcar"];
 
-/** The default profile of a MachineDeployment that names none, or undefined where no profile that comes with us fits. */
+/**
+ * Returns the default profile of a MachineDeployment that names none, or undefined if none of Ostler's profiles fits.
+ */
 export function defaultProfileName(
   { operatingSystem, cloudProvider, operatingSystemSpec }: ProfileChoice,
 ): string | undefined {
   if (!systems.includes(operatingSystem)) return undefined;
   if (operatingSystem !== "flatcar") return `osp-${operatingSystem}`;
   if (utilityOf(operatingSystem, operatingSystemSpec) === "cloud-init") return "osp-flatcar-cloud-init";
-  // Anexia starts machines by cloud-init only.
+  // Anexia starts machines with cloud-init only.
   return cloudProvider === "anexia" ? undefined : "osp-flatcar";
 }

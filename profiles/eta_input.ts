@@ -8,16 +8,19 @@ import { namesOf, secretsNamespace } from "./names.ts";
 import { ipFamilies } from "./provider_config.ts";
 import { faultsOf, ProfileRefused } from "./refusal.ts";
 
-// Values end up in shell files, systemd units and TOML: what could end a word or a quote there is refused here.
+// Values end up in shell files, systemd units and TOML, so characters that could end a word or a quote are refused.
 const word = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const url = z.string().regex(/^https?:\/\/[A-Za-z0-9._~:/?#@!&*+,;=%[\]-]+$/, "must be an http(s) address");
 const baseUrl = url.transform((text) => text.replace(/\/+$/, ""));
 const optionalText = (pattern: RegExp, message: string): z.ZodDefault<z.ZodString> =>
   z.string().refine((text) => text === "" || pattern.test(text), message).default("");
-const name = z.string().regex(word, "must be a name");
+const name = z.string().regex(word, 'must consist of letters, digits, ".", "_" and "-"');
 const taint = /^[A-Za-z0-9./_-]+(=[A-Za-z0-9._-]*)?:(NoSchedule|PreferNoSchedule|NoExecute)$/;
 
-/** Where programs come from; a mirror given as `baseUrl` serves the others too, under /containerd, /runc, /cni, /crictl. */
+/**
+ * Where programs are downloaded from; a mirror in `baseUrl` serves the others too, under /containerd, /runc, /cni,
+ * /crictl.
+ */
 const Binaries = z.strictObject({
   baseUrl: baseUrl.optional(),
   containerd: baseUrl.optional(),
@@ -39,7 +42,7 @@ const Binaries = z.strictObject({
 const pem = /^\s*-----BEGIN CERTIFICATE-----\s[\s\S]+-----END CERTIFICATE-----\s*$/;
 const parameter = z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]);
 
-/** All that an Eta template may know, as `it`. */
+/** The data of an Eta template, named `it`. */
 export const EtaInput = z.strictObject({
   name,
   namespace: name,
@@ -53,17 +56,17 @@ export const EtaInput = z.strictObject({
   }),
   provider: z.strictObject({ name, external: z.boolean() }),
   operatingSystem: name,
-  /** What the MachineDeployment says in `operatingSystemSpec`; what is not said is missing. */
+  /** `operatingSystemSpec` of the MachineDeployment; fields that are not set are missing. */
   osSettings: z.record(z.string(), z.union([z.string(), z.boolean()])),
   containerRuntime: z.literal("containerd"),
   /** The whole text of containerd's config.toml. */
   containerdConfig: z.string(),
-  /** Reads this pool's two secrets and writes its boot report; a secret. */
+  /** A secret: a token that can read this pool's two secrets and write its boot report. */
   token: z.string(),
   secretName: name,
   secretNamespace: name,
   bootstrapKubeconfigSecret: name,
-  /** ConfigMap in `secretNamespace` that takes one key a machine. */
+  /** Name of the ConfigMap in `secretNamespace` that has one key for each machine. */
   bootReport: name,
   sshKeys: z.array(z.string()),
   network: z.strictObject({
@@ -75,25 +78,28 @@ export const EtaInput = z.strictObject({
   taints: z.string().refine(areTaints, "must be taints such as key=value:NoSchedule"),
   proxy: z.strictObject({
     http: optionalText(/^https?:\/\/[A-Za-z0-9._~:/@%[\]-]+$/, "must be an http(s) address"),
-    no: optionalText(/^[A-Za-z0-9._:/,*[\]-]+$/, "must be hosts joined by commas"),
+    no: optionalText(/^[A-Za-z0-9._:/,*[\]-]+$/, "must be hosts separated by commas"),
   }),
   hostCaPem: optionalText(pem, "must be PEM").transform((text) => text === "" ? "" : `${text.trim()}\n`),
-  featureGates: z.record(z.string().regex(word, "must be a name"), z.boolean()),
+  featureGates: z.record(name, z.boolean()),
   kubeletSettings: KubeletSettings,
   binaries: Binaries,
-  pauseImage: optionalText(/^[A-Za-z0-9._:/@-]+$/, "must be an image"),
+  pauseImage: optionalText(/^[A-Za-z0-9._:/@-]+$/, "must be an image reference"),
   distUpgradeOnBoot: z.boolean(),
-  /** Packages that profiles and their parents ask for. */
+  /** Packages of the profile and its parents. */
   packages: z.array(z.string()),
   parameters: z.record(z.string(), parameter),
 });
 export type EtaInput = z.infer<typeof EtaInput>;
 
-/** The data of Eta templates; throws ProfileRefused naming what cannot be used. */
+/** Returns the data of Eta templates; throws ProfileRefused (RenderFailed) that names the invalid fields. */
 export function etaData(facts: RenderFacts): EtaInput {
   const parsed = EtaInput.safeParse(given(facts));
   if (parsed.success) return parsed.data;
-  throw new ProfileRefused("RenderFailed", `Cannot render the profile: input ${faultsOf(parsed.error, "as a whole")}`);
+  throw new ProfileRefused(
+    "RenderFailed",
+    `Failed to render the profile: invalid input: ${faultsOf(parsed.error, "all fields")}`,
+  );
 }
 
 function given(facts: RenderFacts): z.input<typeof EtaInput> {

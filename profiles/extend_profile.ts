@@ -2,17 +2,17 @@ import { isLargerThan, largestProfile } from "./object_size.ts";
 import { ProfileRefused } from "./refusal.ts";
 import type { CloudInitModules, OsFile, OsProfile, OsUnit, ProfilePhase } from "./schema.ts";
 
-/** Finds another profile of the same namespace; undefined when there is none of that name. */
+/** Returns another profile of the same namespace, or undefined if none has that name. */
 export type ProfileLookup = (name: string) => Promise<OsProfile | undefined>;
 
-/** Most profiles between one and the profile it is built on in the end. */
+/** The maximum number of parents of a profile. */
 const deepest = 5;
 
 /**
- * The profile with everything its parents say merged in, so that it stands alone. What the child says counts: files are
- * replaced by path, units by name, snippets and parameters by key; packages and commands follow the parents'. Empty
- * counts as not said. Throws ProfileRefused when a parent is missing, too far away, its own child, or of another kind, or
- * when all of it is too large.
+ * Returns the profile with all its parents merged in. The child wins: files are replaced by path, units by name,
+ * snippets and parameters by key; packages and commands are appended to those of the parents. Empty fields count as not
+ * set. Throws ProfileRefused if a parent is missing, is one parent too many, extends itself, or is for another system,
+ * template language or utility, or if the merged profile is too large.
  */
 export async function resolveProfile(profile: OsProfile, lookup: ProfileLookup): Promise<OsProfile> {
   const line: OsProfile[] = [profile];
@@ -20,9 +20,9 @@ export async function resolveProfile(profile: OsProfile, lookup: ProfileLookup):
   for (let child = profile; child.extends !== undefined; child = line.at(-1) ?? child) {
     const { name } = child.extends;
     const chain = [...names, name].join(" → ");
-    if (names.includes(name)) throw cannotExtend(name, `it is among its own parents (${chain})`);
+    if (names.includes(name)) throw cannotExtend(name, `it extends itself (${chain})`);
     if (names.length === deepest) {
-      throw cannotExtend(name, `at most ${deepest} profiles may follow each other (${chain})`);
+      throw cannotExtend(name, `a profile can have at most ${deepest} parents (${chain})`);
     }
     const parent = await parentOf(name, lookup);
     if (parent === undefined) {
@@ -33,7 +33,7 @@ export async function resolveProfile(profile: OsProfile, lookup: ProfileLookup):
   }
   const whole = line.reduceRight((parent, child) => extend({ name: names[line.indexOf(child)] ?? "", parent }, child));
   if (!isLargerThan(whole, largestProfile)) return whole;
-  throw cannotExtend(names[0] ?? "", `with all its parents the profile has more than ${largestProfile} bytes`);
+  throw cannotExtend(names[0] ?? "", `the profile with all its parents must have at most ${largestProfile} bytes`);
 }
 
 async function parentOf(name: string, lookup: ProfileLookup): Promise<OsProfile | undefined> {
@@ -45,30 +45,26 @@ async function parentOf(name: string, lookup: ProfileLookup): Promise<OsProfile 
 }
 
 function extend({ name, parent }: { name: string; parent: OsProfile }, child: OsProfile): OsProfile {
-  const { extends: _, ...said } = child;
-  const templating = said.templating ?? parent.templating ?? "go";
-  if (said.osName !== parent.osName) {
-    throw cannotExtend(name, `it is for "${parent.osName}", its child for "${said.osName}"`);
-  }
-  if (templating !== parent.templating) {
-    throw cannotExtend(
-      name,
-      `its templates are written in "${parent.templating}", those of its child in "${templating}"`,
-    );
-  }
-  if (said.provisioningUtility !== parent.provisioningUtility) {
-    const both = `it is for "${parent.provisioningUtility}", its child for "${said.provisioningUtility}"`;
-    throw cannotExtend(name, `${both}; set provisioningUtility in the child`);
-  }
+  const { extends: _, ...own } = child;
+  const templating = own.templating ?? parent.templating ?? "go";
+  const refuseDifference = (field: string, [parents, childs]: (string | undefined)[], remedy = ""): void => {
+    if (parents === childs) return;
+    throw cannotExtend(name, `its ${field} is "${parents}", but that of its child is "${childs}"${remedy}`);
+  };
+  refuseDifference("osName", [parent.osName, own.osName]);
+  refuseDifference("templating", [parent.templating, templating]);
+  const utility = parent.provisioningUtility;
+  const remedy = `; set provisioningUtility to "${utility}" in the child`;
+  refuseDifference("provisioningUtility", [utility, own.provisioningUtility], remedy);
   return {
-    ...said,
-    osVersion: said.osVersion || parent.osVersion,
+    ...own,
+    osVersion: own.osVersion || parent.osVersion,
     templating,
-    ...ignitionVersionOf(said, parent),
-    supportedCloudProviders: firstFilled(said.supportedCloudProviders, parent.supportedCloudProviders),
-    ...(parent.parameters || said.parameters ? { parameters: { ...parent.parameters, ...said.parameters } } : {}),
-    bootstrapConfig: mergePhase(parent.bootstrapConfig, said.bootstrapConfig),
-    provisioningConfig: mergePhase(parent.provisioningConfig, said.provisioningConfig),
+    ...ignitionVersionOf(own, parent),
+    supportedCloudProviders: firstFilled(own.supportedCloudProviders, parent.supportedCloudProviders),
+    ...(parent.parameters || own.parameters ? { parameters: { ...parent.parameters, ...own.parameters } } : {}),
+    bootstrapConfig: mergePhase(parent.bootstrapConfig, own.bootstrapConfig),
+    provisioningConfig: mergePhase(parent.provisioningConfig, own.provisioningConfig),
   };
 }
 
@@ -79,7 +75,8 @@ function ignitionVersionOf(...line: OsProfile[]): Pick<OsProfile, "ignitionVersi
 
 type Runtime = NonNullable<ProfilePhase["supportedContainerRuntimes"]>[number];
 
-// A file of a runtime and one of the phase may have the same path: the child's replaces whichever the parent has.
+// A file of a runtime and a file of the phase can have the same path; the child's file replaces either one of the
+// parent.
 function mergePhase(parent: ProfilePhase, child: ProfilePhase): ProfilePhase {
   const parents = { files: parent.files ?? [], runtimes: parent.supportedContainerRuntimes ?? [] };
   const children = { files: child.files ?? [], runtimes: child.supportedContainerRuntimes ?? [] };
@@ -117,7 +114,9 @@ function mergeModules(parent: CloudInitModules, child: CloudInitModules): CloudI
   });
 }
 
-/** The left ones in their order, each replaced by the right one of the same key, then the other right ones. */
+/**
+ * Returns the left items in their order, each replaced by the right item of the same key, then the other right items.
+ */
 function replaceBy<K extends string, T extends Record<K, string>>(
   key: K,
   left: readonly T[],
@@ -127,7 +126,7 @@ function replaceBy<K extends string, T extends Record<K, string>>(
   return [...left.map((one) => own.get(one[key]) ?? one), ...right.filter((one) => !old.has(one[key]))];
 }
 
-/** By a key of theirs; a profile may have thousands. */
+/** Returns the first item of each key, as a Map because a profile can have thousands of files. */
 function firstBy<K extends string, T extends Record<K, string>>(key: K, all: readonly T[]): Map<string, T> {
   return new Map(all.map((one): [string, T] => [one[key], one]).reverse());
 }
@@ -145,5 +144,5 @@ function cannotExtend(
   why: string,
   reason: "ProfileInvalid" | "ProfileMissing" = "ProfileInvalid",
 ): ProfileRefused {
-  return new ProfileRefused(reason, `Cannot extend profile "${name}": ${why}`);
+  return new ProfileRefused(reason, `Failed to extend profile "${name}": ${why}`);
 }

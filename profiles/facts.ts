@@ -1,7 +1,7 @@
 import type { NodeSettings } from "./node_settings.ts";
 import type { ProviderConfig } from "./provider_config.ts";
 
-/** How containerd logs in at one registry; the fields of a Docker config's `auths`. */
+/** The login of containerd at one registry, with the fields of `auths` in a Docker config. */
 export interface RegistryAuth {
   username?: string;
   password?: string;
@@ -9,21 +9,24 @@ export interface RegistryAuth {
   identitytoken?: string;
 }
 
-/** What must never be seen outside a Secret; `hideSecrets` puts placeholders here. */
+/** Values that must never be visible outside a Secret; `hideSecrets` replaces them with placeholders. */
 export interface RenderSecrets {
-  /** Reads this pool's two secrets and writes its boot report, nothing else. */
+  /** A token that can read this pool's two secrets and write its boot report, nothing else. */
   token: string;
-  /** The whole kubeconfig, with the bootstrap token in it. */
+  /** The whole kubeconfig, including the bootstrap token. */
   bootstrapKubeconfig: string;
-  /** By registry, as written in the credentials secret. */
+  /** Logins by registry, as written in the credentials Secret. */
   registryAuths: Record<string, RegistryAuth>;
-  /** Values that the provider spec points at, by `secret:namespace/name/key`, `configmap:namespace/name/key` or `env:NAME`. */
+  /**
+   * Values referenced by the provider spec, by `secret:namespace/name/key`, `configmap:namespace/name/key` or
+   * `env:NAME`.
+   */
   references: Record<string, string>;
-  /** What the random functions of templates start from; nobody can guess what they give who does not know it. */
+  /** The seed of the random functions of templates; without it their results cannot be guessed. */
   seed: string;
 }
 
-/** Everything that decides what the machines of one MachineDeployment boot with, read from wherever it lives. */
+/** Everything that decides what the machines of one MachineDeployment boot with. */
 export interface RenderFacts {
   deployment: {
     namespace: string;

@@ -6,21 +6,21 @@ import type { Phase, UserDataGenerator } from "./generators/user_data_generator.
 import { asObject, goField } from "./go_json.ts";
 import type { OsConfig } from "./os_config.ts";
 
-/** What user-data needs to know beside the config. */
+/** The input of user-data in addition to the config. */
 export interface UserDataFacts {
-  /** Name of the MachineDeployment: the machine's name on provider edge, where nobody else gives one. */
+  /** Name of the MachineDeployment, which is also the machine's name on provider edge. */
   name: string;
-  /** From the MachineDeployment's `operatingSystemSpec`. */
+  /** `distUpgradeOnBoot` in `operatingSystemSpec` of the MachineDeployment. */
   distUpgradeOnBoot: boolean;
 }
 
-/** Reads them; the case of letters in a key does not matter, as in Go. */
+/** Returns the facts of a MachineDeployment; keys are matched without regard to case, as in Go. */
 export function userDataFacts({ deployment, provider }: RenderFacts): UserDataFacts {
-  const said = asObject(provider.operatingSystemSpec) ?? {};
-  return { name: deployment.name, distUpgradeOnBoot: goField(said, "distUpgradeOnBoot") === true };
+  const spec = asObject(provider.operatingSystemSpec) ?? {};
+  return { name: deployment.name, distUpgradeOnBoot: goField(spec, "distUpgradeOnBoot") === true };
 }
 
-/** Writes what a machine gets in one phase; throws ProfileRefused for what its utility cannot say. */
+/** Returns the user-data of one phase; throws ProfileRefused for what the provisioning utility cannot express. */
 export function generateUserData(config: OsConfig, phase: Phase, facts: UserDataFacts): string {
   const phaseConfig = phase === "bootstrap" ? config.bootstrapConfig : config.provisioningConfig;
   const provider = config.cloudProvider.name;

@@ -10,12 +10,12 @@ import { isGoDuration } from "./go_duration.ts";
 import { kubeletAnnotationPrefix as prefix } from "./kubelet_settings.ts";
 import { ProfileRefused } from "./refusal.ts";
 
-/** Providers whose code was part of Kubernetes, as far as Operating System Manager tells its templates. */
+/** In-tree cloud providers, as Operating System Manager reports them to templates. */
 const inTree = ["aws", "azure", "gce", "vsphere"];
 
 /**
- * The data of Go templates, by the names and in the shapes that Operating System Manager gives them; a pointer that is
- * nil there is null. Throws ProfileRefused for facts that no template can be rendered with.
+ * Returns the data of Go templates with the names and shapes of Operating System Manager; a nil pointer there is null
+ * here. Throws ProfileRefused for facts that no template can be rendered with.
  */
 export function goData(facts: RenderFacts): Record<string, unknown> {
   return { ...clusterData(facts), ...poolData(facts), ...neverFilled };
@@ -58,7 +58,7 @@ function poolData(facts: RenderFacts): Record<string, unknown> {
   };
 }
 
-/** Fields that templates may name but that nothing ever sets. */
+/** Fields that templates may name although their values are always empty. */
 const neverFilled = {
   ContainerRuntimeAuthConfig: "",
   KubeletConfiguration: "",
@@ -74,7 +74,7 @@ function networkData({ network }: ProviderConfig): Record<string, unknown> | nul
   return { CIDR: cidr, Gateway: gateway, DNS: { Servers: dns?.servers ?? null }, IPFamily: ipFamily };
 }
 
-/** Gives a setting's value, or undefined when the text is no such value. */
+/** Returns the value of a setting, or undefined if the text is not valid. */
 type Reader = (text: string) => unknown;
 
 const readers: Record<string, { read: Reader; wanted: string }> = {
@@ -83,17 +83,17 @@ const readers: Record<string, { read: Reader; wanted: string }> = {
   EvictionHard: { read: (text) => pairs(text, "<"), wanted: "" },
   ContainerLogMaxSize: { read: (text) => text, wanted: "" },
   ContainerLogMaxFiles: { read: (text) => /^ *\d* *$/.test(text) ? text : undefined, wanted: "a whole number" },
-  MaxPods: { read: int32, wanted: "a whole number of 32 bits" },
-  ImageGCHighThresholdPercent: { read: int32, wanted: "a whole number of 32 bits" },
-  ImageGCLowThresholdPercent: { read: int32, wanted: "a whole number of 32 bits" },
+  MaxPods: { read: int32, wanted: "a 32-bit whole number" },
+  ImageGCHighThresholdPercent: { read: int32, wanted: "a 32-bit whole number" },
+  ImageGCLowThresholdPercent: { read: int32, wanted: "a 32-bit whole number" },
   ImageMinimumGCAge: { read: duration, wanted: 'a duration such as "36h" or "5m30s"' },
   ImageMaximumGCAge: { read: duration, wanted: 'a duration such as "36h" or "5m30s"' },
 };
 
 /**
- * The kubelet annotations as data of Go templates, read as leniently as Operating System Manager does: pairs without a
- * delimiter are dropped, texts stay as they are, durations too (the template engine reads them). What is not annotated
- * is null. Throws ProfileRefused (KubeletSettingsInvalid) for what is no number or duration.
+ * Returns the kubelet annotations as data of Go templates, read as leniently as in Operating System Manager: pairs
+ * without a delimiter are dropped; texts and durations stay unchanged (the template engine parses durations). Settings
+ * without an annotation are null. Throws ProfileRefused (KubeletSettingsInvalid) for an invalid number or duration.
  */
 function goKubeletSettings(annotations: Record<string, string>): Record<string, unknown> {
   const settings = Object.entries(readers).map(([key, { read, wanted }]) => {
@@ -103,7 +103,7 @@ function goKubeletSettings(annotations: Record<string, string>): Record<string, 
     if (value !== undefined) return [key, value];
     throw new ProfileRefused(
       "KubeletSettingsInvalid",
-      `Cannot use annotation "${prefix}${key}" with value "${text}": it must be ${wanted}`,
+      `Invalid annotation "${prefix}${key}": value "${text}" must be ${wanted}`,
     );
   });
   return Object.fromEntries(settings);

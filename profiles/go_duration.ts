@@ -3,10 +3,10 @@ const units: Record<string, number> = { ns: 1e-9, us: 1e-6, "µs": 1e-6, "μs": 
 const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
 const whole = /^((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/;
 
-/** Go counts nanoseconds in 64 bits: about 292 years. */
+/** The longest duration in seconds: Go counts nanoseconds in 64 bits, which is about 292 years. */
 const longest = 2 ** 63 / 1e9;
 
-/** Reads a duration as Go writes it, such as "1h30m", in seconds; undefined when it is none or negative. */
+/** Returns the seconds of a Go duration such as "1h30m", or undefined if the text is not a duration or is negative. */
 export function parseGoDuration(text: string): number | undefined {
   if (text === "0") return 0;
   if (!whole.test(text)) return undefined;
@@ -15,12 +15,12 @@ export function parseGoDuration(text: string): number | undefined {
   return seconds < longest ? seconds : undefined;
 }
 
-/** Whether Go's time.ParseDuration takes it; that may be negative. */
+/** Returns whether Go's time.ParseDuration accepts the text, which may be negative. */
 export function isGoDuration(text: string): boolean {
   return parseGoDuration(text.replace(/^[+-]/, "")) !== undefined;
 }
 
-/** Writes seconds as Go prints a duration: 5400 as "1h30m0s". */
+/** Returns seconds as Go prints a duration: 5400 as "1h30m0s". */
 export function formatGoDuration(seconds: number): string {
   const hours = Math.floor(seconds / 3600);
   const minutes = Math.floor(seconds / 60) % 60;

@@ -4,12 +4,12 @@ import type { RegistryAuth, RenderFacts } from "./facts.ts";
 import { asObject } from "./go_json.ts";
 import type { NodeSettings } from "./node_settings.ts";
 
-/** What stands where a secret is left out. */
+/** The placeholder for a secret. */
 export const hidden = "<hidden>";
 
 /**
- * The same facts with a placeholder for every secret, so that what is rendered from them may be seen. What is empty
- * stays empty, as templates ask for that. Throws as `cloudConfig` does.
+ * Returns the facts with a placeholder for every secret, so that the config rendered from them can be shown. Empty
+ * values stay empty, because templates test for that. Throws the errors of `cloudConfig`.
  */
 export function hideSecrets(facts: RenderFacts): RenderFacts {
   const { provider, settings, secrets } = facts;
@@ -30,7 +30,7 @@ export function hideSecrets(facts: RenderFacts): RenderFacts {
     },
     secrets: {
       token: hidden,
-      // A template may read it as YAML: it says what the real one says, but for the token.
+      // A template can parse the kubeconfig as YAML, so only the token is replaced.
       bootstrapKubeconfig: bootstrapKubeconfig(machineCluster(facts), hidden),
       registryAuths: hideAuths(secrets.registryAuths),
       references: {},
@@ -39,7 +39,9 @@ export function hideSecrets(facts: RenderFacts): RenderFacts {
   };
 }
 
-/** Everything that `hideSecrets` hides and that machines boot with, but for credentials that are renewed as time goes by. */
+/**
+ * Returns every secret that `hideSecrets` hides and that machines boot with, without the credentials that are renewed.
+ */
 export function lastingSecrets(facts: RenderFacts): unknown {
   const { provider, settings, secrets } = facts;
   return {
@@ -50,7 +52,7 @@ export function lastingSecrets(facts: RenderFacts): unknown {
   };
 }
 
-/** What `operatingSystemSpec` says of a RHEL subscription; the case of letters does not matter there. */
+/** Secret fields of a RHEL subscription in `operatingSystemSpec`, where keys are matched without regard to case. */
 const secretField = /^(rhelSubscriptionManagerPassword|rhelActivationKey|rhsmOfflineToken)$/i;
 
 function hideFields(spec: unknown): unknown {
@@ -73,12 +75,12 @@ function loginsOf(settings: NodeSettings): string[] {
     .filter((url) => hideLogin(url) !== url);
 }
 
-/** A mirror's registry, before the equals sign. */
+/** The registry of a mirror, up to the equals sign. */
 const registry = /^(?:[A-Za-z0-9.*_-]+(?::\d+)?(?:\/[^=@]*)?=)?/;
 
 /**
- * Takes user and password out of a URL, before which a registry may stand; what comes out can still be read as a URL.
- * All up to the last @ counts: better too much than half of a password that should have been escaped.
+ * Returns a URL, with an optional `registry=` before it, without user and password; the result is still a valid URL.
+ * Removes everything up to the last @, because an unescaped password can contain an @ itself.
  */
 function hideLogin(text: string): string {
   const start = text.indexOf("://") + 3;

@@ -14,7 +14,7 @@ const evictionLimits = z.record(
 const goDuration = z.string().refine((text) => parseGoDuration(text) !== undefined);
 const percent = z.int().min(0).max(100);
 
-/** What a MachineDeployment asks of its kubelets; durations are Go's, such as "36h0m0s". */
+/** The kubelet settings of a MachineDeployment; durations are Go's, such as "36h0m0s". */
 export const KubeletSettings = z.strictObject({
   systemReserved: resources.optional(),
   kubeReserved: resources.optional(),
@@ -29,7 +29,7 @@ export const KubeletSettings = z.strictObject({
 });
 export type KubeletSettings = z.infer<typeof KubeletSettings>;
 
-/** Annotations of a MachineDeployment that tune its kubelets start with it (machine-controller's SDK). */
+/** The prefix of annotations that configure the kubelets of a MachineDeployment (from machine-controller's SDK). */
 export const kubeletAnnotationPrefix = "v1.kubelet-config.machine-controller.kubermatic.io/";
 
 interface Setting {
@@ -59,11 +59,14 @@ const known: Record<string, Setting> = {
   ImageMaximumGCAge: { field: "imageMaximumGCAge", ...age },
 };
 
-/** Reads the kubelet annotations of a MachineDeployment; throws ProfileRefused (KubeletSettingsInvalid) for bad ones. */
+/**
+ * Returns the kubelet settings in the annotations of a MachineDeployment; throws ProfileRefused
+ * (KubeletSettingsInvalid).
+ */
 export function parseKubeletAnnotations(annotations: Record<string, string> | undefined): KubeletSettings {
   const found: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(annotations ?? {})) {
-    // Keys that nobody knows are left alone, as OSM does: they may be for others.
+    // Unknown keys are ignored, as in Operating System Manager, because another controller may use them.
     const setting = key.startsWith(kubeletAnnotationPrefix)
       ? known[key.slice(kubeletAnnotationPrefix.length)]
       : undefined;
@@ -72,7 +75,7 @@ export function parseKubeletAnnotations(annotations: Record<string, string> | un
     if (!parsed.success || parsed.data === undefined) {
       throw new ProfileRefused(
         "KubeletSettingsInvalid",
-        `Cannot use annotation "${key}" with value "${value}": it must be ${setting.wanted}`,
+        `Invalid annotation "${key}": value "${value}" must be ${setting.wanted}`,
       );
     }
     found[setting.field] = parsed.data;
@@ -81,12 +84,12 @@ export function parseKubeletAnnotations(annotations: Record<string, string> | un
 }
 
 function checked(settings: KubeletSettings): KubeletSettings {
-  // Both have a default in the kubelet, which refuses to start when they cross.
+  // Both thresholds have a default in the kubelet, which fails to start unless the low one is below the high one.
   const { imageGCLowThresholdPercent: low = 80, imageGCHighThresholdPercent: high = 85 } = settings;
   if (low < high) return settings;
   throw new ProfileRefused(
     "KubeletSettingsInvalid",
-    `Cannot use the image collection thresholds: the low one, ${low}, must be below the high one, ${high}`,
+    `Invalid image garbage collection thresholds: low threshold ${low} must be below high threshold ${high}`,
   );
 }
 

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 
-/** Names of everything published for a pool: those of Operating System Manager, so that a cluster can switch. */
+/** Names of all objects published for a pool, the same as in Operating System Manager, so that a cluster can switch. */
 
-/** Where the secrets that machines boot from live. */
+/** The namespace of the secrets that machines boot from. */
 export const secretsNamespace = "cloud-init-settings";
 
-/** Most characters that namespace and name together may have in a key; longer ones leave the namespace out. */
+/** The maximum length of namespace and name together in a key; above it the key has no namespace. */
 const longestTogether = 62;
-/** Most characters of a label value, and so of a key. */
+/** The maximum length of a label value, and so of a key. */
 const longestLabel = 63;
 
 export interface ArtefactNames {
@@ -15,17 +15,17 @@ export interface ArtefactNames {
   provisioning: string;
   bootstrap: string;
   kubeletBootstrap: string;
-  /** Only for provider edge: the script a person starts on the machine. */
+  /** Secret with the script that an administrator starts on a machine of provider edge. */
   edgeScript: string;
-  /** Service account, Role and RoleBinding of booting machines. */
+  /** ServiceAccount, Role and RoleBinding of booting machines. */
   identity: string;
-  /** ConfigMap in which booting machines say how far they are, one key a machine. */
+  /** ConfigMap in which booting machines report their progress, one key for each machine. */
   bootReport: string;
-  /** Label value of the pool's bootstrap tokens. */
+  /** Label value of the bootstrap tokens of the pool. */
   key: string;
 }
 
-/** The names for one pool. */
+/** Returns the names of the objects of one pool. */
 export function namesOf({ namespace, name }: { namespace: string; name: string }): ArtefactNames {
   const key = keyOf(namespace, name);
   return {
@@ -40,12 +40,12 @@ export function namesOf({ namespace, name }: { namespace: string; name: string }
   };
 }
 
-// Operating System Manager goes as far as the name alone, which then may be no label any more.
+// Operating System Manager uses the name alone here, which can be too long for a label value.
 function keyOf(namespace: string, name: string): string {
   const together = `${namespace}-${name}`;
   if (together.length <= longestTogether) return together;
   if (name.length <= longestLabel) return name;
   const hash = createHash("sha256").update(together).digest("hex").slice(0, 10);
-  // A dot before the dash would make it no name of a secret.
+  // The name of a Secret cannot have a dot before a dash.
   return `${name.slice(0, longestLabel - hash.length - 1).replace(/[.-]+$/, "")}-${hash}`;
 }

@@ -4,22 +4,22 @@ import { type OsFile, type OsProfile, parseProfile, type ProfilePhase } from "./
 /** A file on the machine. */
 export interface NodeFile {
   path: string;
-  /** Beside this module, without `.eta`. */
+  /** Path relative to this module, without `.eta`. */
   template: string;
-  /** Octal digits. */
+  /** Octal digits written as a decimal number, such as 644. */
   permissions: number;
 }
 
-/** What an operating system adds to the texts that all share: files, and snippets that those include by name. */
+/** What an operating system adds to the shared files: its own files, and snippets that files include by name. */
 export interface Additions {
   files?: NodeFile[];
-  /** Templates by the name of the snippet, as in `NodeFile`. */
+  /** Paths of templates, as in `NodeFile`, by the name of the snippet. */
   snippets: Record<string, string>;
-  /** What starts the phase. */
+  /** Units or modules that start the phase. */
   start?: Pick<ProfilePhase, "units" | "modules">;
 }
 
-/** All that differs from one of our profiles to another. */
+/** Everything that differs between Ostler's own profiles. */
 export interface NodeProfile extends Pick<OsProfile, "osName" | "osVersion" | "provisioningUtility"> {
   providers: string[];
   parameters: NonNullable<OsProfile["parameters"]>;
@@ -27,7 +27,7 @@ export interface NodeProfile extends Pick<OsProfile, "osName" | "osVersion" | "p
   node: Additions;
 }
 
-/** Of all our profiles: they share their texts, so a change of one is a change of most. */
+/** The version of all of Ostler's own profiles, which share most of their files. */
 const version = "v1.2.0";
 
 const bootFiles: NodeFile[] = [
@@ -66,7 +66,7 @@ const containerdFiles: NodeFile[] = [
   { path: "/etc/containerd/config.toml", template: "node/config.toml", permissions: 600 },
 ];
 
-/** Puts a profile for two-phase boot together: the first phase fetches the second, which makes the machine a node. */
+/** Returns a profile for two-phase boot: the first phase fetches the second, which turns the machine into a node. */
 export async function nodeProfile({ providers, boot, node, ...system }: NodeProfile): Promise<OsProfile> {
   return parseProfile({
     ...system,

@@ -1,9 +1,15 @@
 import { Buffer } from "node:buffer";
 
-/** Most bytes of a profile as JSON, alone and with its parents: the API server stores no larger object. */
+/**
+ * The maximum size in bytes of a profile as JSON, alone and with its parents, as the API server stores no larger
+ * object.
+ */
 export const largestProfile = 1.5 * 1024 * 1024;
 
-/** Whether a value has more bytes as JSON; looks no further than that, so it may refer to itself, or to one part often. */
+/**
+ * Returns whether a value has more than `most` bytes as JSON; stops there, so a value may contain itself or repeat a
+ * part.
+ */
 export function isLargerThan(value: unknown, most: number): boolean {
   let left = most;
   const open: unknown[] = [value];

@@ -1,12 +1,12 @@
 import type { CloudInitModules, OsFile, OsProfile, OsUnit } from "./schema.ts";
 
-/** What one phase writes on a machine; all of it is text as it will stand there. */
+/** What one phase writes on a machine, with all templates rendered. */
 export interface OsConfigPhase {
   files: OsFile[];
   units?: OsUnit[];
   userSSHKeys: string[];
   modules?: CloudInitModules;
-  /** Ours: what cloud-init installs. */
+  /** Ostler's own field: packages that cloud-init installs. */
   packages?: string[];
 }
 
@@ -18,11 +18,11 @@ export interface OsConfig {
   bootstrapConfig: OsConfigPhase;
   provisioningConfig: OsConfigPhase;
   provisioningUtility: OsProfile["provisioningUtility"];
-  /** Ours: version of the specification that `ignition` is written in; 2.3.0 where nothing is said. */
+  /** Ostler's own field: version of the Ignition specification; 2.3.0 if not set. */
   ignitionVersion?: OsProfile["ignitionVersion"];
 }
 
-/** The config as it is written into an object: as Operating System Manager does it, empty lists of a phase are left out. */
+/** Returns the `.spec` of the object to write, without empty lists in a phase, as Operating System Manager does. */
 export function specOf(config: OsConfig): Record<string, unknown> {
   const { bootstrapConfig, provisioningConfig } = config;
   return {
@@ -38,7 +38,7 @@ function withoutEmptyLists(phase: OsConfigPhase): Partial<OsConfigPhase> {
   );
 }
 
-/** Size of a text in bytes of UTF-8. */
+/** Returns the size of a text in bytes of UTF-8. */
 export function bytesOf(text: string): number {
   return new TextEncoder().encode(text).length;
 }

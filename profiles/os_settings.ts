@@ -4,7 +4,9 @@ import { ProfileRefused } from "./refusal.ts";
 
 type Kind = "boolean" | "string";
 
-/** What `operatingSystemSpec` may say, by system: the field of a template's data to the type its JSON key must have. */
+/**
+ * The fields of `operatingSystemSpec` by operating system: the name in template data and the type of the JSON value.
+ */
 const known: Record<string, { data: string; fields: Record<string, Kind> }> = {
   amzn2: { data: "AmazonLinuxConfig", fields: { DistUpgradeOnBoot: "boolean" } },
   rockylinux: { data: "RockyLinuxConfig", fields: { DistUpgradeOnBoot: "boolean" } },
@@ -34,17 +36,17 @@ const known: Record<string, { data: string; fields: Record<string, Kind> }> = {
   },
 };
 
-/** A system's settings by the names that Go templates use; what is not said is false or empty. */
+/** Settings of an operating system by the names that Go templates use; a field that is not set is false or empty. */
 export type OsSettings = Record<string, boolean | string>;
 
 /**
- * The settings of every system, as template data: only those of the MachineDeployment's own one are filled.
- * Unknown keys are left alone. Throws ProfileRefused (ProviderConfigInvalid) for a value of a wrong type.
+ * Returns the settings of every operating system as template data; only those of the MachineDeployment's own system
+ * are filled. Ignores unknown keys. Throws ProfileRefused (ProviderConfigInvalid) for a value of the wrong type.
  */
 export function osSettings({ operatingSystem, operatingSystemSpec }: ProviderConfig): Record<string, OsSettings> {
   const systems = Object.entries(known).map(([system, { data, fields }]) => {
-    const said = system === operatingSystem ? specOf(operatingSystemSpec) : {};
-    const read = Object.entries(fields).map(([field, kind]) => [field, settingOf(said, field, kind)]);
+    const spec = system === operatingSystem ? specOf(operatingSystemSpec) : {};
+    const read = Object.entries(fields).map(([field, kind]) => [field, settingOf(spec, field, kind)]);
     return [data, Object.fromEntries(read)];
   });
   return Object.fromEntries(systems);
@@ -57,13 +59,13 @@ function specOf(written: unknown): Record<string, unknown> {
 }
 
 function settingOf(spec: Record<string, unknown>, field: string, kind: Kind): boolean | string {
-  // The JSON keys differ from the fields in the case of their letters alone.
+  // The JSON keys differ from the field names only in case.
   const value = goField(spec, field) ?? (kind === "boolean" ? false : "");
   if (kind === "boolean" && typeof value === "boolean") return value;
   if (kind === "string" && typeof value === "string") return value;
-  throw refused(`operatingSystemSpec.${field}`, kind === "boolean" ? "true or false" : "text");
+  throw refused(`operatingSystemSpec.${field}`, kind === "boolean" ? "true or false" : "a string");
 }
 
 function refused(field: string, wanted: string): ProfileRefused {
-  return new ProfileRefused("ProviderConfigInvalid", `Cannot read the provider config: ${field} must be ${wanted}`);
+  return new ProfileRefused("ProviderConfigInvalid", `Invalid provider config: ${field} must be ${wanted}`);
 }

@@ -2,10 +2,10 @@ import { z } from "zod";
 import process from "node:process";
 import { type Context, createContext, Script } from "node:vm";
 
-/** What templates see: text, whole number, true or false, or texts. */
+/** The value of a parameter in templates. */
 export type ParameterValue = string | number | boolean | string[];
 
-/** Letters, digits, signs and spaces of any script, without those that end or expand a quoted word of a shell. */
+/** Letters, digits, signs and spaces of any script; `unsafe` has those that end or expand a quoted word of a shell. */
 const safeText = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u;
 const unsafe = /["'`\\$]/;
 const safeWords = "printable text without quotes, backslashes, $ and `";
@@ -14,21 +14,23 @@ const fields = z.strictObject({
   type: z.enum(["string", "integer", "boolean", "list"]).default("string"),
   description: z.string(),
   default: z.union([z.string(), z.int(), z.boolean(), z.array(z.string())]).optional(),
-  /** What the whole of a string, or of each item of a list, must match; without it, text that is safe in shell files. */
+  /**
+   * Regular expression for the whole string, or for each item of a list; without it, the text must be safe in a shell.
+   */
   pattern: z.string().optional(),
   enum: z.array(z.string()).min(1).optional(),
 });
 
 type Rules = Pick<z.infer<typeof fields>, "type" | "pattern" | "enum" | "default">;
 
-/** Something that a MachineDeployment may set for a profile; without a default, something that it must. */
+/** A parameter of a profile; a MachineDeployment can set it, and must set it if it has no default. */
 export const Parameter = fields.superRefine((parameter, context) => {
   const fault = defaultFault(parameter);
   if (fault !== undefined) context.addIssue({ code: "custom", ...fault });
 });
 export type Parameter = z.infer<typeof Parameter>;
 
-/** What is wrong with a parameter's default or pattern, and in which field; undefined when nothing is. */
+/** Returns what is wrong with the default or pattern of a parameter, and the field; undefined if both are valid. */
 function defaultFault(parameter: Rules): { path: string[]; message: string } | undefined {
   const { pattern, default: value } = parameter;
   if (pattern !== undefined && !isPattern(pattern)) {
@@ -38,7 +40,7 @@ function defaultFault(parameter: Rules): { path: string[]; message: string } | u
   return { path: ["default"], message: `must be ${wantedOf(parameter)}` };
 }
 
-/** Whether a value is what a parameter wants. */
+/** Returns whether a value is valid for a parameter. */
 export function isFit({ type, pattern, enum: choices }: Rules, value: ParameterValue): boolean {
   if (type === "boolean") return typeof value === "boolean";
   const texts = textsOf(type, value);
@@ -61,38 +63,43 @@ function isPattern(pattern: string): boolean {
   }
 }
 
-/** What a parameter wants, in words. */
+/** Returns a description of the valid values of a parameter, such as "a whole number". */
 export function wantedOf({ type, pattern, enum: choices }: Rules): string {
-  const text = choices ? `one of ${choices.join(", ")}` : pattern === undefined ? safeWords : `text like ${pattern}`;
+  const text = choices
+    ? `one of ${choices.join(", ")}`
+    : pattern === undefined
+    ? safeWords
+    : `text matching ${pattern}`;
   const isFree = choices === undefined && pattern === undefined;
   const wanted = {
     string: text,
     integer: isFree ? "a whole number" : `a whole number, ${text}`,
     boolean: "true or false",
-    list: `a list of ${text}, joined by commas`,
+    list: `a comma-separated list of ${text}`,
   };
   return wanted[type];
 }
 
-// Regular expressions of strangers, for whom a moment of the processor is all there is.
+// Profiles contain regular expressions of their authors, so every match has a limit of processor time.
 
-/** Milliseconds of processor time: some patterns take longer than the universe will last. */
+/** The limit of a match in milliseconds of processor time, because some patterns backtrack practically for ever. */
 const matchMs = 100;
-/** Times that a match is begun anew which the clock ended, though it had hardly had the processor by then. */
+/** How often a match is repeated if it timed out by the clock but used little processor time. */
 const tries = 20;
 
-/** What a match runs on. */
+/** Runs matches and measures the processor time. */
 export interface Processor {
-  /** Whether all texts match; throws when it took longer than `ms` by the clock. */
+  /** Returns whether all texts match; throws if the match takes longer than `ms` by the clock. */
   run(pattern: string, texts: string[], ms: number): boolean;
-  /** Milliseconds of processor time that this process has had. */
+  /** Returns the processor time that this process has used, in milliseconds. */
   usedMs(): number;
 }
 
 const script = "((wanted) => texts.every((text) => wanted.test(text)))(new RegExp(`^(?:${pattern})$`, 'u'))";
 
-// One for all matches, as a pattern runs no code of its own: to make one takes twenty times as long as most matches, and
-// most of a MiB until the collector finds it.
+// All matches share one context, because a pattern cannot run code, and a new context takes twenty times as long as
+// most
+// matches and most of a MiB until it is garbage-collected.
 let realm: { context: Context; match: Script } | undefined;
 
 const own: Processor = {
@@ -107,16 +114,16 @@ const own: Processor = {
   },
 };
 
-/** Whether the whole of each text matches; false where that cannot be told in time. */
+/** Returns whether the pattern matches the whole of each text; false if the match takes too long. */
 export function allMatch(pattern: string, texts: string[], processor = own): boolean {
-  const begun = processor.usedMs();
+  const startedAt = processor.usedMs();
   for (let nth = 0; nth < tries; nth++) {
     try {
       return processor.run(pattern, texts, matchMs);
     } catch (error) {
       const isLate = (error as { code?: string }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
-      // A clock runs on while others have the processor.
-      if (!isLate || processor.usedMs() - begun >= matchMs / 2) return false;
+      // The clock also runs while other processes use the processor.
+      if (!isLate || processor.usedMs() - startedAt >= matchMs / 2) return false;
     }
   }
   return false;

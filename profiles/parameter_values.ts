@@ -2,12 +2,12 @@ import { isFit, type Parameter, type ParameterValue, wantedOf } from "./paramete
 import { ProfileRefused } from "./refusal.ts";
 import type { OsProfile } from "./schema.ts";
 
-/** Annotations of a MachineDeployment that set parameters start with it; the parameter's name follows. */
+/** The prefix of annotations of a MachineDeployment that set parameters; the name of the parameter follows. */
 export const parameterPrefix = "parameter.ostler.dev/";
 
 /**
- * The values of a profile's parameters: what the annotations say, else the defaults.
- * Throws ProfileRefused (ParameterInvalid) for an annotation without its parameter, a wrong or a missing value.
+ * Returns the values of a profile's parameters, from the annotations or else from the defaults.
+ * Throws ProfileRefused (ParameterInvalid) for an annotation of an unknown parameter, an invalid or a missing value.
  */
 export function parameterValues(
   { parameters = {} }: Pick<OsProfile, "parameters">,
@@ -17,11 +17,8 @@ export function parameterValues(
   const unknown = given.find((key) => !Object.hasOwn(parameters, key.slice(parameterPrefix.length)));
   if (unknown !== undefined) {
     const known = Object.keys(parameters).sort().join(", ") || "none";
-    throw invalid(
-      unknown,
-      annotations[unknown] ?? "",
-      `the profile has no such parameter, its parameters are: ${known}`,
-    );
+    const cause = `the profile has no such parameter; its parameters are: ${known}`;
+    throw new ProfileRefused("ParameterInvalid", `Invalid annotation "${unknown}": ${cause}`);
   }
   return Object.fromEntries(
     Object.entries(parameters).map(([name, parameter]) => [name, valueOf(name, parameter, annotations)]),
@@ -33,11 +30,11 @@ function valueOf(name: string, parameter: Parameter, annotations: Record<string,
   const text = Object.hasOwn(annotations, key) ? annotations[key] : undefined;
   if (text === undefined) {
     if (parameter.default !== undefined) return parameter.default;
-    const wanted = `${wantedOf(parameter)}, and the profile has no default`;
-    throw new ProfileRefused("ParameterInvalid", `Cannot use annotation "${key}": it is missing, wanted is ${wanted}`);
+    const cause = `its parameter has no default; must be ${wantedOf(parameter)}`;
+    throw new ProfileRefused("ParameterInvalid", `Missing annotation "${key}": ${cause}`);
   }
   const value = readText(parameter.type, text);
-  if (value === undefined || !isFit(parameter, value)) throw invalid(key, text, `wanted is ${wantedOf(parameter)}`);
+  if (value === undefined || !isFit(parameter, value)) throw invalid(key, text, wantedOf(parameter));
   return value;
 }
 
@@ -54,7 +51,7 @@ function readText(type: Parameter["type"], text: string): ParameterValue | undef
   }
 }
 
-function invalid(key: string, text: string, why: string): ProfileRefused {
+function invalid(key: string, text: string, wanted: string): ProfileRefused {
   const shown = JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
-  return new ProfileRefused("ParameterInvalid", `Cannot use annotation "${key}": its value is ${shown}, ${why}`);
+  return new ProfileRefused("ParameterInvalid", `Invalid annotation "${key}": value ${shown} must be ${wanted}`);
 }

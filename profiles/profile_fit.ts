@@ -2,7 +2,7 @@ import type { ProviderConfig } from "./provider_config.ts";
 import { ProfileRefused } from "./refusal.ts";
 import type { OsProfile } from "./schema.ts";
 
-/** What a MachineDeployment says that its profile must match. */
+/** The fields of a MachineDeployment that its profile must fit. */
 export interface FitInput {
   operatingSystem: string;
   provider: string;
@@ -10,49 +10,50 @@ export interface FitInput {
   network?: ProviderConfig["network"] | undefined;
 }
 
-/** Throws ProfileRefused when the profile is for another system, provider or utility, or cannot do what is asked. */
+/** Throws ProfileRefused if the profile is for another system, provider or utility, or the network is not supported. */
 export function checkProfileFits(profile: OsProfile, wanted: FitInput): void {
   const { operatingSystem, provider, operatingSystemSpec, network } = wanted;
   if (profile.osName !== operatingSystem) {
     throw new ProfileRefused(
       "OperatingSystemMismatch",
-      `Cannot use a profile for "${profile.osName}": the MachineDeployment asks for "${operatingSystem}"`,
+      `Failed to use the profile: its osName is "${profile.osName}"; the MachineDeployment needs "${operatingSystem}"`,
     );
   }
   const names = profile.supportedCloudProviders.map(({ name }) => name);
   if (!names.includes(provider)) {
     throw new ProfileRefused(
       "ProviderUnsupported",
-      `Cannot use the profile on provider "${provider}": it supports ${names.join(", ") || "none"}`,
+      `Failed to use the profile on provider "${provider}": supported providers are ${names.join(", ") || "none"}`,
     );
   }
   const utility = utilityOf(operatingSystem, operatingSystemSpec);
   if (profile.provisioningUtility !== utility) {
+    const cause = `its provisioningUtility is "${profile.provisioningUtility}"`;
     throw new ProfileRefused(
       "UtilityMismatch",
-      `Cannot use a profile for "${profile.provisioningUtility}": the MachineDeployment asks for "${utility}"`,
+      `Failed to use the profile: ${cause}; the MachineDeployment needs "${utility}"`,
     );
   }
   checkNetworkFits({ operatingSystem, network });
 }
 
-/** Throws ProfileRefused for a static address where the system cannot take one. */
+/** Throws ProfileRefused if the network has a static address and the system does not support one. */
 export function checkNetworkFits({ operatingSystem, network }: Pick<FitInput, "operatingSystem" | "network">): void {
   if (operatingSystem === "flatcar" || !isStatic(network)) return;
   throw new ProfileRefused(
     "ProviderConfigInvalid",
-    `Cannot give machines with "${operatingSystem}" a static address: only flatcar takes cidr, gateway and DNS servers`,
+    `Invalid network: "${operatingSystem}" cannot have a static address; only flatcar supports cidr, gateway and dns`,
   );
 }
 
-/** Only Flatcar machines may use Ignition, and do unless told otherwise. */
+/** Returns the provisioning utility of a MachineDeployment: Flatcar uses Ignition by default, the others cloud-init. */
 export function utilityOf(operatingSystem: string, spec: unknown): string {
   if (operatingSystem !== "flatcar") return "cloud-init";
   const { provisioningUtility } = (spec ?? {}) as { provisioningUtility?: string };
   return provisioningUtility || "ignition";
 }
 
-// As Operating System Manager has it: any of the three makes the network a static one.
+// As in Operating System Manager, any of the three fields makes the network static.
 function isStatic(network: ProviderConfig["network"]): boolean {
   return Boolean(network?.cidr || network?.gateway || network?.dns?.servers?.length);
 }

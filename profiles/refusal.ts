@@ -1,6 +1,6 @@
 import type { z } from "zod";
 
-/** Why a profile and a MachineDeployment can never make a config as they are. */
+/** Why a profile and a MachineDeployment cannot produce a config until one of them changes. */
 export type RefusalReason =
   | "ProfileInvalid"
   | "ProfileMissing"
@@ -14,7 +14,7 @@ export type RefusalReason =
   | "KubeletSettingsInvalid"
   | "RenderFailed";
 
-/** Thrown when only a change of the profile or of the MachineDeployment can help; the message says which. */
+/** Thrown if only a change of the profile or of the MachineDeployment can help; the message says which. */
 export class ProfileRefused extends Error {
   override readonly name = "ProfileRefused";
 
@@ -23,12 +23,12 @@ export class ProfileRefused extends Error {
   }
 }
 
-/** Thrown when something that the MachineDeployment points at is not there, which may be on its way. */
+/** Thrown if an object referenced by the MachineDeployment does not exist yet; a retry can succeed. */
 export class ReferenceMissing extends Error {
   override readonly name = "ReferenceMissing";
 }
 
-/** Names the fields that a schema refused, at most three of them, and never their values. */
+/** Returns the fields that a schema refused with the reasons, at most three of them, and never their values. */
 export function faultsOf(error: z.ZodError, whole: string): string {
   const faults = error.issues.map(({ path, message }) => `${path.map(String).join(".") || whole}: ${message}`);
   const more = faults.length > 3 ? [`and ${faults.length - 3} more`] : [];

@@ -12,23 +12,23 @@ import type { OsFile, OsProfile, ProfilePhase } from "./schema.ts";
 import { packagesOf, sharedEngines, templateData } from "./templates.ts";
 import { type OsSettings, osSettings } from "./os_settings.ts";
 
-/** The only runtime that profiles are rendered for. */
+/** The only supported container runtime. */
 const containerRuntime = "containerd";
 
 type Runtime = NonNullable<ProfilePhase["supportedContainerRuntimes"]>[number];
 
 interface Sources {
   phase: ProfilePhase;
-  /** Templates of one scope may influence each other, those of two never. */
+  /** Templates of the same scope can influence each other; templates of different scopes cannot. */
   scope: string;
   data: unknown;
   sshKeys: string[];
 }
 
 /**
- * Renders a profile whose parents are already merged in. What comes out holds the secrets of `facts`: for user-data as
- * it is, for everything people can see with `hideSecrets(facts)`.
- * Throws ProfileRefused when it can never render, any other error when a new try may help.
+ * Renders a profile whose parents are already merged in. The result contains the secrets of `facts`: pass `facts` for
+ * user-data, and `hideSecrets(facts)` for everything that people can see.
+ * Throws ProfileRefused if the profile can never render, and any other error if a retry can help.
  */
 export async function renderConfig(
   profile: OsProfile,
@@ -36,7 +36,7 @@ export async function renderConfig(
   engines: TemplateEngines = sharedEngines(),
 ): Promise<OsConfig> {
   const { provider } = facts;
-  if (profile.extends !== undefined) throw new Error(`Cannot render the profile: its parents are not merged in`);
+  if (profile.extends !== undefined) throw new Error("Failed to render the profile: its parents are not merged in");
   checkNetworkFits(provider);
   const subscribed = withRhelSubscription(profile, provider);
   const shared = {
@@ -50,7 +50,7 @@ export async function renderConfig(
   const registryPhase = isAllInBootstrap(profile, provider) ? bootstrapConfig : provisioningConfig;
   registryPhase.files.push(...registryHostFiles(facts.settings));
   const packages = packagesOf(profile);
-  // An Eta profile installs its packages by itself. In the second phase cloud-init would not get to them.
+  // Eta profiles install their packages themselves; in the second phase cloud-init would not install packages.
   if (profile.templating !== "eta" && packages.length > 0) bootstrapConfig.packages = packages;
   return {
     osName: profile.osName,
@@ -59,14 +59,14 @@ export async function renderConfig(
     bootstrapConfig,
     provisioningConfig,
     provisioningUtility: profile.provisioningUtility,
-    // The default left out, a profile that starts to say it changes no digest.
+    // The default version is left out, so that setting it explicitly in a profile does not change the digest.
     ...(profile.ignitionVersion === "3.3.0" ? { ignitionVersion: profile.ignitionVersion } : {}),
   };
 }
 
 const scopes = new WeakMap<OsProfile, string>();
 
-/** Of equal profiles the same; told once of each, as pools share them. */
+/** Returns the same scope for equal profiles; cached for each object, because pools share profiles. */
 function scopeOf(profile: OsProfile): string {
   const scope = scopes.get(profile) ?? createHash("sha256").update(canonicalJson(profile)).digest("hex");
   scopes.set(profile, scope);
@@ -74,9 +74,9 @@ function scopeOf(profile: OsProfile): string {
 }
 
 /**
- * Whether machines stay in the first phase: the second one says nothing, and the first one sets up containerd, or the
- * provider cannot run a second one. Operating System Manager gives mirrors to the second phase all the same, and they
- * never arrive.
+ * Returns whether machines have only the first phase: the second phase is empty, and the first one sets up containerd
+ * or the provider cannot run a second phase. Operating System Manager puts mirrors into the second phase even then, so
+ * they never reach the machine.
  */
 function isAllInBootstrap({ bootstrapConfig, provisioningConfig }: OsProfile, provider: ProviderConfig): boolean {
   const { templates: _, ...contents } = provisioningConfig;
@@ -109,7 +109,7 @@ function filesOf(phase: ProfilePhase): OsFile[] {
 
 function withText({ path, permissions, content: { inline: { encoding } } }: OsFile, data: string): OsFile {
   const inline = { ...(encoding ? { encoding } : {}), data };
-  // OSM takes no permissions for the usual ones.
+  // Operating System Manager treats missing permissions as 644.
   return { path, permissions: permissions || 644, content: { inline } };
 }
 
@@ -118,14 +118,14 @@ async function asRefusal(rendering: Promise<string[]>): Promise<string[]> {
     return await rendering;
   } catch (error) {
     if (!(error instanceof TemplateFault)) throw error;
-    const what = error.file === undefined ? "the templates" : `file "${error.file}"`;
-    throw new ProfileRefused("RenderFailed", `Cannot render ${what}: ${error.message}`, { cause: error });
+    const subject = error.file === undefined ? "the templates" : `file "${error.file}"`;
+    throw new ProfileRefused("RenderFailed", `Failed to render ${subject}: ${error.message}`, { cause: error });
   }
 }
 
 /**
- * The profile with RHEL's subscription in the modules of both phases, in place of what it says there itself; other
- * systems stay as they are. What is not set is written all the same, as Operating System Manager does.
+ * Returns the profile with the RHEL subscription in the modules of both phases, which replaces a subscription of the
+ * profile; returns profiles of other systems unchanged. Empty fields are written too, as in Operating System Manager.
  */
 function withRhelSubscription(profile: OsProfile, provider: ProviderConfig): OsProfile {
   if (provider.operatingSystem !== "rhel") return profile;

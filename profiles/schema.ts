@@ -3,20 +3,22 @@ import { isLargerThan, largestProfile } from "./object_size.ts";
 import { Parameter } from "./parameter.ts";
 import { faultsOf, ProfileRefused } from "./refusal.ts";
 
-// SemVer 2.0 with a leading v; Operating System Manager forgets to anchor it at the start.
+// SemVer 2.0 with a leading v; the pattern of Operating System Manager is not anchored at the start.
 const profileVersion =
   /^v(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
 
-/** Every provider a profile may name (OSM's enumeration). */
+/** The providers that a profile can name, from the enumeration of Operating System Manager. */
 const cloudProviders = [
   ...["aws", "azure", "digitalocean", "edge", "gce", "hetzner", "kubevirt", "linode", "nutanix", "openstack"],
   ...["vsphere", "fake", "alibaba", "anexia", "scaleway", "baremetal", "external", "vmware-cloud-director"],
   "opennebula",
 ];
 
-/** A file: `permissions` are octal digits in a decimal number (644), `encoding: b64` says how user-data carries it. */
+/**
+ * A file: `permissions` are octal digits written as a decimal number (644); `encoding` is its encoding in user-data.
+ */
 export const OsFile = z.strictObject({
-  path: z.string().startsWith("/", "must be absolute"),
+  path: z.string().startsWith("/", "must be an absolute path"),
   permissions: z.int().refine((mode) => /^[0-7]{1,4}$/.test(String(mode)), "must be octal digits, such as 644")
     .default(644),
   content: z.strictObject({
@@ -45,7 +47,7 @@ export const CloudInitModules = z.strictObject({
 });
 export type CloudInitModules = z.infer<typeof CloudInitModules>;
 
-/** What a profile says about one phase; text in files and snippets is template source. */
+/** One phase of a profile; the contents of files and snippets are templates. */
 export const ProfilePhase = z.strictObject({
   supportedContainerRuntimes: z.array(z.strictObject({
     name: z.enum(["docker", "containerd"]),
@@ -56,12 +58,12 @@ export const ProfilePhase = z.strictObject({
   units: z.array(OsUnit).optional(),
   files: z.array(OsFile).optional(),
   modules: CloudInitModules.optional(),
-  /** Ours: packages of the operating system, installed with those the profile needs itself. */
-  packages: z.array(z.string().regex(/^[a-z0-9][a-z0-9.+_:-]*$/i, "must be a package")).optional(),
+  /** Ostler's own field: packages to install in addition to those that the profile itself needs. */
+  packages: z.array(z.string().regex(/^[a-z0-9][a-z0-9.+_:-]*$/i, "must be a package name")).optional(),
 });
 export type ProfilePhase = z.infer<typeof ProfilePhase>;
 
-/** Patterns of parameters are tried one by one, each for up to a tenth of a second. */
+/** The maximum number of parameters, because each pattern can take up to a tenth of a second. */
 const mostParameters = 50;
 const parameterName = z.string().regex(/^[a-z][A-Za-z0-9]{0,62}$/);
 
@@ -69,16 +71,18 @@ const wholeProfile = z.strictObject({
   osName: z.enum(["flatcar", "rhel", "ubuntu", "amzn2", "rockylinux", "debian"]),
   osVersion: z.string(),
   version: z.string().regex(profileVersion, "must be SemVer with a leading v, such as v1.0.0"),
-  /** Missing only in a profile that `extends` another and leaves it to that one. */
+  /** Missing only in a profile that `extends` another and uses the language of that one. */
   templating: z.enum(["go", "eta"]).optional(),
   provisioningUtility: z.enum(["cloud-init", "ignition"]).default("cloud-init"),
-  /** Ours: version of the specification that user-data for Ignition is written in; 2.3.0 where nothing is said. */
+  /** Ostler's own field: version of the Ignition specification of the user-data; 2.3.0 if not set. */
   ignitionVersion: z.enum(["2.3.0", "3.3.0"]).optional(),
   supportedCloudProviders: z.array(z.strictObject({
     name: z.enum(cloudProviders),
     spec: z.looseObject({}).optional(),
   })),
-  /** Another profile of the same namespace, to which this one says only what differs: see `resolveProfile`. */
+  /**
+   * Another profile of the same namespace, from which this one differs only in the given fields: see `resolveProfile`.
+   */
   extends: z.strictObject({ name: z.string().min(1) }).optional(),
   parameters: z.record(parameterName, Parameter, {
     error: ({ code }) => code === "invalid_key" ? "must be a name in camel case" : undefined,
@@ -90,18 +94,18 @@ const wholeProfile = z.strictObject({
     context.addIssue({
       code: "custom",
       path: ["ignitionVersion"],
-      message: "is only for provisioningUtility ignition",
+      message: "requires provisioningUtility ignition",
     });
   }
   for (const phase of ["bootstrapConfig", "provisioningConfig"] as const) {
     if (osName !== "flatcar" || !phases[phase].packages?.length) continue;
-    context.addIssue({ code: "custom", path: [phase, "packages"], message: "Flatcar has no packages" });
+    context.addIssue({ code: "custom", path: [phase, "packages"], message: "must be empty: Flatcar has no packages" });
   }
 });
 
 /**
- * The `.spec` of an OperatingSystemProfile: OSM's shape, and what it lacks: `templating`, `extends`, `parameters`,
- * `packages` and `ignitionVersion`. With `extends`, everything but `osName` and `version` may be left out, or empty.
+ * The `.spec` of an OperatingSystemProfile: the fields of Operating System Manager, and Ostler's own `templating`,
+ * `extends`, `parameters`, `packages` and `ignitionVersion`. With `extends`, only `osName` and `version` are required.
  */
 export const OsProfile = z.preprocess(withDefaults, wholeProfile);
 export type OsProfile = z.infer<typeof OsProfile>;
@@ -117,16 +121,18 @@ function withDefaults(spec: unknown, context: z.RefinementCtx): unknown {
   return { osVersion: "", supportedCloudProviders: [], bootstrapConfig: {}, provisioningConfig: {}, ...spec };
 }
 
-/** What there is too much of to look at it more closely. */
+/** Returns the field that is too large to validate, or undefined if none is. */
 function excessOf(spec: { parameters?: unknown }): { path: string[]; message: string } | undefined {
-  if (isLargerThan(spec, largestProfile)) return { path: [], message: `has more than ${largestProfile} bytes` };
+  if (isLargerThan(spec, largestProfile)) return { path: [], message: `must have at most ${largestProfile} bytes` };
   if (Object.keys(spec.parameters ?? {}).length <= mostParameters) return undefined;
-  return { path: ["parameters"], message: `has more than ${mostParameters}` };
+  return { path: ["parameters"], message: `must have at most ${mostParameters} entries` };
 }
 
-/** Reads the `.spec` of an OperatingSystemProfile; throws ProfileRefused (ProfileInvalid) naming the field. */
+/**
+ * Returns the `.spec` of an OperatingSystemProfile; throws ProfileRefused (ProfileInvalid) that names invalid fields.
+ */
 export function parseProfile(spec: unknown): OsProfile {
   const parsed = OsProfile.safeParse(spec);
   if (parsed.success) return parsed.data;
-  throw new ProfileRefused("ProfileInvalid", `Cannot read the profile: ${faultsOf(parsed.error, "spec")}`);
+  throw new ProfileRefused("ProfileInvalid", `Invalid profile: ${faultsOf(parsed.error, "spec")}`);
 }

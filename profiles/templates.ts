@@ -8,12 +8,12 @@ import { goData } from "./go_data.ts";
 import { parameterValues } from "./parameter_values.ts";
 import type { OsProfile } from "./schema.ts";
 
-/** The engines that calls share; their processes are kept alive between calls. */
+/** Returns the engines that all calls share; their processes stay alive between calls. */
 export function sharedEngines(): TemplateEngines {
   return keptEngines(() => ({ eta: new EtaEngine(), go: new GoEngine() }));
 }
 
-/** Engines whose renders reject with the signal's reason as soon as it aborts. */
+/** Returns engines whose renders reject with the reason of the signal as soon as it aborts. */
 export function enginesUntil(signal: AbortSignal, { eta, go }: TemplateEngines = sharedEngines()): TemplateEngines {
   const bound = (engine: TemplateEngine): TemplateEngine => ({
     render: (request) => engine.render(request, signal),
@@ -23,8 +23,8 @@ export function enginesUntil(signal: AbortSignal, { eta, go }: TemplateEngines =
 }
 
 /**
- * What the templates of a profile may know, in the shape of its language; throws ProfileRefused for facts and parameters
- * that cannot be used.
+ * Returns the data of the templates of a profile, in the shape of its language; throws ProfileRefused for invalid facts
+ * and parameters.
  */
 export function templateData(profile: OsProfile, facts: RenderFacts): object {
   const parameters = parameterValues(profile, facts.deployment.annotations);
@@ -34,7 +34,7 @@ export function templateData(profile: OsProfile, facts: RenderFacts): object {
   return { ...etaData(facts), packages: packagesOf(profile), parameters };
 }
 
-/** What both phases of a profile ask for. */
+/** Returns the packages of both phases of a profile, each once. */
 export function packagesOf({ bootstrapConfig, provisioningConfig }: OsProfile): string[] {
   return [...new Set([bootstrapConfig, provisioningConfig].flatMap(({ packages = [] }) => packages))];
 }

@@ -2,7 +2,9 @@ import { failCgroupV1 } from "../node/parameters.ts";
 import { rpmProfile } from "../rpm/profile.ts";
 import type { OsProfile } from "../schema.ts";
 
-/** Amazon Linux 2, which ended on 2026-06-30: kept so that pools can move away from it one at a time. */
+/**
+ * Returns the profile of Amazon Linux 2, whose support ended on 2026-06-30; kept so that pools can migrate one by one.
+ */
 export function amazonLinux2Profile(): Promise<OsProfile> {
   const description =
     `${failCgroupV1.description}; Amazon Linux 2, which ended on 2026-06-30, has nothing else, and Kubernetes drops it`;

@@ -3,11 +3,11 @@ import { runBootstrap } from "../boot/run_bootstrap.ts";
 import { failCgroupV1, packageMirror } from "../node/parameters.ts";
 import type { OsProfile } from "../schema.ts";
 
-/** What differs between the systems that install their packages with apt. */
+/** The differences between systems that install packages with apt. */
 export interface AptSystem extends Pick<NodeProfile, "osName" | "osVersion"> {
-  /** Folders of a mirror. */
+  /** Folders that a mirror must have, in words. */
   mirrored: string;
-  /** Template of the shell lines that make it the only source of packages. */
+  /** Path of the template of the shell lines that make the mirror the only source of packages. */
   useMirror: string;
 }
 
@@ -16,7 +16,7 @@ const providers = [
   ...["nutanix", "openstack", "vmware-cloud-director", "vsphere"],
 ];
 
-/** A profile for a system that installs its packages with apt. */
+/** Returns a profile for a system that installs packages with apt. */
 export function aptProfile({ mirrored, useMirror, ...system }: AptSystem): Promise<OsProfile> {
   return nodeProfile({
     ...system,

@@ -1,6 +1,6 @@
 import type { ProfilePhase } from "../schema.ts";
 
-/** Starts the first phase with cloud-init, which must not wait for it. */
+/** Starts the first phase with cloud-init, without waiting for its end. */
 export const runBootstrap: Pick<ProfilePhase, "modules"> = {
   modules: {
     runcmd: [

@@ -9,7 +9,7 @@ import { z } from "zod";
 
 const address = /^(?:[^@/?#]*@)?(?:\[([^\]]+)\]|([^:/?#[\]]*))(?::(\d*))?(?:[/?#].*)?$/;
 
-/** gcfg; a folder that is not given is that of the datacenter. */
+/** Writes gcfg; the default folder is the one of the datacenter. */
 const vsphere: CloudConfigWriter = {
   fields: {
     vsphereURL: "VSPHERE_ADDRESS",
@@ -57,7 +57,7 @@ datacenters = ${iniQuote(datacenter)}
 const Tags = z.array(z.string()).default([]);
 const ServiceAccount = z.object({ project_id: z.string().default("") });
 
-/** gcfg; the project is that of the service account. */
+/** Writes gcfg; the project is the one of the service account. */
 const gce: CloudConfigWriter = {
   fields: {
     serviceAccount: "GOOGLE_SERVICE_ACCOUNT",
@@ -69,7 +69,7 @@ const gce: CloudConfigWriter = {
   },
   write(values): string {
     const tags = Tags.safeParse(values.raw("tags"));
-    if (!tags.success) throw refused("tags must be a list of texts");
+    if (!tags.success) throw refused("tags must be a list of strings");
     const lines = [
       "[global]",
       `project-id = ${iniQuote(projectOf(values.text("serviceAccount")))}`,
@@ -98,7 +98,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** JSON, with the credentials of a service principal. */
+/** Writes JSON with the credentials of a service principal. */
 const azure: CloudConfigWriter = {
   fields: {
     tenantID: "AZURE_TENANT_ID",
@@ -141,7 +141,7 @@ const azure: CloudConfigWriter = {
 
 const kubeconfig = "auth.kubeconfig";
 
-/** YAML with the kubeconfig of the cluster that runs the machines. */
+/** Writes YAML with the kubeconfig of the cluster that runs the machines. */
 const kubevirt: CloudConfigWriter = {
   fields: { [kubeconfig]: "KUBEVIRT_KUBECONFIG" },
   variables: ["POD_NAMESPACE"],
@@ -155,7 +155,7 @@ const kubevirt: CloudConfigWriter = {
   },
 };
 
-/** What stands in the spec itself must be base64, what comes from elsewhere may be. */
+/** Returns the kubeconfig: a value in the spec itself must be base64, a referenced value can be base64 or plain. */
 function kubeconfigOf(values: ProviderValues): string {
   const literal = values.literal(kubeconfig);
   if (literal === "") {
@@ -167,7 +167,7 @@ function kubeconfigOf(values: ProviderValues): string {
   return decoded;
 }
 
-/** gcfg that tells zone and network. */
+/** Writes gcfg with zone, VPC and subnet. */
 const aws: CloudConfigWriter = {
   fields: { availabilityZone: "", vpcId: "", subnetId: "" },
   write(values): string {
@@ -182,19 +182,19 @@ SubnetID=${quoted("subnetId")}
 
 const writers: Record<string, CloudConfigWriter> = { aws, azure, gce, kubevirt, openstack, vsphere };
 
-/** Providers that have machines but never had a cloud-config. */
+/** Providers that never had a cloud-config. */
 const without = [
   ...["alibaba", "anexia", "baremetal", "digitalocean", "edge", "hetzner", "linode", "nutanix", "opennebula"],
   ...["scaleway", "vmware-cloud-director"],
 ];
 
-/** Facts that decide the cloud-config, before what the provider spec points at is read. */
+/** The facts that decide the cloud-config, without the values that the provider spec references. */
 type CloudConfigFacts = Pick<RenderFacts, "deployment" | "provider" | "settings">;
 
 /**
- * The file that in-tree cloud providers read, until Kubernetes 1.29 took them out; empty where none does.
- * Throws ProfileRefused: CloudConfigInvalid for a spec or a provider that gives none, KubeletVersionInvalid; throws
- * another error when something that the spec points at is missing from the references.
+ * Returns the file that in-tree cloud providers read before Kubernetes 1.29, which removed them; empty if not needed.
+ * Throws ProfileRefused: CloudConfigInvalid for an invalid spec or an unsupported provider, and KubeletVersionInvalid.
+ * Throws ReferenceMissing if a value that the spec references is not among the references.
  */
 export function cloudConfig(facts: CloudConfigFacts & Pick<RenderFacts, "secrets">): string {
   const { provider, deployment, secrets } = facts;
@@ -208,7 +208,7 @@ export function cloudConfig(facts: CloudConfigFacts & Pick<RenderFacts, "secrets
   );
 }
 
-/** What must be read for the cloud-config: keys of `secrets.references`; some of it may not be there. */
+/** Returns the references to read for the cloud-config, as keys of `secrets.references`; some of them may not exist. */
 export function referencesOf(facts: CloudConfigFacts): string[] {
   if (typeof facts.provider.overwriteCloudConfig === "string") return [];
   const writer = writerOf(facts);
@@ -220,11 +220,11 @@ export function referencesOf(facts: CloudConfigFacts): string[] {
 function writerOf({ provider, deployment, settings }: CloudConfigFacts): CloudConfigWriter | undefined {
   const version = normaliseKubeletVersion(deployment.kubelet);
   const isOld = isBefore129(version);
-  // A pre-release satisfies no version constraint of Operating System Manager, and so gets what older ones get.
+  // A pre-release satisfies no version constraint of Operating System Manager, so it gets the config of older versions.
   if (settings.externalCloudProvider || !isOld && !isPrerelease(version)) return undefined;
   const name = provider.cloudProvider;
   if (Object.hasOwn(writers, name)) return writers[name];
-  if (isOld && !without.includes(name)) throw refused(`Kubernetes before 1.29 does not know provider "${name}"`);
+  if (isOld && !without.includes(name)) throw refused(`Kubernetes before 1.29 does not support provider "${name}"`);
   return undefined;
 }
 

@@ -1,20 +1,20 @@
 import type { NeededFields, ProviderValues } from "./provider_values.ts";
 
-/** Writes one provider's cloud-config. */
+/** Writes the cloud-config of one provider. */
 export interface CloudConfigWriter {
   fields: NeededFields;
-  /** Environment variables it looks at beside those that stand in for fields. */
+  /** Environment variables that it reads in addition to the fallbacks of fields. */
   variables?: string[];
-  /** `isPrerelease` tells of the kubelet. */
+  /** `isPrerelease` is about the kubelet version. */
   write(values: ProviderValues, isPrerelease: boolean): string;
 }
 
-/** A text in gcfg, the INI of in-tree providers, which escapes nothing but these two. */
+/** Quotes a text for gcfg, the INI format of in-tree providers, which escapes only backslashes and double quotes. */
 export function iniQuote(text: string): string {
   return `"${text.replace(/[\\"]/g, "\\$&")}"`;
 }
 
-/** Decodes base64 as Go's encoding does; undefined when it is none. */
+/** Decodes base64 as Go does; returns undefined if the text is not base64. */
 export function fromBase64(text: string): string | undefined {
   const joined = text.replace(/[\r\n]/g, "");
   const isBase64 = joined.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(joined);

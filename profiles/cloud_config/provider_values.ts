@@ -1,22 +1,24 @@
 import { asObject, goField } from "../go_json.ts";
 import { ProfileRefused, ReferenceMissing } from "../refusal.ts";
 
-/** Fields of a provider's spec that its cloud-config needs, each with the environment variable that stands in, or "". */
+/**
+ * The fields of a provider spec that its cloud-config needs, each with the environment variable as its fallback, or "".
+ */
 export type NeededFields = Record<string, string>;
 
-/** What a field says: itself, or where to find it (`secret:namespace/name/key`, `configmap:namespace/name/key`). */
+/** A field: its value, or a reference to it (`secret:namespace/name/key`, `configmap:namespace/name/key`). */
 interface Written {
   literal?: unknown;
   reference?: string;
 }
 
-/** Reads a provider spec as machine-controller does: values may be written out, or point at a Secret or ConfigMap. */
+/** Reads a provider spec like machine-controller: a field has a value, or references a Secret or ConfigMap. */
 export class ProviderValues {
   readonly #spec: Record<string, unknown>;
   readonly #needed: NeededFields;
   readonly #found: Record<string, string>;
 
-  /** Throws ProfileRefused (CloudConfigInvalid) when the spec is no object. */
+  /** Throws ProfileRefused (CloudConfigInvalid) if the spec is not an object. */
   constructor(spec: unknown, needed: NeededFields, found: Record<string, string>) {
     const object = asObject(spec);
     if (object === undefined) throw refused("cloudProviderSpec must be an object");
@@ -25,7 +27,7 @@ export class ProviderValues {
     this.#found = found;
   }
 
-  /** Everything that the needed fields point at or fall back to. */
+  /** Returns all references and fallback variables of the needed fields. */
   references(): string[] {
     const all = Object.entries(this.#needed).flatMap(([field, variable]) => {
       const { reference } = this.#written(field);
@@ -34,35 +36,38 @@ export class ProviderValues {
     return [...new Set(all)];
   }
 
-  /** A text; with a variable that stands in, that one's where the field gives none. */
+  /** Returns the text of a field; if it is empty, the value of its environment variable. */
   text(field: string): string {
     const variable = this.#needed[field];
     if (!variable) return this.#textOf(field);
     return this.#textOf(field, "") || this.variable(variable);
   }
 
-  /** True or false; false where nothing says so. */
+  /** Returns the boolean of a field; false if it is not set. */
   flag(field: string): boolean {
     const { literal, reference } = this.#written(field);
     const variable = this.#needed[field];
     if (reference === undefined && typeof literal === "boolean") return literal;
     if (reference === undefined && literal !== undefined) throw refused(`${field} must be true or false`);
-    if (!variable) return reference === undefined ? false : flagOf(this.#textOf(field), `what ${field} points at`);
-    return flags.get(this.#textOf(field, "")) ?? flagOf(this.variable(variable) || "false", `variable ${variable}`);
+    if (!variable) {
+      return reference === undefined ? false : flagOf(this.#textOf(field), `the value referenced by ${field}`);
+    }
+    return flags.get(this.#textOf(field, "")) ??
+      flagOf(this.variable(variable) || "false", `environment variable ${variable}`);
   }
 
-  /** The field as it is written; undefined where it is not. */
+  /** Returns the field unchanged; undefined if it is not set. */
   raw(field: string): unknown {
     return field.split(".").reduce((value: unknown, key) => goField(asObject(value) ?? {}, key), this.#spec);
   }
 
-  /** The literal text of a field, whatever it points at; empty where there is none. */
+  /** Returns the literal text of a field, ignoring its reference; empty if it has none. */
   literal(field: string): string {
     const { literal } = this.#written(field);
     return literal === undefined ? "" : String(literal);
   }
 
-  /** An environment variable; empty where it is not set. */
+  /** Returns the value of an environment variable; empty if it is not set. */
   variable(name: string): string {
     return this.#found[`env:${name}`] ?? "";
   }
@@ -91,16 +96,16 @@ export class ProviderValues {
 
 function literalOf(field: string, value: unknown): unknown {
   if (typeof value !== "object") return value;
-  throw refused(`${field} must be text, or an object with value, secretKeyRef or configMapKeyRef`);
+  throw refused(`${field} must be a value, or an object with value, secretKeyRef or configMapKeyRef`);
 }
 
-/** All three parts must be there, else it is as if nothing stood there. */
+/** Returns the reference of a selector; undefined unless namespace, name and key are all set. */
 function referenceOf(kind: string, selector: unknown): string | undefined {
   const parts = ["namespace", "name", "key"].map((part) => goField(asObject(selector) ?? {}, part));
   return parts.every((part) => typeof part === "string" && part !== "") ? `${kind}:${parts.join("/")}` : undefined;
 }
 
-/** What Go's strconv.ParseBool knows. */
+/** The values that Go's strconv.ParseBool accepts. */
 const flags = new Map([
   ...["1", "t", "T", "TRUE", "true", "True"].map((text) => [text, true] as const),
   ...["0", "f", "F", "FALSE", "false", "False"].map((text) => [text, false] as const),
@@ -112,12 +117,14 @@ function flagOf(text: string, subject: string): boolean {
   return flag;
 }
 
-/** Not a refusal: the Secret or ConfigMap may be on its way. */
+/** Returns an error that is not a refusal, because the Secret or ConfigMap may be created later. */
 function missing(field: string, reference: string): Error {
-  return new ReferenceMissing(`Cannot make the cloud-config: "${reference}", to which ${field} points, is not there`);
+  return new ReferenceMissing(
+    `Failed to write the cloud-config: "${reference}", referenced by ${field}, does not exist`,
+  );
 }
 
-/** The provider spec can never become a cloud-config. */
+/** Returns a refusal of the provider spec (CloudConfigInvalid). */
 export function refused(why: string): ProfileRefused {
-  return new ProfileRefused("CloudConfigInvalid", `Cannot make the cloud-config: ${why}`);
+  return new ProfileRefused("CloudConfigInvalid", `Failed to write the cloud-config: ${why}`);
 }

@@ -1,4 +1,4 @@
-/** Texts that a YAML 1.1 or 1.2 reader would take for something else (yaml.v3's resolver, which looks at no more than this). */
+/** Texts that a YAML 1.1 or 1.2 parser does not read as strings, exactly as in the resolver of yaml.v3. */
 const words = new Set(
   ["", "~", "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"].concat(
     ["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "n", "N", "no", "No", "NO", "off", "Off", "OFF"],
@@ -26,7 +26,7 @@ const escapes: Record<string, string> = {
   "\x85": "N",
 };
 
-/** Writes a text as Go's yaml.v3 writes the value of a key, below whose line blocks stand behind `indent`. */
+/** Returns a text as Go's yaml.v3 writes the value of a key; lines of a block are indented by `indent`. */
 export function goYamlScalar(text: string, indent: string): string {
   const isUnprintable = unprintable.test(text);
   if (text.includes("\n")) return isUnprintable || / (\n|$)/.test(text) ? doubleQuoted(text) : block(text, indent);

@@ -5,7 +5,10 @@ import { tomlKey, tomlString } from "./toml_text.ts";
 const images = `plugins."io.containerd.cri.v1.images"`;
 const runtime = `plugins."io.containerd.cri.v1.runtime"`;
 
-/** containerd's `config.toml`, version 3, in the layout of Operating System Manager: machines roll when a byte changes. */
+/**
+ * Returns containerd's `config.toml`, version 3, byte for byte in the layout of Operating System Manager, because every
+ * changed byte replaces machines.
+ */
 export function containerdConfig(settings: NodeSettings, auths: Record<string, RegistryAuth>): string {
   const lines = [
     "version = 3",
@@ -43,7 +46,7 @@ function imageLines(pauseImage: string, auths: Record<string, RegistryAuth>): st
 }
 
 function authLines(auths: Record<string, RegistryAuth>): string[] {
-  // Two entries for one host would be a table defined twice, which TOML forbids.
+  // Two entries for one host would define a table twice, which TOML forbids.
   const byHost = Object.fromEntries(Object.entries(auths).sort(byKey).map(([key, auth]) => [hostOf(key), auth]));
   const hosts = Object.entries(byHost).sort(byKey);
   if (hosts.length === 0) return [];
@@ -60,7 +63,7 @@ function credentialLines({ username, password, auth, identitytoken }: RegistryAu
     .flatMap(([name, value]) => value ? [`${name} = ${tomlString(value)}`] : []);
 }
 
-/** Docker's config may name a registry by a URL; containerd wants its host and port. */
+/** Returns host and port of a registry, as containerd needs them; a Docker config can name a registry by its URL. */
 function hostOf(registry: string): string {
   return /^[a-z][a-z0-9+.-]*:\/\/(?:[^@/?#]*@)?([^/?#]+)/i.exec(registry)?.[1] ?? registry;
 }

@@ -1,18 +1,18 @@
 import type { NodeSettings } from "../node_settings.ts";
 
-/** One place to pull from instead of a registry. */
+/** A mirror of a registry. */
 export interface Mirror {
   registry: string;
-  /** As containerd shall see it. */
+  /** The URL in the form that containerd reads. */
   url: string;
-  /** Whether the path of the URL is the whole API root, without /v2. */
+  /** Whether the path of the URL is the whole API root, so that containerd does not append /v2. */
   overridePath: boolean;
 }
 
-// A host, perhaps with a port and a path; Operating System Manager's own pattern knows no port.
+// A host with an optional port and path; the pattern of Operating System Manager does not allow a port.
 const legacyEntry = /^([A-Za-z0-9.-]+(?::\d+)?(?:\/[A-Za-z0-9._/-]*)?|\*|_default)=(.*)$/;
 
-/** The mirrors that both flags name, in no particular order. */
+/** Returns the mirrors of both flags, in no particular order. */
 export function mirrorsOf(
   settings: Pick<NodeSettings, "nodeRegistryMirrors" | "nodeContainerdRegistryMirrors">,
 ): Mirror[] {
@@ -28,7 +28,7 @@ export function mirrorsOf(
   ];
 }
 
-/** Takes the side channel out of a mirror's URL: `?kubermatic=override_path%3Dtrue`. */
+/** Returns a mirror without the query parameter `kubermatic=override_path%3Dtrue`, which sets `overridePath`. */
 function mirrorOf(registry: string, written: string): Mirror {
   const [, address = "", query = "", fragment = ""] = /^([^?#]*)(?:\?([^#]*))?(#.*)?$/s.exec(written) ?? [];
   const pairs = pairsOf(query);
@@ -44,13 +44,13 @@ function pairsOf(query: string): [string, string][] {
   return query.split("&").flatMap((pair): [string, string][] => {
     const [, key, value] = /^([^=]*)=?(.*)$/s.exec(pair) ?? [];
     const decoded = [unescaped(key ?? ""), unescaped(value ?? "")] as const;
-    // As Go: a pair that cannot be read is left out.
+    // Like Go, skip a pair that cannot be decoded.
     if (pair === "" || pair.includes(";") || decoded[0] === undefined || decoded[1] === undefined) return [];
     return [[decoded[0], decoded[1]]];
   });
 }
 
-/** As Go's url.Values writes itself: sorted by key. */
+/** Encodes pairs like Go's url.Values: sorted by key. */
 function writePairs(pairs: [string, string][]): string {
   const sorted = pairs.toSorted(([left], [right]) => left < right ? -1 : Number(left > right));
   return sorted.map((pair) => pair.map(escaped).join("=")).join("&");

@@ -7,7 +7,7 @@ import { tomlKey, tomlString } from "./toml_text.ts";
 const dockerHub = "docker.io";
 const upstream = "https://registry-1.docker.io";
 
-/** containerd's name for all registries without a directory of their own. */
+/** The directory that containerd uses for registries without a directory of their own. */
 const fallback = "_default";
 
 interface Host {
@@ -17,8 +17,9 @@ interface Host {
 }
 
 /**
- * The files in which containerd looks for mirrors: one per registry that has some or is insecure, and one for Docker Hub,
- * sorted by path. Throws ProfileRefused (RenderFailed) when all registries shall be insecure but no mirror serves them.
+ * Returns the files in which containerd finds mirrors, sorted by path: one for each registry that has mirrors or is
+ * insecure, and one for Docker Hub. Throws ProfileRefused (RenderFailed) if all registries are insecure without a
+ * mirror.
  */
 export function registryHostFiles(settings: NodeSettings): OsFile[] {
   const mirrors = mirrorsOf(settings);
@@ -38,7 +39,7 @@ export function registryHostFiles(settings: NodeSettings): OsFile[] {
   return files.sort(({ path: left }, { path: right }) => left < right ? -1 : 1);
 }
 
-/** containerd knows hosts only: registries that differ behind the first slash share a directory. */
+/** Returns the directory of a registry: containerd has one for each host, so registries of the same host share it. */
 function directoryOf(registry: string): string {
   const [host = ""] = registry.split("/");
   return host === "*" ? fallback : host;
@@ -54,7 +55,7 @@ function selfOf(server: string, registry: string): string {
   if (server !== "") return server;
   throw new ProfileRefused(
     "RenderFailed",
-    `Cannot write the containerd hosts of registry "${registry}": it is insecure, but has no mirror`,
+    `Failed to write the containerd hosts of registry "${registry}": it is insecure but has no mirror`,
   );
 }
 

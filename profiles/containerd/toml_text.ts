@@ -8,14 +8,14 @@ const short: Record<string, string> = {
   "\\": "\\\\",
 };
 
-/** A TOML string; any text comes back unchanged. */
+/** Returns a TOML string that is parsed back to exactly this text. */
 export function tomlString(text: string): string {
   // deno-lint-ignore no-control-regex -- TOML wants them escaped
   const escaped = text.replace(/[\x00-\x1f\x7f"\\]/g, (char) => short[char] ?? `\\u${hex(char)}`);
   return `"${escaped}"`;
 }
 
-/** A TOML key, quoted only where it must be. */
+/** Returns a TOML key, quoted only if necessary. */
 export function tomlKey(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : tomlString(key);
 }

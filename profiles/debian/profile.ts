@@ -1,7 +1,7 @@
 import { aptProfile } from "../apt/profile.ts";
 import type { OsProfile } from "../schema.ts";
 
-/** Debian 12. */
+/** Returns the profile of Debian 12. */
 export function debianProfile(): Promise<OsProfile> {
   return aptProfile({
     osName: "debian",

@@ -1,21 +1,21 @@
-/** A Deno that may do nothing but what its own pipes bring and take. */
+/** Starts Deno processes without permissions that can only use their own pipes. */
 
-/** What the operating system holds it to. */
+/** The limits of a process that the operating system enforces. */
 export interface ProcessLimits {
-  /** Of JavaScript, and as much again of WebAssembly. */
+  /** The heap of JavaScript, and the same again for WebAssembly. */
   heapMiB: number;
-  /** Ends a process that outlived its parent inside an endless loop. */
+  /** Processor time after which a process is killed, in case it outlives its parent in an endless loop. */
   cpuSeconds: number;
 }
 
-/** What Deno asks the system for before anything runs: room for code, and a stack for each thread, of which it has up to 16. */
+/** The memory that Deno reserves at its start, for code and for a stack of each thread (up to 16). */
 const reservedMiB = 560 + 8 * Math.min(navigator.hardwareConcurrency, 16);
-/** How much of that it really takes; the rest is never touched. */
+/** The part of the reserved memory that Deno uses. */
 const startedMiB = 48;
-/** One text alone may be longer than the heap: V8 counts it afterwards. */
+/** A single text can exceed the heap, because V8 counts it only afterwards. */
 const heaps = 2;
 
-/** Most memory that a process may take, where the operating system can hold it to that. */
+/** Returns the most memory that a process can use, if the operating system enforces the limit. */
 export function largestMiB({ heapMiB }: Pick<ProcessLimits, "heapMiB">): number {
   return startedMiB + heapMiB * heaps;
 }
@@ -23,13 +23,13 @@ export function largestMiB({ heapMiB }: Pick<ProcessLimits, "heapMiB">): number 
 /** A page of WebAssembly's memory has 64 KiB. */
 const pagesPerMiB = 16;
 
-/** Five times what V8 waits for: what only starts, or renders a few profiles, is sooner done than optimised. */
+/** Five times V8's default: to start, or to render a few profiles, is faster without optimising the code. */
 const laterOptimised = "--wasm-tiering-budget=65000000";
 
 /**
- * Starts the module without any permission. Memory outside the heap and processor time are the operating system's to
- * limit; where it cannot, the heap's limit and the parent's clock remain. Of the parent's environment passes only what
- * Deno needs to find its cache.
+ * Starts the module without any permission. The operating system limits processor time and memory outside the heap; if
+ * it cannot, the limit of the heap and the clock of the parent remain. The process gets only those environment
+ * variables of the parent that Deno needs to find its cache.
  */
 export function startBareDeno(module: URL, { heapMiB, cpuSeconds }: ProcessLimits): Deno.ChildProcess {
   const limits = [`ulimit -c 0`, `ulimit -t ${cpuSeconds}`, `ulimit -d ${(reservedMiB + heapMiB * heaps) * 1024}`];

@@ -1,8 +1,8 @@
 import { type PoolLimits, ProcessPool } from "./process_pool.ts";
 
 /**
- * Renders Eta, which is arbitrary JavaScript. Each scope has a process of its own, in which nothing can be changed; should
- * a template find a way, it harms no other scope.
+ * Renders Eta, which can contain arbitrary JavaScript. Each scope has its own process with a frozen realm; a template
+ * that still changes something cannot affect another scope.
  */
 export class EtaEngine extends ProcessPool {
   constructor(limits: Partial<PoolLimits> = {}) {

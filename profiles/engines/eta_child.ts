@@ -3,7 +3,7 @@ import { answerLines } from "./child_lines.ts";
 import { FileFault, renderStrictly } from "./eta_render.ts";
 import { freezeRealm } from "./frozen_realm.ts";
 
-/** What templates may use: values that depend on nothing but the data, so that equal data gives equal text. */
+/** The globals that templates can use; their results depend only on the data, so that equal data gives equal text. */
 const kept = [
   ...["Array", "BigInt", "Boolean", "Error", "Function", "Infinity", "JSON", "Map", "Math", "NaN", "Number", "Object"],
   ...[
@@ -24,7 +24,7 @@ const kept = [
   ...["undefined"],
 ];
 
-/** Removes every other global, the clock and chance among them, from this process; what cannot be reached needs no permission. */
+/** Removes all other globals from this process, including the clock and random numbers. */
 export function hideGlobals(): void {
   const remove = Reflect.deleteProperty;
   for (const name of Object.getOwnPropertyNames(globalThis)) {
@@ -40,7 +40,7 @@ function answer(line: string): string {
   try {
     return stringify({ id, texts: renderStrictly({ files, snippets, data }) });
   } catch (error) {
-    const fault = error instanceof Error ? error.message : "it threw what is no error";
+    const fault = error instanceof Error ? error.message : "it threw a value that is not an Error";
     return stringify({ id, fault, ...(error instanceof FileFault ? { file: error.file } : {}) });
   }
 }

@@ -2,13 +2,13 @@ import { Eta, EtaNameResolutionError, EtaParseError } from "eta/core";
 import { freezeAll } from "./frozen_realm.ts";
 import type { TemplateRequest } from "./template_engine.ts";
 
-/** An error that already says where it happened. */
+/** An error whose message already names its place. */
 class PlacedError extends Error {}
 
-/** A file that did not render, and why. */
+/** Thrown if a file does not render; has the file and the cause. */
 export class FileFault extends Error {
   constructor(readonly file: string, why: unknown) {
-    super(why instanceof Error ? why.message : "it threw what is no error");
+    super(why instanceof Error ? why.message : "it threw a value that is not an Error");
   }
 }
 
@@ -19,10 +19,10 @@ interface Parsed {
   files: Map<string, Compiled>;
 }
 
-// One process serves one profile version, so what is kept stays small.
+// One process serves one version of a profile, so this map stays small.
 const kept = new Map<string, Parsed>();
 
-/** Renders in this process; throws FileFault with file or snippet, line and expression. */
+/** Renders in this process; throws FileFault that names file or snippet, line and expression. */
 export function renderStrictly({ files, snippets, data }: Omit<TemplateRequest, "scope">): string[] {
   const strict = (value: unknown): unknown => strictData(value, "it");
   return files.map(({ path, template }) => {
@@ -31,7 +31,7 @@ export function renderStrictly({ files, snippets, data }: Omit<TemplateRequest, 
       const render = parsed.files.get(template) ?? compile("template", () => parsed.eta.compile(template));
       parsed.files.set(template, render);
       freezeAll(render);
-      // Eta hands what stands here to every snippet it includes, whose data it has copied.
+      // Eta copies the data for every included snippet, but passes these options on unchanged.
       const options = { filepath: path, strict } as { filepath: string };
       return parsed.eta.render(render, data as object, options);
     } catch (error) {
@@ -55,7 +55,7 @@ function parsedWith(snippets: Record<string, string>): Parsed {
 }
 
 function strictEta(snippets: Record<string, string>): Eta {
-  // Eta tells the text that failed, with its line ends as it has them.
+  // Eta reports the source of the template that failed, with normalised line ends.
   const names = new Map(Object.entries(snippets).map(([name, text]) => [text.replaceAll(/\r\n?/g, "\n"), name]));
   const eta = new Eta({
     autoEscape: false,
@@ -90,7 +90,7 @@ function compile<T>(what: string, work: () => T): T {
   }
 }
 
-/** Gives data in which reading what is not there throws and names it, such as `it.cluster.port`. */
+/** Returns data in which reading a missing field throws an error that names it, such as `it.cluster.port`. */
 function strictData(value: unknown, path: string): unknown {
   if (typeof value !== "object" || value === null) return value;
   return new Proxy(value, {
@@ -98,7 +98,7 @@ function strictData(value: unknown, path: string): unknown {
       const inner: unknown = Reflect.get(target, key);
       if (typeof key === "symbol") return inner;
       if (key in target) return typeof inner === "function" ? inner : strictData(inner, pathOf(path, key));
-      // JSON.stringify looks for the first, Eta's blocks for the second.
+      // JSON.stringify reads toJSON, and Eta's blocks read __blocks.
       if (key === "toJSON" || key === "__blocks") return undefined;
       throw new Error(`${pathOf(path, key)} is missing`);
     },

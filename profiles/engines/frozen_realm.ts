@@ -1,10 +1,13 @@
-/** What one render left behind would be there for the next: a secret, or a count that makes each config another one. */
+/**
+ * Freezes the realm of a process, so that a render cannot leave anything for the next one: a secret, or a counter that
+ * makes every config different.
+ */
 
 const { freeze, getOwnPropertyDescriptor, getPrototypeOf } = Object;
 const { deleteProperty, ownKeys } = Reflect;
 const frozen = new WeakSet<object>();
 
-/** Makes everything unchangeable that can be reached from these values: properties, accessors and prototypes. */
+/** Freezes everything that is reachable from these values: properties, accessors and prototypes. */
 export function freezeAll(...values: unknown[]): void {
   for (const value of values) {
     const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
@@ -18,29 +21,29 @@ export function freezeAll(...values: unknown[]): void {
   }
 }
 
-// Templates can have these too, though no global that they see leads there.
+// Templates can obtain these objects too, although no visible global leads to them.
 const query = new URL("https://ostler.invalid").searchParams;
 const lists = [[], new Map(), new Set(), query].map((list) => list.keys());
 const iterators = ["".matchAll(/./g), ""[Symbol.iterator](), [].values().map(String), Iterator.from({ next: freeze })];
 const generators = [function* (): Generator<void> {}, async function* (): AsyncGenerator<void> {}];
 const belongings = [query, ...lists, ...iterators, ...generators, async (): Promise<void> => {}, Promise, DOMException];
 
-/** Freezes the language itself: the globals that are left, and what their values are made of. */
+/** Freezes the remaining globals and all built-in objects. */
 export function freezeRealm(): void {
   forgetMatches();
   letErrorsHaveNames();
-  // Stacks tell where Ostler is installed.
+  // Stack traces reveal where Ostler is installed.
   Error.stackTraceLimit = 0;
   freezeAll(globalThis, ...belongings);
 }
 
-/** RegExp tells what was matched last, whoever did it. */
+/** Removes the static properties of RegExp that reveal the last match, even one of another render. */
 function forgetMatches(): void {
   const harmless = ["length", "name", "prototype", "escape"];
   for (const name of Object.getOwnPropertyNames(RegExp)) if (!harmless.includes(name)) deleteProperty(RegExp, name);
 }
 
-/** An error gives itself a name, which a frozen one of its prototype would not let it. */
+/** Lets an error set its own name, which the frozen property of its prototype would prevent. */
 function letErrorsHaveNames(): void {
   Object.defineProperty(Error.prototype, "name", {
     get: (): string => "Error",

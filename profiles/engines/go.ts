@@ -3,7 +3,7 @@ import { type PoolLimits, ProcessPool } from "./process_pool.ts";
 
 const program = new URL("./go/engine.wasm.zst", import.meta.url);
 
-/** Renders Go's text/template with sprig, by the program of go/. */
+/** Renders Go's text/template with sprig, using the program built from go/. */
 export class GoEngine extends ProcessPool {
   constructor(limits: Partial<PoolLimits> = {}) {
     super({

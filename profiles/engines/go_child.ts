@@ -1,10 +1,10 @@
-/** The process that renders Go templates: the first line brings the program, each one after it is a request to it. */
+/** The process that renders Go templates: the first line has the program, each later line is a request to it. */
 import { Buffer } from "node:buffer";
 import { zstdDecompressSync } from "node:zlib";
 import { answerLines } from "./child_lines.ts";
 import { GoProgram } from "./go_program.ts";
 
-/** In one piece, as pieces would have to be joined by a copy. */
+/** Decompresses into one chunk, because several chunks would have to be copied together. */
 const onePiece = { chunkSize: 16 * 1024 * 1024 };
 
 let program: GoProgram | undefined;

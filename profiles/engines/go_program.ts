@@ -10,8 +10,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * The Go program of go/, with nothing around it: no files, environment, clock or chance.
- * A call that throws has ended it: it cannot be called again.
+ * Runs the Go program of go/ without files, environment, real clock and random numbers.
+ * A call that throws ends the program: it cannot be called again.
  */
 export class GoProgram {
   readonly #exports: Exports;
@@ -25,11 +25,11 @@ export class GoProgram {
     this.#exports._initialize();
   }
 
-  /** Gives one request and returns the answer to it, both lines of JSON. */
+  /** Sends one request and returns the answer, both lines of JSON. */
   call(request: string): string {
     const { memory, accept, render, answer } = this.#exports;
     const bytes = encoder.encode(request);
-    // Go may have grown its memory by each call, which gives it another buffer.
+    // Every call can grow the memory of Go, which replaces the buffer.
     const place = accept(bytes.length) >>> 0;
     new Uint8Array(memory.buffer, place, bytes.length).set(bytes);
     const size = render() >>> 0;
@@ -43,7 +43,7 @@ const standardError = 2;
 const realTime = 0;
 
 /**
- * What Go asks of its host; the rest has no file to work on.
+ * Returns the functions that Go needs from its host; the others fail, because there are no files.
  * https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md
  */
 function hostOf(memory: () => ArrayBufferLike): WebAssembly.ModuleImports {
@@ -61,27 +61,27 @@ function hostOf(memory: () => ArrayBufferLike): WebAssembly.ModuleImports {
     environ_sizes_get: none,
     sched_yield: () => ok,
     poll_oneoff: () => ok,
-    // What is to look like chance is made in Go.
+    // Random values of templates are made in Go.
     random_get: () => ok,
     clock_time_get(clock: number, _precision: bigint, time: number): number {
-      // Time goes by for the collector of garbage only.
+      // Only the monotonic clock advances, for the garbage collector.
       view().setBigUint64(time, clock === realTime ? 0n : nanoseconds += 1_000n, true);
       return ok;
     },
     fd_write(...[descriptor, pieces, count, written]: [number, number, number, number]): number {
       if (descriptor !== standardError) return unknownDescriptor;
-      view().setUint32(written, sayLastWords(memory(), pieces, count), true);
+      view().setUint32(written, writeError(memory(), pieces, count), true);
       return ok;
     },
     proc_exit(code: number): never {
-      throw new Error(`it ended with code ${code}`);
+      throw new Error(`it exited with code ${code}`);
     },
   };
   return new Proxy(host, { get: (target, name: string) => target[name] ?? ((): number => unknownDescriptor) });
 }
 
-/** Go says why it cannot go on; the parent reads it when the process has ended. */
-function sayLastWords(memory: ArrayBufferLike, pieces: number, count: number): number {
+/** Writes Go's error output to standard error, which the parent reads when the process has ended; returns the bytes. */
+function writeError(memory: ArrayBufferLike, pieces: number, count: number): number {
   const table = new Uint32Array(memory.slice(pieces, pieces + count * 8));
   let written = 0;
   for (let index = 0; index < table.length; index += 2) {

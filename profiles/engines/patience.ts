@@ -1,27 +1,28 @@
-/** How long an answer is waited for, and how it is found out that this was too long. */
+/** Limits of the time for an answer, and the watch over them. */
 import { setTimeout } from "node:timers/promises";
 import { RunawayFault } from "./template_engine.ts";
 
-/** How long an answer may take, and when nobody wants it any more. */
+/** The limits of an answer. */
 export interface Patience {
-  /** By the clock: who is still at work by then may have been waiting for others, so it proves nothing. */
+  /** The limit by the clock; it does not blame the template, because the process may have waited for the processor. */
   limitMs: number;
-  /** Of processor time: who has used that up has run away. */
+  /** The limit of processor time; a template that exceeds it is to blame. */
   processorMs?: number | undefined;
+  /** Aborts when the answer is no longer needed. */
   signal?: AbortSignal | undefined;
 }
 
-/** No answer came in time by the clock; the process was killed. */
+/** Thrown if no answer came within the limit by the clock; the process was killed. */
 export class RenderTimeout extends Error {
   override readonly name = "RenderTimeout";
 }
 
-/** What has some time left is not asked sooner what it has used. */
+/** The shortest interval between two readings of the processor time. */
 const shortestLookMs = 100;
 
 /**
- * Resolves when a limit is reached, with the RunawayFault or the RenderTimeout that it is, or with nothing soon after
- * `done`. `usedMs` tells the processor time that was used until now; without it the clock has to do.
+ * Resolves when a limit is reached, with a RunawayFault (processor time) or a RenderTimeout (clock), or with undefined
+ * soon after `done`. `usedMs` returns the processor time used so far; without it the clock is used instead.
  */
 export async function latenessOf(
   { limitMs, processorMs = Infinity }: Patience,
@@ -31,13 +32,13 @@ export async function latenessOf(
   const start = performance.now();
   const elapsed = (): number => performance.now() - start;
   for (let used = 0; !done.aborted;) {
-    // It cannot use up what is left to it any sooner.
+    // The process cannot use up its remaining processor time sooner than this.
     const left = Math.min(Math.max(processorMs - used, shortestLookMs), limitMs - elapsed());
     await setTimeout(left, undefined, { signal: done }).catch(() => undefined);
     if (done.aborted) break;
     used = await usedMs?.() ?? elapsed();
-    if (used >= processorMs) return new RunawayFault(`it was not done after ${processorMs} ms`);
-    if (elapsed() >= limitMs) return new RenderTimeout(`Cannot wait longer than ${limitMs} ms`);
+    if (used >= processorMs) return new RunawayFault(`it did not finish within ${processorMs} ms`);
+    if (elapsed() >= limitMs) return new RenderTimeout(`Failed to render: no answer within ${limitMs} ms`);
   }
   return undefined;
 }

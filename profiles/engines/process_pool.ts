@@ -6,18 +6,18 @@ import { RunawayFault, type TemplateEngine, type TemplateRequest } from "./templ
 import { untilAborted } from "./until_aborted.ts";
 
 export interface PoolLimits extends SlotLimits {
-  /** How many processes are kept at most. */
+  /** The maximum number of processes. */
   processes: number;
-  /** By the clock: so long it is searched for the one that ran away among several files; a profile may have thousands. */
+  /** The limit by the clock of the search for the file that ran away; a profile can have thousands of files. */
   searchMs: number;
 }
 
-/** What runs in the processes of a pool. */
+/** The kind of processes of a pool. */
 export interface ProcessKind {
   module: URL;
-  /** What a new process is told before its first request. */
+  /** Returns the message to a new process before its first request. */
   opening?: () => object;
-  /** Whether scopes may share a process: they may not where a template can change the one it runs in. */
+  /** Whether scopes can share a process, which is safe only if a template cannot change its process. */
   isShared: boolean;
 }
 
@@ -31,16 +31,16 @@ const defaultLimits: PoolLimits = {
   cpuSeconds: 60,
   processes: 4,
   rendersPerProcess: 2_000,
-  // A change of a profile is rendered for pool after pool; then there may be none for weeks.
+  // A changed profile is rendered for one pool after another; the next change can be weeks away.
   idleMs: 120_000,
 };
 
-/** What a file may take by itself when one of several ran away; a webhook has to answer in eight seconds. */
+/** The limit of a single file in the search for the one that ran away; a webhook must answer within eight seconds. */
 const blameMs = 2_000;
 
 /**
- * A template engine whose templates run in processes without any permission, which are kept between renders. They are
- * judged by the processor time that they take, as a busy host lets the clock of the best template run on.
+ * A template engine whose templates run in processes without any permission, which stay alive between renders.
+ * Templates are limited by processor time, because on a busy host even a valid template can take long by the clock.
  */
 export class ProcessPool implements TemplateEngine {
   readonly #kind: ProcessKind;
@@ -52,7 +52,7 @@ export class ProcessPool implements TemplateEngine {
     this.#limits = { ...defaultLimits, ...limits };
   }
 
-  /** Most memory that all of its processes may take. */
+  /** The most memory that all processes together can use. */
   get largestMiB(): number {
     return this.#limits.processes * largestMiB(this.#limits);
   }
@@ -75,8 +75,8 @@ export class ProcessPool implements TemplateEngine {
   }
 
   /**
-   * The same fault with the file that is to blame: it is found by rendering each alone; first come the snippets without
-   * any. Without a file when that takes too long: the verdict stands all the same.
+   * Returns the fault with the file that ran away. To find it, renders the snippets without a file, then each file
+   * alone. Returns the fault without a file if the search takes too long.
    */
   async #placed(request: TemplateRequest, fault: RunawayFault, asked?: AbortSignal): Promise<RunawayFault> {
     const late = AbortSignal.timeout(this.#limits.searchMs);
@@ -85,7 +85,7 @@ export class ProcessPool implements TemplateEngine {
     const alone = request.files.map((file) => [file]);
     for (const files of Object.keys(request.snippets).length === 0 ? alone : [[], ...alone]) {
       if (signal.aborted) break;
-      // That much has just run away.
+      // The whole request has already run away, so this single file is the one.
       if (files.length === request.files.length) return new RunawayFault(fault.message, files[0]?.path);
       try {
         await this.#renderIn({ ...request, files }, patience);
@@ -110,7 +110,9 @@ export class ProcessPool implements TemplateEngine {
     return this.#kind.isShared ? this.#freeSlot() : this.#slotOf(scope);
   }
 
-  /** Nobody waits behind an endless template while another process is free. */
+  /**
+   * Returns a free slot, or a new one, so that no render waits for an endless template while another process is free.
+   */
   #freeSlot(): RenderSlot | undefined {
     const free = [...this.#slots.values()].find(({ isFree }) => isFree);
     return free ?? (this.#slots.size < this.#limits.processes ? this.#addSlot(String(this.#slots.size)) : undefined);
@@ -119,7 +121,7 @@ export class ProcessPool implements TemplateEngine {
   #slotOf(scope: string): RenderSlot {
     const known = this.#slots.get(scope);
     if (known !== undefined) {
-      // A Map keeps the order of insertion: the scope used longest ago stands first.
+      // A Map keeps the order of insertion, so the least recently used scope is first.
       this.#slots.delete(scope);
       this.#slots.set(scope, known);
       return known;
@@ -127,7 +129,7 @@ export class ProcessPool implements TemplateEngine {
     if (this.#slots.size < this.#limits.processes) return this.#addSlot(scope);
     const [[name, oldest] = []] = this.#slots;
     if (name !== undefined) this.#slots.delete(name);
-    // What it has to do it does; the process in its place starts when it is gone, so that there are never more.
+    // The oldest slot finishes its work first; the new process starts after its end, so the maximum is never exceeded.
     return this.#addSlot(scope, oldest?.stop());
   }
 

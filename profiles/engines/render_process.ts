@@ -2,32 +2,32 @@ import { type ProcessLimits, startBareDeno } from "./bare_deno.ts";
 import { latenessOf, type Patience } from "./patience.ts";
 import { RunawayFault, TemplateFault } from "./template_engine.ts";
 
-/** What the operating system and the parent hold a process to. */
+/** The limits of a process that the operating system and the parent enforce. */
 export interface RenderLimits extends ProcessLimits {
-  /** By the clock. */
+  /** The limit of the start by the clock. */
   startMs: number;
-  /** Most bytes of an answer. */
+  /** The maximum size of an answer in bytes. */
   answerBytes: number;
 }
 
-/** The process ended before it answered. */
+/** Thrown if the process ended before it answered. */
 export class RenderProcessEnded extends Error {
   override readonly name = "RenderProcessEnded";
 }
 
-/** A fault tells what a template said, which may be as long as an answer. */
+/** The maximum length of a fault, because it can quote a template's own message, which can be as long as an answer. */
 const longestFault = 1_000;
 
 interface Answer {
   id: string;
-  /** Processor time until it began with a request, in milliseconds. */
+  /** Processor time used before the process began the request, in milliseconds. */
   usedMs?: number;
   texts?: string[];
   fault?: string;
   file?: string;
 }
 
-/** A Deno process without any permission that takes one JSON line and answers with one. */
+/** A Deno process without any permission that answers each line of JSON with one line of JSON. */
 export class RenderProcess {
   readonly #child: Deno.ChildProcess;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
@@ -35,18 +35,18 @@ export class RenderProcess {
   #unread = "";
   #decoder = new TextDecoder();
   #isEnded = false;
-  /** What it had used when it began with the request in hand; undefined until it does. */
+  /** The processor time used before the current request, in milliseconds; undefined until the process begins it. */
   #usedBefore: number | undefined;
 
   private constructor(child: Deno.ChildProcess, limits: RenderLimits) {
     this.#child = child;
     this.#limits = limits;
     this.#reader = child.stdout.getReader();
-    // A kept process must not keep its parent from ending.
+    // A kept process must not prevent its parent from exiting.
     child.unref();
   }
 
-  /** Starts the module, waits until it has announced that it is ready, and until it has taken the opening, if any. */
+  /** Starts the module and waits until it has announced that it is ready and has answered the opening, if any. */
   static async start(module: URL, limits: RenderLimits, opening?: object): Promise<RenderProcess> {
     const process = new RenderProcess(startBareDeno(module, limits), limits);
     try {
@@ -56,7 +56,7 @@ export class RenderProcess {
     } catch (error) {
       await process.stop();
       const why = error instanceof Error ? error.message : String(error);
-      throw new Error(`Cannot start a process for templates: it did not get ready (${why})`, { cause: error });
+      throw new Error(`Failed to start a template process: it did not become ready (${why})`, { cause: error });
     }
   }
 
@@ -65,23 +65,23 @@ export class RenderProcess {
   }
 
   /**
-   * Sends one request; rejects with RenderTimeout, RenderProcessEnded, TemplateFault for what the template did,
-   * RunawayFault when it does it without end, or the signal's reason. Only after a TemplateFault the process goes on.
+   * Sends one request and returns the texts. Rejects with TemplateFault if a template fails, RunawayFault if it exceeds
+   * a limit, RenderTimeout, RenderProcessEnded, or the reason of the signal. The process survives only a TemplateFault.
    */
   async ask(request: object, patience: Patience): Promise<string[]> {
     patience.signal?.throwIfAborted();
-    // The template never sees the id, so it cannot forge an answer, nor leave one for the next request.
+    // The template never sees the id, so it cannot forge an answer to this request or to the next one.
     const id = crypto.randomUUID();
     this.#usedBefore = undefined;
     const { texts, fault, file } = await this.#within(patience, async () => {
       await this.#send(`${JSON.stringify({ id, ...request })}\n`);
       return await this.#answerTo(id);
     });
-    if (texts === undefined) throw new TemplateFault(cut(fault ?? "it gave no text"), file);
+    if (texts === undefined) throw new TemplateFault(cut(fault ?? "it returned no text"), file);
     return texts;
   }
 
-  /** Ends the process, whatever it is doing. */
+  /** Kills the process. */
   async stop(): Promise<void> {
     if (this.#isEnded) return void await this.#child.status;
     this.#isEnded = true;
@@ -89,7 +89,7 @@ export class RenderProcess {
     try {
       this.#child.kill("SIGKILL");
     } catch {
-      // It had ended by itself.
+      // The process has already ended.
     }
     await Promise.allSettled([
       this.#reader.cancel(),
@@ -103,7 +103,7 @@ export class RenderProcess {
     let late: Error | undefined;
     const done = new AbortController();
     const stop = (): void => void this.stop();
-    const usedMs = isProcessorTimeTold ? (): Promise<number> => this.#usedMs() : undefined;
+    const usedMs = isProcessorTimeKnown ? (): Promise<number> => this.#usedMs() : undefined;
     const watch = latenessOf(limits, usedMs, done.signal).then((found) => {
       late = found;
       if (found !== undefined) stop();
@@ -121,7 +121,7 @@ export class RenderProcess {
     }
   }
 
-  /** Processor time for the request in hand; none as long as it has not begun, or nobody could look. */
+  /** Returns the processor time of the current request in milliseconds; 0 if it has not begun or cannot be measured. */
   async #usedMs(): Promise<number> {
     const all = await processorTimeOf(this.#child.pid).catch(() => undefined) ?? 0;
     return all - (this.#usedBefore ?? all);
@@ -158,10 +158,10 @@ export class RenderProcess {
   }
 
   async #ended(): Promise<Error> {
-    const words = this.#isEnded ? "" : await lastWords(this.#child.stderr);
+    const cause = this.#isEnded ? "" : await causeIn(this.#child.stderr);
     await this.stop();
     const { code, signal } = await this.#child.status;
-    return new RenderProcessEnded(`${signal ?? `exit code ${code}`}${words && `, ${words}`}`);
+    return new RenderProcessEnded(`${signal ?? `exit code ${code}`}${cause && `, ${cause}`}`);
   }
 }
 
@@ -177,26 +177,31 @@ function cut(text: string): string {
   return text.length > longestFault ? `${text.slice(0, longestFault)}…` : text;
 }
 
-/** The line in which a process that has ended says why, if it did. */
-async function lastWords(stderr: ReadableStream<Uint8Array>): Promise<string> {
+/**
+ * Returns the line of the error output that has the cause of the end, at most 200 characters; empty if there is none.
+ */
+async function causeIn(stderr: ReadableStream<Uint8Array>): Promise<string> {
   const lines = (await new Response(stderr).text()).split("\n");
   const why = lines.find((line) => /out of memory|^error/i.test(line)) ?? "";
   return why.replace(/^#\s*|\s+$/g, "").slice(0, 200);
 }
 
-/** Whether the system says what a process has used. */
-const isProcessorTimeTold = Deno.build.os === "linux";
+/** Whether the system reports the processor time of a process. */
+const isProcessorTimeKnown = Deno.build.os === "linux";
 
-/** Linux counts in hundredths of a second, whatever its kernel does. */
+/** Linux reports processor time in hundredths of a second, independent of the kernel's timer. */
 const tickMs = 10;
 
-/** Where utime and stime stand behind the name, which may have any sign in it: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+/**
+ * The fields utime and stime after the name, which can contain any character:
+ * https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+ */
 const [utime, stime] = [11, 12];
 
 /**
- * What the first thread of a process has had of the processors since it began, in milliseconds; undefined when it is
- * gone. It is the one that runs JavaScript and WebAssembly; what V8 does beside it would count against a template even
- * where the clock does not. A shell reads it, as Deno lets nobody at /proc who may not do everything.
+ * Returns the processor time that the first thread of a process has used since its start, in milliseconds; undefined if
+ * the process is gone. This thread runs JavaScript and WebAssembly; V8's other threads must not count against a
+ * template. A shell reads the file, because Deno allows access to /proc only with all permissions.
  */
 export async function processorTimeOf(pid: number): Promise<number | undefined> {
   const args = ["-c", `read -r line < "/proc/$1/task/$1/stat" && echo "$line"`, "sh", String(pid)];

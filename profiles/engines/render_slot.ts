@@ -4,19 +4,19 @@ import type { RenderProcess } from "./render_process.ts";
 import { RunawayFault } from "./template_engine.ts";
 import { untilAborted } from "./until_aborted.ts";
 
-/** How much the templates of a phase may take before they are stopped. */
+/** The limits of the templates of a phase. */
 export interface SlotLimits extends RenderLimits {
-  /** Of processor time, where the system tells it; else by the clock. */
+  /** The limit of a render in processor time if the system reports it, else by the clock. */
   renderMs: number;
-  /** By the clock: so long a render may wait for others to leave it some processor time. */
+  /** The limit of a render by the clock, including the time in which other processes use the processor. */
   waitMs: number;
-  /** A process is replaced after so many renders, before its share of processor time is used up. */
+  /** The number of renders after which a process is replaced, before it reaches its limit of processor time. */
   rendersPerProcess: number;
-  /** A process that has had nothing to render for so long is ended; the next render starts another. */
+  /** The idle time after which a process is ended; the next render starts another. */
   idleMs: number;
 }
 
-/** Renders one phase after the other, in a process that is replaced when it has ended or has rendered enough. */
+/** Renders one phase after another in a process that is replaced when it has ended or reached its number of renders. */
 export class RenderSlot {
   readonly #start: () => Promise<RenderProcess>;
   readonly #limits: SlotLimits;
@@ -35,7 +35,7 @@ export class RenderSlot {
     return this.#waiting === 0;
   }
 
-  /** Settles when the last render asked for has ended. */
+  /** Settles when the last requested render has ended. */
   get last(): Promise<unknown> {
     return this.#last;
   }
@@ -48,7 +48,7 @@ export class RenderSlot {
     return await untilAborted(turn, patience.signal);
   }
 
-  /** Ends the process when nothing waits for it any more. */
+  /** Ends the process after the last requested render. */
   async stop(): Promise<void> {
     await this.#last;
     clearTimeout(this.#idle);
@@ -59,11 +59,11 @@ export class RenderSlot {
     this.#waiting--;
     if (!this.isFree) return;
     this.#idle = setTimeout(() => void this.#process?.stop(), this.#limits.idleMs);
-    // It must not keep the parent from ending.
+    // The timer must not prevent the parent from exiting.
     Deno.unrefTimer(Number(this.#idle));
   }
 
-  // A process may also die of what is not the template's fault, so its first death proves nothing.
+  // A process can also end for reasons outside the template, so only a second end in a row blames the template.
   async #renderTwice(request: object, patience: Patience): Promise<string[]> {
     try {
       return await this.#renderOnce(request, patience);
@@ -74,7 +74,7 @@ export class RenderSlot {
       return await this.#renderOnce(request, patience);
     } catch (error) {
       if (!(error instanceof RenderProcessEnded)) throw error;
-      throw new RunawayFault(`it ended its process (${error.message}): it may use ${this.#limits.heapMiB} MiB`);
+      throw new RunawayFault(`it ended its process (${error.message}); its limit is ${this.#limits.heapMiB} MiB`);
     }
   }
 

@@ -1,35 +1,35 @@
 /** The templates of one phase. */
 export interface TemplateRequest {
-  /** Templates of one scope may influence each other, those of two never. */
+  /** Templates of the same scope can influence each other; templates of different scopes cannot. */
   scope: string;
   files: { path: string; template: string }[];
-  /** Named pieces that every file may include. */
+  /** Named templates that every file can include. */
   snippets: Record<string, string>;
   /** Plain JSON; the only thing a template can see. */
   data: unknown;
 }
 
-/** Turns template texts into file texts; where templates are written in another language, another engine plugs in. */
+/** Renders templates into files; every template language has its own engine. */
 export interface TemplateEngine {
   /**
-   * Gives one text per file, in their order.
-   * Rejects with TemplateFault when a template is to blame, with the signal's reason as soon as that aborts, and with
-   * another error when a new try may help.
+   * Returns one text for each file, in their order.
+   * Rejects with TemplateFault if a template is to blame, with the reason of the signal as soon as it aborts, and with
+   * another error if a retry can help.
    */
   render(request: TemplateRequest, signal?: AbortSignal): Promise<string[]>;
-  /** Ends what is kept alive between renders. */
+  /** Ends the processes that stay alive between renders. */
   close(): Promise<void>;
 }
 
-/** A template is wrong, endless or greedy; the message reads on after `Cannot render file "x": `. */
+/** Thrown if a template is invalid or exceeds a limit; the message continues `Failed to render file "x": `. */
 export class TemplateFault extends Error {
   override readonly name = "TemplateFault";
 
-  /** `file` is missing where no single file is to blame. */
+  /** `file` is missing if no single file is to blame. */
   constructor(message: string, readonly file?: string) {
     super(message);
   }
 }
 
-/** Templates that had to be stopped, as they were endless or took too much: rendering them again only takes as long again. */
+/** Thrown if templates were stopped because they exceeded a limit; to render them again would take as long. */
 export class RunawayFault extends TemplateFault {}

@@ -1,4 +1,4 @@
-/** Settles as the work does, or rejects with the signal's reason when that aborts first; the work itself goes on. */
+/** Settles like the work, or rejects with the reason of the signal if it aborts first; the work itself continues. */
 export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work;
   const { promise: aborted, reject } = Promise.withResolvers<never>();

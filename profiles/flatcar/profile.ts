@@ -10,7 +10,7 @@ const boot: Additions = {
     reach_api_server: "flatcar/reach_api_server",
     cloud_director_network: "flatcar/cloud_director_network",
   },
-  // Its text, like that of all units, is among the files: what a profile says about units is no template.
+  // The text of every unit is among the files, because the units of a profile are not templates.
   start: { units: [{ name: "bootstrap.service", enable: true }] },
 };
 
@@ -33,7 +33,7 @@ const node: Additions = {
 
 const system = { osName: "flatcar" as const, osVersion: "4230.2.0", parameters: { failCgroupV1 } };
 
-/** Flatcar with Ignition, which runs once more, after a reboot, for the second phase. */
+/** Returns the profile of Flatcar with Ignition, which runs again after a reboot for the second phase. */
 export function flatcarProfile(): Promise<OsProfile> {
   return nodeProfile({
     ...system,
@@ -47,7 +47,7 @@ export function flatcarProfile(): Promise<OsProfile> {
   });
 }
 
-/** Flatcar where the cloud hands user-data to coreos-cloudinit, which can apply the second phase at any time. */
+/** Returns the profile of Flatcar with coreos-cloudinit, which can apply the second phase without a reboot. */
 export function flatcarCloudInitProfile(): Promise<OsProfile> {
   return nodeProfile({
     ...system,

@@ -4,13 +4,13 @@ import { yamlBlock, yamlEscape, yamlQuote, yamlString } from "./yaml_text.ts";
 import type { OsConfigPhase } from "../os_config.ts";
 
 /**
- * Writes cloud-config, byte for byte as Operating System Manager lays it out, blank lines and odd indentations included;
- * only texts that would not be read back as they are get another encoding.
+ * Returns cloud-config in the layout of Operating System Manager, byte for byte, including blank lines and unusual
+ * indentation; only texts that would be parsed back differently are encoded differently.
  */
 export function cloudInit(request: UserDataRequest): string {
   const { config, provider, name, distUpgradeOnBoot } = request;
   const isNamed = tellsName(request);
-  // Nobody replaces the placeholder on edge machines, which all bear the name of their pool.
+  // On edge machines the placeholder is never replaced, so all of them have the name of their pool.
   const ownName = provider === "edge" ? name : machineName;
   const units = config.units ?? [];
   const keys = authorizedKeys(request);
@@ -20,7 +20,7 @@ export function cloudInit(request: UserDataRequest): string {
     "\n",
     distUpgradeOnBoot ? "package_upgrade: true\npackage_reboot_if_required: true\n" : "",
     "ssh_pwauth: false\n\n",
-    // cloud-init's schema takes neither null nor an empty list for no keys or files.
+    // The schema of cloud-init allows neither null nor an empty list of keys or files.
     keys.length > 0 ? "ssh_authorized_keys:\n" : "",
     ...keys.map((key) => `- ${yamlQuote(key)}\n`),
     isNamed || config.files.length > 0 ? "write_files:" : "",
@@ -42,7 +42,7 @@ function fileText({ path, permissions, content: { inline: { encoding, data } } }
   ].join("");
 }
 
-/** Flatcar's cloud-init (coreos-cloudinit) has units of its own. */
+/** Returns a unit as Flatcar's coreos-cloudinit reads it. */
 function unitText({ name, enable = false, mask = false, content, dropIns = [] }: OsUnit): string {
   return [
     `\n  - name: ${yamlEscape(name)}\n`,
@@ -62,10 +62,10 @@ function dropInText({ name, content }: NonNullable<OsUnit["dropIns"]>[number]): 
 
 type Settings = Record<string, string>;
 
-/** Writes the modules of cloud-init that a phase asks for; nothing for those it leaves empty. */
+/** Returns the cloud-init modules of a phase, without empty ones. */
 function moduleText({ modules = {}, packages = [] }: OsConfigPhase): string {
   const { bootcmd = [], runcmd = [], rh_subscription = {}, yum_repos = {}, yum_repo_dir = "" } = modules;
-  // cloud-init takes what is not there for not set, refuses null, and fails where nothing says who is to be registered.
+  // cloud-init refuses null values, and fails if a subscription has no field that says what to register with.
   const given = sorted(rh_subscription).filter(([, value]) => value !== "");
   const subscription = given.some(([key]) => key !== "auto-attach") ? given : [];
   const repos = sorted(yum_repos).map(([name, options]) => repoText(name, options));
@@ -79,7 +79,7 @@ function moduleText({ modules = {}, packages = [] }: OsConfigPhase): string {
   ].join("");
 }
 
-// A command that is read as anything but a string makes cloud-init run none of them.
+// If one command is not parsed as a string, cloud-init runs none of them.
 function listText(key: string, items: readonly string[]): string {
   return sectionText(key, items.map((item) => `\n- ${yamlString(item)}`));
 }
@@ -88,7 +88,7 @@ function sectionText(key: string, entries: readonly string[]): string {
   return entries.length > 0 ? `\n${key}:${entries.join("")}\n` : "";
 }
 
-// cloud-init wants a boolean for auto-attach.
+// cloud-init needs a boolean for auto-attach.
 function subscriptionText(key: string, value: string): string {
   const isBare = isWhole(value) || (key === "auto-attach" && isBoolean(value));
   return `\n    ${yamlString(key)}: ${isBare ? value : yamlString(value)}`;
@@ -99,13 +99,13 @@ function repoText(name: string, options: Settings): string {
   return `\n    ${yamlString(name)}:${lines.join("") || " {}"}`;
 }
 
-// cloud-init writes booleans as yum's 1 and 0, which only names and passwords do not mean.
+// cloud-init writes booleans as 1 and 0 for yum, which would be wrong for names and passwords.
 function repoOption(key: string, value: string): string {
   const isBare = isWhole(value) || (isBoolean(value) && !/(name|password)$/i.test(key));
   return isBare ? value : yamlString(value);
 }
 
-/** Whether a number in this text is printed as it is written. */
+/** Returns whether the text is a whole number that is printed back unchanged. */
 function isWhole(value: string): boolean {
   return /^(0|-?[1-9]\d{0,14})$/.test(value);
 }

@@ -1,21 +1,21 @@
 import { secretsNamespace } from "../names.ts";
 
-/** Whom an edge machine asks for its config, and how. */
+/** Where an edge machine fetches its config. */
 export interface EdgeFetch {
   apiServer: string;
-  /** Reads the two secrets of this pool, nothing else. */
+  /** A token that can read the two secrets of this pool, nothing else. */
   token: string;
-  /** Name of the secret with the bootstrap user-data. */
+  /** Name of the Secret with the bootstrap user-data. */
   secret: string;
 }
 
 /**
- * Writes the script that a person starts on an edge machine, as Operating System Manager writes it: it gets the
- * bootstrap user-data, hands it to cloud-init and starts what it brings.
+ * Returns the script that an administrator starts on an edge machine, as Operating System Manager writes it: it fetches
+ * the bootstrap user-data, applies it with cloud-init and starts bootstrap.service.
  */
 export function edgeScript({ apiServer, token, secret }: EdgeFetch): string {
   const address = `${apiServer}/api/v1/namespaces/${secretsNamespace}/secrets/${secret}`;
-  // The brackets of an IPv6 address are a pattern to the shell.
+  // The shell would expand the brackets of an IPv6 address as a pattern.
   const url = /[^\w.:/-]/.test(address) ? `'${address.replaceAll("'", "%27")}'` : address;
   const file = `/etc/cloud/cloud.cfg.d/${secret}.cfg`;
   return `apt-get update -y

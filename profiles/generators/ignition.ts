@@ -2,8 +2,8 @@ import { ignitionEntries, ignitionJson } from "./ignition_entries.ts";
 import type { UserDataRequest } from "./user_data_generator.ts";
 
 /**
- * Writes Ignition 2.3.0, laid out as Operating System Manager's. Modules and the encoding of files mean nothing to it.
- * Throws ProfileRefused (ProfileInvalid) for what Ignition refuses on the machine.
+ * Returns Ignition 2.3.0 in the layout of Operating System Manager; ignores modules and the encoding of files.
+ * Throws ProfileRefused (ProfileInvalid) for what Ignition would refuse on the machine.
  */
 export function ignition(request: UserDataRequest): string {
   const { keys, files, units } = ignitionEntries(request);

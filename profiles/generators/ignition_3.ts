@@ -2,8 +2,8 @@ import { type FileEntry, ignitionEntries, ignitionJson, ignitionRefused, type Un
 import type { UserDataRequest } from "./user_data_generator.ts";
 
 /**
- * Writes Ignition 3.3.0, which Flatcar since 3185, Fedora CoreOS and every later Ignition read. It brings to a machine
- * what 2.3.0 does. Throws ProfileRefused (ProfileInvalid) for what Ignition refuses on the machine.
+ * Returns Ignition 3.3.0, which Flatcar since 3185, Fedora CoreOS and every later Ignition support. A machine gets the
+ * same as with 2.3.0. Throws ProfileRefused (ProfileInvalid) for what Ignition would refuse on the machine.
  */
 export function ignition3(request: UserDataRequest): string {
   const entries = ignitionEntries(request);
@@ -18,25 +18,25 @@ export function ignition3(request: UserDataRequest): string {
   });
 }
 
-// 3.x takes no path twice; in 2.x the later one overwrites the other.
+// Ignition 3.x refuses a path that occurs twice; in 2.x the later file overwrites the earlier one.
 function lastOfEachPath(files: FileEntry[]): FileEntry[] {
   return [...new Map(files.map((file) => [file.path, file])).values()];
 }
 
 function fileOf({ path, source, mode }: FileEntry): object {
-  // Ignition drops them, but in 3.4.0 and later.
-  if (mode > 0o777) throw ignitionRefused(`file "${path}": 3.3.0 takes no setuid, setgid and sticky bits`);
-  // Else Ignition stops at a file that the image has, or the first phase brought.
+  // Ignition before 3.4.0 drops these bits.
+  if (mode > 0o777) throw ignitionRefused(`file "${path}": 3.3.0 does not support setuid, setgid and sticky bits`);
+  // Without overwrite, Ignition fails at a file of the image or of the first phase.
   return { path, overwrite: true, contents: { source }, mode };
 }
 
 function refuseTwice(units: UnitEntry[]): void {
   const unitTwice = twice(units.map(({ name }) => name));
-  if (unitTwice !== undefined) throw ignitionRefused(`unit "${unitTwice}": it is there twice`);
+  if (unitTwice !== undefined) throw ignitionRefused(`unit "${unitTwice}": it is defined twice`);
   for (const { name, dropins = [] } of units) {
     const dropInTwice = twice(dropins.map((dropIn) => dropIn.name));
     if (dropInTwice !== undefined) {
-      throw ignitionRefused(`unit "${name}": its drop-in "${dropInTwice}" is there twice`);
+      throw ignitionRefused(`unit "${name}": its drop-in "${dropInTwice}" is defined twice`);
     }
   }
 }

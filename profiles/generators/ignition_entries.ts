@@ -3,7 +3,7 @@ import type { OsUnit } from "../schema.ts";
 import { checkUnit } from "./systemd_unit.ts";
 import { authorizedKeys, machineName, type Phase, tellsName, type UserDataRequest } from "./user_data_generator.ts";
 
-/** A file as any Ignition wants it. */
+/** A file in the form of every Ignition version. */
 export interface FileEntry {
   path: string;
   /** A data URL. */
@@ -11,7 +11,7 @@ export interface FileEntry {
   mode: number;
 }
 
-/** A unit as any Ignition wants it, its keys in the order of Go's JSON. */
+/** A unit in the form of every Ignition version, with its keys in the order of Go's JSON. */
 export interface UnitEntry {
   contents?: string;
   dropins?: { contents?: string; name: string }[];
@@ -20,18 +20,21 @@ export interface UnitEntry {
   name: string;
 }
 
-/** What a phase says, whatever the version of the specification. */
+/** The contents of a phase, independent of the version of the specification. */
 export interface IgnitionEntries {
-  /** Of user core. */
+  /** SSH keys of user core. */
   keys: string[];
   files: FileEntry[];
   units: UnitEntry[];
 }
 
-/** Reads a phase; throws ProfileRefused (ProfileInvalid) for what Ignition refuses on the machine. */
+/**
+ * Returns the contents of a phase; throws ProfileRefused (ProfileInvalid) for what Ignition would refuse on the
+ * machine.
+ */
 export function ignitionEntries(request: UserDataRequest): IgnitionEntries {
   const { files, units = [], packages = [] } = request.config;
-  if (packages.length > 0) throw ignitionRefused(`packages ${packages.join(", ")}: Ignition installs none`);
+  if (packages.length > 0) throw ignitionRefused(`packages ${packages.join(", ")}: Ignition cannot install packages`);
   return {
     keys: authorizedKeys(request),
     files: [
@@ -43,9 +46,9 @@ export function ignitionEntries(request: UserDataRequest): IgnitionEntries {
 }
 
 function fileOf(path: string, text: string, permissions: number): FileEntry {
-  if (!path.startsWith("/")) throw ignitionRefused(`file "${path}": its path is not absolute`);
+  if (!path.startsWith("/")) throw ignitionRefused(`file "${path}": its path must be absolute`);
   const source = `data:,${encodeURIComponent(text.toWellFormed())}`;
-  // Profiles write octal digits as a decimal number, Ignition wants the number they mean.
+  // Profiles write octal digits as a decimal number; Ignition needs the value of the octal number.
   return { path, source, mode: parseInt(String(permissions), 8) };
 }
 
@@ -69,14 +72,17 @@ function withContents(contents: string): { contents?: string } {
   return contents === "" ? {} : { contents };
 }
 
-/** The text with exactly one newline at its end, as if it stood in a YAML block; an empty one stays empty. */
+/** Returns the text with exactly one newline at its end, like a YAML block; an empty text stays empty. */
 function asLines(text: string): string {
   let length = text.length;
   while (text[length - 1] === "\n") length--;
   return length === 0 ? "" : `${text.slice(0, length)}\n`;
 }
 
-/** JSON as Go writes it, but with the placeholder as machine-controller looks for it. */
+/**
+ * Returns JSON as Go writes it, except that the placeholder stays unescaped, because machine-controller searches for
+ * it.
+ */
 export function ignitionJson(phase: Phase, value: object): string {
   const special = phase === "bootstrap" ? /<MACHINE_NAME>|[<>&\u2028\u2029]/g : /[<>&\u2028\u2029]/g;
   return JSON.stringify(value).replace(special, (found) => {
@@ -84,7 +90,7 @@ export function ignitionJson(phase: Phase, value: object): string {
   });
 }
 
-/** Says of a part of a profile why no Ignition can be written for it. */
+/** Returns a refusal (ProfileInvalid) of a part of a profile; `what` names the part and the cause. */
 export function ignitionRefused(what: string): ProfileRefused {
-  return new ProfileRefused("ProfileInvalid", `Cannot write Ignition for ${what}`);
+  return new ProfileRefused("ProfileInvalid", `Failed to write Ignition for ${what}`);
 }

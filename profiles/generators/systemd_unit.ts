@@ -1,4 +1,4 @@
-/** A unit as Ignition gets it. */
+/** A unit in the form that Ignition receives. */
 export interface UnitText {
   name: string;
   isEnabled: boolean;
@@ -11,17 +11,17 @@ const suffixes = [
   "scope",
 ];
 
-/** Longest line that Ignition takes, in bytes. */
+/** The longest line that Ignition accepts, in bytes. */
 const longestLine = 2047;
 
 /**
- * Says what Ignition would refuse about a unit; undefined if nothing. The rules are those of
+ * Returns what Ignition would refuse about a unit, or undefined if the unit is valid. The rules are from
  * github.com/coreos/ignition 0.35 (config/v2_3) and github.com/coreos/go-systemd (unit).
  */
 export function checkUnit({ name, isEnabled, contents, dropins }: UnitText): string | undefined {
-  if (!suffixes.includes(suffixOf(name))) return "its name does not end in a kind of unit, such as .service";
+  if (!suffixes.includes(suffixOf(name))) return "its name must end in a unit type such as .service";
   const strange = dropins.find((dropIn) => suffixOf(dropIn.name) !== "conf");
-  if (strange) return `the name of its drop-in "${strange.name}" does not end in .conf`;
+  if (strange) return `the name of its drop-in "${strange.name}" must end in .conf`;
   for (const dropIn of dropins) {
     const { fault } = readUnit(dropIn.contents);
     if (fault !== undefined) return `its drop-in "${dropIn.name}" ${fault}`;
@@ -29,7 +29,7 @@ export function checkUnit({ name, isEnabled, contents, dropins }: UnitText): str
   const { fault, sections } = readUnit(contents);
   if (fault !== undefined) return `its content ${fault}`;
   const isInert = isEnabled && sections.length > 0 && !sections.includes("Install");
-  return isInert ? "it is enabled, but has no [Install] section that says anything" : undefined;
+  return isInert ? "it is enabled but has no option in an [Install] section" : undefined;
 }
 
 function suffixOf(name: string): string {
@@ -48,7 +48,9 @@ const option = /[^=\r\n]*=(?:[^\n]*\\\n)*[^\n]*\n?/y;
 const blank = /[\s\x85]+/y;
 const beforeSections = /[^[#;]+/y;
 
-/** Reads the options of a unit: before the first section anything goes, after it only options, comments and sections. */
+/**
+ * Reads the options of a unit: any text is allowed before the first section, then only options, comments and sections.
+ */
 function readUnit(text: string): Reading {
   const sections: string[] = [];
   const tooLong = text.split(/[\r\n]/).some((line) => new TextEncoder().encode(line).length > longestLine);
@@ -65,8 +67,8 @@ function readUnit(text: string): Reading {
     if (take(section === undefined ? beforeSections : blank) || take(comment)) continue;
     if (text[at] === "[") {
       const found = take(header);
-      if (!found) return { sections, fault: "has a section without an end" };
-      if (found[2]?.trim() !== "") return { sections, fault: `says something behind section [${found[1]}]` };
+      if (!found) return { sections, fault: "has a section header without ]" };
+      if (found[2]?.trim() !== "") return { sections, fault: `has text after section header [${found[1]}]` };
       section = found[1] ?? "";
     } else if (take(option)) sections.push(section ?? "");
     else return { sections, fault: `has a line without = in section [${section}]` };

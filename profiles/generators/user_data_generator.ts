@@ -1,9 +1,9 @@
 import type { OsConfigPhase } from "../os_config.ts";
 
-/** bootstrap is what the provider hands to a new machine, provisioning what the machine then fetches by itself. */
+/** bootstrap: the provider passes the user-data to a new machine; provisioning: the machine then fetches it itself. */
 export type Phase = "bootstrap" | "provisioning";
 
-/** What one user-data text is made of. */
+/** The input for the user-data of one phase. */
 export interface UserDataRequest {
   phase: Phase;
   provider: string;
@@ -12,18 +12,20 @@ export interface UserDataRequest {
   distUpgradeOnBoot: boolean;
 }
 
-/** Writes user-data for one provisioning utility; where machines read another format, another generator plugs in. */
+/** Returns user-data for one provisioning utility; another format needs another generator. */
 export type UserDataGenerator = (request: UserDataRequest) => string;
 
-/** machine-controller puts the machine's name in its place, wherever it stands in the bootstrap user-data. */
+/**
+ * The placeholder that machine-controller replaces with the name of the machine, everywhere in the bootstrap user-data.
+ */
 export const machineName = "<MACHINE_NAME>";
 
-/** Whether this text tells the machine its name; on aws the cloud's own name for the instance is the node's name. */
+/** Returns whether the user-data sets the name of the machine; on aws the node has the cloud's name of the instance. */
 export function tellsName({ phase, provider }: UserDataRequest): boolean {
   return phase === "bootstrap" && provider !== "aws";
 }
 
-/** The keys to write: trimmed, none empty, none twice, in the order given. */
+/** Returns the SSH keys to write: trimmed, without empty ones and duplicates, in their order. */
 export function authorizedKeys({ config }: UserDataRequest): string[] {
   return [...new Set(config.userSSHKeys.map((key) => key.trim()).filter((key) => key !== ""))];
 }

@@ -1,14 +1,14 @@
 /**
- * Texts that cloud-init reads back as they are. Its reader is PyYAML, which knows YAML 1.1; what a reader of YAML 1.2
- * would take for something else is quoted too.
+ * Writes texts that cloud-init parses back unchanged. cloud-init uses PyYAML, which implements YAML 1.1; texts that a
+ * parser of YAML 1.2 would read differently are quoted too.
  */
 
-// What YAML readers change or refuse as it stands, in one line and in several; a tab ends a bare text for PyYAML.
+// Characters that YAML parsers change or refuse, in one line and in several; in PyYAML a tab ends an unquoted text.
 const unfitForLine = /[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 const unfitForLines = /[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 const leftByJson = /[\x7f-\x9f\u2028\u2029\ufffe\uffff]/g;
 
-// Texts that begin, contain or end with what means something to YAML.
+// Texts that begin, contain or end with a YAML indicator.
 const marked = /^[ ,[\]{}#&*!|>'"%@`]|^[-?:]( |$)|: | #|[ :]$/;
 
 // https://yaml.org/type/ and the core schema of YAML 1.2.2: null, booleans, merge and value keys, numbers, dates.
@@ -24,36 +24,37 @@ const typed = new RegExp(
   ].map((kind) => `^(?:${kind})$`).join("|"),
 );
 
-/** A text bare where readers take it for exactly this string, else quoted. */
+/** Returns a text unquoted if parsers read it as exactly this string, else quoted. */
 export function yamlString(text: string): string {
   return [unfitForLine, marked, typed].some((kind) => kind.test(text)) ? yamlQuote(text) : text;
 }
 
-/** A text in single quotes where they can hold it, else in double ones. */
+/** Returns a text in single quotes if possible, else in double quotes. */
 export function yamlQuote(text: string): string {
   return unfitForLine.test(text) ? yamlEscape(text) : `'${text.replaceAll("'", "''")}'`;
 }
 
-/** A text in double quotes. */
+/** Returns a text in double quotes. */
 export function yamlEscape(text: string): string {
   const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
   return JSON.stringify(text.toWellFormed()).replace(leftByJson, escaped);
 }
 
 /**
- * Key and text as a block of lines, `indent` columns right of the key. A block ends in one newline if it may `keep` one
- * (also where the text has none), else in none. Where a reader would take the lines for another text, they are told how
- * far they are indented, or the text is quoted as it is.
+ * Returns key and text as a block of lines, `indent` columns to the right of the key. With `keep`, the parsed block
+ * ends in one newline (even if the text has none), else in none. If a parser would misread the block, its header states
+ * the indentation, or the text is quoted instead.
  */
 export function yamlBlock(key: string, text: string, { indent, keep }: { indent: number; keep: boolean }): string {
   const isMisread = startsIndented.test(text);
-  // machine-controller empties lines of nothing but blanks; only texts that were never read well are spared that.
+  // machine-controller empties lines of blanks, so quote only texts that a block could not represent anyway.
   if (unfitForLines.test(text) || (isMisread && blankLine.test(text))) return `${key}: ${yamlEscape(text)}`;
   const margin = " ".repeat(key.length - key.trimStart().length + indent);
   const header = `|${isMisread ? indent : ""}${keep ? "" : "-"}`;
   return `${key}: ${header}\n${margin}${text.replaceAll("\n", `\n${margin}`)}`;
 }
 
-// Readers take the indentation of the first line that says something for that of all, and refuse longer ones before it.
+// Parsers use the indentation of the first line that is not empty for all lines, and refuse longer blank lines before
+// it.
 const startsIndented = /^\n* /;
 const blankLine = /^[ \t]+$/m;

@@ -1,13 +1,15 @@
 import type { Parameter } from "../parameter.ts";
 
-/** The kubelet's own default for systems that have cgroup v2, as all but one of ours do. */
+/** The default of the kubelet, for systems with cgroup v2: all of Ostler's profiles except Amazon Linux 2. */
 export const failCgroupV1: Parameter = {
   type: "boolean",
   description: "Whether the kubelet refuses to start on a machine that has only cgroup v1",
   default: true,
 };
 
-/** Base URL of a mirror; `folders` are those it must have. */
+/**
+ * Returns the parameter for the base URL of a package mirror; `folders` names the folders that the mirror must have.
+ */
 export function packageMirror(folders: string): Parameter {
   return {
     type: "string",

@@ -2,7 +2,7 @@ import { failCgroupV1 } from "../node/parameters.ts";
 import { rpmProfile } from "../rpm/profile.ts";
 import type { OsProfile } from "../schema.ts";
 
-/** Red Hat Enterprise Linux 9; its packages come with its subscription, from Red Hat or from a Satellite. */
+/** Returns the profile of Red Hat Enterprise Linux 9; its packages need a subscription, from Red Hat or a Satellite. */
 export function rhelProfile(): Promise<OsProfile> {
   return rpmProfile({
     osName: "rhel",

@@ -2,7 +2,7 @@ import { failCgroupV1, packageMirror } from "../node/parameters.ts";
 import { rpmProfile } from "../rpm/profile.ts";
 import type { OsProfile } from "../schema.ts";
 
-/** Rocky Linux 9. */
+/** Returns the profile of Rocky Linux 9. */
 export function rockyLinuxProfile(): Promise<OsProfile> {
   return rpmProfile({
     osName: "rockylinux",

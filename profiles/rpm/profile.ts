@@ -2,13 +2,13 @@ import { runBootstrap } from "../boot/run_bootstrap.ts";
 import { type NodeProfile, nodeProfile } from "../node_profile.ts";
 import type { OsProfile } from "../schema.ts";
 
-/** What differs between the systems that install their packages with dnf or yum. */
+/** The differences between systems that install packages with dnf or yum. */
 export interface RpmSystem extends Pick<NodeProfile, "osName" | "osVersion" | "providers" | "parameters"> {
-  /** Snippets of this system, in addition to the shared ones or in their place. */
+  /** Snippets of this system, which extend or replace the shared ones. */
   snippets?: Record<string, string>;
 }
 
-/** A profile for a system that installs its packages with dnf or yum. */
+/** Returns a profile for a system that installs packages with dnf or yum. */
 export function rpmProfile({ snippets, ...system }: RpmSystem): Promise<OsProfile> {
   return nodeProfile({
     ...system,

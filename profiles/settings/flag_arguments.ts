@@ -1,15 +1,15 @@
 import { parseArgs } from "node:util";
 import { flagOf, noteOf, type SettingShape } from "./setting.ts";
 
-/** What the arguments of a program say about settings. */
+/** The arguments of a program, split into settings and the rest. */
 export interface FlagArguments {
-  /** Texts by field; a flag without the value it needs has undefined. */
+  /** Texts by field; undefined stands for a flag without its required value. */
   given: Map<string, (string | undefined)[]>;
-  /** Arguments that are no setting's. */
+  /** Arguments that do not belong to a setting. */
   rest: string[];
 }
 
-/** Picks the flags of a shape out of arguments, with one dash or two, as Go's flags are written. */
+/** Returns the flags of a shape in the arguments, with one dash or two like Go's flags, and the other arguments. */
 export function readFlagArguments(shape: SettingShape, argv: string[]): FlagArguments {
   const fields = fieldsByFlag(shape);
   const args = argv.map((arg) => arg.replace(/^-(?=[A-Za-z])/, "--"));
@@ -32,7 +32,7 @@ export function readFlagArguments(shape: SettingShape, argv: string[]): FlagArgu
   return { given, rest };
 }
 
-/** Field names by flag, other names of a flag included. */
+/** Returns field names by flag, including alternative names of a flag. */
 function fieldsByFlag(shape: SettingShape): Map<string, string> {
   return new Map(
     Object.entries(shape).flatMap(([name, field]) =>

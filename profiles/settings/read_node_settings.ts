@@ -2,8 +2,8 @@ import { conflictsOf, NodeSettings } from "../node_settings.ts";
 import { type ReadFile, readSettings, type SettingSources } from "./read_settings.ts";
 
 /**
- * Reads what decides how machines are rendered; throws one error that names every wrong setting.
- * `rest` has the arguments, `restOfFile` the keys that are not for here; paths go to `readFile` as they are written.
+ * Returns the settings for rendering machines; throws one error that names every invalid setting.
+ * `rest` has the arguments and `restOfFile` the keys of other settings; `readFile` gets paths unchanged.
  */
 export function readNodeSettings(
   sources: SettingSources,
@@ -14,7 +14,7 @@ export function readNodeSettings(
   return { settings: values, rest, restOfFile };
 }
 
-/** Throws one error for all faults, if there are any. */
+/** Throws one error with all faults, if there are any. */
 export function refuseFaults(faults: string[]): void {
-  if (faults.length > 0) throw new Error(`Cannot use the settings: ${faults.join("; ")}`);
+  if (faults.length > 0) throw new Error(`Invalid settings: ${faults.join("; ")}`);
 }

@@ -2,37 +2,41 @@ import type { z } from "zod";
 import { readFlagArguments } from "./flag_arguments.ts";
 import { flagOf, type Form, noteOf, type Setting, type SettingShape, variableOf } from "./setting.ts";
 
-/** Where settings come from; flags win over the environment, that over the file, and that over the defaults. */
+/**
+ * The sources of settings: flags win over the environment, the environment over the file, the file over the defaults.
+ */
 export interface SettingSources {
   argv?: string[];
-  /** An empty variable is one that is not set. */
+  /** Environment variables; an empty variable counts as not set. */
   env?: Record<string, string | undefined>;
-  /** The content of a file of settings, by flag. */
+  /** The content of a settings file, by flag. */
   file?: Record<string, unknown>;
 }
 
-/** Settings as read; `faults` names every wrong one, and `values` are whole only when there is none. */
+/**
+ * The result of reading settings; `faults` names every invalid setting, and `values` is complete only without faults.
+ */
 export interface SettingsRead<Shape extends SettingShape> {
   values: z.output<z.ZodObject<Shape>>;
   faults: string[];
   warnings: string[];
-  /** Arguments that belong to no setting, for the caller to use or refuse. */
+  /** Arguments that do not belong to a setting, for the caller to use or refuse. */
   rest: string[];
-  /** Keys of the file that belong to no setting, likewise. */
+  /** Keys of the file that do not belong to a setting, for the caller to use or refuse. */
   restOfFile: string[];
 }
 
-/** Gives the text of a file, or throws. */
+/** Returns the text of a file, or throws. */
 export type ReadFile = (path: string) => string;
 
-/** One setting as somebody wrote it. */
+/** One setting as the administrator wrote it. */
 interface Written {
-  /** How the place is called in a message. */
+  /** The name of the source in messages, such as the flag or the variable. */
   place: string;
   text: string | undefined;
 }
 
-/** Reads every setting of a shape. */
+/** Reads all settings of a shape from their sources. */
 export function readSettings<Shape extends SettingShape>(
   { shape }: z.ZodObject<Shape>,
   { argv = [], env = {}, file = {} }: SettingSources,
@@ -87,7 +91,7 @@ function fromFile(name: string, field: Setting<unknown>, file: Record<string, un
   return { place: `${flag} in the file`, text: textOf(file[flag], form) };
 }
 
-// YAML has lists, mappings, numbers and truths where a flag has only text.
+// A YAML file can have lists, mappings, numbers and booleans, but a flag has only text.
 function textOf(value: unknown, form: Form): string {
   if (Array.isArray(value)) return value.map(String).join(form === "repeated" ? "\n" : ",");
   if (value === null || typeof value !== "object") return String(value ?? "");
@@ -102,21 +106,21 @@ function readOne(
 ): { value: unknown } | { fault: string } {
   if (written === undefined) return { value: field.parse(undefined) };
   const { place } = written;
-  if (written.text === undefined) return { fault: `${place}: a value is missing` };
+  if (written.text === undefined) return { fault: `${place}: must have a value` };
   const text = written.text.trim();
-  const said = `${place} "${withoutPassword(text)}"`;
+  const shown = `${place} "${withoutPassword(text)}"`;
   try {
-    // An empty file is not what a path that is not set is.
+    // An empty file must be refused, unlike an empty path, which means that no file is set.
     const content = noteOf(field).form === "file" && text !== "" ? readFile(text) || "\n" : text;
     const parsed = field.safeParse(content);
     if (parsed.success) return { value: parsed.data };
-    return { fault: `${said}: ${parsed.error.issues.map(({ message }) => message).join(", ")}` };
+    return { fault: `${shown}: ${parsed.error.issues.map(({ message }) => message).join(", ")}` };
   } catch (error) {
-    return { fault: `${said}: the file cannot be read (${(error as { code?: string }).code ?? "unknown cause"})` };
+    return { fault: `${shown}: the file cannot be read (${(error as { code?: string }).code ?? "unknown cause"})` };
   }
 }
 
-// All up to the last @, as a password may hold one, or a slash, that should have been escaped.
+// Everything up to the last @ is hidden, because an unescaped password can contain an @ or a slash.
 function withoutPassword(text: string): string {
   return text.replaceAll(/\/\/\S*@/g, "//<hidden>@").replaceAll("\n", " ");
 }

@@ -1,26 +1,26 @@
-/** How the text of a setting becomes a value; the messages say what is wanted. */
+/** Schemas that turn the text of a setting into a value; their messages say what would be accepted. */
 import { X509Certificate } from "node:crypto";
 import { z } from "zod";
 
 export const text = z.string();
 
-/** Items joined by commas; spaces around them do not count. */
+/** Items separated by commas, without the spaces around them. */
 export const commaList = text.transform((value) => splitBy(value, ","));
 
-/** Items joined by white space. */
+/** Items separated by white space. */
 export const spacedList = text.transform((value) => splitBy(value, /\s+/));
 
 const truths: Record<string, boolean> = { "1": true, t: true, true: true, "0": false, f: false, false: false };
 
-/** What Go's flags take for a truth value. */
+/** A boolean in the forms that Go's flags accept. */
 export const truth = readBy((value) => truths[value.toLowerCase()], "must be true or false");
 
-/** Text that may be empty, else must fit. */
+/** Returns a schema for text that is empty or matches the pattern. */
 export function optional(pattern: RegExp, wanted: string): z.ZodType<string, string> {
   return text.refine((value) => value === "" || pattern.test(value), wanted);
 }
 
-/** A whole number within bounds. */
+/** Returns a schema for a whole number within bounds. */
 export function wholeNumber(min: number, max: number): z.ZodType<number, string> {
   const read = (value: string): number | undefined => {
     const number = /^\d+$/.test(value) ? Number(value) : NaN;
@@ -29,7 +29,7 @@ export function wholeNumber(min: number, max: number): z.ZodType<number, string>
   return readBy(read, max < Infinity ? `must be from ${min} to ${max}` : `must be at least ${min}`);
 }
 
-/** Pairs such as `a=true,b=false`; empty is none. */
+/** Pairs such as `a=true,b=false`; empty text has no pairs. */
 export const truthPairs: z.ZodType<Record<string, boolean>, string> = readBy((value) => {
   const pairs = splitBy(value, ",").map((pair) => /^([^=\s]+)=(.+)$/.exec(pair));
   const read = pairs.map((match): [string, boolean | undefined] => [
@@ -40,10 +40,10 @@ export const truthPairs: z.ZodType<Record<string, boolean>, string> = readBy((va
   return whole.length === pairs.length ? Object.fromEntries(whole) : undefined;
 }, "must be pairs such as GateA=true,GateB=false");
 
-/** Certificates in PEM, at least one; or nothing. */
+/** Empty text, or at least one certificate in PEM. */
 export const certificates = text.refine((pem) => pem === "" || hasCertificate(pem), "must hold a certificate in PEM");
 
-/** A reading that fails with undefined. */
+/** Returns a schema for what `read` returns; text for which it returns undefined is invalid. */
 export function readBy<T>(read: (text: string) => T | undefined, wanted: string): z.ZodType<T, string> {
   return text.transform((value, context) => {
     const found = read(value.trim());

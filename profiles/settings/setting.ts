@@ -1,30 +1,30 @@
 import { z } from "zod";
 
-/** How people write a setting; `text` is whatever they write, everywhere else than as follows. */
+/** The form in which a setting is written; `text` is any text. */
 export type Form =
   | "text"
-  /** A flag alone means true. */
+  /** A boolean; the flag without a value means true. */
   | "truth"
-  /** May be given several times; in one text the values stand apart by white space. */
+  /** The flag can be repeated; a single text separates the values by white space. */
   | "repeated"
-  /** The path of a file, whose content counts. */
+  /** The path of a file, whose content is the value. */
   | "file"
-  /** One JSON object; in a file of settings simply a mapping. */
+  /** One JSON object; in a settings file a mapping. */
   | "json";
 
-/** What is told about a setting; its name is that of its field. */
+/** The documentation of a setting; its name comes from its field. */
 export interface SettingNote {
   description: string;
   form?: Form;
-  /** Name of the environment variable, where it is not made from the flag. */
+  /** Name of the environment variable, if it is not derived from the flag. */
   env?: string;
-  /** Flags that mean the same. */
+  /** Alternative names of the flag. */
   also?: string[];
-  /** It is read and has no effect; the description says why. */
+  /** Whether the setting has no effect; the description says why. */
   isIgnored?: boolean;
 }
 
-/** Reads text; its default is text too, so that `--help` shows it as people would write it. */
+/** A schema that reads text; its default is text too, so that `--help` shows it as it would be written. */
 export type Setting<T> = z.ZodPrefault<z.ZodType<T, string>>;
 
 /** Settings by field. */
@@ -32,26 +32,26 @@ export type SettingShape = Record<string, Setting<unknown>>;
 
 const notes = z.registry<SettingNote>();
 
-/** Declares a setting. The messages of `read` say what is wanted, such as "must be a port". */
+/** Declares a setting; the messages of `read` say what would be accepted, such as "must be a port". */
 export function setting<T>(read: z.ZodType<T, string>, standard: string, note: SettingNote): Setting<T> {
   return read.prefault(standard).register(notes, note);
 }
 
-/** What was declared, and the text that stands when nobody sets anything. */
+/** Returns the documentation of a setting, and its default as text. */
 export function noteOf(field: Setting<unknown>): Required<Pick<SettingNote, "form">> & SettingNote & {
   standard: string;
 } {
   const note = notes.get(field);
-  if (note === undefined) throw new Error("Cannot tell about a setting: it was not made by setting()");
+  if (note === undefined) throw new Error("Failed to describe a setting: it was not declared with setting()");
   return { form: "text", ...note, standard: field.def.defaultValue };
 }
 
-/** `clusterDns` is `cluster-dns` as a flag. */
+/** Returns the flag of a field: `cluster-dns` for `clusterDns`. */
 export function flagOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** `clusterDns` is `OSTLER_CLUSTER_DNS` in the environment. */
+/** Returns the environment variable of a field: `OSTLER_CLUSTER_DNS` for `clusterDns`, unless `env` names another. */
 export function variableOf(name: string, { env }: Pick<SettingNote, "env">): string {
   return env ?? `OSTLER_${flagOf(name).toUpperCase().replaceAll("-", "_")}`;
 }

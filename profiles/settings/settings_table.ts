@@ -1,17 +1,17 @@
 import type { z } from "zod";
 import { flagOf, type Form, noteOf, type SettingShape, variableOf } from "./setting.ts";
 
-/** One setting as people look it up. */
+/** One setting in the reference and in `--help`. */
 export interface SettingRow {
   flag: string;
   variable: string;
-  /** Empty when nothing stands. */
+  /** The default; empty if there is none. */
   standard: string;
   description: string;
   form: Form;
 }
 
-/** The settings of a shape, in its order. */
+/** Returns the settings of a shape, in its order. */
 export function settingRows({ shape }: z.ZodObject<SettingShape>): SettingRow[] {
   return Object.entries(shape).map(([name, field]) => {
     const note = noteOf(field);
@@ -20,7 +20,7 @@ export function settingRows({ shape }: z.ZodObject<SettingShape>): SettingRow[] 
   });
 }
 
-/** A Markdown table of settings. */
+/** Returns the settings as a Markdown table. */
 export function settingsTable(rows: SettingRow[]): string {
   const cells = rows.map(({ flag, variable, standard, description }) =>
     [`\`--${flag}\``, `\`${variable}\``, standard && `\`${standard}\``, description].join(" | ")
@@ -30,7 +30,7 @@ export function settingsTable(rows: SettingRow[]): string {
   );
 }
 
-/** The same for a terminal. */
+/** Returns the settings as text for a terminal. */
 export function settingsHelp(rows: SettingRow[]): string {
   return rows.map(({ flag, standard, description, form }) => {
     const value = form === "truth" ? "" : ` ${form === "file" ? "FILE" : form === "json" ? "JSON" : "TEXT"}`;

@@ -3,12 +3,14 @@ import type { Phase } from "../generators/user_data_generator.ts";
 import { bytesOf } from "../os_config.ts";
 
 /**
- * Most bytes of user-data, before base64: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html,
+ * The maximum size of user-data in bytes, before base64:
+ * https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html,
  * https://www.alibabacloud.com/help/doc-detail/52012.htm, https://docs.hetzner.cloud (`user_data` of a server),
  * https://docs.openstack.org/nova/latest/user/user-data.html (65535 in base64),
  * https://learn.microsoft.com/en-us/azure/virtual-machines/custom-data (osProfile.customData),
  * https://docs.digitalocean.com/reference/api (`user_data` of a Droplet),
- * https://cloud.google.com/compute/docs/reference/rest/v1/Metadata (`items[].value`). Others document none.
+ * https://cloud.google.com/compute/docs/reference/rest/v1/Metadata (`items[].value`).
+ * Other providers document no limit.
  */
 const userDataLimits: Record<string, number> = {
   aws: 16_384,
@@ -20,7 +22,7 @@ const userDataLimits: Record<string, number> = {
   gce: 262_144,
 };
 
-/** The API server takes no Secret of more than 1 MiB. */
+/** The maximum size of a Secret in bytes, 1 MiB. */
 export const secretLimit = 1_048_576;
 
 export interface SizedUserData {
@@ -30,13 +32,19 @@ export interface SizedUserData {
   text: string;
 }
 
-/** What is too big, in words; undefined when all is well. The provider limits phase one, the Secret both. */
+/**
+ * Returns which limit the user-data exceeds, or undefined: the provider limits the bootstrap phase, a Secret both
+ * phases.
+ */
 export function sizeWarning({ phase, provider, operatingSystem, text }: SizedUserData): string | undefined {
   const stored = bytesOf(text);
-  if (stored > secretLimit) return `the ${phase} user-data has ${stored} bytes, a Secret takes ${secretLimit}`;
+  if (stored > secretLimit) {
+    return `the ${phase} user-data has ${stored} bytes; the limit of a Secret is ${secretLimit}`;
+  }
   const limit = phase === "bootstrap" ? userDataLimits[provider] : undefined;
   if (limit === undefined) return undefined;
-  // machine-controller compresses it for AWS, but for Flatcar.
+  // machine-controller compresses user-data for AWS, except for Flatcar.
   const sent = provider === "aws" && operatingSystem !== "flatcar" ? gzipSync(text).length : stored;
-  return sent > limit ? `the ${phase} user-data has ${sent} bytes, provider "${provider}" takes ${limit}` : undefined;
+  if (sent <= limit) return undefined;
+  return `the ${phase} user-data has ${sent} bytes; the limit of provider "${provider}" is ${limit}`;
 }

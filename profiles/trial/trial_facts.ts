@@ -1,4 +1,4 @@
-/** Made-up MachineDeployments to try a profile with: as little said as possible, and as much. */
+/** Fictitious MachineDeployments to try a profile with: with as few fields as possible, and with all of them. */
 import { createHash } from "node:crypto";
 import type { RenderFacts } from "../facts.ts";
 import { kubeletAnnotationPrefix } from "../kubelet_settings.ts";
@@ -11,9 +11,9 @@ import type { OsProfile } from "../schema.ts";
 /** One MachineDeployment to render a profile for. */
 export interface Trial {
   provider: string;
-  /** How the MachineDeployment is, in words. */
+  /** A description of the MachineDeployment, such as "with nothing set". */
   situation: string;
-  /** Everything is said that may be left out. */
+  /** Whether all optional fields are set. */
   isEverythingSaid: boolean;
   facts: RenderFacts;
 }
@@ -24,12 +24,12 @@ interface Situation {
   settings: Partial<NodeSettings>;
   annotations: Record<string, string>;
   network: NonNullable<ProviderConfig["network"]> | undefined;
-  /** Everything that an operatingSystemSpec can say is said. */
+  /** Whether all fields of operatingSystemSpec are set. */
   isEverythingSaid: boolean;
 }
 
 const pem = "-----BEGIN CERTIFICATE-----\nVHJpYWw=\n-----END CERTIFICATE-----\n";
-/** About as long as a service account's, and as hard to compress. */
+/** A token about as long as that of a service account, and as hard to compress. */
 const token = Array.from({ length: 28 }, (_, part) => createHash("sha256").update(`${part}`).digest("base64url")).join(
   "",
 );
@@ -75,14 +75,14 @@ function situationsOf({ osName }: OsProfile): Situation[] {
       minor: oldest,
       settings: everything,
       annotations: Object.fromEntries(annotations),
-      // Others than Flatcar cannot have a fixed address.
+      // Only Flatcar can have a static address.
       network: osName === "flatcar" ? fixed : dualStack,
       isEverythingSaid: true,
     },
   ];
 }
 
-/** Every provider of a profile in every situation. */
+/** Returns a trial for every provider of a profile in every situation. */
 export function trialsOf(profile: OsProfile): Trial[] {
   return profile.supportedCloudProviders.flatMap(({ name }) =>
     situationsOf(profile).map((situation) => ({
@@ -127,7 +127,7 @@ function osSpecOf({ osName, provisioningUtility }: OsProfile, isEverythingSaid: 
   return { ...(osName === "rhel" ? subscription : {}), distUpgradeOnBoot: true };
 }
 
-// What a profile gives no default for, every MachineDeployment has to say.
+// Every MachineDeployment must set the parameters that have no default.
 function missingParameters({ parameters = {} }: OsProfile): Record<string, string> {
   const missing = Object.entries(parameters).filter(([, parameter]) => parameter.default === undefined);
   return Object.fromEntries(missing.map(([name, { type, enum: choices }]) => {

@@ -10,28 +10,28 @@ import { enginesUntil } from "../templates.ts";
 import { sizeWarning } from "./size_limits.ts";
 import { type Trial, trialsOf } from "./trial_facts.ts";
 
-/** What came out of rendering a profile for every provider it supports. */
+/** The result of rendering a profile for every provider that it supports. */
 export interface TrialResult {
-  /** What no MachineDeployment can mend, each with file, line and one provider; none when the profile is sound. */
+  /** Faults that no MachineDeployment can fix, each with file, line and one provider; empty if the profile is valid. */
   faults: string[];
-  /** What somebody may run into. */
+  /** Faults that some MachineDeployments can cause. */
   warnings: string[];
 }
 
 export interface TrialOptions {
   engines?: TemplateEngines;
-  /** Ends the trial at once; what was not tried by then is a warning. */
+  /** Ends the trial at once, with a warning that it is incomplete. */
   signal?: AbortSignal;
 }
 
-// A Go template that says fail, or takes something optional for granted, may be right for the MachineDeployments it is for.
+// A Go template that calls fail, or requires an optional value, can be valid for the MachineDeployments that use it.
 const isOnPurpose = /error calling fail:/;
 const mayMissSomething = /error calling |<nil>|nil pointer evaluating/;
 
 /**
- * Renders a profile whose parents are merged in, and writes its user-data, in all situations on all its providers; the
- * first template that runs away ends it, as every further trial would take as long.
- * Rejects with what the engines reject with when a new try may help.
+ * Renders a profile whose parents are merged in, and writes its user-data, in all situations on all its providers.
+ * Stops at the first template that must be stopped, because every further trial would take as long. Rejects with the
+ * errors of the engines for which a retry can help.
  */
 export async function tryProfile(profile: OsProfile, { engines, signal }: TrialOptions = {}): Promise<TrialResult> {
   const faults = new Map<string, string>();
@@ -45,7 +45,7 @@ export async function tryProfile(profile: OsProfile, { engines, signal }: TrialO
       for (const [phase, warning] of sizesOf(config, trial)) warnings.set(`${trial.provider} ${phase}`, warning);
     } catch (error) {
       if (signal?.aborted && error === signal.reason) {
-        warnings.set("late", `the trial took too long; it ended before ${where} was done`);
+        warnings.set("late", `the trial took too long; it stopped before ${where} was finished`);
         break;
       }
       if (!(error instanceof ProfileRefused)) throw error;
@@ -60,12 +60,12 @@ export async function tryProfile(profile: OsProfile, { engines, signal }: TrialO
   return { faults: [...faults.values()], warnings: [...warnings.values()] };
 }
 
-/** A template had to be stopped: the next trial would end the same way, and take as long. */
+/** Returns whether a template had to be stopped, so that the next trial would take as long and end the same way. */
 export function isRunaway({ cause }: ProfileRefused): boolean {
   return cause instanceof RunawayFault;
 }
 
-/** The profile is to blame; false where it may be right, but not for every MachineDeployment. */
+/** Returns whether the profile is invalid; false if it can be valid for some MachineDeployments. */
 export function isFault({ reason, message }: ProfileRefused, { isEverythingSaid }: Trial): boolean {
   if (reason === "ParameterInvalid" || isOnPurpose.test(message)) return false;
   return isEverythingSaid || !mayMissSomething.test(message);

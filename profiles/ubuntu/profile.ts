@@ -1,7 +1,7 @@
 import { aptProfile } from "../apt/profile.ts";
 import type { OsProfile } from "../schema.ts";
 
-/** Ubuntu 24.04. */
+/** Returns the profile of Ubuntu 24.04. */
 export function ubuntuProfile(): Promise<OsProfile> {
   return aptProfile({
     osName: "ubuntu",

@@ -72,7 +72,7 @@ async function review(template: string): Promise<void> {
   );
   const told = JSON.stringify(verdicts);
   // Refused before it was rendered, it would measure nothing.
-  assert.equal(told.match(/the trial took too long|may use \d+ MiB/g)?.length, texts.length, told.slice(0, 500));
+  assert.equal(told.match(/the trial took too long|its limit is \d+ MiB/g)?.length, texts.length, told.slice(0, 500));
 }
 
 const cases: Record<string, () => Promise<void>> = {

@@ -180,7 +180,7 @@ for (const one of cases.filter(isRefused)) {
     const kube = osmKube(one);
     await assert.rejects(publish(kube, one), (error: Error & { nonRetryable?: boolean }) => {
       assert.equal(error.nonRetryable, true, String(error));
-      assert.match(error.message, /^Cannot /);
+      assert.match(error.message, /^(Cannot|Failed to|Invalid|Unsupported) /);
       return true;
     });
     assert.deepEqual(kube.writes, []);

@@ -29,7 +29,7 @@ testInWorld("the webhook refuses what would break later, and nothing needs it", 
 async function refusesProfile(world: World): Promise<void> {
   const broken = profileText("osp-broken", '\n{{ if eq .CloudProviderName "aws" }}\n  {{ .Nonsense }}\n{{ end }}');
   const refused = await apply(world, broken);
-  assert.match(refused, /denied the request: Cannot render file "\/opt\/bin\/setup".*:3:.*Nonsense.*provider "aws"/);
+  assert.match(refused, /denied the request: Failed to render file "\/opt\/bin\/setup".*:3:.*Nonsense.*provider "aws"/);
   assert.match(await apply(world, profileText("osp-sound", "{{ .KubeVersion }}")), /osp-sound created/);
   const edited = await apply(world, profileText("osp-sound", "{{ .HTTPProxy }}"));
   assert.match(edited, /"v1.0.0"|a change of spec.version/);

@@ -1,5 +1,8 @@
-// deno-lint-ignore-file no-console -- saying what was built is this program's job
-/** Builds the program that renders Go templates. It is kept in the repository, so only who changes its source needs Go. */
+// deno-lint-ignore-file no-console -- this program prints what it built
+/**
+ * Builds the program that renders Go templates. The program is in the repository, so only changes of its source need
+ * Go.
+ */
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { constants, zstdCompressSync } from "node:zlib";
 
-/** Another version gives other bytes. */
+/** The required version of Go, because another version builds other bytes. */
 export const goVersion = "go1.26.8";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -21,7 +24,7 @@ const target = {
 };
 const flags = ["-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid="];
 
-/** What stands in engine.json: SHA-256 of the source, of the built program and of its packed form. */
+/** The content of engine.json: version of Go, and SHA-256 of the source, of the program and of its compressed form. */
 export interface ProgramRecord {
   go: string;
   source: string;
@@ -29,7 +32,7 @@ export interface ProgramRecord {
   packed: string;
 }
 
-/** SHA-256 of all that decides what the program is: version, flags and every source file with its name. */
+/** Returns the SHA-256 of everything that decides the program: version, flags and every source file with its name. */
 export function sourceDigest(): string {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((file) => /(\.go|^go\.mod|^go\.sum)$/.test(file))
@@ -42,15 +45,15 @@ export function sha256(data: string | Uint8Array): string {
   return createHash("sha256").update(data).digest("hex");
 }
 
-/** Runs Go in the folder of the source; rejects with what it said when it fails. */
+/** Runs Go in the folder of the source and returns its output; rejects with its error output if it fails. */
 export async function runGo(...args: string[]): Promise<string> {
   const { success, stdout, stderr } = await new Deno.Command("go", { args, cwd: folder, env: target }).output();
-  const [said, wrong] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
-  if (!success) throw new Error(`Cannot run "go ${args.join(" ")}": ${wrong}`);
-  return said ?? "";
+  const [output, cause] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes).trim());
+  if (!success) throw new Error(`Failed to run "go ${args.join(" ")}": ${cause}`);
+  return output ?? "";
 }
 
-/** Builds the program from the source as it stands and returns its bytes. */
+/** Builds the program from the current source and returns its bytes. */
 export async function buildProgram(): Promise<Uint8Array> {
   const out = mkdtempSync(join(tmpdir(), "ostler-go-"));
   try {
@@ -63,10 +66,10 @@ export async function buildProgram(): Promise<Uint8Array> {
 
 async function main(): Promise<void> {
   const found = await runGo("env", "GOVERSION");
-  if (found !== goVersion) throw new Error(`Cannot build the program: it is built with ${goVersion}, not ${found}`);
+  if (found !== goVersion) throw new Error(`Failed to build the program: it needs ${goVersion}, found ${found}`);
   await runGo("vet", "./...");
   const program = await buildProgram();
-  // Each start unpacks it: brotli takes a sixteenth fewer bytes and three times as long.
+  // Each start of a process decompresses it: brotli would save a sixteenth of the bytes but take three times as long.
   const packed = zstdCompressSync(program, { params: { [constants.ZSTD_c_compressionLevel]: 19 } });
   const record: ProgramRecord = {
     go: goVersion,

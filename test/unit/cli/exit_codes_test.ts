@@ -34,7 +34,7 @@ const tooMuch = "x".repeat(1_600_000);
 
 const profileCases: Case[] = [
   { args: ["render", "osp.yaml", "md.yaml"], code: 0, says: /^profile +osp-acme/, alone: {} },
-  { args: ["render", "broken.yaml", "md.yaml"], code: 2, says: /^broken\.yaml:16: Cannot render file/ },
+  { args: ["render", "broken.yaml", "md.yaml"], code: 2, says: /^broken\.yaml:16: Failed to render file/ },
   { args: ["render", "-", "md.yaml"], code: 2, says: /^Cannot read standard input: it /, alone: { stdin: tooMuch } },
   { args: ["render", "osp.yaml", "md.yaml"], code: 1, says: /Requires run access/, alone: { isCrippled: true } },
   { args: ["validate", "osp.yaml"], code: 0, says: /^osp-acme: sound; / },

@@ -113,8 +113,11 @@ Deno.test("ostler render says what is wrong with what it was given", async () =>
       ["two.yaml", "md.yaml"],
       /^Cannot choose a profile of "two\.yaml": the MachineDeployment names none of osp-a, osp-b$/m,
     ],
-    [["missing.yaml", "md.yaml"], /^missing\.yaml:17: Cannot render file "\/etc\/motd": line 2: it\.nope is missing$/m],
-    [["gone.yaml", "md.yaml"], /^gone\.yaml:1: Cannot extend profile "osp-gone": it does not exist$/m],
+    [
+      ["missing.yaml", "md.yaml"],
+      /^missing\.yaml:17: Failed to render file "\/etc\/motd": line 2: it\.nope is missing$/m,
+    ],
+    [["gone.yaml", "md.yaml"], /^gone\.yaml:1: Failed to extend profile "osp-gone": it does not exist$/m],
     [["osp.yaml", "broken.yaml"], /^broken\.yaml:3: Cannot read YAML: /m],
     [["osp.yaml", "half.yaml"], /^half\.yaml:3: Cannot read the MachineDeployment: metadata\.name: /m],
     [["osp.yaml", "other.yaml"], /^Cannot use "other\.yaml": it holds no MachineDeployment$/m],
@@ -171,7 +174,7 @@ Deno.test("ostler render refuses a profile that does not fit the MachineDeployme
   using terminal = new FakeTerminal({ ...files, "md.yaml": deploymentYaml().replace("kubevirt", "gce") });
   const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml"]);
   assert.equal(code, 2);
-  assert.equal(err, `Cannot use the profile on provider "gce": it supports kubevirt\n`);
+  assert.equal(err, `Failed to use the profile on provider "gce": supported providers are kubevirt\n`);
 });
 
 Deno.test("ostler render refuses what is too large before it reads all of it", async () => {
@@ -186,7 +189,7 @@ Deno.test("ostler render refuses what is too large before it reads all of it", a
     [["osp.yaml", "md.yaml", "-f", "folder"], 'Cannot read "folder": its YAML files have more than 6 MiB\n'],
     [
       ["osp.yaml", "md.yaml", "--host-ca-bundle", "/dev/zero"],
-      'Cannot use the settings: --host-ca-bundle "/dev/zero": the file cannot be read (EFBIG)\n',
+      'Invalid settings: --host-ca-bundle "/dev/zero": the file cannot be read (EFBIG)\n',
     ],
   ];
   for (const [args, err] of cases) {
@@ -204,5 +207,5 @@ Deno.test("ostler render refuses a profile that aliases make too large", async (
   using terminal = new FakeTerminal({ ...files, "bomb.yaml": bomb });
   const { code, err } = await terminal.run(["render", "bomb.yaml", "md.yaml"]);
   assert.equal(code, 2);
-  assert.match(err, /^bomb\.yaml:1: Cannot read the profile: spec: has more than 1572864 bytes/);
+  assert.match(err, /^bomb\.yaml:1: Invalid profile: spec: must have at most 1572864 bytes/);
 });

@@ -50,7 +50,7 @@ Deno.test("ostler validate names the line of a template that does not render, on
   });
   assert.match(
     findings[0]?.message ?? "",
-    /^Cannot render file "\/etc\/motd": line 2: it\.cluster\.port is missing \(on kubevirt /,
+    /^Failed to render file "\/etc\/motd": line 2: it\.cluster\.port is missing \(on kubevirt /,
   );
 });
 
@@ -73,10 +73,10 @@ Deno.test("ostler validate places a fault of a parent in the parent's file", asy
   assert.equal(code, 1);
   assert.match(
     out,
-    /^parent\.yaml:16 +error +render +Cannot render file "\/etc\/motd": line 1: it\.nothing is missing/,
+    /^parent\.yaml:16 +error +render +Failed to render file "\/etc\/motd": line 1: it\.nothing is missing/,
   );
   const gone = await terminal.run(["validate", "child.yaml"]);
-  assert.match(gone.out, /^child\.yaml:22 +error +extends +Cannot extend profile "osp-acme": it does not exist$/m);
+  assert.match(gone.out, /^child\.yaml:22 +error +extends +Failed to extend profile "osp-acme": it does not exist$/m);
 });
 
 Deno.test("ostler validate tells of YAML that cannot be read as a finding, and goes on", async () => {
@@ -92,7 +92,10 @@ Deno.test("ostler validate measures user-data against what a provider takes", as
   const { code, findings } = await findingsOf(yaml);
   assert.equal(code, 1);
   assert.equal(findings[0]?.check, "size");
-  assert.match(findings[0]?.message ?? "", /^the bootstrap user-data has \d+ bytes, provider "hetzner" takes 32768/);
+  assert.match(
+    findings[0]?.message ?? "",
+    /^the bootstrap user-data has \d+ bytes; the limit of provider "hetzner" is 32768/,
+  );
 });
 
 Deno.test("ostler validate asks for the value of a parameter that cannot be guessed", async () => {
@@ -146,7 +149,7 @@ Deno.test("ostler validate is through with a profile as soon as a template of it
   assert.deepEqual([code, profiles[0].renderings, findings.length], [1, 0, 1]);
   assert.match(
     findings[0].message,
-    /^Cannot render file "\/etc\/motd": it made more than 4194304 bytes; nothing further was tried \(on aws with /,
+    /^Failed to render file "\/etc\/motd": it made more than 4194304 bytes; nothing further was tried \(on aws with /,
   );
 });
 

@@ -107,7 +107,7 @@ Deno.test("cloudConfig fails for a while, and is not refused, when something it 
   const spec = { vpcId: { secretKeyRef: { namespace: "n", name: "s", key: "k" } } };
   assert.throws(() => cloudConfig(factsOf("aws", spec)), (error) => {
     assert.ok(error instanceof Error && !(error instanceof ProfileRefused));
-    assert.match(error.message, /"secret:n\/s\/k", to which vpcId points, is not there/);
+    assert.match(error.message, /"secret:n\/s\/k", referenced by vpcId, does not exist/);
     return true;
   });
 });

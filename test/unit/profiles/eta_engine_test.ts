@@ -103,7 +103,7 @@ Deno.test("EtaEngine lets nothing that a template starts run on", () =>
 Deno.test("EtaEngine stops an endless template and goes on", () =>
   withEngine(async (render) => {
     const [fault, waiting] = await Promise.all([faultOf(render("<% for (;;); %>")), render("<%= it.name %>")]);
-    assert.equal(fault, "it was not done after 250 ms");
+    assert.equal(fault, "it did not finish within 250 ms");
     assert.equal(waiting, "pool");
   }, { renderMs: 250 }));
 
@@ -128,7 +128,7 @@ Deno.test("EtaEngine finds the file that ran away among the others of its phase,
 Deno.test("EtaEngine survives templates that allocate without end", () =>
   withEngine(async (render) => {
     const heap = await faultOf(render("<% const all = []; for (;;) all.push({ n: all.length }); %>"));
-    assert.match(heap, /^it ended its process \(.*\): it may use 16 MiB$/);
+    assert.match(heap, /^it ended its process \(.*\); its limit is 16 MiB$/);
     const text = "<% const all = []; for (;;) all.push('x'.repeat(1_000_000) + all.length); %>";
     assert.match(await faultOf(render(text)), /^it ended its process/);
     assert.match(await faultOf(render("<% let s = 'x'; for (;;) s += s; %>")), /Invalid string length/);
@@ -199,7 +199,7 @@ Deno.test("EtaEngine never has more processes than it may, however many scopes a
 Deno.test("EtaEngine ends what makes one text that is larger than its heap", () =>
   withEngine(async (render) => {
     const fault = await faultOf(render("<% const text = 'x'.repeat(5e8); text.charCodeAt(4); %>"));
-    assert.match(fault, /it may use 128 MiB/);
+    assert.match(fault, /its limit is 128 MiB/);
   }));
 
 Deno.test("EtaEngine ends a render that is called off at once, also one that still waits, and goes on", async () => {

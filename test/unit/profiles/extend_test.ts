@@ -194,16 +194,16 @@ Deno.test("resolveProfile merges from the oldest to the youngest", async () => {
 Deno.test("resolveProfile refuses a parent that does not exist, and says who asked for it", async () => {
   const missing = await refusal({ child });
   assert.equal(missing.reason, "ProfileMissing");
-  assert.equal(missing.message, `Cannot extend profile "parent": it does not exist`);
+  assert.equal(missing.message, `Failed to extend profile "parent": it does not exist`);
   const deeper = await refusal({ child, parent: { ...child, extends: { name: "gone" } } });
-  assert.equal(deeper.message, `Cannot extend profile "gone": it does not exist (parent → gone)`);
+  assert.equal(deeper.message, `Failed to extend profile "gone": it does not exist (parent → gone)`);
 });
 
 Deno.test("resolveProfile refuses circles and names them", async () => {
   const circle = { child, parent: { ...child, extends: { name: "other" } }, other: child };
   const { reason, message } = await refusal(circle);
   assert.equal(reason, "ProfileInvalid");
-  assert.equal(message, `Cannot extend profile "parent": it is among its own parents (parent → other → parent)`);
+  assert.equal(message, `Failed to extend profile "parent": it extends itself (parent → other → parent)`);
 });
 
 Deno.test("resolveProfile follows five parents and refuses a sixth", async () => {
@@ -215,29 +215,30 @@ Deno.test("resolveProfile follows five parents and refuses a sixth", async () =>
   const { message } = await refusal(line(6));
   assert.equal(
     message,
-    `Cannot extend profile "p6": at most 5 profiles may follow each other (p1 → p2 → p3 → p4 → p5 → p6)`,
+    `Failed to extend profile "p6": a profile can have at most 5 parents (p1 → p2 → p3 → p4 → p5 → p6)`,
   );
 });
 
 Deno.test("resolveProfile refuses a parent of another system, language or utility", async () => {
   const cases: [object, object, string][] = [
-    [{ osName: "ubuntu" }, {}, `it is for "rhel", its child for "ubuntu"`],
-    [{ templating: "go" }, {}, `its templates are written in "eta", those of its child in "go"`],
+    [{ osName: "ubuntu" }, {}, `its osName is "rhel", but that of its child is "ubuntu"`],
+    [{ templating: "go" }, {}, `its templating is "eta", but that of its child is "go"`],
     [
       { osName: "flatcar" },
       { osName: "flatcar", provisioningUtility: "ignition" },
-      `it is for "ignition", its child for "cloud-init"; set provisioningUtility in the child`,
+      'its provisioningUtility is "ignition", but that of its child is "cloud-init"; set provisioningUtility to ' +
+      '"ignition" in the child',
     ],
   ];
   for (const [childs, parents, says] of cases) {
     const { message } = await refusal({ child: { ...child, ...childs }, parent: { ...parent, ...parents } });
-    assert.equal(message, `Cannot extend profile "parent": ${says}`);
+    assert.equal(message, `Failed to extend profile "parent": ${says}`);
   }
 });
 
 Deno.test("resolveProfile names the parent that cannot be read, and passes on other failures", async () => {
   const { message } = await refusal({ child, parent: { ...parent, osName: "plan9" } });
-  assert.match(message, /^Cannot extend profile "parent": Cannot read the profile: osName: /);
+  assert.match(message, /^Failed to extend profile "parent": Invalid profile: osName: /);
   const failing = resolveProfile(parseProfile(child), () => Promise.reject(new Error("no answer")));
   await assert.rejects(failing, /^Error: no answer$/);
 });
@@ -250,7 +251,7 @@ Deno.test("parseProfile lets only a profile that extends another leave things ou
 
 Deno.test("parseProfile refuses packages for Flatcar, which has none", () => {
   const flatcar = { ...parent, osName: "flatcar", bootstrapConfig: { packages: ["jq"] } };
-  assert.throws(() => parseProfile(flatcar), /bootstrapConfig.packages: Flatcar has no packages/);
+  assert.throws(() => parseProfile(flatcar), /bootstrapConfig.packages: must be empty: Flatcar has no packages/);
 });
 
 Deno.test("renderConfig refuses to render a profile without its parents", async () => {
@@ -268,6 +269,6 @@ Deno.test("resolveProfile refuses a profile that is too large with its parents, 
   const large = (path: string): object[] => [file(path, "x".repeat(1_000_000))];
   await assert.rejects(
     resolveProfile(withFiles(child, large("/a")), () => Promise.resolve(withFiles(parent, large("/b")))),
-    { message: 'Cannot extend profile "parent": with all its parents the profile has more than 1572864 bytes' },
+    { message: 'Failed to extend profile "parent": the profile with all its parents must have at most 1572864 bytes' },
   );
 });

@@ -143,6 +143,6 @@ Deno.test("goData refuses operating system settings of a wrong type, and does no
   const of = (operatingSystemSpec: unknown) => (): unknown =>
     dataOf({ provider: { operatingSystem: "rhel", operatingSystemSpec } });
   refuses(of({ distUpgradeOnBoot: "true" }), "ProviderConfigInvalid", "DistUpgradeOnBoot must be true or false");
-  refuses(of({ rhelActivationKey: 5 }), "ProviderConfigInvalid", "RHELActivationKey must be text");
+  refuses(of({ rhelActivationKey: 5 }), "ProviderConfigInvalid", "RHELActivationKey must be a string");
   refuses(of("text"), "ProviderConfigInvalid", "operatingSystemSpec must be an object");
 });

@@ -95,10 +95,16 @@ Deno.test("ignition3 refuses what 3.3.0 has no word for", () => {
   const a = { name: "a.conf", content: "" };
   refuses({ packages: ["jq"] }, "packages jq");
   for (const permissions of [1755, 2755, 4755]) {
-    refuses({ files: [file("/f", "x", permissions)] }, `file "/f": 3.3.0 takes no setuid, setgid and sticky bits`);
+    refuses(
+      { files: [file("/f", "x", permissions)] },
+      `file "/f": 3.3.0 does not support setuid, setgid and sticky bits`,
+    );
   }
-  refuses({ units: [{ name: "a.service" }, { name: "a.service" }] }, `unit "a.service": it is there twice`);
-  refuses({ units: [{ name: "a.service", dropIns: [a, a] }] }, `unit "a.service": its drop-in "a.conf" is there twice`);
+  refuses({ units: [{ name: "a.service" }, { name: "a.service" }] }, `unit "a.service": it is defined twice`);
+  refuses(
+    { units: [{ name: "a.service", dropIns: [a, a] }] },
+    `unit "a.service": its drop-in "a.conf" is defined twice`,
+  );
 });
 
 const newer: OsProfile = parseProfile({
@@ -139,6 +145,6 @@ Deno.test("parseProfile refuses ignitionVersion without Ignition, and versions t
   const profile = { ...newer, extends: { name: "x" } };
   const refused = (said: object, says: RegExp): void =>
     assert.throws(() => parseProfile({ ...profile, ...said }), (error) => says.test(String(error)));
-  refused({ provisioningUtility: "cloud-init" }, /ignitionVersion: is only for provisioningUtility ignition/);
+  refused({ provisioningUtility: "cloud-init" }, /ignitionVersion: requires provisioningUtility ignition/);
   refused({ ignitionVersion: "3.4.0" }, /ignitionVersion/);
 });

@@ -113,17 +113,20 @@ Deno.test("ignition takes permissions for octal digits, however many there are",
 
 Deno.test("ignition refuses what Ignition would refuse on the machine", () => {
   const unit = (more: Partial<OsUnit>): Partial<OsConfigPhase> => ({ units: [{ name: "a.service", ...more }] });
-  refuses({ files: [file("opt/f", "x")] }, `file "opt/f": its path is not absolute`);
+  refuses({ files: [file("opt/f", "x")] }, `file "opt/f": its path must be absolute`);
   refuses({ packages: ["jq"] }, "packages jq");
-  refuses(unit({ name: "a.txt" }), `unit "a.txt": its name does not end in a kind of unit`);
-  refuses(unit({ name: "b.d/service" }), "its name does not end");
-  refuses(unit({ dropIns: [{ name: "a.conf.bak", content: "" }] }), `drop-in "a.conf.bak" does not end in .conf`);
+  refuses(unit({ name: "a.txt" }), `unit "a.txt": its name must end in a unit type`);
+  refuses(unit({ name: "b.d/service" }), "its name must end");
+  refuses(unit({ dropIns: [{ name: "a.conf.bak", content: "" }] }), `drop-in "a.conf.bak" must end in .conf`);
   refuses(unit({ dropIns: [{ name: "a.conf", content: "[Service]\nnonsense\n" }] }), "without = in section [Service]");
-  refuses(unit({ content: "[Unit\nDescription=x\n" }), "a section without an end");
-  refuses(unit({ content: "[Unit] x\n" }), "behind section [Unit]");
+  refuses(unit({ content: "[Unit\nDescription=x\n" }), "a section header without ]");
+  refuses(unit({ content: "[Unit] x\n" }), "text after section header [Unit]");
   refuses(unit({ content: `[Unit]\nDescription=${"é".repeat(1100)}\n` }), "a line of more than 2047 bytes");
-  refuses(unit({ enable: true, content: "[Service]\nType=oneshot\n" }), "no [Install] section");
-  refuses(unit({ enable: true, content: "[Service]\nA=[Install]\n#[Install]\nB=\\\n[Install]\n" }), "no [Install]");
+  refuses(unit({ enable: true, content: "[Service]\nType=oneshot\n" }), "no option in an [Install] section");
+  refuses(
+    unit({ enable: true, content: "[Service]\nA=[Install]\n#[Install]\nB=\\\n[Install]\n" }),
+    "no option in an [Install] section",
+  );
 });
 
 Deno.test("ignition takes every unit that Ignition takes", () => {

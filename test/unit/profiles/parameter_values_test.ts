@@ -67,8 +67,7 @@ Deno.test("parameterValues refuses an unknown parameter and names those there ar
   assert.equal(reason, "ParameterInvalid");
   assert.equal(
     message,
-    `Cannot use annotation "parameter.ostler.dev/mut": its value is "9000", the profile has no such parameter, ` +
-      `its parameters are: mtu, region`,
+    `Invalid annotation "parameter.ostler.dev/mut": the profile has no such parameter; its parameters are: mtu, region`,
   );
   const constructor = refusal(() => parameterValues(profile, annotated({ constructor: "x" })));
   assert.match(constructor.message, /no such parameter/);
@@ -79,7 +78,7 @@ Deno.test("parameterValues refuses a parameter that is neither set nor has a def
   assert.equal(reason, "ParameterInvalid");
   assert.equal(
     message,
-    `Cannot use annotation "parameter.ostler.dev/mtu": it is missing, wanted is a whole number, and the profile has no default`,
+    `Missing annotation "parameter.ostler.dev/mtu": its parameter has no default; must be a whole number`,
   );
 });
 
@@ -87,17 +86,17 @@ Deno.test("parameterValues refuses wrong values, saying what is wanted", () => {
   const cases: [object, string, string][] = [
     [{ type: "integer" }, "1.5", "a whole number"],
     [{ type: "integer" }, "99999999999999999", "a whole number"],
-    [{ type: "integer", pattern: "[0-9]{4}" }, "150", "a whole number, text like [0-9]{4}"],
+    [{ type: "integer", pattern: "[0-9]{4}" }, "150", "a whole number, text matching [0-9]{4}"],
     [{ type: "boolean" }, "yes", "true or false"],
     [{ enum: ["debug", "info"] }, "loud", "one of debug, info"],
-    [{ type: "list", enum: ["a", "b"] }, "a,c", "a list of one of a, b, joined by commas"],
-    [{ pattern: "[a-z]+" }, "abc1", "text like [a-z]+"],
-    [{ pattern: "a|b" }, "ax", "text like a|b"],
+    [{ type: "list", enum: ["a", "b"] }, "a,c", "a comma-separated list of one of a, b"],
+    [{ pattern: "[a-z]+" }, "abc1", "text matching [a-z]+"],
+    [{ pattern: "a|b" }, "ax", "text matching a|b"],
   ];
   for (const [rules, value, wanted] of cases) {
     const { reason, message } = refusal(() => parameterValues(profileWith({ x: rules }), annotated({ x: value })));
     assert.equal(reason, "ParameterInvalid");
-    const says = `Cannot use annotation "parameter.ostler.dev/x": its value is "${value}", wanted is ${wanted}`;
+    const says = `Invalid annotation "parameter.ostler.dev/x": value "${value}" must be ${wanted}`;
     assert.equal(message, says);
   }
 });
@@ -108,7 +107,7 @@ Deno.test("parameterValues lets nothing through that could end a quoted word, un
     const profile = profileWith({ x: { type } });
     for (const value of bad) {
       const { message } = refusal(() => parameterValues(profile, annotated({ x: value })));
-      assert.match(message, /wanted is .*printable text without quotes/);
+      assert.match(message, /must be .*printable text without quotes/);
       assert.equal(message.includes("\n"), false, "a value must not break the line of its message");
     }
   }
@@ -121,7 +120,7 @@ Deno.test("parameterValues lets nothing through that could end a quoted word, un
 Deno.test("parameterValues ends a pattern that would never end, and cuts long values in its message", () => {
   const profile = profileWith({ x: { pattern: "(a+)+" } });
   const { message } = refusal(() => parameterValues(profile, annotated({ x: `${"a".repeat(5000)}!` })));
-  assert.match(message, /wanted is text like \(a\+\)\+$/);
+  assert.match(message, /must be text matching \(a\+\)\+$/);
   assert.ok(message.length < 300, message);
 });
 

@@ -127,7 +127,7 @@ Deno.test("renderConfig refuses a static network for all but flatcar", async () 
   for (const network of [{ cidr: "192.0.2.1/24" }, { gateway: "192.0.2.1" }, { dns: { servers: ["192.0.2.1"] } }]) {
     const error = await refusalOf(rendered(profileOf({}), { provider: { network } }));
     assert.equal(error.reason, "ProviderConfigInvalid");
-    assert.match(error.message, /machines with "ubuntu" a static address/);
+    assert.match(error.message, /"ubuntu" cannot have a static address/);
     await rendered(profileOf({}, { osName: "flatcar" }), { provider: { operatingSystem: "flatcar", network } });
   }
   await rendered(profileOf({}), { provider: { network: { cidr: "", dns: { servers: [] }, ipFamily: "IPv6" } } });
@@ -138,9 +138,9 @@ Deno.test("renderConfig refuses a template that cannot be rendered, naming the f
     refusalOf(rendered(profileOf({}), {}, { ...echo, render: () => Promise.reject(fault) }));
   const named = await failing(new TemplateFault("line 1: no", "/etc/x")) as Error & { reason: string };
   assert.equal(named.reason, "RenderFailed");
-  assert.equal(named.message, `Cannot render file "/etc/x": line 1: no`);
+  assert.equal(named.message, `Failed to render file "/etc/x": line 1: no`);
   const unnamed = await failing(new TemplateFault("too long")) as Error;
-  assert.equal(unnamed.message, "Cannot render the templates: too long");
+  assert.equal(unnamed.message, "Failed to render the templates: too long");
 });
 
 Deno.test("renderConfig passes on failures of the engine, which a new try may mend", async () => {
@@ -158,7 +158,7 @@ Deno.test("renderConfig refuses facts that could break out of the files of an Et
   for (const [field, overrides] of bad) {
     const error = await refusalOf(rendered(profileOf({}, { templating: "eta" }), overrides));
     assert.equal(error.reason, "RenderFailed");
-    assert.ok(error.message.includes(`input ${field}: `), error.message);
+    assert.ok(error.message.includes(`input: ${field}: `), error.message);
   }
 });
 

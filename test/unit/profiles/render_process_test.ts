@@ -32,20 +32,20 @@ Deno.test("RenderProcess judges no answer by the time in which others had the pr
 Deno.test("RenderProcess ends what has used up its processor time, after it had waited too", () =>
   withProcess("./idle_child.ts", async (process) => {
     const asked = process.ask({ waitMs: 400, workMs: 60_000 }, { limitMs: 60_000, processorMs: 300 });
-    await assert.rejects(asked, { name: "TemplateFault", message: "it was not done after 300 ms" });
+    await assert.rejects(asked, { name: "TemplateFault", message: "it did not finish within 300 ms" });
     assert.ok(process.isEnded);
   }));
 
 Deno.test("RenderProcess waits for nothing longer than the clock allows, and does not call it a runaway", () =>
   withProcess("./idle_child.ts", async (process) => {
     const asked = process.ask({ waitMs: 60_000 }, { limitMs: 400, processorMs: 300 });
-    await assert.rejects(asked, { name: "RenderTimeout", message: "Cannot wait longer than 400 ms" });
+    await assert.rejects(asked, { name: "RenderTimeout", message: "Failed to render: no answer within 400 ms" });
     assert.ok(process.isEnded);
   }));
 
 Deno.test("latenessOf goes by the clock where nobody tells the processor time", async () => {
   const late = await latenessOf({ limitMs: 60_000, processorMs: 200 }, undefined, new AbortController().signal);
-  assert.equal(late?.message, "it was not done after 200 ms");
+  assert.equal(late?.message, "it did not finish within 200 ms");
 });
 
 Deno.test("processorTimeOf knows nothing of a process that is gone", async () => {

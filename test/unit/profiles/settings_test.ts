@@ -128,7 +128,7 @@ const refused: [string, string][] = [
 for (const [argument, wanted] of refused) {
   Deno.test(`readNodeSettings refuses ${argument}`, () => {
     const [flag, value] = [argument.slice(0, argument.indexOf("=")), argument.slice(argument.indexOf("=") + 1)];
-    equal(faultsOf({ argv: [argument] }), `Cannot use the settings: ${flag} "${value}": ${wanted}`);
+    equal(faultsOf({ argv: [argument] }), `Invalid settings: ${flag} "${value}": ${wanted}`);
   });
 }
 
@@ -140,7 +140,7 @@ Deno.test("readNodeSettings names every wrong setting at once, by the place wher
   });
   for (
     const part of [
-      ...['--cluster-dns "x": must', "--pause-image: a value is missing"],
+      ...['--cluster-dns "x": must', "--pause-image: must have a value"],
       ...['OSTLER_EXTERNAL_CLOUD_PROVIDER "perhaps": must', 'initial-taints in the file "t": must'],
     ]
   ) ok(message.includes(part), message);

@@ -82,7 +82,7 @@ Deno.test("readConfig refuses a file that is no mapping, has unknown settings or
   withFile("cluster-dsn: 1.1.1.1\n", (path) => {
     equal(
       fault({}, [`-config=${path}`]),
-      "Cannot use the settings: cluster-dsn in the file: there is no such setting",
+      "Invalid settings: cluster-dsn in the file: there is no such setting",
     );
   });
   equal(fault({}, ["--config=/nowhere.yaml"]), 'Cannot read the settings from "/nowhere.yaml": ENOENT');
@@ -136,7 +136,7 @@ Deno.test("readConfig names every wrong setting at once, with its value and what
     ...{ OSTLER_METRICS_ADDRESS: "9090", OSTLER_NOTIFY_ABOUT: "Halted,Exploded" },
   };
   const message = fault(wrong);
-  match(message, /^Cannot use the settings: /);
+  match(message, /^Invalid settings: /);
   for (const [name, value] of Object.entries(wrong)) ok(message.includes(`${name} "${value}": must be `), message);
 });
 

@@ -50,7 +50,7 @@ const refusals: [string, DeploymentOverrides, string, RegExp][] = [
     /nowhere/,
   ],
   ["an unknown kubelet version", { kubelet: "1.99.0" }, "KubeletVersionInvalid", /1\.99\.0/],
-  ["no kubelet version", { kubelet: "" }, "KubeletVersionInvalid", /none is given/],
+  ["no kubelet version", { kubelet: "" }, "KubeletVersionInvalid", /must be a version like 1.36.1$/],
   [
     "a provider config with an unknown field",
     { value: { ...providerConfig(), colour: "red" } },
@@ -106,7 +106,7 @@ Deno.test("renderConfig says which value is missing that the provider spec point
   putProfile(kube, { providers: ["openstack"], templating: "go", provisioning: "{{ .CloudConfig }}" });
   await rejects(renderConfig(publisher(kube), pool), {
     ...{ type: "CredentialsMissing", nonRetryable: false },
-    message: /"secret:kube-system\/cred\/trust", to which trustDevicePath points, is not there/,
+    message: /"secret:kube-system\/cred\/trust", referenced by trustDevicePath, does not exist/,
   });
 });
 
@@ -115,7 +115,7 @@ Deno.test("renderConfig renders a profile with what its parents say, and refuses
   putProfile(kube, { name: "osp-ubuntu", extends: { name: "base" } });
   await rejects(renderConfig(publisher(kube), pool), {
     ...{ type: "ProfileMissing", nonRetryable: true },
-    message: /Cannot extend profile "base": it does not exist/,
+    message: /Failed to extend profile "base": it does not exist/,
   });
   putProfile(kube, { name: "base", bootstrap: "of the base" });
   const first = await renderConfig(publisher(kube), pool);

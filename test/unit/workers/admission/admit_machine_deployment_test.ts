@@ -50,12 +50,12 @@ Deno.test("a MachineDeployment that names a profile stays as it is, whatever the
 });
 
 const refusals: [string, DeploymentWords, RegExp][] = [
-  ["an unknown field", { value: { colour: "red" } }, /^Cannot read the provider config of "fleet\/pool": .*"colour"/],
+  ["an unknown field", { value: { colour: "red" } }, /^Invalid provider config of "fleet\/pool": .*"colour"/],
   ["an unknown field of the network", { value: { network: { mtu: 1 } } }, /network: .*"mtu"/],
   ["a field of a wrong type", { value: { sshPublicKeys: "key" } }, /sshPublicKeys: /],
-  ["a static address for ubuntu", { value: { network: { cidr: "192.0.2.1/24" } } }, /only flatcar takes cidr/],
-  ["no kubelet version", { kubelet: "" }, /kubelet version "": none is given/],
-  ["a kubelet version that is none", { kubelet: "latest" }, /kubelet version "latest": it is no version/],
+  ["a static address for ubuntu", { value: { network: { cidr: "192.0.2.1/24" } } }, /only flatcar supports cidr/],
+  ["no kubelet version", { kubelet: "" }, /kubelet version "": must be a version/],
+  ["a kubelet version that is none", { kubelet: "latest" }, /kubelet version "latest": must be a version/],
   ["flatcar by Ignition on anexia", {
     annotations: null,
     value: { cloudProvider: "anexia", operatingSystem: "flatcar" },
@@ -72,7 +72,7 @@ const refusals: [string, DeploymentWords, RegExp][] = [
     .map(([key, value]): [string, DeploymentWords, RegExp] => [
       `${key} "${value}"`,
       { annotations: { [`v1.kubelet-config.machine-controller.kubermatic.io/${key}`]: value ?? "" } },
-      new RegExp(`annotation ".*/${key}" with value "${value}": it must be`),
+      new RegExp(`annotation ".*/${key}": value "${value}" must be`),
     ]),
 ];
 

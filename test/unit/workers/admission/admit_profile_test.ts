@@ -96,7 +96,7 @@ Deno.test("a template at fault is denied once, naming file and a provider", asyn
   const message = await denial(request(profile({ provisioningConfig: { files } })));
   equal(
     message,
-    'Cannot render file "/opt/setup": FAULT at line 2 (on provider "aws" with nothing set)',
+    'Failed to render file "/opt/setup": FAULT at line 2 (on provider "aws" with nothing set)',
   );
 });
 
@@ -113,7 +113,7 @@ Deno.test("user-data that a provider does not take gets a warning", async () => 
   const { denial, warnings } = await judge(request(profile({ bootstrapConfig: { files } })));
   equal(denial, undefined);
   equal(warnings?.length, 1);
-  match(warnings[0] ?? "", /the bootstrap user-data has \d+ bytes, provider "aws" takes 16384/);
+  match(warnings[0] ?? "", /the bootstrap user-data has \d+ bytes; the limit of provider "aws" is 16384/);
 });
 
 Deno.test("a child is tried with what its parent says", async () => {
@@ -137,7 +137,7 @@ Deno.test("a trial that is called off says what it did not try", async () => {
   });
   const { denial, warnings } = await admit(request(profile()), AbortSignal.abort());
   equal(denial, undefined);
-  match(warnings?.[0] ?? "", /took too long; it ended before provider "aws"/);
+  match(warnings?.[0] ?? "", /took too long; it stopped before provider "aws"/);
 });
 
 Deno.test("a template that runs away is denied after its first trial", async () => {
@@ -146,14 +146,14 @@ Deno.test("a template that runs away is denied after its first trial", async () 
     ...echo,
     render: () => {
       renders++;
-      return Promise.reject(new RunawayFault("it was not done after 5000 ms", "/opt/setup"));
+      return Promise.reject(new RunawayFault("it did not finish within 5000 ms", "/opt/setup"));
     },
   };
   const supportedCloudProviders = ["aws", "azure", "gce"].map((name) => ({ name }));
   const message = await denial(request(profile({ supportedCloudProviders })), { engine: runaway });
   equal(
     message,
-    'Cannot render file "/opt/setup": it was not done after 5000 ms (on provider "aws" with nothing set); ' +
+    'Failed to render file "/opt/setup": it did not finish within 5000 ms (on provider "aws" with nothing set); ' +
       "nothing further was tried",
   );
   equal(renders, 1);
@@ -174,7 +174,7 @@ Deno.test("a trial is called off in the middle of a rendering", async () => {
   });
   const { denial, warnings } = await admit(request(profile()), stop.signal);
   equal(denial, undefined);
-  match(warnings?.[0] ?? "", /took too long; it ended before provider "aws" with nothing set was done/);
+  match(warnings?.[0] ?? "", /took too long; it stopped before provider "aws" with nothing set was finished/);
 });
 
 const engineStories: [string, Record<string, unknown>, RegExp][] = [
