@@ -5,14 +5,14 @@ import { guestObjects, guests, machineDeployment, type Manifest, pool, type Pool
 import { runPage } from "./runs.ts";
 import type { Scene } from "./scene.ts";
 
-/** No wait of the demo is longer than the demo may be: the stage ends it. */
+/** Longer than the whole demo, because the stage ends every wait in time. */
 const timeoutMs = 3_600_000;
 
-/** Creates the pool and its guests, and tells what appears until all machines have joined. */
+/** Creates the pool and the guest pods, and reports the published objects until all machines have joined. */
 export async function createPool(scene: Scene, shape: PoolShape, guestImage?: string): Promise<void> {
   const { stage, narrator, runs, site } = scene;
   const { replicas, release } = shape;
-  narrator.say("  (machine-controller begins its work some 15 s after its own start)");
+  narrator.say("  (machine-controller begins to work about 15 s after its start)");
   const create = (objects: Manifest[]): Promise<void> => applyObjects(site.stack.adminKubeconfig, objects);
   await stage.until("the pool to be created", create([machineDeployment(shape)]));
   const runId = await stage.until("the workflow of the pool to start", runs.next());
@@ -20,10 +20,10 @@ export async function createPool(scene: Scene, shape: PoolShape, guestImage?: st
   if (temporal.uiUrl !== "") narrator.say(`  web UI of this run: ${runPage(temporal, runId)}`);
   await announcePublished(scene);
   await stage.until(`${replicas} machines to join`, runs.converged(release));
-  // Not before, or all of them would be on the first machine that joins.
+  // The guests are created last, because otherwise all of them would run on the first machine that joins.
   await stage.until("the guests to be created", create(guestObjects(guestImage)));
   await stage.until("the guests to run", guestsRunning(scene));
-  narrator.say(`  ${guests.replicas} pods run on them, ${guests.needed} of which a PodDisruptionBudget protects`);
+  narrator.say(`  ${guests.replicas} pods run on them; a PodDisruptionBudget requires ${guests.needed} of them`);
 }
 
 async function announcePublished(scene: Scene): Promise<void> {
@@ -63,7 +63,7 @@ async function guestsRunning({ api, stage }: Scene): Promise<void> {
     const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
     const { status } = await api.call({ method: "GET", path }) as { status?: { availableReplicas?: number } };
     const running = status?.availableReplicas ?? 0;
-    if (running < replicas) throw new Error(`${running} of ${replicas} run`);
+    if (running < replicas) throw new Error(`${running} of ${replicas} guests are available`);
   };
   await waitUntil(look, { what: "all guests running", timeoutMs, signal: stage.signal });
 }

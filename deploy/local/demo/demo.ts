@@ -1,4 +1,6 @@
-/** The demo's main story: tools, stack, a pool is created, changed, and judged by a stranger. */
+/**
+ * The main story of the demo: finds tools, starts the stack, creates a pool, changes it, and checks it independently.
+ */
 import { type Site, startSite } from "../site/site.ts";
 import { findPostgres } from "../stack/lent_temporal.ts";
 import { resolveTools } from "../tools/resolve_tools.ts";
@@ -29,14 +31,14 @@ import { basename, dirname } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Progress } from "../../../workflows/contracts/mod.ts";
 
-/** What a demo needs, and whom it tells. */
+/** The input of a demo, and the receiver of its report. */
 export interface Demo {
   readonly options: DemoOptions;
   readonly narrator: Narrator;
   readonly stage: Stage;
   /** An empty directory for all state. */
   readonly directory: string;
-  /** Called once, when the story is told and before anything is stopped. */
+  /** Called once, after the story has finished and before anything is stopped. */
   readonly onReport: (report: DemoReport | StoryReport) => Promise<void>;
 }
 
@@ -44,15 +46,15 @@ type Tools = Record<typeof toolsNeeded[number], string>;
 
 const toolsNeeded = ["etcd", "kube-apiserver", "kube-controller-manager", "temporal", "machine-controller"] as const;
 
-/** Tells the story and stops everything it started; rejects with the reason when it cannot be told to its end. */
+/** Plays the story and stops everything that it started; rejects with the reason if the story cannot finish. */
 export async function runDemo(demo: Demo): Promise<void> {
   const { options, narrator, stage } = demo;
   const stopwatch = new Stopwatch();
-  narrator.say("1/5 Find the tools of the stack, or build them");
+  narrator.say("1/5 Find or build the tools of the stack");
   const tools = await findTools(demo, await toolsFor(options));
   const durations: Durations = { tools: stopwatch.lap(), stack: 0, create: 0, roll: 0 };
   stage.limit(secondsFor(options));
-  narrator.say("2/5 Start the stack, and Ostler in it");
+  narrator.say("2/5 Start the stack and Ostler");
   const ground = await openGround(demo, tools);
   try {
     await onGround(demo, ground, { tools: tools as Tools & { kubectl: string }, durations, stopwatch });
@@ -61,10 +63,10 @@ export async function runDemo(demo: Demo): Promise<void> {
   }
 }
 
-// Told at once: whoever ended the demo hears at its end why it ended, and of nothing that failed after that.
+// A failure is reported at once, because the end of the demo reports only the first failure.
 async function stopGround(ground: Ground, narrator: Narrator): Promise<void> {
   await ground.stop().catch((error: unknown) => {
-    narrator.say(`What machines left on this host remains: ${explain(error)}`);
+    narrator.say(`Failed to clean up after the machines on this host: ${explain(error)}`);
     throw error;
   });
 }
@@ -88,12 +90,12 @@ async function onGround(demo: Demo, ground: Ground, play: Play): Promise<void> {
     stage.unlimit();
     if (options.keep) await keepRunning(demo, site, { tools: play.tools, release: ground.releases[1] });
   } finally {
-    narrator.say("Stopping every process");
+    narrator.say("Stopping all processes");
     await site.stop();
   }
 }
 
-// Not through the stage, as with the site: what is cut short cleans up, and that is worth waiting for.
+// Like the site, the ground is not awaited through the stage, because an interrupted start still has to clean up.
 async function openGround(
   { options, narrator, stage, directory }: Demo,
   tools: Record<ToolName, string>,
@@ -108,7 +110,7 @@ async function openGround(
     if (story === "in-place") return containerImages(wanted);
     return story === "scaling-group" ? containerGroups(wanted) : containerGround(wanted);
   };
-  return await stage.during("an engine, an image and a mirror for machines", open());
+  return await stage.during("the engine, image and mirror of the machines", open());
 }
 
 async function toolsFor({ story, machines, keep }: DemoOptions): Promise<ToolName[]> {
@@ -134,14 +136,14 @@ async function findTools({ narrator, stage }: Demo, names: readonly ToolName[]):
   }
 }
 
-/** In a story about decisions nobody waits for pods. */
+/** Short times for pods, because stories are about decisions and not about pods. */
 const quick = { readySeconds: { min: 0.1, max: 0.5 }, podStartSeconds: 0.2, maxPodGraceSeconds: 1 };
 
 async function openSite({ options, narrator, stage, directory }: Demo, tools: Tools, ground: Ground): Promise<Site> {
   const { seed, bootSeconds, story: name } = options;
   const script = { bootSeconds: { min: bootSeconds * 0.7, max: bootSeconds * 1.3 } };
   const { temporal } = ground.premises ?? {};
-  // Not through the stage: a start that is cut short stops what it had started, and that is worth waiting for.
+  // The site is not awaited through the stage, because an interrupted start still has to stop what it started.
   return await stage.during(
     "the stack",
     startSite({
@@ -175,11 +177,11 @@ async function tellStory(
   await createPool(scene, { ...ground.shape, replicas, release: first }, ground.guestImage);
   durations.create = stopwatch.lap();
   observer.arm();
-  narrator.say("4/5 Change it: one machine in, one machine out, and the worker dies on the way");
+  narrator.say("4/5 Change the pool: machines are replaced one by one, and the worker is killed on the way");
   await changePool(scene, { replicas, releases: ground.releases });
   durations.roll = stopwatch.lap();
   await fleet.stop();
-  const observed = await stage.until("the observer's last look", observer.stop());
+  const observed = await stage.until("the last snapshot of the observer", observer.stop());
   const { seed } = options;
   const webUi = site.stack.temporal.uiUrl;
   const facts = { seed, replicas, durations, results: runs.results, observed, workerKilled: true, webUi };
@@ -202,14 +204,14 @@ async function keepRunning(
   await stage.until("Ctrl-C", new Promise(() => {}));
 }
 
-/** Keeps one line per tool while tools are found, awaited or built; gives all of them after each event. */
+/** Keeps one line for each tool while tools are found, awaited or built; returns all lines after each event. */
 export class ToolLines {
   readonly #lines = new Map<string, LiveLine>();
 
   take({ tool, state, detail, seconds }: ToolProgress): readonly LiveLine[] {
     const isDone = state === "found" || state === "built";
     const text = `${tool.padEnd(24)} ${state}${isDone ? "" : ` ${detail}`}`;
-    // What a build says changes all the time; that it is being built does not.
+    // The output of a build changes all the time, so it is only an aside.
     const line = state === "building"
       ? { key: tool, text: `${tool.padEnd(24)} building`, aside: ` ${seconds.toFixed(0)} s  ${detail.slice(0, 60)}` }
       : { key: tool, text };
@@ -218,7 +220,7 @@ export class ToolLines {
   }
 }
 
-/** Changes image and kubelet in one patch and sees all machines replaced, though the worker dies in between. */
+/** Changes image and kubelet in one patch, kills the worker on the way, and waits until all machines are replaced. */
 async function changePool(
   scene: Scene,
   { replicas, releases: [before, after] }: { replicas: number; releases: readonly [Release, Release] },
@@ -231,11 +233,11 @@ async function changePool(
   await stage.until("the pool to be changed", api.call({ method: "PATCH", ...patch }));
   const runId = await stage.until("the rollout to start", runs.next());
   narrator.say(`  web UI of this run: ${runPage(site.stack.temporal, runId)}`);
-  const converged = stage.until("all machines to be replaced", runs.converged(after));
+  const converged = stage.until("the replacement of all machines", runs.converged(after));
   await Promise.all([converged, killWorker(scene, { replicas, converged })]);
 }
 
-/** What a person can look at and try while everything keeps running; its commands are for a POSIX shell. */
+/** Returns addresses and commands to try while everything keeps running; the commands are for a POSIX shell. */
 export function thingsToTry(
   { stack }: Pick<Site, "stack">,
   tools: { kubectl: string; temporal: string },
@@ -244,7 +246,7 @@ export function thingsToTry(
   const kubectl = `${basename(tools.kubectl)} -n ${pool.namespace}`;
   const temporal = (verb: string): string => `${basename(tools.temporal)} workflow ${verb} --workflow-id ${workflowId}`;
   const release = { ...now, image: now.image.replace(/\d+$/, "3") };
-  const request = `--input '{"by": "me", "reason": "to see what happens"}'`;
+  const request = `--input '{"by": "me", "reason": "trying it out"}'`;
   return [
     "Everything keeps running until Ctrl-C:",
     `  kubeconfig  ${stack.adminKubeconfig}`,
@@ -263,30 +265,35 @@ export function thingsToTry(
 
 const deadMs = 2_000;
 
-/** The middle of a rollout: one machine is replaced and the next newcomer boots; with one machine, its newcomer boots. */
+/**
+ * Returns whether a rollout is in its middle: one machine is replaced and the next one boots; with one machine, it
+ * boots.
+ */
 export function isMiddle({ phase, underway, replacements }: Progress, replicas: number): boolean {
   if (phase !== "Rolling" || underway.length === 0) return false;
-  // Two down without a look in between: the best moment passed unseen, any later one will do.
+  // Two machines were replaced between two snapshots, so the best moment has passed and any later one is accepted.
   if (replacements.length >= 2) return true;
   return underway.some(({ step }) => step === "Joining") && replacements.length >= Math.min(1, replicas - 1);
 }
 
-/** Kills the worker in the middle of the rollout and starts it again after two seconds; rejects when the rollout is over before. */
+/**
+ * Kills the worker in the middle of the rollout and restarts it after two seconds; rejects if the rollout ends before.
+ */
 async function killWorker(
   { fleet, stage, narrator, site }: Scene,
   { replicas, converged }: { replicas: number; converged: Promise<unknown> },
 ): Promise<void> {
   const { worker } = site.ostler;
   const tooLate = converged.then(() => {
-    throw new Error("Cannot kill the worker in the middle of the rollout: the rollout was over before");
+    throw new Error("Failed to kill the worker in the middle of the rollout: the rollout has already ended");
   });
   const middle = fleet.moment("the middle of the rollout", (progress) => isMiddle(progress, replicas));
   const { underway } = await stage.until("the middle of the rollout", Promise.race([middle, tooLate]));
-  const newcomer = underway.find(({ step }) => step === "Joining") ?? underway[0];
-  narrator.say(`  while ${newcomer?.machine} boots, the worker (process ${worker.pid}) is killed with SIGKILL`);
+  const joining = underway.find(({ step }) => step === "Joining") ?? underway[0];
+  narrator.say(`  the worker (process ${worker.pid}) is killed with SIGKILL while ${joining?.machine} boots`);
   worker.kill("SIGKILL");
-  await stage.until("the worker to be gone", worker.exit);
-  await stage.until("the worker to be missed", pause(deadMs));
-  await stage.until("the worker to be back", worker.start(stage.signal));
-  narrator.say(`  the worker (process ${worker.pid}) is back, and the rollout goes on`);
+  await stage.until("the worker to exit", worker.exit);
+  await stage.until("the time without a worker", pause(deadMs));
+  await stage.until("the worker to start again", worker.start(stage.signal));
+  narrator.say(`  the worker is started again (process ${worker.pid}), and the rollout continues`);
 }

@@ -1,13 +1,13 @@
 import type { RollOutResult } from "../../../workflows/contracts/mod.ts";
 import type { ObserverReport, Violation } from "../observer/observer_report.ts";
 
-/** What happened to one machine, in the words of the workflow's results. */
+/** The history of one machine, from the results of the workflow. */
 export interface MachineRecord {
   machine: string;
   image: string;
   kubelet: string;
   joinedSeconds: number;
-  /** Null for a machine that stays. */
+  /** Null for a machine that was not replaced. */
   drainedSeconds: number | null;
   replacedBy: string | null;
 }
@@ -20,7 +20,7 @@ export interface Durations {
   roll: number;
 }
 
-/** What the demo found: the object that `--json` prints. */
+/** The report of the demo, which `--json` prints. */
 export interface DemoReport {
   ok: boolean;
   seed: number;
@@ -31,18 +31,18 @@ export interface DemoReport {
     readyNodes: { min: number; wanted: number; ok: boolean };
     machines: { max: number; allowed: number; ok: boolean };
     secrets: { missing: number; ok: boolean };
-    /** How many machines run the new image and kubelet in the end. */
+    /** The number of machines with the new image and kubelet at the end. */
     updated: { count: number; wanted: number; ok: boolean };
     observerGaps: number;
   };
   workerKilled: boolean;
   webUi: string;
   violations: Violation[];
-  /** What the observer could not see, in words. */
+  /** What the observer could not see, one sentence each. */
   gaps: string[];
 }
 
-/** What a report is made from. */
+/** The input of a report. */
 export interface Findings {
   seed: number;
   replicas: number;
@@ -54,7 +54,7 @@ export interface Findings {
   webUi: string;
 }
 
-/** Sums up; `ok` only when every promise was kept and nothing went unseen. */
+/** Returns the report; it is `ok` only if every check passed and the observer missed nothing. */
 export function demoReport(findings: Findings): DemoReport {
   const { seed, replicas, durations, results, observed, workerKilled, webUi } = findings;
   const { readyNodes, machines, secrets, gaps, violations } = observed;
@@ -74,13 +74,12 @@ export function demoReport(findings: Findings): DemoReport {
   };
 }
 
-/** One record per machine, in the order in which they joined. */
+/** Returns one record for each machine, in the order of joining. */
 export function machineRecords(results: readonly RollOutResult[]): MachineRecord[] {
-  const leavings = new Map(results.flatMap(({ replacements }) => replacements).map((each) => [each.machine, each]));
+  const replaced = new Map(results.flatMap(({ replacements }) => replacements).map((each) => [each.machine, each]));
   const joins = new Map(results.flatMap(({ joins }) => joins).map((each) => [each.machine, each]));
   return [...joins.values()].map(({ machine, image, kubelet, joinedSeconds }) => {
-    const leaving = leavings.get(machine);
-    const { drainedSeconds = null, replacedBy = null } = leaving ?? {};
+    const { drainedSeconds = null, replacedBy = null } = replaced.get(machine) ?? {};
     return { machine, image, kubelet, joinedSeconds, drainedSeconds, replacedBy };
   });
 }

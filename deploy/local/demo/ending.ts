@@ -1,37 +1,37 @@
 import { Interruption } from "./interruption.ts";
 
-/** How a demo went. */
+/** The course of a demo. */
 export interface Course {
   readonly seed: number;
   readonly replicas: number;
-  /** Undefined when the story was not told to its end. */
+  /** Undefined if the story did not finish. */
   readonly report: { readonly ok: boolean } | undefined;
-  /** What ended it, if anything did before its time. */
+  /** The error that ended the demo early, if any. */
   readonly failure: unknown;
   readonly directory: string;
 }
 
-/** What is left to do and to say. */
+/** The end of a demo. */
 export interface Ending {
   readonly exitCode: number;
-  /** So that people can read the logs. */
+  /** Whether the directory stays, so that people can read the logs. */
   readonly keepsDirectory: boolean;
   readonly text: string;
-  /** What `--json` prints in place of a report. */
+  /** The object that `--json` prints instead of a report. */
   readonly json: object | undefined;
 }
 
-/** Judges a demo by its report, and by what ended it. */
+/** Returns the end of a demo, from its report and from the error that ended it. */
 export function endingOf(course: Course): Ending {
   const { report, failure, directory } = course;
   const wasKept = report !== undefined && failure instanceof Interruption;
   if (failure !== undefined && !wasKept) return brokenOff(course);
   const isFine = report?.ok === true;
-  const where = isFine ? "its directory is removed" : `its logs stay in "${directory}/logs"`;
+  const where = isFine ? "its directory is removed" : `its logs are in "${directory}/logs"`;
   return {
     exitCode: isFine ? 0 : 1,
     keepsDirectory: !isFine,
-    text: `Every process of the demo is stopped; ${where}`,
+    text: `All processes of the demo are stopped; ${where}`,
     json: undefined,
   };
 }
@@ -39,16 +39,16 @@ export function endingOf(course: Course): Ending {
 function brokenOff({ seed, replicas, report, failure, directory }: Course): Ending {
   const error = explain(failure);
   const isAsked = failure instanceof Interruption;
-  const where = isAsked ? "its directory is removed" : `its logs stay in "${directory}/logs"`;
+  const where = isAsked ? "its directory is removed" : `its logs are in "${directory}/logs"`;
   return {
     exitCode: isAsked ? failure.exitCode : 1,
     keepsDirectory: !isAsked,
-    text: `${error}\nEvery process of the demo is stopped; ${where}`,
+    text: `${error}\nAll processes of the demo are stopped; ${where}`,
     json: report === undefined ? { ok: false, seed, replicas, error, ...(isAsked ? {} : { directory }) } : undefined,
   };
 }
 
-/** An error's message, followed by those of its causes that say something new. */
+/** Returns the message of an error, followed by the messages of its causes that it does not already contain. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause === undefined) return error.message;

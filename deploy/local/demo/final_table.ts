@@ -2,9 +2,9 @@ import Table from "cli-table3";
 import type { DemoReport } from "./demo_report.ts";
 import { shortImage } from "./machine_board.ts";
 
-/** The end of the story as text: what became of each machine, and what was checked. */
+/** Returns the report as text: the history of each machine, and the checks. */
 export function finalText(report: DemoReport): string {
-  return [machineTable(report), checkTable(report), ...troubles(report), verdict(report)].join("\n");
+  return [machineTable(report), checkTable(report), ...failures(report), verdict(report)].join("\n");
 }
 
 function machineTable({ machines }: DemoReport): string {
@@ -18,19 +18,19 @@ function machineTable({ machines }: DemoReport): string {
 
 function checkTable({ checks, workerKilled }: DemoReport): string {
   const { readyNodes, machines, secrets, updated, observerGaps } = checks;
-  const table = plainTable(["checked at every moment of the rollout", "seen", ""]);
-  const row = (promise: string, seen: string, ok: boolean): void =>
-    void table.push([promise, seen, ok ? "kept" : "BROKEN"]);
-  row(`never fewer than ${readyNodes.wanted} Ready nodes`, `${readyNodes.min} at least`, readyNodes.ok);
-  row(`never more than ${machines.allowed} machines`, `${machines.max} at most`, machines.ok);
-  row("no secret ever missing", `${secrets.missing} times missing`, secrets.ok);
-  row("the observer saw everything", `${observerGaps} gaps`, observerGaps === 0);
-  row("the worker was killed on the way", workerKilled ? "once" : "never", workerKilled);
-  row("in the end all machines are new", `${updated.count} of ${updated.wanted}`, updated.ok);
+  const table = plainTable(["check during the whole rollout", "result", ""]);
+  const row = (check: string, result: string, ok: boolean): void =>
+    void table.push([check, result, ok ? "passed" : "FAILED"]);
+  row(`at least ${readyNodes.wanted} Ready nodes at any time`, `minimum ${readyNodes.min}`, readyNodes.ok);
+  row(`at most ${machines.allowed} machines at any time`, `maximum ${machines.max}`, machines.ok);
+  row("all secrets exist at any time", `missing ${secrets.missing} times`, secrets.ok);
+  row("the observer saw every change", `${observerGaps} gaps`, observerGaps === 0);
+  row("the worker was killed during the rollout", workerKilled ? "once" : "never", workerKilled);
+  row("all machines are new at the end", `${updated.count} of ${updated.wanted}`, updated.ok);
   return table.toString();
 }
 
-function troubles({ violations, gaps }: DemoReport): string[] {
+function failures({ violations, gaps }: DemoReport): string[] {
   return [...violations.map(({ at, message, names }) => `${at} ${message}: ${names.join(", ") || "none"}`), ...gaps];
 }
 
@@ -39,7 +39,7 @@ function verdict({ ok, durations }: DemoReport): string {
   const times = `tools ${seconds(tools)}, stack ${seconds(stack)}, creation ${seconds(create)}, rollout ${
     seconds(roll)
   }`;
-  return `${ok ? "Every promise was kept" : "A promise was BROKEN"} (${times})`;
+  return `${ok ? "All checks passed" : "A check FAILED"} (${times})`;
 }
 
 function seconds(value: number): string {

@@ -11,72 +11,72 @@ import type { Stage } from "./stage.ts";
 import type { MachineFacts, NodeFacts, Sighting } from "./machine_phase.ts";
 import { pool } from "./pool_objects.ts";
 
-/** What a watch looks at, and through. */
+/** The input of a watch. */
 interface Surroundings {
   readonly api: ApiConnection;
   readonly cloud: Cloud;
   readonly client: Client;
   readonly narrator: Narrator;
   readonly stage: Stage;
-  /** A halt is part of the story. */
+  /** Whether a halt is part of the story. */
   readonly mayHalt?: boolean;
 }
 
-const lookMs = 400;
+const intervalMs = 400;
 const answerMs = 2_000;
-/** A halt may end by itself, as when a profile is missing for a moment after the start. */
+/** A halt can end by itself, for example if a profile is missing shortly after the start. */
 const haltMs = 15_000;
 const longestMomentMs = 3_600_000;
 
-/** Looks at the fleet and at its rollout a few times a second, and shows every machine. */
+/** Reads the fleet and its rollout a few times a second, and shows every machine. */
 export class FleetWatch {
   readonly #surroundings: Surroundings;
   readonly #board = new MachineBoard();
   readonly #stopping = new AbortController();
   #progress: Progress | undefined;
   #haltedSince: number | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  #watching: Promise<void> = Promise.resolve();
 
   constructor(surroundings: Surroundings) {
     this.#surroundings = surroundings;
   }
 
-  /** What the rollout last told of itself; nobody answers while the worker is dead. */
+  /** The last progress that the rollout reported; queries are not answered while the worker is down. */
   get progress(): Progress | undefined {
     return this.#progress;
   }
 
   start(): void {
-    this.#looking = this.#look();
+    this.#watching = this.#watch();
   }
 
-  /** Takes a last look, and leaves the lines as they are; may be called again. */
+  /** Takes a last snapshot and keeps the lines; can be called again. */
   async stop(): Promise<void> {
-    if (this.#stopping.signal.aborted) return await this.#looking;
+    if (this.#stopping.signal.aborted) return await this.#watching;
     this.#stopping.abort();
-    await this.#looking;
+    await this.#watching;
     await this.#show().catch(() => {});
     this.#surroundings.narrator.settle();
   }
 
-  /** Resolves when the rollout tells of a certain moment. */
+  /** Resolves with the progress when the rollout reports a certain moment. */
   async moment(what: string, isThere: (progress: Progress) => boolean): Promise<Progress> {
     const { signal } = this.#stopping;
     const probe = (): Promise<void> => {
-      const told = this.#progress;
-      if (told !== undefined && isThere(told)) return Promise.resolve();
-      return Promise.reject(new Error(`the rollout is at "${told?.reason ?? "nothing"}"`));
+      const last = this.#progress;
+      if (last !== undefined && isThere(last)) return Promise.resolve();
+      return Promise.reject(new Error(`the reason of the rollout is "${last?.reason ?? "not known"}"`));
     };
     await waitUntil(probe, { what, timeoutMs: longestMomentMs, signal });
     return this.#progress as Progress;
   }
 
-  async #look(): Promise<void> {
+  async #watch(): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      // A look that fails is made up for by the next one; what is waited for has deadlines of its own.
-      await Promise.all([this.#ask(), this.#show()]).catch(() => {});
-      await pause(lookMs, undefined, { signal }).catch(() => {});
+      // A failure is ignored, because the next snapshot replaces the failed one, and every wait has its own deadline.
+      await Promise.all([this.#query(), this.#show()]).catch(() => {});
+      await pause(intervalMs, undefined, { signal }).catch(() => {});
     }
   }
 
@@ -86,19 +86,21 @@ export class FleetWatch {
     narrator.show(this.#board.update(await viewFleet(api, cloud), replacedBy, performance.now()));
   }
 
-  async #ask(): Promise<void> {
+  async #query(): Promise<void> {
     const { client } = this.#surroundings;
     const query = (): Promise<Progress> => client.workflow.getHandle(workflowId).query<Progress>("progress");
     const answer = await client.withDeadline(Date.now() + answerMs, query).catch(() => undefined);
     this.#progress = answer ?? this.#progress;
-    if (answer !== undefined) this.#judge(answer);
+    if (answer !== undefined) this.#checkHalt(answer);
   }
 
-  #judge({ phase, reason, message }: Progress): void {
+  #checkHalt({ phase, reason, message }: Progress): void {
     if (phase !== "Halted" || this.#surroundings.mayHalt) return void (this.#haltedSince = undefined);
     this.#haltedSince ??= performance.now();
     if (performance.now() - this.#haltedSince < haltMs) return;
-    this.#surroundings.stage.end(new Error(`Cannot go on: the rollout halted with "${reason}": ${message}`));
+    this.#surroundings.stage.end(
+      new Error(`Failed to continue: the rollout is halted, "${reason}": ${message}`),
+    );
   }
 }
 
@@ -126,7 +128,7 @@ interface ApiNode {
 
 const machinesPath = `/apis/cluster.k8s.io/v1alpha1/namespaces/${pool.namespace}/machines`;
 
-/** Looks at every machine once, oldest first. */
+/** Returns a snapshot of every machine, oldest first. */
 async function viewFleet(api: ApiConnection, cloud: Cloud): Promise<Sighting[]> {
   const [machines, nodes] = await Promise.all([
     list<ApiMachine>(api, machinesPath),

@@ -1,4 +1,4 @@
-/** What the machines of the main story are and stand on: simulated ones on nothing, real ones on this host. */
+/** The environment of the machines of the main story: none for simulated ones, this host for real ones. */
 import { join } from "node:path";
 import process from "node:process";
 import { type ContainerHost, openContainerHost } from "../machines/container_host.ts";
@@ -13,22 +13,22 @@ import type { DemoOptions } from "./options.ts";
 import { firstRelease, nextRelease, type PoolShape, type Release } from "./pool_objects.ts";
 
 export interface Ground {
-  /** Undefined where the cloud simulates the machines. */
+  /** Undefined if the cloud simulates the machines. */
   readonly machines?: MachineGround;
-  /** What their MachineDeployment says beside replicas and release. */
+  /** Fields of their MachineDeployment in addition to replicas and release. */
   readonly shape: Pick<PoolShape, "profile" | "operatingSystem" | "annotations">;
   readonly releases: readonly [first: Release, next: Release];
-  /** Undefined where no container runs. */
+  /** Undefined if no container runs. */
   readonly guestImage?: string;
-  /** Undefined where no machine really boots. */
+  /** Undefined if no machine really boots. */
   readonly host?: ContainerHost;
-  /** Scaling groups of a cloud; undefined where a story has none. */
+  /** Scaling groups of a cloud; undefined if a story has none. */
   readonly groups?: GroupGround;
-  /** Nodes that keep images and boot them; undefined where a story has none. */
+  /** Nodes that keep images and boot them; undefined if a story has none. */
   readonly images?: ImageGround;
-  /** Ostler's settings that suit it, beside those of machines, groups and images. */
+  /** Settings of Ostler for this ground, in addition to those of machines, groups and images. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** What it takes to install Ostler on these machines; undefined where nobody is to. */
+  /** The means to install Ostler on these machines; undefined if the story does not install it. */
   readonly premises?: Premises;
   stop(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface Ground {
 export interface Premises {
   readonly host: ContainerHost;
   readonly tools: { helm: string; kubectl: string };
-  /** Undefined where the dev server has to do. */
+  /** Undefined if Temporal's dev server is used. */
   readonly temporal?: LentTemporal;
 }
 
@@ -45,18 +45,18 @@ export interface GroundOptions {
   readonly programs: NodePrograms;
   readonly onProgress: (text: string) => void;
   readonly signal: AbortSignal;
-  /** Images that machines find beside those of our own programs. */
+  /** Images that machines can pull in addition to those of Ostler's own programs. */
   readonly layouts?: readonly LayoutImage[];
 }
 
-/** Machines that only look like machines from the API server. */
+/** Simulated machines, which exist only as objects of the API server. */
 export const simulatedGround: Ground = {
   shape: {},
   releases: [firstRelease, nextRelease],
   stop: () => Promise.resolve(),
 };
 
-/** Machines that boot as containers; throws where no engine runs them, and says how to get one. */
+/** Returns a ground with machines that boot as containers; throws if no engine runs, and says how to get one. */
 export async function containerGround(groundOptions: GroundOptions): Promise<Ground & { host: ContainerHost }> {
   const { options, programs, onProgress, signal, layouts = [] } = groundOptions;
   const host = await openContainerHost({
@@ -73,9 +73,9 @@ export async function containerGround(groundOptions: GroundOptions): Promise<Gro
   };
 }
 
-/** Keeps what machines are made of from one run to the next. */
+/** Returns the folder that keeps machine images between runs. */
 export function machinesFolder(): string {
   const tools = cacheFolder(process.env);
-  if (tools === undefined) throw new Error("Cannot keep machine images: neither HOME nor XDG_CACHE_HOME is set");
+  if (tools === undefined) throw new Error("Failed to find a folder for machine images: set HOME or XDG_CACHE_HOME");
   return join(tools, "..", "machines");
 }

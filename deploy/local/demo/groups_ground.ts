@@ -1,14 +1,14 @@
-/** Grounds with a cloud that has scaling groups: its machines are what those of the pool are. */
+/** Grounds with a cloud that has scaling groups; its machines are of the same kind as those of the pool. */
 import { first, GroupGround } from "../cloud/groups/group_ground.ts";
 import { ContainerFleet } from "../machines/groups/container_fleet.ts";
 import { containerGround, type Ground, type GroundOptions, simulatedGround } from "./ground.ts";
 import { firstRelease, nextRelease } from "./pool_objects.ts";
 
-/** Image and components that groups change to. */
+/** The image and components that groups change to. */
 export const nextImage = "image-2";
 export const nextComponents = "components-2";
 
-/** What components bring to machines that really boot. */
+/** Kubelet versions by the components of machines that really boot. */
 export const kubelets: Readonly<Record<string, string>> = {
   [first.components]: firstRelease.kubelet,
   [nextComponents]: nextRelease.kubelet,
@@ -16,13 +16,16 @@ export const kubelets: Readonly<Record<string, string>> = {
 
 const labels = { kind: "scaling-group" };
 
-/** Machines that only look like machines from the API server. */
+/** Returns a ground with simulated machines, which exist only as objects of the API server. */
 export function simulatedGroups(): Ground {
   const groups = new GroupGround({ labels });
   return { ...simulatedGround, groups, stop: () => groups[Symbol.asyncDispose]() };
 }
 
-/** Machines that boot as containers, each image of the cloud as a build of its own; throws where no engine runs them. */
+/**
+ * Returns a ground with machines that boot as containers, with one build for each cloud image; throws if no engine
+ * runs.
+ */
 export async function containerGroups(options: GroundOptions): Promise<Ground> {
   const ground = await containerGround(options);
   const { host } = ground;

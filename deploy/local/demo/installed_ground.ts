@@ -1,4 +1,6 @@
-/** Machines that Ostler is installed on: its image is built and found by them, and Temporal is one of production. */
+/**
+ * The ground of the story that installs Ostler: builds its image for the machines, and runs a production-like Temporal.
+ */
 import { join } from "node:path";
 import { nextVersion, ownVersion, repository } from "../installation/versions.ts";
 import { makeOstlerLayout } from "../installation/ostler_layout.ts";
@@ -7,11 +9,11 @@ import { containerGround, type Ground, type GroundOptions, machinesFolder, type 
 
 export interface InstalledOptions extends GroundOptions {
   readonly tools: Premises["tools"];
-  /** Holds the image; the caller removes it. */
+  /** The directory for the image; the caller removes it. */
   readonly directory: string;
 }
 
-/** Builds the image, and opens a ground whose machines pull it as two versions. */
+/** Builds the image, and returns a ground whose machines can pull it as two versions. */
 export async function installedGround({ tools, directory, ...ground }: InstalledOptions): Promise<Ground> {
   const { options, onProgress, signal } = ground;
   onProgress("Building the image of Ostler");
@@ -31,6 +33,6 @@ export async function installedGround({ tools, directory, ...ground }: Installed
 async function ownTemporal(onProgress: (text: string) => void): Promise<LentTemporal | undefined> {
   const postgres = await findPostgres();
   if (postgres !== undefined) return await lendTemporal(postgres);
-  onProgress("PostgreSQL is not installed: Temporal's dev server stands in for one on it");
+  onProgress("PostgreSQL is not installed: using Temporal's dev server");
   return undefined;
 }

@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** Somebody stopped the demo by a signal. */
+/** Thrown if a signal stopped the demo. */
 export class Interruption extends Error {
   readonly exitCode: number;
 
@@ -12,7 +12,7 @@ export class Interruption extends Error {
 
 const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** Calls for the first signal; a second one ends this process at once, and what it started ends itself after it. */
+/** Calls back at the first signal; a second signal exits at once, after which the started processes end themselves. */
 export function onInterruption(call: (interruption: Interruption) => void): void {
   let isStopping = false;
   for (const signal of Object.keys(exitCodes) as (keyof typeof exitCodes)[]) {
@@ -24,9 +24,9 @@ export function onInterruption(call: (interruption: Interruption) => void): void
   }
 }
 
-/** Calls for an error that got past every handler, which would else end this process before it has cleaned up. */
-export function onMishap(call: (mishap: Error) => void): void {
-  const tell = (error: unknown): void => call(error instanceof Error ? error : new Error(String(error)));
-  process.on("uncaughtException", tell);
-  process.on("unhandledRejection", tell);
+/** Calls back for an unhandled error, which would otherwise end this process before it has cleaned up. */
+export function onMishap(call: (failure: Error) => void): void {
+  const report = (error: unknown): void => call(error instanceof Error ? error : new Error(String(error)));
+  process.on("uncaughtException", report);
+  process.on("unhandledRejection", report);
 }

@@ -4,22 +4,22 @@ import type { LiveLine } from "./narrator.ts";
 interface Row {
   facts: MachineFacts;
   phase: string;
-  /** Milliseconds of the clock that `update` is given. */
+  /** Start of the phase, in milliseconds of the clock that is passed to `update`. */
   since: number;
 }
 
-/** One line per machine, in the order of their appearance; those that are gone keep theirs. */
+/** Keeps one line for each machine in the order of appearance, even after the machine is gone. */
 export class MachineBoard {
   readonly #rows = new Map<string, Row>();
 
-  /** Takes in what is there now, and who replaced whom; gives all lines. */
+  /** Updates the lines from a snapshot and from the replacements; returns all lines. */
   update(sightings: readonly Sighting[], replacedBy: ReadonlyMap<string, string>, now: number): LiveLine[] {
     const seen = new Set(sightings.map(({ machine }) => machine.name));
     for (const sighting of sightings) this.#enter(sighting.machine, phaseOf(sighting), now);
     for (const [name, row] of this.#rows) {
       if (seen.has(name)) continue;
-      const newcomer = replacedBy.get(name);
-      this.#enter(row.facts, newcomer === undefined ? "gone" : `replaced by ${newcomer}`, now);
+      const successor = replacedBy.get(name);
+      this.#enter(row.facts, successor === undefined ? "deleted" : `replaced by ${successor}`, now);
     }
     return [...this.#rows.values()].map((row) => lineOf(row, now));
   }
@@ -35,11 +35,11 @@ function lineOf({ facts, phase, since }: Row, now: number): LiveLine {
   const { name, image, kubelet } = facts;
   const columns = [name.padEnd(26), shortImage(image).padEnd(16), `v${kubelet}`.padEnd(9), phase];
   const seconds = Math.round((now - since) / 1000);
-  const isOver = phase === "gone" || phase.startsWith("replaced by ");
+  const isOver = phase === "deleted" || phase.startsWith("replaced by ");
   return { key: name, text: columns.join("  "), ...(isOver ? {} : { aside: `  ${seconds} s` }) };
 }
 
-/** The last part of an image's name: what tells one from the other. */
+/** Returns the last part of the name of an image. */
 export function shortImage(image: string): string {
   return image.slice(image.lastIndexOf("/") + 1);
 }

@@ -1,4 +1,4 @@
-/** A Machine object, as far as it is shown. */
+/** The facts of a Machine object that are shown. */
 export interface MachineFacts {
   readonly name: string;
   readonly image: string;
@@ -8,36 +8,36 @@ export interface MachineFacts {
   readonly hasInstance: boolean;
 }
 
-/** A Node object, as far as it is shown. */
+/** The facts of a Node object that are shown. */
 export interface NodeFacts {
   readonly isReady: boolean;
   readonly isCordoned: boolean;
 }
 
-/** Everything known of one machine. */
+/** Everything known about one machine. */
 export interface Sighting {
   readonly machine: MachineFacts;
   readonly node: NodeFacts | undefined;
-  /** The simulated cloud's word for where the boot is. */
+  /** The phase of the boot in the simulated cloud. */
   readonly boot: string | undefined;
 }
 
 const boots: Record<string, string> = {
-  "waiting-for-instance": "instance is being made",
-  "waiting-for-address": "waits for an address",
-  "booting": "boots",
-  "installing": "installs",
+  "waiting-for-instance": "waiting for instance",
+  "waiting-for-address": "waiting for address",
+  "booting": "booting",
+  "installing": "installing",
   "not-ready": "node registered",
   "failed": "boot failed",
-  "dead": "dead",
+  "dead": "machine failed",
 };
 
-/** Says in a few words where a machine is in its life. */
+/** Returns the phase of a machine in a few words. */
 export function phaseOf({ machine, node, boot }: Sighting): string {
-  if (machine.isLeaving && !machine.isHeld) return "shuts down";
-  if (machine.isLeaving) return node?.isCordoned ? "drains" : "is to go";
-  if (machine.isHeld && !machine.hasInstance) return "held until its turn";
-  if (node?.isReady) return node.isCordoned ? "drains" : "Ready";
+  if (machine.isLeaving && !machine.isHeld) return "shutting down";
+  if (machine.isLeaving) return node?.isCordoned ? "draining" : "to be deleted";
+  if (machine.isHeld && !machine.hasInstance) return "held";
+  if (node?.isReady) return node.isCordoned ? "draining" : "Ready";
   if (boot === undefined || boot === "ready" || boot === "deleted") return machine.hasInstance ? "ordered" : "created";
   return boots[boot] ?? boot.replaceAll("-", " ");
 }

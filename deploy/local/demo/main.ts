@@ -1,4 +1,4 @@
-// Entry point: tells the demo's story, and ends with the exit code that `--help` explains.
+// Entry point: plays the story of the demo, and exits with a code that `--help` explains.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,22 +27,22 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function play(options: DemoOptions, narrator: Narrator): Promise<Course> {
   const { seed, replicas, story } = options;
-  const what = story === undefined ? `Ostler's main job with ${replicas} machines` : `Story "${story}"`;
-  narrator.say(`${what}, seed ${seed}`);
+  const title = story === undefined ? `Rollout of ${replicas} machines` : `Story "${story}"`;
+  narrator.say(`${title}, seed ${seed}`);
   const stage = new Stage();
   onInterruption((interruption) => stage.end(interruption));
-  onMishap((mishap) => stage.end(mishap));
+  onMishap((failure) => stage.end(failure));
   const directory = await mkdtemp(join(tmpdir(), "ostler-demo-"));
   let report: Course["report"];
-  const onReport: Demo["onReport"] = async (told) => {
-    report = told;
-    if (options.json) await print(`${JSON.stringify(told)}\n`);
+  const onReport: Demo["onReport"] = async (received) => {
+    report = received;
+    if (options.json) await print(`${JSON.stringify(received)}\n`);
   };
   try {
     await runDemo({ options, narrator, stage, directory, onReport });
     return { seed, replicas, directory, report, failure: undefined };
   } catch (error) {
-    // Whatever failed after the stage was ended failed for that reason.
+    // An error after the end of the stage is a consequence of that end.
     const failure: unknown = stage.signal.aborted ? stage.signal.reason : error;
     return { seed, replicas, directory, report, failure };
   }

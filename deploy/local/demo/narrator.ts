@@ -5,26 +5,26 @@ import type { WriteStream } from "node:tty";
 export interface LiveLine {
   readonly key: string;
   readonly text: string;
-  /** Follows the text, and changes so often that only a terminal shows it. */
+  /** Text that changes so often that only a terminal shows it. */
   readonly aside?: string;
 }
 
-/** Tells people what happens. */
+/** Reports to people what happens. */
 export interface Narrator {
-  /** Says something that stays. */
+  /** Prints a text permanently. */
   say(text: string): void;
-  /** Shows lines that change in place, below all that was said. */
+  /** Shows lines that change in place, below the printed texts. */
   show(lines: readonly LiveLine[]): void;
-  /** Leaves the lines as they are; the next ones are others. */
+  /** Makes the current lines permanent; the next `show` starts new lines. */
   settle(): void;
 }
 
-/** Lines change in place on a terminal; elsewhere each change is a line of its own. */
+/** Returns a narrator whose lines change in place on a terminal; otherwise each change is printed as a new line. */
 export function createNarrator(stream: WriteStream): Narrator {
   return stream.isTTY ? new LiveNarrator(stream) : new PlainNarrator((text) => void stream.write(`${text}\n`));
 }
 
-/** Writes each line once, and again when it changed; the seconds since the start stand in front. */
+/** Writes each line once, and again when it changes, with the seconds since the start in front. */
 export class PlainNarrator implements Narrator {
   readonly #write: (text: string) => void;
   readonly #seconds: () => number;
@@ -59,7 +59,7 @@ class LiveNarrator implements Narrator {
 
   constructor(stream: WriteStream) {
     this.#stream = stream;
-    // A hidden cursor would stay hidden when we are killed.
+    // A hidden cursor would stay hidden if this process is killed.
     this.#update = createLogUpdate(stream, { showCursor: true });
   }
 
@@ -70,7 +70,7 @@ class LiveNarrator implements Narrator {
   }
 
   show(lines: readonly LiveLine[]): void {
-    // What scrolled out of sight could not be changed any more: the oldest lines give way.
+    // Lines that have scrolled away cannot be changed, so the oldest lines are left out.
     const room = Math.max((this.#stream.rows ?? 24) - 2, 1);
     this.#frame = lines.slice(-room).map(({ text, aside = "" }) => `  ${text}${aside}`).join("\n");
     if (lines.length > 0) this.#update(this.#frame);

@@ -2,18 +2,18 @@ import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
 import { isStoryName, type StoryName, storyNames } from "./stories/story_names.ts";
 
-/** What the person who starts the demo decides. */
+/** The options of the demo. */
 export interface DemoOptions {
-  /** Undefined for the main job. */
+  /** Undefined for the main story. */
   readonly story?: StoryName;
   readonly machines: MachinesOption;
-  /** Where no Docker engine answers, Debian's may be installed and started. */
+  /** Whether the demo can install and start Debian's Docker engine if none answers. */
   readonly installDocker: boolean;
   readonly replicas: number;
-  /** Mean time from order to kubelet start; each machine draws its own, up to 30 % off. */
+  /** Mean time from order to kubelet start; the time of each machine is random, within 30 % of it. */
   readonly bootSeconds: number;
   readonly seed: number;
-  /** For how long a story cuts Temporal off. */
+  /** Seconds for which a story makes Temporal unreachable. */
   readonly cutSeconds: number;
   readonly keep: boolean;
   readonly json: boolean;
@@ -23,43 +23,43 @@ export interface DemoOptions {
 const machineKinds = ["simulated", "container"] as const;
 export type MachinesOption = typeof machineKinds[number];
 
-/** What stands on the command line cannot be used. */
+/** Thrown if the command line is invalid. */
 export class UsageError extends Error {}
 
 /** The text of `--help`. */
-export const usage = `The main job of Ostler, narrated, on an embedded stack.
+export const usage = `Show a rollout of Ostler on an embedded stack.
 
 deno task demo [flags]
 
-  --story NAME      tell another story, each about a policy, and end with what was checked:
+  --story NAME      Play a story about one feature and check it:
                     ${storyNames.join(", ")}
-  --machines KIND   what the machines are (simulated): "simulated" ones, or "container": each
-                    boots in a container, with systemd, cloud-init, containerd and kubelet
-  --install-docker  with --machines container, on Debian or Ubuntu as root: where no Docker
-                    engine answers, install Debian's and start it until the demo ends
-  --cut-seconds S   with --story installed: how long Temporal is cut off, 1 to 3600 (30)
-  --replicas N      machines in the pool, 1 to 20 (3)
-  --boot-seconds S  mean time a machine takes to boot, 0.1 to 120 (4)
-  --seed N          fixes every machine's boot time (random, printed)
-  --keep            leave everything running at the end, until Ctrl-C
-  --json            print the final report as one JSON object on the last line of
+  --machines KIND   Use this kind of machines (default simulated): "simulated", or "container",
+                    which boots each in a container with systemd, cloud-init, containerd and kubelet
+  --install-docker  Install Debian's Docker engine if none answers, until the demo ends;
+                    with --machines container, as root on Debian or Ubuntu
+  --cut-seconds S   Disconnect Temporal for S seconds, 1 to 3600 (default 30); with --story installed
+  --replicas N      Create N machines, 1 to 20 (default 3)
+  --boot-seconds S  Set the mean boot time, 0.1 to 120 (default 4)
+  --seed N          Fix the boot time of every machine (default random, printed)
+  --keep            Keep everything running until Ctrl-C
+  --json            Print the report as one JSON object on the last line of
                     standard output; all other text goes to standard error
-  --help            print this
+  --help            Show this help
 
-A story brings its own number of machines and boot times, and needs simulated ones, but for three.
-"scaling-group" takes either kind: twelve simulated nodes, or four that boot in containers.
-"in-place" does too: twelve simulated nodes with bootc, or two in containers with ostree.
-"installed" needs --machines container: there Ostler's image is built, installed by its chart
-on machines of its own, with Temporal on PostgreSQL where that is installed.
+Each story has its own number of machines and boot times, and all but three need simulated machines.
+"scaling-group" supports either kind: twelve simulated nodes, or four that boot in containers.
+"in-place" supports either kind: twelve simulated nodes with bootc, or two in containers with ostree.
+"installed" needs --machines container: it builds Ostler's image, installs it with its chart
+on machines of its own, and runs Temporal on PostgreSQL if that is installed.
 
-Exit code 0: every promise was kept. 1: one was broken, or the demo failed.
-2: a flag is wrong. 130: Ctrl-C.
+Exit code 0: all checks passed. 1: a check or the demo failed.
+2: a flag is invalid. 130: Ctrl-C.
 `;
 
 const storiesOnContainers: readonly string[] = ["installed", "scaling-group", "in-place"];
 const largestSeed = 2 ** 31;
 
-/** Reads the command line; throws UsageError naming the flag that cannot be used. */
+/** Returns the options on the command line; throws UsageError that names the invalid flag. */
 export function parseOptions(args: readonly string[]): DemoOptions {
   const values = parse(args);
   return {
@@ -79,9 +79,9 @@ export function parseOptions(args: readonly string[]): DemoOptions {
 
 function storyOf({ story, ...others }: Values): { story?: StoryName } {
   if (story === undefined) return {};
-  if (!isStoryName(story)) throw wrong("story", story, `one of ${storyNames.join(", ")} is needed`);
+  if (!isStoryName(story)) throw wrong("story", story, `must be one of ${storyNames.join(", ")}`);
   for (const flag of ["replicas", "boot-seconds"] as const) {
-    if (others[flag] !== undefined) throw wrong(flag, others[flag], `story "${story}" brings its own`);
+    if (others[flag] !== undefined) throw wrong(flag, others[flag], `story "${story}" sets its own value`);
   }
   return { story };
 }
@@ -89,14 +89,14 @@ function storyOf({ story, ...others }: Values): { story?: StoryName } {
 function machinesOf(values: Values): Pick<DemoOptions, "machines" | "installDocker"> {
   const { machines = "simulated", "install-docker": installDocker = false, story } = values;
   const kind = machineKinds.find((each) => each === machines);
-  if (kind === undefined) throw wrong("machines", machines, `one of ${machineKinds.join(", ")} is needed`);
+  if (kind === undefined) throw wrong("machines", machines, `must be one of ${machineKinds.join(", ")}`);
   if (kind === "simulated") {
     if (story === "installed") throw wrong("story", story, "it needs --machines container");
     if (!installDocker) return { machines: kind, installDocker };
-    throw new UsageError("Cannot use --install-docker: simulated machines need no Docker engine");
+    throw new UsageError("Invalid --install-docker: simulated machines do not use a Docker engine");
   }
   const seconds = values["boot-seconds"];
-  if (seconds !== undefined) throw wrong("boot-seconds", seconds, "a machine that really boots takes its own time");
+  if (seconds !== undefined) throw wrong("boot-seconds", seconds, "the boot time applies to simulated machines only");
   if (story !== undefined && !storiesOnContainers.includes(story)) {
     throw wrong("machines", kind, `story "${story}" needs simulated machines`);
   }
@@ -105,7 +105,7 @@ function machinesOf(values: Values): Pick<DemoOptions, "machines" | "installDock
 
 function cutOf({ story, "cut-seconds": seconds }: Values): number {
   if (seconds !== undefined && story !== "installed") {
-    throw wrong("cut-seconds", seconds, 'only story "installed" cuts Temporal off');
+    throw wrong("cut-seconds", seconds, 'only story "installed" disconnects Temporal');
   }
   return number("cut-seconds", seconds ?? "30", { min: 1, max: 3600 });
 }
@@ -135,22 +135,22 @@ function parse(args: readonly string[]): Values {
     return values;
   } catch (error) {
     const [reason = ""] = (error instanceof Error ? error.message : String(error)).split(". ");
-    throw new UsageError(`Cannot read the command line: ${reason}; --help lists the flags`);
+    throw new UsageError(`Failed to read the command line: ${reason}; --help lists the flags`);
   }
 }
 
 function whole(flag: string, text: string, range: { min: number; max: number }): number {
   const value = number(flag, text, range);
   if (Number.isInteger(value)) return value;
-  throw wrong(flag, text, `a whole number from ${range.min} to ${range.max} is needed`);
+  throw wrong(flag, text, `must be a whole number from ${range.min} to ${range.max}`);
 }
 
 function number(flag: string, text: string, { min, max }: { min: number; max: number }): number {
   const value = text.trim() === "" ? NaN : Number(text);
   if (value >= min && value <= max) return value;
-  throw wrong(flag, text, `a number from ${min} to ${max} is needed`);
+  throw wrong(flag, text, `must be a number from ${min} to ${max}`);
 }
 
 function wrong(flag: string, text: string, need: string): UsageError {
-  return new UsageError(`Cannot use --${flag} "${text}": ${need}`);
+  return new UsageError(`Invalid --${flag} "${text}": ${need}`);
 }

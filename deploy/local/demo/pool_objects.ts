@@ -1,53 +1,53 @@
 import type { PoolName } from "../observer/pool_names.ts";
 import type { ManifestObject } from "../stack/resource_paths.ts";
 
-/** What the machines of a pool are to run. */
+/** The image and kubelet of the machines of a pool. */
 export interface Release {
   readonly image: string;
   readonly kubelet: string;
 }
 
-/** The demo's one pool. */
+/** The pool of the demo. */
 export const pool: PoolName = { namespace: "kube-system", name: "pool" };
 
-/** What the machines run at first. */
+/** The release at the start. */
 export const firstRelease: Release = { image: "docker://ostler.example/ubuntu:24.04-1", kubelet: "1.35.3" };
 
-/** What they run in the end. */
+/** The release at the end. */
 export const nextRelease: Release = { image: "docker://ostler.example/ubuntu:24.04-2", kubelet: "1.36.1" };
 
 /** Path of the pool's MachineDeployment on the API server. */
 export const poolPath = pathOfPool(pool.name);
 
-/** The same of another one. */
+/** Returns the path of the MachineDeployment of a pool on the API server. */
 export function pathOfPool(name: string): string {
   return `/apis/cluster.k8s.io/v1alpha1/namespaces/${pool.namespace}/machinedeployments/${name}`;
 }
 
-/** By which policies and people select the pool. */
+/** The labels by which policies and people select the pool. */
 export const labels = { pool: pool.name };
 
-/** An object to be applied. */
+/** An object to apply. */
 export type Manifest = ManifestObject & { readonly spec: object };
 
-/** What a pool is to be. */
+/** The fields of a pool. */
 export interface PoolShape {
-  /** That of the demo's one pool unless told. */
+  /** Default: the name of the demo's pool. */
   readonly name?: string;
-  /** Of its nodes, beside the pool's own. */
+  /** Labels of its nodes in addition to those of the pool. */
   readonly nodeLabels?: Readonly<Record<string, string>>;
   readonly replicas: number;
   readonly release: Release;
-  /** Machines above `replicas` while rolling; 1 unless told. */
+  /** Machines above `replicas` during a rollout; default 1. */
   readonly surge?: number;
-  /** Name of its OperatingSystemProfile; osp-ubuntu unless told. */
+  /** Name of its OperatingSystemProfile; default osp-ubuntu. */
   readonly profile?: string;
-  /** As machine-controller's provider spec names it; ubuntu unless told. */
+  /** `operatingSystem` of machine-controller's provider config; default ubuntu. */
   readonly operatingSystem?: string;
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** The pool's MachineDeployment, as a person would apply it. */
+/** Returns the MachineDeployment of a pool, as a user would apply it. */
 export function machineDeployment(shape: PoolShape): Manifest {
   const { name = pool.name, replicas, release, surge = 1, operatingSystem = "ubuntu" } = shape;
   const annotations = { "k8c.io/operating-system-profile": shape.profile ?? "osp-ubuntu", ...shape.annotations };
@@ -74,7 +74,7 @@ export function machineDeployment(shape: PoolShape): Manifest {
   };
 }
 
-/** Merge patch that changes image and kubelet in one go. */
+/** Returns a merge patch that changes image and kubelet together. */
 export function releasePatch({ image, kubelet }: Release): object {
   const template = { primaryDisk: { osImage: image } };
   const value = { cloudProviderSpec: { virtualMachine: { template } } };
@@ -99,10 +99,10 @@ function providerConfig(osImage: string, operatingSystem: string): object {
   };
 }
 
-/** Pods that want to go on running while their machines are replaced, and the budget that says how many must. */
+/** Pods that must keep running during the rollout, and the minimum of their PodDisruptionBudget. */
 export const guests = { namespace: "default", name: "guests", replicas: 3, needed: 2 } as const;
 
-/** The guests' Deployment and PodDisruptionBudget; their image matters only where containers really run. */
+/** Returns Deployment and PodDisruptionBudget of the guests; their image matters only if containers really run. */
 export function guestObjects(image = "ostler.example/guest:1"): Manifest[] {
   const { namespace, name, replicas, needed } = guests;
   const selector = { matchLabels: { app: name } };

@@ -3,16 +3,16 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { RollOutResult } from "../../../workflows/contracts/mod.ts";
 import { pool, type Release } from "./pool_objects.ts";
 
-/** The id of the pool's one workflow. */
+/** The id of the workflow of the pool. */
 export const workflowId = `machine-deployment/${pool.namespace}/${pool.name}`;
 
-const lookMs = 200;
+const intervalMs = 200;
 const answerMs = 10_000;
 
-/** Follows the pool's runs: each change starts one, and a run ends when the pool has converged. */
+/** Follows the workflow runs of the pool: each change starts a run, which ends when the pool has converged. */
 export class Runs {
   readonly #client: Client;
-  /** The run of an earlier pool of that name; undefined without one. */
+  /** The run of an earlier pool of the same name; undefined if there was none. */
   readonly #past: string | undefined;
   readonly #stopping = new AbortController();
   readonly #results = new Map<string, RollOutResult>();
@@ -31,18 +31,18 @@ export class Runs {
     return new Runs(client, newest?.runId);
   }
 
-  /** The results of all runs that ended so far, oldest first. */
+  /** The results of all runs that have ended, oldest first. */
   get results(): readonly RollOutResult[] {
     return [...this.#results.values()];
   }
 
-  /** The id of the newest run that is not known to have ended, as soon as there is one. */
+  /** Resolves with the id of the newest run that is not known to have ended. */
   async next(): Promise<string> {
     const isNew = ({ runId }: WorkflowExecutionDescription): boolean => !this.#results.has(runId);
     return (await this.#newest(isNew)).runId;
   }
 
-  /** Resolves when a run ended with all machines on this release; rejects when one fails. */
+  /** Resolves with the result of the run that ends with all machines on this release; rejects if a run fails. */
   async converged(release: Release): Promise<RollOutResult> {
     const isOver = ({ runId, status }: WorkflowExecutionDescription): boolean =>
       !this.#results.has(runId) && !["RUNNING", "CONTINUED_AS_NEW"].includes(status.name);
@@ -54,13 +54,13 @@ export class Runs {
     }
   }
 
-  /** Asks nothing more; resolves when every answer is there, so that the connection may be closed. */
+  /** Starts no more calls; resolves when all calls have ended, so that the connection can be closed. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.allSettled(this.#calls);
   }
 
-  // Looked for again and again, as the SDK's own wait for a result cannot be given up on a native connection.
+  // Polls, because the SDK cannot cancel its own wait for a result on a native connection.
   async #newest(isIt: (run: WorkflowExecutionDescription) => boolean): Promise<WorkflowExecutionDescription> {
     const { signal } = this.#stopping;
     for (;;) {
@@ -69,7 +69,7 @@ export class Runs {
           if (!(error instanceof WorkflowNotFoundError)) throw error;
         });
       if (run !== undefined && run.runId !== this.#past && isIt(run)) return run;
-      await pause(lookMs, undefined, { signal });
+      await pause(intervalMs, undefined, { signal });
     }
   }
 
@@ -82,7 +82,7 @@ export class Runs {
   }
 }
 
-/** The web UI's page of a run. */
+/** Returns the URL of a run in the web UI. */
 export function runPage({ uiUrl, namespace }: { uiUrl: string; namespace: string }, runId: string): string {
   return `${uiUrl}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`;
 }

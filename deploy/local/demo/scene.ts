@@ -7,12 +7,12 @@ import type { Narrator } from "./narrator.ts";
 import type { Runs } from "./runs.ts";
 import type { Stage } from "./stage.ts";
 
-/** Everything that the steps of the story act upon. */
+/** Everything that the steps of a story use. */
 export interface Scene {
   readonly narrator: Narrator;
   readonly stage: Stage;
   readonly site: Site;
-  /** As admin. */
+  /** A connection as administrator. */
   readonly api: ApiConnection;
   readonly client: Client;
   readonly runs: Runs;

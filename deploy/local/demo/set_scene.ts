@@ -10,26 +10,27 @@ import { Runs } from "./runs.ts";
 import type { Scene } from "./scene.ts";
 import type { Stage } from "./stage.ts";
 
-/** What is to be watched, and where. */
+/** The input of a scene. */
 export interface Setting {
   readonly narrator: Narrator;
   readonly stage: Stage;
   readonly site: Site;
   readonly replicas: number;
-  /** Machines above `replicas` while rolling; 1 unless told. */
+  /** Machines above `replicas` during a rollout; default 1. */
   readonly surge?: number;
-  /** A halt is part of the story. */
+  /** Whether a halt is part of the story. */
   readonly mayHalt?: boolean;
-  /** Temporal's namespace where the rollouts are; the server's first one unless told. */
+  /** Temporal's namespace of the rollouts; default: the first namespace of the server. */
   readonly namespace?: string;
 }
 
-/** Opens connections and watches; the props close them again. */
+/** Opens connections and watches, and registers their end with `props`. */
 export async function setScene(props: AsyncDisposableStack, setting: Setting): Promise<Scene> {
   const { narrator, stage, site, replicas, surge = 1, mayHalt = false } = setting;
   const { adminKubeconfig, temporal } = site.stack;
   const api = props.use(await ApiConnection.open(adminKubeconfig));
-  // Deno 2.9 dies when the server ends an idle connection of its own HTTP/2 (github.com/denoland/deno/issues/36788).
+  // Deno 2.9 crashes when the server closes an idle connection of Deno's own HTTP/2
+  // (github.com/denoland/deno/issues/36788).
   const connection = await NativeConnection.connect({ address: temporal.address });
   props.defer(() => connection.close());
   const client = new Client({ connection, namespace: setting.namespace ?? temporal.namespace });

@@ -1,39 +1,41 @@
-/** What the demo stands on: it waits only here, so whatever ends it ends every wait and knows what was waited for. */
+/** Runs all waits of the demo, so that its end also ends every wait, and can name the pending ones. */
 export class Stage {
   readonly #ending = new AbortController();
   readonly #waits = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Aborts when the demo is to end before its time. */
+  /** Aborts when the demo must end early. */
   get signal(): AbortSignal {
     return this.#ending.signal;
   }
 
-  /** What is waited for now, in words. */
+  /** The pending waits, in words. */
   get waitsFor(): string {
     return [...this.#waits].join(" and ") || "nothing";
   }
 
-  /** Ends the demo; the first reason counts. */
+  /** Ends the demo; only the first reason is kept. */
   end(reason: Error): void {
     clearTimeout(this.#timer);
     this.#ending.abort(reason);
   }
 
-  /** Ends the demo unless it is over in so many seconds. */
+  /** Ends the demo after so many seconds. */
   limit(seconds: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.end(new Error(`Cannot finish within ${Math.round(seconds)} s: it still waits for ${this.waitsFor}`));
+      this.end(new Error(`Failed to finish within ${Math.round(seconds)} s: still waiting for ${this.waitsFor}`));
     }, seconds * 1000);
   }
 
-  /** The story is told: no limit any more. */
+  /** Removes the limit, after the story has finished. */
   unlimit(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Gives what the work gives, also after the end: for work that hears of the end itself, and has to clean up. */
+  /**
+   * Settles like the work, even after the end of the demo, for work that observes the signal itself and must clean up.
+   */
   async during<T>(what: string, work: Promise<T>): Promise<T> {
     this.#waits.add(what);
     try {
@@ -43,7 +45,7 @@ export class Stage {
     }
   }
 
-  /** Gives what the work gives; rejects with the reason of the end when that comes first. */
+  /** Settles like the work, or rejects with the reason of the end of the demo if that comes first. */
   async until<T>(what: string, work: Promise<T>): Promise<T> {
     const { signal } = this;
     const { promise, reject } = Promise.withResolvers<never>();

@@ -1,8 +1,8 @@
-/** Measures one part of the story after the other, in seconds with one decimal. */
+/** Measures the parts of a story one after another, in seconds with one decimal. */
 export class Stopwatch {
   #since = performance.now();
 
-  /** Seconds since the start or the last lap. */
+  /** Returns the seconds since the start or the last lap. */
   lap(): number {
     const now = performance.now();
     const seconds = Math.round((now - this.#since) / 100) / 10;

@@ -5,15 +5,15 @@ import { checkGoneBack } from "./gone_back.ts";
 import { conditionOf } from "./rollout_desk.ts";
 import type { Play, Story } from "./story.ts";
 
-/** Its machines register, and never become Ready. */
+/** A release whose machines register but never become Ready. */
 const badRelease: Release = { image: "docker://ostler.example/ubuntu:24.04-broken", kubelet: "1.36.1" };
 
 const applications = 8;
 const everyMs = 1_000;
 
-/** A bad image is rolled back, and stays away though a tool applies it again and again. */
+/** A bad image is rolled back and stays quarantined, although a tool applies it repeatedly. */
 export const badImage: Story = {
-  title: "An image whose machines never become Ready is rolled back, and a tool that applies it again changes nothing",
+  title: "An image whose machines never become Ready is rolled back, and applying it again changes nothing",
   replicas: 2,
   surge: 1,
   script: {
@@ -27,14 +27,14 @@ export const badImage: Story = {
   },
   async tell(play: Play): Promise<void> {
     const before = livingOf(play.observer.report().lives);
-    play.narrator.say("  an image is rolled out whose machines never become Ready");
+    play.narrator.say("  a user rolls out an image whose machines never become Ready");
     await play.cluster.patch(poolPath, releasePatch(badRelease));
     await checkGoneBack(play, { before, bad: badRelease });
     const { lives } = play.observer.report();
     const tried = newcomers(lives, before).length;
-    play.checks.equal("the bad machine was tried twice", { seen: tried, wanted: 2 });
+    play.checks.equal("machines created with the bad image", { seen: tried, wanted: 2 });
     await applyAgain(play, before);
-    await mendAndRetry(play);
+    await fixAndRetry(play);
   },
 };
 
@@ -46,26 +46,26 @@ async function applyAgain(play: Play, before: readonly string[]): Promise<void> 
     await cluster.patch(poolPath, releasePatch(badRelease));
     await pause(everyMs);
   }
-  const held = await rollout.until("the bad image to be held", (status) => {
+  const held = await rollout.until("the quarantine of the bad image", (status) => {
     return conditionOf(status, "Quarantined").startsWith("True") && status.image === badRelease.image;
   });
-  checks.equal("the Rollout says what holds it", { seen: held.blockedReason, wanted: "Quarantined" });
+  checks.equal("blocked reason of the Rollout", { seen: held.blockedReason, wanted: "Quarantined" });
   const { lives } = observer.report();
-  checks.equal("no machine was ordered for it", { seen: newcomers(lives, before).length - tried, wanted: 0 });
-  checks.equal("no machine was lost to it", { seen: lostOf(lives, before), wanted: [] });
-  const papers = lives.filter(({ orderedAt }) => orderedAt === undefined).length;
+  checks.equal("machines ordered for it", { seen: newcomers(lives, before).length - tried, wanted: 0 });
+  checks.equal("machines lost because of it", { seen: lostOf(lives, before), wanted: [] });
+  const pending = lives.filter(({ orderedAt }) => orderedAt === undefined).length;
   checks.add({
-    name: "Machine objects did not flap either",
-    ok: papers <= applications,
-    detail: `${papers} came on paper only in ${applications} applications`,
+    name: "Machine objects are not created repeatedly",
+    ok: pending <= applications,
+    detail: `${pending} Machines without an instance after ${applications} applications`,
   });
 }
 
-async function mendAndRetry({ site, narrator, rollout, checks }: Play): Promise<void> {
-  narrator.say("  the image is mended under its old name, and a person says retry");
+async function fixAndRetry({ site, narrator, rollout, checks }: Play): Promise<void> {
+  narrator.say("  the image is fixed under the same name, and the administrator sends retry");
   site.cloud.script({ faults: [] });
-  await rollout.ask("retry", { reason: "the image was built anew" });
+  await rollout.ask("retry", { reason: "the image was rebuilt" });
   const done = await rollout.converged(badRelease);
-  checks.equal("retry takes it out of quarantine and rolls it out", { seen: done.updated, wanted: "2/2" });
-  checks.equal("nothing is quarantined any more", { seen: (done.quarantine ?? []).length, wanted: 0 });
+  checks.equal("retry ends the quarantine and rolls the image out", { seen: done.updated, wanted: "2/2" });
+  checks.equal("entries left in quarantine", { seen: (done.quarantine ?? []).length, wanted: 0 });
 }

@@ -7,7 +7,7 @@ const missing = "no-such-agent";
 const profileName = "pool-profile";
 const group = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system";
 
-/** Says only what differs from Ubuntu's: one package more. */
+/** Returns a profile that extends osp-ubuntu with packages. */
 function profile(version: string, packages: string[]): Manifest {
   return {
     apiVersion: "operatingsystemmanager.k8c.io/v1alpha1",
@@ -23,10 +23,10 @@ function profile(version: string, packages: string[]): Manifest {
   };
 }
 
-/** A profile asks for a package that does not exist; the pool gets the one before it back. */
+/** A profile installs a package that does not exist; the pool is rolled back to the previous config. */
 export const badProfile: Story = {
   title:
-    "A profile asks for a package that does not exist: its first machine fails, and the config before it comes back",
+    "A profile installs a package that does not exist: its first machine fails, and the previous config is restored",
   replicas: 2,
   surge: 1,
   profile: profile("v1.0.0", ["chrony"]),
@@ -38,7 +38,7 @@ export const badProfile: Story = {
   },
   async tell(play: Play): Promise<void> {
     const before = livingOf(play.observer.report().lives);
-    play.narrator.say(`  profile "${profileName}" v1.0.1 is to install package "${missing}"`);
+    play.narrator.say(`  profile "${profileName}" v1.0.1 installs package "${missing}"`);
     await play.cluster.patch(`${group}/operatingsystemprofiles/${profileName}`, {
       spec: profile("v1.0.1", ["chrony", missing]).spec,
     });
@@ -49,30 +49,30 @@ export const badProfile: Story = {
 };
 
 async function checkFailure({ cluster, checks, site }: Play, before: readonly string[]): Promise<void> {
-  const verdict = await cluster.until("the verdict on the first machine", async () => {
+  const verdict = await cluster.until("the failure of the first machine", async () => {
     const events = await cluster.list<{ message: string }>(
       `/api/v1/namespaces/${pool.namespace}/events?fieldSelector=involvedObject.name=${pool.name}`,
     );
     return events.find(({ message }) => message.includes(missing))?.message;
   });
-  checks.add({ name: "an Event quotes what the machine's boot script said", ok: true, detail: verdict });
+  checks.add({ name: "an Event quotes the error of the machine's boot script", ok: true, detail: verdict });
   const failed = site.cloud.machines().filter(({ phase, name }) => phase === "failed" && !before.includes(name));
-  checks.equal("one machine was tried with it", { seen: failed.length, wanted: 1 });
+  checks.equal("machines created with the bad profile", { seen: failed.length, wanted: 1 });
 }
 
 async function scaleUp(play: Play, before: readonly string[]): Promise<void> {
   const { cluster, checks, observer, narrator, rollout } = play;
-  narrator.say("  the pool is scaled up: its next machine boots with the config that works");
+  narrator.say("  the pool is scaled up: its next machine boots with the last good config");
   const known = newcomers(observer.report().lives, []).map(({ name }) => name);
   await cluster.patch(poolPath, { spec: { replicas: before.length + 1 } });
-  const name = await cluster.until("one machine more", async () => {
+  const name = await cluster.until("an additional machine", async () => {
     const living = livingOf(observer.report().lives);
     return await Promise.resolve(living.find((each) => !known.includes(each)));
   });
   checks.add({ name: "a new machine boots with the last good config", ok: true, detail: `${name} is Ready` });
   await rollout.until("three machines", ({ updated }) => updated === `${before.length + 1}/${before.length + 1}`);
   const config = await cluster.get(`${group}/operatingsystemconfigs/${pool.name}-${pool.namespace}-config`);
-  checks.equal("what is published asks for no such package", {
+  checks.equal("the published config has the missing package", {
     seen: JSON.stringify(config).includes(missing),
     wanted: false,
   });

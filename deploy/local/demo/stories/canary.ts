@@ -6,9 +6,9 @@ import type { Play, Story } from "./story.ts";
 const soakMs = 3_000;
 const stale = "0".repeat(12);
 
-/** Waves of 1, 3 and 6 machines, let go by a person. */
+/** Waves of up to 1, 3 and 6 machines, after an approval. */
 export const canary: Story = {
-  title: "A person approves the plan; then one machine, half of them, and all, each wave soaked and gated",
+  title: "After the approval of the plan, one machine, half of them and then all are replaced, with a soak and gates",
   replicas: 6,
   surge: 3,
   script: { bootSeconds: { min: 0.5, max: 1.5 } },
@@ -26,7 +26,7 @@ export const canary: Story = {
   async tell(play: Play): Promise<void> {
     const before = livingOf(play.observer.report().lives);
     await play.cluster.patch(poolPath, releasePatch(nextRelease));
-    play.narrator.say(`  the image is changed to ${shortImage(nextRelease.image)}, and nothing may begin unasked`);
+    play.narrator.say(`  the pool changes to image ${shortImage(nextRelease.image)}, and waits for approval`);
     await approve(play, before);
     const soaking = await play.rollout.until("the soak of the first wave", ({ waves = [] }) => {
       return waves[0]?.soakUntil !== undefined;
@@ -35,7 +35,7 @@ export const canary: Story = {
     const fresh = newcomers(play.observer.report().lives, before);
     checkWaves(play, { fresh, soakUntil: soaking.waves?.[0]?.soakUntil });
     const entry = done.history?.at(-1);
-    play.checks.equal("the history has it", {
+    play.checks.equal("outcome in the history", {
       seen: `${entry?.outcome} ${entry?.image}, ${entry?.machines} machines, ${entry?.failed} failed`,
       wanted: `Converged ${nextRelease.image}, 6 machines, 0 failed`,
     });
@@ -47,34 +47,34 @@ async function approve({ rollout, checks, narrator, observer }: Play, before: re
     return blockedReason === "AwaitingApproval" && Boolean(plan?.hash);
   });
   const begun = newcomers(observer.report().lives, before).length;
-  checks.equal("no machine was ordered before the approval", { seen: begun, wanted: 0 });
+  checks.equal("machines ordered before the approval", { seen: begun, wanted: 0 });
   const refusal = await rollout.refusal("approve", { plan: stale, reason: "an old browser tab" });
   checks.add({
-    name: `approving the stale plan "${stale}" is refused`,
+    name: `the approval of the stale plan "${stale}" is refused`,
     ok: refusal !== undefined,
-    detail: refusal ?? "it was taken",
+    detail: refusal ?? "it was accepted",
   });
   narrator.say(`  plan "${plan?.hash}" is approved`);
   await rollout.ask("approve", { plan: plan?.hash, reason: "the diff is as expected" });
   const approved = await rollout.until("the approval", (status) => status.plan?.approved === true);
-  checks.equal("the plan stands as approved", { seen: approved.plan?.hash, wanted: plan?.hash });
+  checks.equal("hash of the approved plan", { seen: approved.plan?.hash, wanted: plan?.hash });
 }
 
 function checkWaves(
   { checks }: Play,
   { fresh, soakUntil }: { fresh: readonly Ordered[]; soakUntil: string | undefined },
 ): void {
-  checks.equal("six new machines came, and none of them twice", { seen: fresh.length, wanted: 6 });
+  checks.equal("new machines ordered", { seen: fresh.length, wanted: 6 });
   const [first, second, , fourth] = fresh;
   checks.add({
-    name: `after the first wave of 1 it soaked for ${soakMs / 1000} s`,
+    name: `the first wave, of 1 machine, soaked for ${soakMs / 1000} s`,
     ok: between(first?.readyAt, soakUntil) >= soakMs && between(soakUntil, second?.orderedAt) >= 0,
-    detail: `it was Ready at ${first?.readyAt} and soaked until ${soakUntil}; the second came at ${second?.orderedAt}`,
+    detail: `Ready at ${first?.readyAt}, soak until ${soakUntil}, next machine ordered at ${second?.orderedAt}`,
   });
   const proven = fresh.slice(0, 3).map(({ readyAt }) => readyAt ?? "never").sort().at(-1);
   checks.add({
     name: "the second wave ended at 3 of 6",
     ok: between(proven, fourth?.orderedAt) > 0,
-    detail: `the third machine was Ready at ${proven}, the fourth came at ${fourth?.orderedAt}`,
+    detail: `third machine Ready at ${proven}, fourth machine ordered at ${fourth?.orderedAt}`,
   });
 }

@@ -20,9 +20,9 @@ import { desiredImage, imagesOf, taintsLeft, tracesLeft } from "./traces.ts";
 
 const reason = "the new image misbehaves under load";
 
-/** A rollout is aborted while one machine is new, one comes and one goes. */
+/** Aborts a rollout while one machine is new, one is being created and one is being removed. */
 const abort: Story = {
-  title: "A rollout is aborted in the middle: the pool goes back to what it was, and no trace is left",
+  title: "A rollout is aborted in the middle: the pool returns to its previous state, without leftovers",
   replicas: 4,
   surge: 2,
   script: { bootSeconds: { min: 1.5, max: 3 } },
@@ -35,43 +35,45 @@ const abort: Story = {
       const { lives } = observer.report();
       return lostOf(lives, before).length >= 1 && newcomers(lives, before).length >= 3 && underway.length > 0;
     });
-    narrator.say("  in the middle of it a person aborts");
+    narrator.say("  the administrator aborts in the middle of the rollout");
     await rollout.ask("abort", { reason });
     await checkGone(play);
   },
 };
 
-/** A taint follows the cordon, and is gone a moment after it. */
+/** Checks that no taint is left; the taint of a cordon is removed shortly after the cordon itself. */
 export async function checkTaints({ cluster, checks }: Pick<Play, "cluster" | "checks">): Promise<void> {
-  const seen = await cluster.settled("no taint", { look: () => taintsLeft(cluster), wanted: [] });
-  checks.equal("no taint is left", { seen, wanted: [] });
+  const seen = await cluster.settled("the removal of all taints", { look: () => taintsLeft(cluster), wanted: [] });
+  checks.equal("taints left", { seen, wanted: [] });
 }
 
 async function checkGone({ cluster, rollout, checks }: Play): Promise<void> {
   const status = await rollout.until("the end of the abort", ({ phase }) => phase === "Aborted", 150);
-  checks.equal("the template has the last good image again", {
+  checks.equal("image of the template, the last good one", {
     seen: await desiredImage(cluster),
     wanted: firstRelease.image,
   });
   const images = [...(await imagesOf(cluster)).values()];
-  checks.equal("all machines run it", { seen: images, wanted: Array(4).fill(firstRelease.image) });
-  checks.equal("all of them are Ready", { seen: status.readyReplicas, wanted: 4 });
-  checks.equal("no hold, mark, cordon or annotation is left", { seen: await tracesLeft(cluster), wanted: [] });
+  checks.equal("images of all machines", { seen: images, wanted: Array(4).fill(firstRelease.image) });
+  checks.equal("Ready machines", { seen: status.readyReplicas, wanted: 4 });
+  checks.equal("holds, marks, cordons and annotations left", { seen: await tracesLeft(cluster), wanted: [] });
   await checkTaints({ cluster, checks });
   const entry = status.history?.at(-1);
   checks.add({
-    name: "the history says who aborted and why",
+    name: "the history names the actor and the reason of the abort",
     ok: entry?.outcome === "Aborted" && entry.actor === "demo" && entry.reason.includes(reason),
     detail: `${entry?.outcome}, ${entry?.actor}: ${entry?.reason}`,
   });
 }
 
-/** Ends when a person promotes the wave: whatever goes wrong on the way, it is in the midst of the rollout. */
+/** A soak that ends only when the administrator promotes the wave, so that every failure occurs during the rollout. */
 const untilPromoted = "4h";
 
-/** Ostler by its chart, in pods on machines that it made itself; it rolls another pool through all sorts of trouble, and then its own. */
+/**
+ * Installs Ostler with its chart on machines that it created; it rolls out another pool despite failures, then its own.
+ */
 const installed: Story = {
-  title: "In one rollout leaders go, Temporal is cut off, certificates and nodes change, and a new version comes",
+  title: "One rollout survives a new leader, an outage of Temporal, new certificates, a drained node and an upgrade",
   replicas: 3,
   surge: 1,
   namespace: "ostler",
@@ -87,7 +89,7 @@ const installed: Story = {
   },
 };
 
-/** All stories by their names. */
+/** All stories by name. */
 export const stories: Record<StoryName, Story> = {
   canary,
   "bad-image": badImage,
@@ -100,7 +102,7 @@ export const stories: Record<StoryName, Story> = {
   installed,
 };
 
-/** The story of that name, as it is told of such machines. */
+/** Returns the story of a name for a kind of machines. */
 export function storyOf(name: StoryName, machines: MachinesOption): Story {
   return name === "in-place" && machines === "container" ? inPlaceOnMachines : stories[name];
 }

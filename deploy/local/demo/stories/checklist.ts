@@ -1,14 +1,14 @@
 import type { Narrator } from "../narrator.ts";
 
-/** One thing that a story promised. */
+/** One check of a story. */
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** What was seen. */
+  /** The observed value. */
   readonly detail: string;
 }
 
-/** Collects what was checked, in the order in which it was, and tells each at once. */
+/** Collects the checks in their order, and reports each at once. */
 export class Checklist {
   readonly #checks: Check[] = [];
   readonly #narrator: Pick<Narrator, "say">;
@@ -21,13 +21,13 @@ export class Checklist {
     return this.#checks;
   }
 
-  /** Notes whether a promise was kept. */
+  /** Adds a check. */
   add(check: Check): void {
     this.#checks.push(check);
     this.#narrator.say(`  ${mark(check)} ${check.name}: ${check.detail}`);
   }
 
-  /** Notes whether two values are the same, shown as text. */
+  /** Adds a check that two values are equal as JSON. */
   equal(name: string, { seen, wanted }: { seen: unknown; wanted: unknown }): void {
     const [left, right] = [JSON.stringify(seen), JSON.stringify(wanted)];
     const ok = left === right;
@@ -35,7 +35,7 @@ export class Checklist {
   }
 }
 
-/** The sign of a promise that was kept or broken. */
+/** Returns the sign of a passed or failed check. */
 export function mark({ ok }: Pick<Check, "ok">): string {
   return ok ? "✓" : "✗";
 }

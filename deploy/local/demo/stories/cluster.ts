@@ -5,7 +5,7 @@ import type { Stage } from "../stage.ts";
 
 const mergePatch = "application/merge-patch+json";
 
-/** The few verbs with which a story looks at the API server and changes it, as admin. */
+/** Reads and changes objects of the API server for a story, as administrator. */
 export class Cluster {
   readonly #api: ApiConnection;
   readonly #stage: Stage;
@@ -15,7 +15,7 @@ export class Cluster {
     this.#stage = stage;
   }
 
-  /** Reads an object; undefined when it does not exist. */
+  /** Returns an object; undefined if it does not exist. */
   async get<T>(path: string): Promise<T | undefined> {
     try {
       return await this.#api.call({ method: "GET", path }) as T;
@@ -25,19 +25,19 @@ export class Cluster {
     }
   }
 
-  /** Reads all objects of a collection. */
+  /** Returns all objects of a collection. */
   async list<T>(path: string): Promise<T[]> {
     return (await this.get<{ items: T[] }>(path))?.items ?? [];
   }
 
-  /** Changes an object by a merge patch. */
+  /** Changes an object with a merge patch. */
   async patch(path: string, body: object): Promise<void> {
     await this.#api.call({ method: "PATCH", path, body, contentType: mergePatch });
   }
 
   /**
-   * What a look gives once that is as wanted, or at the end of so many seconds: for what others bring about or take back
-   * a moment later, and nobody could rightly judge at once.
+   * Returns the result of `look` as soon as it equals `wanted`, or the last result after so many seconds: for state
+   * that other controllers change with a short delay.
    */
   async settled<T>(what: string, { look, wanted }: { look: () => Promise<T>; wanted: T }, seconds = 120): Promise<T> {
     let last: T | undefined;
@@ -52,12 +52,12 @@ export class Cluster {
     return last as T;
   }
 
-  /** Waits, at most so many seconds, until a look gives something; a look that fails counts as nothing. */
+  /** Waits at most so many seconds until `look` returns a value, and returns it; errors of `look` count as no value. */
   async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
     let found: T | undefined;
     const probe = async (): Promise<void> => {
       const seen = await look();
-      if (seen === undefined || seen === false) throw new Error("it is not there yet");
+      if (seen === undefined || seen === false) throw new Error("it does not exist yet");
       found = seen;
     };
     const { signal } = this.#stage;

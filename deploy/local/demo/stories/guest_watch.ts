@@ -4,7 +4,7 @@ import { CollectionWatch } from "../../observer/collection_watch.ts";
 import type { ApiObject } from "../../observer/pool_facts.ts";
 import { guests } from "../pool_objects.ts";
 
-/** Counts the guests that serve at every change of a pod, as their users would. */
+/** Counts the available guests at every change of a pod. */
 export class GuestWatch {
   readonly #source: Source;
   readonly #watch: CollectionWatch;
@@ -22,19 +22,19 @@ export class GuestWatch {
     });
   }
 
-  /** Watches the pods of a cluster until it is stopped. */
+  /** Starts to watch the pods of a cluster, until `stop`. */
   static async start(kubeconfig: string): Promise<GuestWatch> {
     const watch = new GuestWatch(await openSource(kubeconfig));
     await watch.#watch.start();
     return watch;
   }
 
-  /** Judges from now on. */
+  /** Starts to record the minimum. */
   arm(): void {
     this.#least = this.#now;
   }
 
-  /** The fewest guests that served at any one moment. */
+  /** The minimum number of available guests since `arm`. */
   get least(): number {
     return this.#least ?? 0;
   }
@@ -55,7 +55,7 @@ interface Pod {
   status?: { conditions?: { type: string; status: string }[] };
 }
 
-// A pod that was evicted is no longer counted, though it still ends its work.
+// A pod that is being evicted does not count, although it still finishes its work.
 function serves(object: ApiObject): boolean | undefined {
   const { metadata, status } = object as Pod;
   if (metadata?.labels?.["app"] !== guests.name) return undefined;

@@ -1,31 +1,31 @@
 import type { MachineLife } from "../../observer/machine_lives.ts";
 import { pool } from "../pool_objects.ts";
 
-/** The hash of the template that a machine was made from: the middle of its name. */
+/** Returns the hash of a machine's template, which is the middle part of its name. */
 export function templateHashOf(machine: string): string {
   return machine.slice(pool.name.length + 1).split("-")[0] ?? "";
 }
 
-/** Machines that got an instance and were made from another template than these, in the order of their orders. */
+/** Returns the machines with an instance whose template differs from those of `before`, in the order of creation. */
 export function newcomers(lives: readonly MachineLife[], before: readonly string[]): Ordered[] {
   const known = new Set(before.map(templateHashOf));
   return lives.filter((life): life is Ordered => life.orderedAt !== undefined && !known.has(templateHashOf(life.name)));
 }
 
-/** A machine that had an instance. */
+/** A machine that has or had an instance. */
 export type Ordered = MachineLife & { orderedAt: string };
 
-/** The names of machines that were Ready once and have an instance still. */
+/** Returns the names of machines that were once Ready and still have an instance. */
 export function livingOf(lives: readonly MachineLife[]): string[] {
   return lives.filter(({ readyAt, goneAt }) => readyAt !== undefined && goneAt === undefined).map(({ name }) => name);
 }
 
-/** Which of these lost their instance. */
+/** Returns the names that belong to machines without their instance. */
 export function lostOf(lives: readonly MachineLife[], names: readonly string[]): string[] {
   return lives.filter(({ name, goneAt }) => names.includes(name) && goneAt !== undefined).map(({ name }) => name);
 }
 
-/** Milliseconds from one RFC 3339 time to another; NaN when one is missing. */
+/** Returns the milliseconds from one RFC 3339 time to another; NaN if one is missing. */
 export function between(from: string | undefined, to: string | undefined): number {
   return Date.parse(to ?? "") - Date.parse(from ?? "");
 }

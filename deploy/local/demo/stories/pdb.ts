@@ -12,9 +12,9 @@ interface Node {
 
 const budgetName = `${guests.namespace}/${guests.name}`;
 
-/** A PodDisruptionBudget holds up a drain until somebody eases it; meanwhile the pool is scaled. */
+/** A PodDisruptionBudget blocks a drain until it is relaxed; meanwhile the pool is scaled. */
 export const pdb: Story = {
-  title: "A PodDisruptionBudget blocks a drain: what blocks is named, the autoscaler goes on, and no pod is lost",
+  title: "A PodDisruptionBudget blocks a drain: the Rollout names it, the pool can be scaled, and no pod is lost",
   replicas: 3,
   surge: 1,
   extra: 1,
@@ -22,19 +22,21 @@ export const pdb: Story = {
   policy: { drain: { timeout: "3s", onBlocked: "Wait" } },
   async tell(play: Play): Promise<void> {
     const before = livingOf(play.observer.report().lives);
-    play.narrator.say(`  PodDisruptionBudget "${budgetName}" allows no disruption, and the image is changed`);
+    play.narrator.say(
+      `  PodDisruptionBudget "${budgetName}" allows no disruption, and the pool changes to another image`,
+    );
     await play.cluster.patch(budgetPath, { spec: { minAvailable: guests.replicas } });
     await play.cluster.patch(poolPath, releasePatch(nextRelease));
     await checkBlocked(play);
     await scaleUp(play);
-    play.narrator.say("  the PodDisruptionBudget is eased");
+    play.narrator.say("  the PodDisruptionBudget is relaxed");
     await play.cluster.patch(budgetPath, { spec: { minAvailable: guests.needed } });
     await goOn(play, before);
   },
 };
 
 async function checkBlocked({ cluster, rollout, checks, observer }: Play): Promise<void> {
-  const status = await rollout.until("a named blocker", (told) => blockersOf(told).length > 0);
+  const status = await rollout.until("a reported blocker", (reported) => blockersOf(reported).length > 0);
   const [blocker] = blockersOf(status);
   checks.add({
     name: "the Rollout names pod, owner and PodDisruptionBudget",
@@ -43,14 +45,14 @@ async function checkBlocked({ cluster, rollout, checks, observer }: Play): Promi
   });
   const draining = status.underway?.find(({ blockers = [] }) => blockers.length > 0)?.node;
   const node = await cluster.get<Node>(`/api/v1/nodes/${draining}`);
-  checks.equal("new pods and the autoscaler are kept off the draining node", {
+  checks.equal("the draining node is cordoned and protected from the autoscaler", {
     seen: [
       node?.spec?.unschedulable,
       node?.metadata.annotations?.["cluster-autoscaler.kubernetes.io/scale-down-disabled"],
     ],
     wanted: [true, "true"],
   });
-  checks.equal("no machine is removed meanwhile", {
+  checks.equal("machines removed while the drain is blocked", {
     seen: observer.report().lives.filter(({ goneAt }) => goneAt !== undefined).length,
     wanted: 0,
   });
@@ -67,29 +69,29 @@ function isNamed(blocker: Blocker | undefined): boolean {
 }
 
 async function scaleUp({ cluster, checks, observer, narrator, rollout }: Play): Promise<void> {
-  narrator.say("  the autoscaler wants one machine more");
+  narrator.say("  the autoscaler scales the pool up by one machine");
   const known = livingOf(observer.report().lives);
   await cluster.patch(poolPath, { spec: { replicas: 4 } });
-  const name = await cluster.until("one machine more", () => {
+  const name = await cluster.until("an additional machine", () => {
     const living = livingOf(observer.report().lives);
     return Promise.resolve(living.find((each) => !known.includes(each)));
   });
   const status = await rollout.status();
   checks.add({
-    name: "a scale-up is served while the drain is blocked",
+    name: "a scale-up succeeds while the drain is blocked",
     ok: blockersOf(status).length > 0,
-    detail: `${name} is Ready, and ${blockersOf(status).length} pods block`,
+    detail: `${name} is Ready, and ${blockersOf(status).length} pods block the drain`,
   });
 }
 
 async function goOn(play: Play, before: readonly string[]): Promise<void> {
   const { cluster, rollout, checks, narrator, observer } = play;
-  await rollout.until("the drain to end", (status) => blockersOf(status).length === 0);
-  narrator.say("  the autoscaler wants three machines again");
+  await rollout.until("the end of the drain", (status) => blockersOf(status).length === 0);
+  narrator.say("  the autoscaler scales the pool down to three machines");
   await cluster.patch(poolPath, { spec: { replicas: 3 } });
   const done = await rollout.converged(nextRelease);
-  checks.equal("it went on and replaced all machines", { seen: done.updated, wanted: "3/3" });
+  checks.equal("the rollout continued and replaced all machines", { seen: done.updated, wanted: "3/3" });
   const fresh = newcomers(observer.report().lives, before);
   const wasted = fresh.filter(({ readyAt, goneAt }) => readyAt !== undefined && goneAt !== undefined);
-  checks.equal("the scale-down took no new machine", { seen: wasted.map(({ name }) => name), wanted: [] });
+  checks.equal("new machines removed by the scale-down", { seen: wasted.map(({ name }) => name), wanted: [] });
 }

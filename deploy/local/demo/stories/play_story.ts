@@ -1,4 +1,4 @@
-/** Plays one story on a site: a pool and its policy come, the story is told, and everything is checked. */
+/** Plays one story on a site: creates a pool and its policy, plays the story, and checks everything. */
 import type { Site } from "../../site/site.ts";
 import { applyObjects } from "../../stack/manifests.ts";
 import { Installation } from "../../installation/installation.ts";
@@ -21,7 +21,7 @@ import type { Play, Story } from "./story.ts";
 import type { StoryName } from "./story_names.ts";
 import { observerChecks, type StoryReport, storyText } from "./story_report.ts";
 
-/** Where a story is played, and which. */
+/** A story and its environment. */
 export interface Playing {
   readonly name: StoryName;
   readonly options: DemoOptions;
@@ -31,7 +31,7 @@ export interface Playing {
   readonly ground: Ground;
 }
 
-/** Tells the story and gives its report; a story that gets stuck has one broken promise more, and no other end. */
+/** Plays the story and returns its report; a story that gets stuck only adds a failed check. */
 export async function playStory(playing: Playing): Promise<StoryReport> {
   const { name, options, narrator, stage, site } = playing;
   const story = storyOf(name, options.machines);
@@ -45,12 +45,12 @@ export async function playStory(playing: Playing): Promise<StoryReport> {
   await tell(play, story);
   const seconds = stopwatch.lap();
   await play.fleet.stop();
-  const observed = await stage.until("the observer's last look", play.observer.stop());
+  const observed = await stage.until("the last snapshot of the observer", play.observer.stop());
   const checks = [...play.checks.all, ...observerChecks(observed), guestCheck(play)];
   const { violations, gaps } = observed;
   const facts = { story: name, seed: options.seed, replicas: story.replicas, seconds, violations, gaps };
   const report = { ok: checks.every(({ ok }) => ok), ...facts, checks, webUi: site.stack.temporal.uiUrl };
-  narrator.say(`5/5 What was checked\n${storyText(report)}`);
+  narrator.say(`5/5 Results of the checks\n${storyText(report)}`);
   return report;
 }
 
@@ -89,13 +89,14 @@ async function tell({ checks, stage, ...play }: Play, story: Story): Promise<voi
   try {
     await story.tell({ ...play, checks, stage });
   } catch (error) {
-    // Whatever failed after the stage was ended failed for that reason.
+    // An error after the end of the stage is a consequence of that end.
     stage.signal.throwIfAborted();
-    checks.add({ name: "the story was told to its end", ok: false, detail: explain(error) });
+    checks.add({ name: "the story finished", ok: false, detail: explain(error) });
   }
 }
 
 function guestCheck({ guests }: Play): StoryReport["checks"][number] {
   const { needed } = wanted;
-  return { name: `never fewer than ${needed} guests`, ok: guests.least >= needed, detail: `${guests.least} at least` };
+  const name = `at least ${needed} guests available at any time`;
+  return { name, ok: guests.least >= needed, detail: `minimum ${guests.least}` };
 }

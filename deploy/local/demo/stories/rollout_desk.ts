@@ -4,10 +4,10 @@ import { pool, poolPath, type Release } from "../pool_objects.ts";
 import { workflowId } from "../runs.ts";
 import type { Cluster } from "./cluster.ts";
 
-/** The status of a Rollout, as people read it. */
+/** The status of a Rollout, with its history. */
 export type RolloutStatus = Partial<RolloutReport> & { history?: HistoryEntry[] };
 
-/** What people may ask of a rollout. */
+/** The commands for a rollout. */
 export type Verb = "approve" | "promote" | "pause" | "resume" | "retry" | "skip" | "abort";
 
 /** Path of the pool's Rollout on the API server. */
@@ -15,7 +15,7 @@ export const rolloutPath = `/apis/ostler.dev/v1alpha1/namespaces/${pool.namespac
 
 const answerMs = 15_000;
 
-/** Where a person reads how the rollout stands, and says what is to happen. */
+/** Reads the status of the pool's rollout, and sends commands to it. */
 export class RolloutDesk {
   readonly #cluster: Cluster;
   readonly #client: Client;
@@ -25,12 +25,12 @@ export class RolloutDesk {
     this.#client = client;
   }
 
-  /** The Rollout's status; empty when there is none. */
+  /** Returns the status of the Rollout; empty if it has none. */
   async status(): Promise<RolloutStatus> {
     return (await this.#cluster.get<{ status?: RolloutStatus }>(rolloutPath))?.status ?? {};
   }
 
-  /** Waits until the Rollout says so; the error of a wait in vain tells what it says instead. */
+  /** Waits until the Rollout reports a status, and returns it; the error of a timeout has the last status. */
   async until(what: string, isSo: (status: RolloutStatus) => boolean, seconds = 90): Promise<RolloutStatus> {
     let last: RolloutStatus = {};
     const look = async (): Promise<RolloutStatus | false> => {
@@ -39,25 +39,25 @@ export class RolloutDesk {
     };
     return await this.#cluster.until(what, look, seconds).catch((error: unknown) => {
       const { phase, reason, message } = last;
-      const stand = `the rollout stands at ${phase} ${reason} "${message}"`;
-      throw new Error(`Cannot see ${what} within ${seconds} s: ${stand}`, { cause: error });
+      const status = `the last status of the rollout is ${phase} ${reason} "${message}"`;
+      throw new Error(`Timed out after ${seconds} s waiting for ${what}: ${status}`, { cause: error });
     });
   }
 
-  /** Waits until all machines are said to be on a release. */
+  /** Waits until the Rollout reports all machines on a release, and returns its status. */
   async converged({ image }: Release, seconds = 150): Promise<RolloutStatus> {
     const isThere = (status: RolloutStatus): boolean => status.phase === "Converged" && status.image === image;
     return await this.until(`all machines on "${image}"`, isThere, seconds);
   }
 
-  /** Sends an update; rejects with the reason when it is refused. */
+  /** Sends an update; rejects with the reason if it is refused. */
   async ask(verb: Verb, command: object): Promise<void> {
     const handle = this.#client.workflow.getHandle(workflowId);
     const send = (): Promise<unknown> => handle.executeUpdate(verb, { args: [{ by: "demo", ...command }] });
     await this.#client.withDeadline(Date.now() + answerMs, send);
   }
 
-  /** Sends an update that is to be refused, and gives the reason; undefined when it was not. */
+  /** Sends an update that should be refused, and returns the reason; undefined if it was accepted. */
   async refusal(verb: Verb, command: object): Promise<string | undefined> {
     try {
       await this.ask(verb, command);
@@ -67,14 +67,14 @@ export class RolloutDesk {
     }
   }
 
-  // What it says of an older generation may be about to change.
+  // The status of an older generation is ignored, because it can be about to change.
   async #isCurrent({ observedGeneration }: RolloutStatus): Promise<boolean> {
     const found = await this.#cluster.get<{ metadata: { generation: number } }>(poolPath);
     return found?.metadata.generation === observedGeneration;
   }
 }
 
-/** One condition of a Rollout as "True Reason"; "absent" when it has none of that type. */
+/** Returns a condition of a Rollout as "True Reason"; "absent" if it has none of that type. */
 export function conditionOf({ conditions = [] }: RolloutStatus, type: Condition["type"]): string {
   const found = conditions.find((condition) => condition.type === type);
   return found === undefined ? "absent" : `${found.status} ${found.reason}`;

@@ -10,7 +10,7 @@ import { X509Certificate } from "node:crypto";
 import type { ContainerHost } from "../../machines/container_host.ts";
 import { systemName } from "../../machines/os_image.ts";
 
-/** How much is played: machines that really boot need memory, and take their time. */
+/** The sizes of the story; machines that really boot need memory and time, so there are fewer. */
 const scales = {
   simulated: { size: 6, budget: 3, killAt: 4 },
   container: { size: 2, budget: 1, killAt: 2 },
@@ -23,9 +23,9 @@ interface Node {
   spec: { providerID?: string };
 }
 
-/** Machines of a cloud's scaling groups, beside a pool of machine-controller's that nothing happens to. */
+/** Rolls out the scaling groups of a cloud, beside a pool of machine-controller that does not change. */
 export const scalingGroup: Story = {
-  title: "The nodes of two scaling groups take another image, then other components; the worker dies on the way",
+  title: "Two scaling groups get another image, then other components; the worker is killed on the way",
   replicas: 1,
   surge: 1,
   policy: {},
@@ -39,12 +39,12 @@ export const scalingGroup: Story = {
     const made = ground.cloud.instances().length;
     const image = { ...first, image: nextImage };
     await ground.ask(admin, image);
-    play.narrator.say(`  NodeVersion "constellation-version" asks for ${image.image}`);
+    play.narrator.say(`  NodeVersion "constellation-version" changes to ${image.image}`);
     await killOnTheWay(play, ground);
     await arrive(play, image);
     const components = { ...image, components: nextComponents };
     await ground.ask(admin, components);
-    play.narrator.say(`  it asks for ${components.components}, of the same image`);
+    play.narrator.say(`  NodeVersion "constellation-version" changes to ${components.components} with the same image`);
     await arrive(play, components);
     await check(play, { observer, before, made: ground.cloud.instances().length - made });
   },
@@ -59,11 +59,11 @@ async function prepare(play: Play): Promise<void> {
     metadata: { namespace: "kube-system", name: "scaling-groups" },
     spec: { selector: { matchLabels: { kind: "scaling-group" } }, budget: { machines: budget } },
   };
-  await stage.until("a policy of groups", applyObjects(adminKubeconfig, [policy]));
+  await stage.until("the policy of the scaling groups", applyObjects(adminKubeconfig, [policy]));
   const admin = administratorOf(play);
   await stage.until("two scaling groups", groundOf(play).settle(admin, groupsOf(play)));
   const isThere = async (): Promise<boolean> => (await nodesOf(play)).length === totalOf(play);
-  await play.cluster.until(`their ${totalOf(play)} nodes`, isThere, 600);
+  await play.cluster.until(`${totalOf(play)} nodes of the scaling groups`, isThere, 600);
   await arrive(play, first);
 }
 
@@ -85,7 +85,7 @@ function groupsOf(play: Play): GroupSpec[] {
 }
 
 function groundOf({ ground }: Play): GroupGround {
-  if (!ground.groups) throw new Error("Cannot tell of scaling groups: this ground has none");
+  if (!ground.groups) throw new Error("Failed to find scaling groups: this ground has none");
   return ground.groups;
 }
 
@@ -102,7 +102,7 @@ async function nodesOf({ cluster }: Play): Promise<Node[]> {
   return (await cluster.list<Node>("/api/v1/nodes")).filter(({ spec }) => spec.providerID?.startsWith("sim:"));
 }
 
-/** Each node gets a label of its own; gives all of them. */
+/** Gives each node its own label, and returns all labels. */
 async function label(play: Play): Promise<string[]> {
   const nodes = await nodesOf(play);
   for (const [nth, { metadata }] of nodes.entries()) {
@@ -117,14 +117,14 @@ async function killOnTheWay(play: Play, { cloud }: GroupGround): Promise<void> {
   const { killAt } = scaleOf(play);
   const isUnderWay = (): boolean => cloud.instances().filter(({ token }) => token !== undefined).length >= killAt;
   await cluster.until(`order ${killAt}`, () => Promise.resolve(isUnderWay()));
-  narrator.say(`  while machines join, the worker (process ${worker.pid}) is killed with SIGKILL`);
+  narrator.say(`  the worker (process ${worker.pid}) is killed with SIGKILL while machines join`);
   worker.kill("SIGKILL");
-  await stage.until("the worker to be gone", worker.exit);
-  await stage.until("the worker to be missed", pause(2_000));
-  await stage.until("the worker to be back", worker.start(stage.signal));
+  await stage.until("the worker to exit", worker.exit);
+  await stage.until("the time without a worker", pause(2_000));
+  await stage.until("the worker to start again", worker.start(stage.signal));
 }
 
-/** All nodes run it, and the NodeVersion says so. */
+/** Waits until all nodes run a version and the NodeVersion reports it. */
 async function arrive(play: Play, version: Version): Promise<void> {
   const { image, components } = version;
   await play.cluster.until(`all nodes to run ${image} and ${components}`, async () => {
@@ -151,26 +151,26 @@ async function check(
 ): Promise<void> {
   const { checks, cluster } = play;
   const { size } = scaleOf(play);
-  checks.equal("what a stranger saw broken: too many machines, or too few Ready", {
+  checks.equal("violations seen by the observer: too many machines, or too few Ready ones", {
     seen: observer.broken,
     wanted: [],
   });
-  checks.equal("as many machines were made as were replaced", { seen: made, wanted: 2 * totalOf(play) });
+  checks.equal("machines created, one for each replacement", { seen: made, wanted: 2 * totalOf(play) });
   const slots = (await nodesOf(play)).map(({ metadata }) => metadata.labels?.["slot"] ?? "none").sort();
-  checks.equal("each new node bears the label of the one that it came for", { seen: slots, wanted: before });
+  checks.equal("each new node has the label of the node that it replaced", { seen: slots, wanted: before });
   const sizes = groundOf(play).cloud.groups().map(({ size }) => size);
-  checks.equal("both groups are as large as before", { seen: sizes, wanted: [size, size] });
+  checks.equal("sizes of both groups, unchanged", { seen: sizes, wanted: [size, size] });
   await checkCertificates(play, (await nodesOf(play)).map(({ metadata }) => metadata.name));
   for (const kind of ["pendingnodes", "joiningnodes"]) {
     const seen = await cluster.settled(kind, {
       look: async () => (await cluster.list(`${kinds}/${kind}`)).length,
       wanted: 0,
     });
-    checks.equal(`${kind} that are left`, { seen, wanted: 0 });
+    checks.equal(`${kind} left`, { seen, wanted: 0 });
   }
 }
 
-// What can be known of the machines of groups beside what Ostler writes: certificates, and what those that boot say of themselves.
+// Checks of the machines of groups that do not rely on Ostler: certificates, and what real machines report.
 
 interface SigningRequest {
   spec: { signerName: string; username: string };
@@ -186,7 +186,9 @@ interface CheckedNode {
 const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const signer = "kubernetes.io/kube-apiserver-client-kubelet";
 
-/** Each of these nodes was issued a certificate in its own name, which was asked for with a ticket that nobody else used. */
+/**
+ * Checks that each node has a certificate in its own name, requested with a bootstrap token that no other node used.
+ */
 async function checkCertificates({ cluster, checks }: Play, nodes: readonly string[]): Promise<void> {
   const issued = (await cluster.list<SigningRequest>(requests)).flatMap(({ spec, status }) => {
     if (spec.signerName !== signer || !status?.certificate) return [];
@@ -200,13 +202,13 @@ async function checkCertificates({ cluster, checks }: Play, nodes: readonly stri
         issued.every((each) => each.ticket !== ticket || each.node === node);
     });
   };
-  checks.equal("nodes without a certificate of their own, got with a ticket of their own", {
+  checks.equal("nodes without their own certificate and bootstrap token", {
     seen: nodes.filter((node) => !isOwn(node)),
     wanted: [],
   });
 }
 
-/** Where machines really boot, they say themselves what they run, and the engine has those of living instances alone. */
+/** Checks real machines: they report their own versions, and the engine has containers only for living instances. */
 async function checkBooted({ cluster, checks, ground }: Play, { image, components }: Version): Promise<void> {
   const { host, groups } = ground;
   if (host === undefined || groups === undefined) return;
@@ -214,7 +216,7 @@ async function checkBooted({ cluster, checks, ground }: Play, { image, component
     spec.providerID?.startsWith("sim:")
   );
   const said = nodes.map(({ status: { nodeInfo } }) => `${nodeInfo.osImage}, kubelet ${nodeInfo.kubeletVersion}`);
-  checks.equal(`with ${image} and ${components} ${nodes.length} machines say that they run`, {
+  checks.equal(`versions that ${nodes.length} machines report with ${image} and ${components}`, {
     seen: [...new Set(said)],
     wanted: [`${systemName(image)}, kubelet v${kubelets[components]}`],
   });

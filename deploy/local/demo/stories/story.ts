@@ -9,30 +9,30 @@ import type { Cluster } from "./cluster.ts";
 import type { GuestWatch } from "./guest_watch.ts";
 import type { RolloutDesk } from "./rollout_desk.ts";
 
-/** One story: what there is before it begins, and what happens then. */
+/** A story: its pool and policy, and its steps. */
 export interface Story {
-  /** What it shows, in one sentence. */
+  /** The result of the story, in one sentence. */
   readonly title: string;
   readonly replicas: number;
   readonly surge: number;
-  /** Machines that come besides, as the pool is scaled up in the middle; none unless told. */
+  /** Additional machines if the story scales the pool up; default 0. */
   readonly extra?: number;
-  /** Nodes of the pool that may be out at once; none unless told. */
+  /** Nodes of the pool that may be out of service at once; default 0. */
   readonly down?: number;
-  /** The RolloutPolicy's spec but for its selector; it stands before the pool does. */
+  /** The spec of the RolloutPolicy without its selector; the policy is created before the pool. */
   readonly policy: object;
   readonly script?: ScriptChange;
-  /** The pool's OperatingSystemProfile; osp-ubuntu unless given. */
+  /** The OperatingSystemProfile of the pool; default osp-ubuntu. */
   readonly profile?: Manifest;
-  /** Temporal's namespace where its rollouts are; the server's first one unless told. */
+  /** Temporal's namespace of the rollouts; default: the first namespace of the server. */
   readonly namespace?: string;
-  /** Comes before the pool does. */
+  /** Runs before the pool is created. */
   prepare?(play: Play): Promise<void>;
-  /** Begins with a converged pool on the first release, and leaves the pool converged again. */
+  /** Plays the story; starts with a converged pool on the first release, and leaves a converged pool. */
   tell(play: Play): Promise<void>;
 }
 
-/** What the steps of a story act upon. */
+/** Everything that the steps of a story use. */
 export interface Play extends Scene {
   readonly cluster: Cluster;
   readonly rollout: RolloutDesk;
@@ -40,6 +40,6 @@ export interface Play extends Scene {
   readonly checks: Checklist;
   readonly options: DemoOptions;
   readonly ground: Ground;
-  /** Where the ground has all that it takes. */
+  /** Undefined if Ostler cannot be installed on the ground. */
   readonly installation?: Installation;
 }

@@ -1,4 +1,4 @@
-/** The stories besides the main job, by the names that `--story` takes. */
+/** The names of the stories that `--story` accepts. */
 export const storyNames = [
   ...[
     "canary",
@@ -15,7 +15,7 @@ export const storyNames = [
 
 export type StoryName = typeof storyNames[number];
 
-/** Whether there is such a story. */
+/** Returns whether a name is the name of a story. */
 export function isStoryName(name: string): name is StoryName {
   return (storyNames as readonly string[]).includes(name);
 }

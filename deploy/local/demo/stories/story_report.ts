@@ -3,44 +3,44 @@ import type { ObserverReport, Violation } from "../../observer/observer_report.t
 import { type Check, mark } from "./checklist.ts";
 import type { StoryName } from "./story_names.ts";
 
-/** What a story found: the object that `--json` prints. */
+/** The report of a story, which `--json` prints. */
 export interface StoryReport {
   ok: boolean;
   story: StoryName;
   seed: number;
   replicas: number;
-  /** Seconds from the changed pool to the end of the story. */
+  /** Seconds from the created pool to the end of the story. */
   seconds: number;
   checks: Check[];
   webUi: string;
   violations: Violation[];
-  /** What the observer could not see, in words. */
+  /** What the observer could not see, one sentence each. */
   gaps: string[];
 }
 
-/** What holds in every story, at every moment of it, as the observer saw it. */
+/** Returns the checks of the observer, which are the same in every story and hold at any time. */
 export function observerChecks({ readyNodes, machines, secrets, gaps }: ObserverReport): Check[] {
   const most = Math.max(machines.max, machines.objects);
   return [
     {
-      name: `never fewer than ${readyNodes.wanted} Ready nodes`,
+      name: `at least ${readyNodes.wanted} Ready nodes at any time`,
       ok: readyNodes.ok,
-      detail: `${readyNodes.min} at least`,
+      detail: `minimum ${readyNodes.min}`,
     },
-    { name: `never more than ${machines.allowed} machines`, ok: machines.ok, detail: `${most} at most` },
-    { name: "no secret ever missing", ok: secrets.ok, detail: `${secrets.missing} times missing` },
-    { name: "the observer saw everything", ok: gaps.length === 0, detail: `${gaps.length} gaps` },
+    { name: `at most ${machines.allowed} machines at any time`, ok: machines.ok, detail: `maximum ${most}` },
+    { name: "all secrets exist at any time", ok: secrets.ok, detail: `missing ${secrets.missing} times` },
+    { name: "the observer saw every change", ok: gaps.length === 0, detail: `${gaps.length} gaps` },
   ];
 }
 
-/** The end of a story as text: what was checked, and what was seen instead where a promise was broken. */
+/** Returns the report as text: every check with its result, and the violations and gaps. */
 export function storyText({ story, checks, violations, gaps, ok, seconds }: StoryReport): string {
-  const table = new Table({ head: ["", "what was checked", "seen"], style: { head: [], border: [], compact: true } });
+  const table = new Table({ head: ["", "check", "result"], style: { head: [], border: [], compact: true } });
   for (const check of checks) table.push([mark(check), check.name, short(check.detail)]);
-  const troubles = violations.map(({ at, message, names }) => `${at} ${message}: ${names.join(", ") || "none"}`);
-  const broken = checks.filter((check) => !check.ok).length;
-  const verdict = ok ? "Every promise was kept" : `${broken} of ${checks.length} promises were BROKEN`;
-  return [table.toString(), ...troubles, ...gaps, `Story "${story}": ${verdict} (${seconds.toFixed(1)} s)`].join("\n");
+  const failures = violations.map(({ at, message, names }) => `${at} ${message}: ${names.join(", ") || "none"}`);
+  const failed = checks.filter((check) => !check.ok).length;
+  const verdict = ok ? "All checks passed" : `${failed} of ${checks.length} checks FAILED`;
+  return [table.toString(), ...failures, ...gaps, `Story "${story}": ${verdict} (${seconds.toFixed(1)} s)`].join("\n");
 }
 
 function short(detail: string): string {

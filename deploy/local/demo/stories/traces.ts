@@ -19,14 +19,14 @@ interface Node extends Annotated {
   spec?: { unschedulable?: boolean; taints?: { key: string }[] };
 }
 
-/** Everything by which a rollout paces machine-controller, and keeps others off a machine (design.md, section 3). */
+/** The annotations that pace machine-controller and protect a machine from others (design.md, section 3). */
 const machineTraces = ["machine-controller.kubermatic.io/initializers", "cluster.k8s.io/delete-machine"];
 const nodeTraces = ["kubermatic.io/skip-eviction", "cluster-autoscaler.kubernetes.io/scale-down-disabled"];
 
 /** Path of the pool's machines on the API server. */
 export const machinesPath = `/apis/cluster.k8s.io/v1alpha1/namespaces/${pool.namespace}/machines`;
 
-/** Every hold, mark, cordon and annotation that a rollout left behind, in words. */
+/** Returns every hold, mark, cordon and annotation that a rollout left behind, in words. */
 export async function tracesLeft(cluster: Cluster): Promise<string[]> {
   const [machines, nodes] = await Promise.all([
     cluster.list<Machine>(machinesPath),
@@ -39,34 +39,37 @@ export async function tracesLeft(cluster: Cluster): Promise<string[]> {
 }
 
 /**
- * Every machine that is let go and every one that is given up, in words and in order: what a rollout has begun. One that
- * its maker takes meanwhile, as it was told to before, waits for the rollout as long as it is held.
+ * Returns every machine that the rollout has admitted or released, in words and sorted. A held machine is left out,
+ * even if machine-controller is already deleting it, because it waits for the rollout.
  */
 export async function stepsBegun(cluster: Cluster): Promise<string[]> {
   const [hold = ""] = machineTraces;
   const machines = await cluster.list<Machine>(machinesPath);
   const free = machines.filter(({ metadata }) => metadata.annotations?.[hold] === undefined);
   return free.map(({ metadata: { name, deletionTimestamp } }) =>
-    `${name} is ${deletionTimestamp === undefined ? "let go" : "given up"}`
+    `${name} is ${deletionTimestamp === undefined ? "admitted" : "released"}`
   ).sort();
 }
 
-/** Every taint, in words: kube-controller-manager gives them to nodes that are cordoned or not Ready, and takes them back. */
+/**
+ * Returns every taint, in words; kube-controller-manager adds and removes those of nodes that are cordoned or not
+ * Ready.
+ */
 export async function taintsLeft(cluster: Cluster): Promise<string[]> {
   const nodes = await cluster.list<Node>("/api/v1/nodes");
   return nodes.flatMap(({ metadata, spec }) =>
-    (spec?.taints ?? []).map(({ key }) => `${metadata.name} is tainted ${key}`)
+    (spec?.taints ?? []).map(({ key }) => `${metadata.name} has taint ${key}`)
   );
 }
 
-/** The image of every machine that is there to stay, by name. */
+/** Returns the image of every machine that is not being deleted, by name. */
 export async function imagesOf(cluster: Cluster): Promise<Map<string, string>> {
   const machines = await cluster.list<Machine>(machinesPath);
   const staying = machines.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   return new Map(staying.map(({ metadata, spec }) => [metadata.name, imageIn(spec)]));
 }
 
-/** The image that the pool's template asks for now. */
+/** Returns the image in the template of the pool. */
 export async function desiredImage(cluster: Cluster): Promise<string> {
   const found = await cluster.get<{ spec: { template: { spec: MachineSpec } } }>(poolPath);
   return found === undefined ? "" : imageIn(found.spec.template.spec);

@@ -4,12 +4,12 @@ import { policyPath } from "./policy_objects.ts";
 import type { RolloutStatus } from "./rollout_desk.ts";
 import type { Play, Story } from "./story.ts";
 
-/** The window is open so much longer than a replacement usually takes, and this time one takes longer still. */
+/** Seconds by which the window exceeds a typical replacement, and by which this replacement exceeds the window. */
 const spareSeconds = 4;
 
-/** Nothing begins before the window opens, and what began in it is finished after it closed. */
+/** No replacement starts before the window opens, and one that started in it finishes after the window has closed. */
 export const window: Story = {
-  title: "Nothing begins before the window opens, and what began in it is finished after it has closed",
+  title: "No replacement starts before the window opens; one that started in it finishes after the window has closed",
   replicas: 2,
   surge: 1,
   script: { bootSeconds: { min: 0.3, max: 0.8 } },
@@ -23,15 +23,15 @@ export const window: Story = {
     site.cloud.script({ bootSeconds: { min: slow, max: slow } });
     await cluster.patch(policyPath, { spec: { windows: [windowAt(opensAt, seconds)] } });
     await cluster.patch(poolPath, releasePatch(nextRelease));
-    narrator.say(`  the image is changed; the window opens at ${iso(opensAt)} for ${seconds} s`);
+    narrator.say(`  the pool changes to another image; the window opens at ${iso(opensAt)} for ${seconds} s`);
     const closed = await rollout.until("a closed window", ({ blockedReason }) => blockedReason === "OutsideWindow");
-    checks.add({ name: "the Rollout says that it waits for the window", ok: true, detail: closed.message ?? "" });
+    checks.add({ name: "the Rollout reports that it waits for the window", ok: true, detail: closed.message ?? "" });
     await checkOneBegan(play, { before, opensAt, closesAt: opensAt + seconds * 1000 });
-    narrator.say("  the policy's windows are taken away");
+    narrator.say("  the windows are removed from the policy");
     site.cloud.script({ bootSeconds: { min: 0.3, max: 0.8 } });
     await cluster.patch(policyPath, { spec: { windows: null } });
     const done = await rollout.converged(nextRelease);
-    checks.equal("without windows the rest is replaced at once", { seen: done.updated, wanted: "2/2" });
+    checks.equal("without windows the remaining machine is replaced at once", { seen: done.updated, wanted: "2/2" });
   },
 };
 
@@ -40,37 +40,37 @@ async function checkOneBegan(
   { before, opensAt, closesAt }: { before: string[]; opensAt: number; closesAt: number },
 ): Promise<void> {
   const { cluster, checks, observer, rollout } = play;
-  const first = await cluster.until("the first machine's replacement", () => {
-    const [newcomer] = newcomers(observer.report().lives, before);
+  const first = await cluster.until("the replacement of the first machine", () => {
+    const [newMachine] = newcomers(observer.report().lives, before);
     const isDone = observer.report().lives.some(({ name, goneAt }) => before.includes(name) && goneAt !== undefined);
-    return Promise.resolve(isDone && newcomer);
+    return Promise.resolve(isDone && newMachine);
   }, 120);
   const late = between(iso(opensAt), first.orderedAt) / 1000;
   checks.add({
-    name: "nothing began before the window opened",
+    name: "no replacement started before the window opened",
     ok: late >= 0,
-    detail: `the first machine came ${late.toFixed(1)} s after it opened`,
+    detail: `the first machine was ordered ${late.toFixed(1)} s after the window opened`,
   });
   checks.add({
-    name: "what was under way was finished after it closed",
+    name: "the replacement in progress finished after the window closed",
     ok: between(iso(closesAt), first.readyAt) > 0,
-    detail: `it was Ready ${(between(iso(closesAt), first.readyAt) / 1000).toFixed(1)} s after the window closed`,
+    detail: `Ready ${(between(iso(closesAt), first.readyAt) / 1000).toFixed(1)} s after the window closed`,
   });
-  const rested = await rollout.until("the end of what was under way", ({ underway, blockedReason }) => {
+  const rested = await rollout.until("the end of the replacement in progress", ({ underway, blockedReason }) => {
     return underway?.length === 0 && blockedReason === "OutsideWindow";
   });
-  checks.equal("outside the window the next machine does not begin, though the budget is free", {
-    seen: `${newcomers(observer.report().lives, before).length} came, ${rested.updated} updated`,
-    wanted: "1 came, 1/2 updated",
+  checks.equal("outside the window no further machine is replaced, although the budget is free", {
+    seen: `${newcomers(observer.report().lives, before).length} ordered, ${rested.updated} updated`,
+    wanted: "1 ordered, 1/2 updated",
   });
 }
 
-/** The first full minute that is at least so far away; cron knows no shorter time. */
+/** Returns the first full minute that is at least `awayMs` away, because cron has no shorter unit. */
 function nextMinute(awayMs: number): number {
   return Math.ceil((Date.now() + awayMs) / 60_000) * 60_000;
 }
 
-/** What was measured in this pool so far: a machine is not started when the rest of the window is shorter. */
+/** Returns the typical time of a replacement in this pool: none starts if the rest of the window is shorter. */
 function usualSeconds({ usual }: RolloutStatus): number {
   return Math.ceil(Math.max(0, ...usual?.join ?? []) + Math.max(0, ...usual?.leave ?? []));
 }

@@ -15,15 +15,15 @@ const cordoned = { isReady: true, isCordoned: true };
 
 Deno.test("phaseOf tells where a machine is in its life", () => {
   const cases: [Overrides, string][] = [
-    [{ machine: { isHeld: true, hasInstance: false } }, "held until its turn"],
+    [{ machine: { isHeld: true, hasInstance: false } }, "held"],
     [{ machine: { hasInstance: false } }, "created"],
-    [{ boot: "booting" }, "boots"],
+    [{ boot: "booting" }, "booting"],
     [{ boot: "requesting-certificate" }, "requesting certificate"],
     [{ boot: "ready", node: ready }, "Ready"],
     [{ machine: { isHeld: true }, node: ready }, "Ready"],
-    [{ machine: { isHeld: true, isLeaving: true }, node: ready }, "is to go"],
-    [{ machine: { isHeld: true, isLeaving: true }, node: cordoned }, "drains"],
-    [{ machine: { isLeaving: true }, node: cordoned }, "shuts down"],
+    [{ machine: { isHeld: true, isLeaving: true }, node: ready }, "to be deleted"],
+    [{ machine: { isHeld: true, isLeaving: true }, node: cordoned }, "draining"],
+    [{ machine: { isLeaving: true }, node: cordoned }, "shutting down"],
   ];
   for (const [overrides, phase] of cases) assert.equal(phaseOf(sighting("m", overrides)), phase);
 });
@@ -33,7 +33,7 @@ Deno.test("MachineBoard keeps a machine's line in its place and counts the secon
   board.update([sighting("a", { boot: "booting" }), sighting("b")], new Map(), 1_000);
   const [a, b] = board.update([sighting("b"), sighting("a", { boot: "booting" })], new Map(), 6_000);
   assert.deepEqual([a?.key, b?.key], ["a", "b"]);
-  assert.match(a?.text ?? "", /^a +ubuntu:24\.04-1 +v1\.35\.3 +boots$/);
+  assert.match(a?.text ?? "", /^a +ubuntu:24\.04-1 +v1\.35\.3 +booting$/);
   assert.equal(a?.aside, "  5 s");
   const [later] = board.update([sighting("a", { node: ready }), sighting("b")], new Map(), 7_000);
   assert.equal(later?.aside, "  0 s");
@@ -42,7 +42,7 @@ Deno.test("MachineBoard keeps a machine's line in its place and counts the secon
 Deno.test("MachineBoard leaves the line of a machine that is gone, and names its successor once it is known", () => {
   const board = new MachineBoard();
   board.update([sighting("a", { node: ready })], new Map(), 0);
-  assert.match(board.update([sighting("b")], new Map(), 1_000)[0]?.text ?? "", /gone$/);
+  assert.match(board.update([sighting("b")], new Map(), 1_000)[0]?.text ?? "", /deleted$/);
   const [line] = board.update([sighting("b")], new Map([["a", "b"]]), 2_000);
   assert.match(line?.text ?? "", /replaced by b$/);
   assert.equal(line?.aside, undefined);

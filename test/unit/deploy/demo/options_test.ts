@@ -21,10 +21,10 @@ Deno.test("parseOptions takes machines that really boot, and what suits them alo
   const { machines, installDocker } = parseOptions(["--machines", "container", "--install-docker"]);
   assert.deepEqual([machines, installDocker], ["container", true]);
   const wrong: [args: string[], reason: RegExp][] = [
-    [["--machines", "metal"], /Cannot use --machines "metal": one of simulated, container is needed/],
-    [["--install-docker"], /Cannot use --install-docker: simulated machines need no Docker engine/],
-    [["--machines=container", "--boot-seconds=1"], /Cannot use --boot-seconds "1": .*takes its own time/],
-    [["--machines=container", "--story=pdb"], /Cannot use --machines "container": story "pdb" needs simulated/],
+    [["--machines", "metal"], /Invalid --machines "metal": must be one of simulated, container/],
+    [["--install-docker"], /Invalid --install-docker: simulated machines do not use a Docker engine/],
+    [["--machines=container", "--boot-seconds=1"], /Invalid --boot-seconds "1": .*applies to simulated machines only/],
+    [["--machines=container", "--story=pdb"], /Invalid --machines "container": story "pdb" needs simulated/],
   ];
   for (const [args, reason] of wrong) assert.throws(() => parseOptions(args), reason);
 });
@@ -48,7 +48,7 @@ Deno.test("parseOptions refuses numbers out of range, fractions of machines and 
     for (const text of texts) {
       assert.throws(
         () => parseOptions([`${flag}=${text}`]),
-        new RegExp(`Cannot use ${flag} "${text}": a `),
+        new RegExp(`Invalid ${flag} "${text}": must be a `),
         `${flag}=${text}`,
       );
     }
@@ -61,11 +61,11 @@ Deno.test("parseOptions takes the name of a story, which brings its own machines
   assert.deepEqual(rest, { ...simulated, story: "canary", ...numbers, keep: false, json: true, help: false });
   assert.throws(
     () => parseOptions(["--story", "fable"]),
-    /Cannot use --story "fable": one of canary, .*abort, scaling-group, in-place, installed is needed/,
+    /Invalid --story "fable": must be one of canary, .*abort, scaling-group, in-place, installed/,
   );
   assert.throws(
     () => parseOptions(["--story", "pdb", "--replicas", "5"]),
-    /Cannot use --replicas "5": story "pdb" brings its own/,
+    /Invalid --replicas "5": story "pdb" sets its own value/,
   );
 });
 
@@ -83,9 +83,9 @@ Deno.test("parseOptions lets Ostler be installed on machines that really boot al
   assert.deepEqual([machines, cutSeconds], ["container", 600]);
   assert.throws(
     () => parseOptions(["--story=installed"]),
-    /Cannot use --story "installed": it needs --machines container/,
+    /Invalid --story "installed": it needs --machines container/,
   );
-  assert.throws(() => parseOptions(["--cut-seconds=5"]), /Cannot use --cut-seconds "5": only story "installed"/);
+  assert.throws(() => parseOptions(["--cut-seconds=5"]), /Invalid --cut-seconds "5": only story "installed"/);
 });
 
 Deno.test("parseOptions lets scaling groups have machines of either kind", () => {

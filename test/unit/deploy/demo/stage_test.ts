@@ -21,7 +21,7 @@ Deno.test("Stage.limit ends the demo with all that it waited for", async () => {
   const [first] = await Promise.allSettled(waits);
   assert.match(
     String(first?.status === "rejected" && first.reason),
-    /still waits for 3 machines to join and a worker$/,
+    /still waiting for 3 machines to join and a worker$/,
   );
 });
 

@@ -2,7 +2,7 @@ import type { Cluster } from "../cluster.ts";
 
 const everyMs = 500;
 
-/** A node that really boots, as far as its boots go. */
+/** The fields of a Node that show its boots and its service. */
 export interface BootedNode {
   metadata: { name: string };
   spec: { unschedulable?: boolean };
@@ -12,7 +12,7 @@ export interface BootedNode {
   };
 }
 
-/** Somebody who looks at the nodes twice a second, and counts boots and what is out of service. */
+/** Reads the nodes twice a second, and counts their boots and the nodes out of service. */
 export class BootWatch implements Disposable {
   readonly #cluster: Cluster;
   readonly #boots = new Map<string, Set<string>>();
@@ -24,19 +24,19 @@ export class BootWatch implements Disposable {
     this.#timer = setInterval(() => void this.#look().catch(() => undefined), everyMs);
   }
 
-  /** Counts from now on. */
+  /** Starts to count. */
   static async start(cluster: Cluster): Promise<BootWatch> {
     const watch = new BootWatch(cluster);
     await watch.#look();
     return watch;
   }
 
-  /** How often each node booted, by its name. */
+  /** The number of boots of each node by its name. */
   get boots(): ReadonlyMap<string, number> {
     return new Map([...this.#boots].map(([name, ids]) => [name, ids.size - 1]));
   }
 
-  /** The most nodes that were not Ready or cordoned at any one look. */
+  /** The maximum number of nodes that were not Ready or cordoned in one snapshot. */
   get mostOut(): number {
     return this.#mostOut;
   }

@@ -1,4 +1,4 @@
-/** The NodePool of the story, its policy, and what somebody does with them. */
+/** The NodePool of the story, its policy, and the actions of its administrator. */
 import { poolOfNodePool, workflowIdOf } from "../../../../../workflows/commands/start_options.ts";
 import { applyObjects } from "../../../stack/manifests.ts";
 import type { Play } from "../story.ts";
@@ -6,7 +6,7 @@ import type { Play } from "../story.ts";
 const kind = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
 const named = { metadata: { namespace: "kube-system", name: "edge", labels: { kind: "edge" } } };
 
-/** What it says of itself while it is rolled. */
+/** The fields of its Rollout's status that the story reads. */
 export interface Status {
   phase?: string;
   reason?: string;
@@ -19,11 +19,11 @@ export interface EdgePool {
   readonly labels: Readonly<Record<string, string>>;
   readonly driver: "bootc" | "ostree";
   readonly reference: string;
-  /** Of its policy, but for the selector. */
+  /** The spec of its policy, without the selector. */
   readonly policy: object;
 }
 
-/** Creates the pool, and its policy first. */
+/** Creates the policy, then the pool. */
 export async function createEdge({ stage, site }: Play, edge: EdgePool): Promise<void> {
   const policy = {
     ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy", ...named },
@@ -37,34 +37,34 @@ export async function createEdge({ stage, site }: Play, edge: EdgePool): Promise
   await stage.until("a NodePool and its policy", applyObjects(site.stack.adminKubeconfig, [policy, pool]));
 }
 
-/** The pool asks for that image from now on. */
+/** Changes the image of the pool. */
 export async function ask({ cluster }: Play, reference: string): Promise<void> {
   await cluster.patch(`${kind}/nodepools/edge`, { spec: { image: { reference } } });
 }
 
-/** Waits until the pool is in that phase with that image. */
+/** Waits until the pool is in a phase with an image, and returns its status. */
 export async function stands({ cluster }: Play, phase: string, reference: string): Promise<Status> {
-  return await cluster.until(`the nodes to be ${phase} with image ${reference}`, async () => {
+  return await cluster.until(`phase ${phase} of the nodes with image ${reference}`, async () => {
     const rollout = await cluster.get<{ status?: Status }>(`${kind}/rollouts/node-pool.edge`);
     return rollout?.status?.phase === phase && rollout.status.image === reference && rollout.status;
   }, 300);
 }
 
-/** Somebody gives the image up that does not come up. */
+/** Sends abort for the image that fails to boot. */
 export async function abort({ client }: Play): Promise<void> {
   const handle = client.workflow.getHandle(workflowIdOf(poolOfNodePool("kube-system", "edge")));
-  await handle.executeUpdate("abort", { args: [{ by: "the story", reason: "it does not come up" }] });
+  await handle.executeUpdate("abort", { args: [{ by: "the story", reason: "the image fails to boot" }] });
 }
 
-/** Ends the worker in the midst of what it does, and starts it again. */
+/** Kills the worker in the middle of its work, and starts it again. */
 export async function killWorker({ stage, site }: Play): Promise<void> {
   const { worker } = site.ostler;
   worker.kill("SIGKILL");
-  await stage.until("the worker to be gone", worker.exit);
-  await stage.until("the worker to be back", worker.start(stage.signal));
+  await stage.until("the worker to exit", worker.exit);
+  await stage.until("the worker to start again", worker.start(stage.signal));
 }
 
-/** Names of the nodes that take no pods. */
+/** Returns the names of the cordoned nodes. */
 export async function cordoned({ cluster }: Play): Promise<string[]> {
   const nodes = await cluster.list<{ metadata: { name: string }; spec: { unschedulable?: boolean } }>("/api/v1/nodes");
   return nodes.filter(({ spec }) => spec.unschedulable).map(({ metadata }) => metadata.name);

@@ -4,15 +4,14 @@ import { abort, ask, cordoned, createEdge, killWorker, stands } from "./edge_poo
 import { type Commits, commitsOn, nodesOf, systems, triedOn } from "./ostree_nodes.ts";
 
 const replicas = 2;
-/** Nodes on which the bad commit does not come up. */
+/** Nodes on which the bad commit may fail before the pool halts. */
 const allowed = 1;
 const budget = 1;
 const labels = { "demo.example/system": "ostree" };
 
-/** The pool's own machines, which boot what ostree deploys, as nodes of a NodePool. */
+/** Updates the machines of the pool, which boot what ostree deploys, as nodes of a NodePool. */
 export const inPlaceOnMachines: Story = {
-  title:
-    "Two machines boot other commits of ostree where they stand; a bad one stops at one of them, and the way back works",
+  title: "Two machines boot other ostree commits in place; a bad commit halts at one machine, and the rollback works",
   replicas,
   surge: 1,
   down: budget,
@@ -23,7 +22,7 @@ export const inPlaceOnMachines: Story = {
     await rollOut(play, commits);
     await stopAtBad(play, commits);
     await goBack(play, commits);
-    play.checks.equal("machines of the pool, which nobody replaced", { seen: await machinesOf(play), wanted: before });
+    play.checks.equal("machines of the pool, none replaced", { seen: await machinesOf(play), wanted: before });
   },
 };
 
@@ -42,9 +41,9 @@ async function settle(play: Play): Promise<Commits> {
 
 async function rollOut(play: Play, { b }: Commits): Promise<void> {
   using watch = await BootWatch.start(play.cluster);
-  play.narrator.say(`  NodePool "edge" asks for ${b.slice(0, 40)}…; on the way the worker is killed with SIGKILL`);
+  play.narrator.say(`  NodePool "edge" changes to ${b.slice(0, 40)}…; on the way the worker is killed with SIGKILL`);
   await ask(play, b);
-  await play.cluster.until("a node to boot anew", () => Promise.resolve(countsOf(watch).includes(1)), 300);
+  await play.cluster.until("the reboot of a node", () => Promise.resolve(countsOf(watch).includes(1)), 300);
   await killWorker(play);
   await stands(play, "Converged", b);
   await checkNodes(play, "b", "with the second commit");
@@ -54,53 +53,53 @@ async function rollOut(play: Play, { b }: Commits): Promise<void> {
 async function stopAtBad(play: Play, { c }: Commits): Promise<void> {
   const { narrator, checks } = play;
   using watch = await BootWatch.start(play.cluster);
-  narrator.say("  it asks for a commit whose health check fails: a node boots the one before instead");
+  narrator.say('  NodePool "edge" changes to a commit whose health check fails: a node boots the previous one instead');
   await ask(play, c);
   const { quarantine = [] } = await stands(play, "Halted", c);
   await checkNodes(play, "b", "after the bad commit");
   const reason = quarantine.at(-1)?.reason ?? "";
   checks.add({
-    name: "the Rollout says that a node rolled back",
+    name: "the Rollout reports that a node rolled back",
     ok: reason.includes("UpdateRolledBack"),
     detail: reason.slice(0, 120),
   });
   const tried = await triedOn(play, c);
-  checks.equal("nodes whose boot loader ever booted the bad commit", { seen: tried.length, wanted: allowed });
+  checks.equal("nodes that booted the bad commit", { seen: tried.length, wanted: allowed });
   const booted = [...watch.boots].filter(([, boots]) => boots > 0).map(([name]) => name);
-  checks.equal("nodes that booted at all on the way to the bad commit", { seen: booted, wanted: tried });
+  checks.equal("nodes that rebooted during the rollout of the bad commit", { seen: booted, wanted: tried });
 }
 
 async function goBack(play: Play, { a, b }: Commits): Promise<void> {
   using watch = await BootWatch.start(play.cluster);
-  play.narrator.say("  somebody aborts: the pool goes back to the commit that was good before");
+  play.narrator.say("  the administrator aborts: the pool returns to the last good commit");
   await abort(play);
   await stands(play, "Aborted", b);
   await checkNodes(play, "b", "after the abort");
-  play.narrator.say("  it asks for the very first commit again");
+  play.narrator.say('  NodePool "edge" changes to the first commit again');
   await ask(play, a);
   await stands(play, "Converged", a);
   await checkNodes(play, "a", "with the first commit again");
   checkBoots(play, watch, "back to the first commit");
 }
 
-/** All run that commit, and none is left cordoned. */
+/** Checks that all nodes run a commit, and that none is left cordoned. */
 async function checkNodes(play: Play, commit: keyof typeof systems, when: string): Promise<void> {
   const { checks, cluster } = play;
   const look = async (): Promise<string[]> => (await nodesOf(play)).map(({ status }) => status.nodeInfo.osImage);
   const wanted = Array<string>(replicas).fill(systems[commit]);
-  const seen = await cluster.settled("the nodes to say what they run", { look, wanted });
-  checks.equal(`what the nodes say they run ${when}`, { seen, wanted });
-  const left = await cluster.settled("no node to be cordoned", { look: () => cordoned(play), wanted: [] });
-  checks.equal(`nodes that are left cordoned ${when}`, { seen: left, wanted: [] });
+  const seen = await cluster.settled("the OS images that nodes report", { look, wanted });
+  checks.equal(`OS images that the nodes report ${when}`, { seen, wanted });
+  const left = await cluster.settled("the uncordon of all nodes", { look: () => cordoned(play), wanted: [] });
+  checks.equal(`nodes left cordoned ${when}`, { seen: left, wanted: [] });
 }
 
-/** Each node booted once, one after the other. */
-function checkBoots({ checks }: Play, watch: BootWatch, whither: string): void {
-  checks.equal(`boots of each node ${whither}`, { seen: countsOf(watch), wanted: Array<number>(replicas).fill(1) });
+/** Checks that each node booted once, one after another. */
+function checkBoots({ checks }: Play, watch: BootWatch, target: string): void {
+  checks.equal(`boots of each node ${target}`, { seen: countsOf(watch), wanted: Array<number>(replicas).fill(1) });
   checks.add({
-    name: `nodes that were out at once on the way ${whither}`,
+    name: `most nodes out of service at once on the way ${target}`,
     ok: watch.mostOut <= budget,
-    detail: `${watch.mostOut} of ${budget} that may be`,
+    detail: `${watch.mostOut}, budget ${budget}`,
   });
 }
 

@@ -1,31 +1,31 @@
-/** The nodes of the pool, and what ostree has on them. */
+/** The nodes of the pool, and their ostree commits. */
 import type { ContainerHost } from "../../../machines/container_host.ts";
 import { type Build, ostreeRemote, remoteRepository } from "../../../machines/ostree/ostree_image.ts";
 import type { Play } from "../story.ts";
 import type { BootedNode } from "./boot_watch.ts";
 
-/** References of the commits that the machines' remote has. */
+/** References of the commits in the remote of the machines. */
 export type Commits = Readonly<Record<Build, string>>;
 
-/** What kubelet reports as the system of a node with that commit. */
+/** The OS image that kubelet reports on a node with a commit. */
 export const systems = { a: "Debian GNU/Linux 12 (bookworm)", b: "Debian GNU/Linux 12, b" } as const;
 
 export async function nodesOf({ cluster }: Play): Promise<BootedNode[]> {
   return await cluster.list<BootedNode>("/api/v1/nodes");
 }
 
-/** Asks a machine, all of which have the same remote. */
+/** Returns the commits; reads them on one machine, because all have the same remote. */
 export async function commitsOn(play: Play): Promise<Commits> {
   const [node] = await nodesOf(play);
   const machine = await hostOf(play).machine(node?.metadata.name ?? "");
   const script = 'for build in a b c; do ostree --repo="$1" rev-parse "os/$build" || exit; done';
   const { exitCode, stdout, stderr } = await machine.run(["sh", "-c", script, "commits", remoteRepository]);
-  if (exitCode !== 0) throw new Error(`Cannot read the commits of the remote: ${stderr}`);
+  if (exitCode !== 0) throw new Error(`Failed to read the commits of the remote: ${stderr}`);
   const [a, b, c] = stdout.trim().split("\n").map((commit) => `${ostreeRemote}@sha256:${commit}`);
   return { a: a ?? "", b: b ?? "", c: c ?? "" };
 }
 
-/** Names of the nodes whose boot loader has ever booted that commit. */
+/** Returns the names of the nodes whose boot loader has ever booted a commit. */
 export async function triedOn(play: Play, reference: string): Promise<string[]> {
   const commit = reference.split(":")[1] ?? "";
   const tried: string[] = [];
@@ -37,6 +37,6 @@ export async function triedOn(play: Play, reference: string): Promise<string[]> 
 }
 
 function hostOf({ ground }: Play): ContainerHost {
-  if (!ground.host) throw new Error("Cannot tell of machines that boot: this ground has none");
+  if (!ground.host) throw new Error("Failed to find machines that boot: this ground has none");
   return ground.host;
 }

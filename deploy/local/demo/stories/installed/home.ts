@@ -1,4 +1,4 @@
-/** The pool that Ostler's pods live on, and the pods. */
+/** The pool that runs Ostler's pods, and the pods. */
 import type { Installation } from "../../../installation/installation.ts";
 import type { RolloutStatus } from "../rollout_desk.ts";
 import type { Play } from "../story.ts";
@@ -6,16 +6,16 @@ import type { Play } from "../story.ts";
 /** Name of its MachineDeployment. */
 export const home = "home";
 
-/** So long may two machines take that boot one after the other. */
+/** The time limit for two machines that boot one after another. */
 export const bootSeconds = 420;
 
-/** The installation that the story's ground has made possible. */
+/** Returns the installation of Ostler; throws if the ground has no machines for it. */
 export function installationOf({ installation }: Play): Installation {
-  if (installation === undefined) throw new Error("Cannot install Ostler: this ground has no machines for it");
+  if (installation === undefined) throw new Error("Failed to install Ostler: this ground has no machines for it");
   return installation;
 }
 
-/** Waits until the rollout of that pool has come to its end with an image. */
+/** Waits until the pool has converged on an image. */
 export async function homeConverged({ cluster }: Play, image: string): Promise<void> {
   const path = `/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts/${home}`;
   await cluster.until(`pool "${home}" on "${image}"`, async () => {
@@ -24,7 +24,7 @@ export async function homeConverged({ cluster }: Play, image: string): Promise<v
   }, bootSeconds);
 }
 
-/** Waits until all pods stand. */
+/** Waits until all pods are Ready. */
 export async function untilWhole(play: Play): Promise<void> {
   const { pods } = installationOf(play);
   await play.cluster.until("all pods of Ostler", () => pods.isWhole(), 180);

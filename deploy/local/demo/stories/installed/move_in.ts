@@ -5,19 +5,21 @@ import type { Play } from "../story.ts";
 import { home, homeConverged, installationOf, untilWhole } from "./home.ts";
 import { type Placed, placeOf } from "../../../installation/pod_reach.ts";
 
-/** Two machines are made by processes beside the control plane; then Ostler moves into pods on them. */
+/** Creates two machines with processes beside the control plane, then installs Ostler as pods on them. */
 export async function moveIn(play: Play): Promise<void> {
   const { narrator, site, stage, ground, fleet } = play;
   const installation = installationOf(play);
   const [release] = ground.releases;
-  narrator.say(`  two machines are made that Ostler is to live on, pool "${home}"`);
+  narrator.say(`  two machines are created for Ostler, pool "${home}"`);
   const pool = machineDeployment({ ...ground.shape, name: home, replicas: 2, release, nodeLabels: homeLabels });
   fleet.start();
   await stage.until("the pool to be created", applyObjects(site.stack.adminKubeconfig, [pool]));
   await homeConverged(play, release.image);
-  for (const part of [site.ostler.controller, site.ostler.worker]) await stage.until("its end", part.stop());
+  for (const part of [site.ostler.controller, site.ostler.worker]) {
+    await stage.until("the end of a process", part.stop());
+  }
   narrator.say(
-    "  the processes beside the control plane are stopped; Ostler is installed by the commands of docs/how-to/install.md:",
+    "  the processes beside the control plane are stopped; the commands of docs/how-to/install.md install Ostler:",
   );
   const table = await stage.until("Ostler to be installed", installation.install());
   narrator.say(table.trimEnd().replace(/^/gm, "  | "));
@@ -32,48 +34,51 @@ async function checkPods(play: Play, table: string): Promise<void> {
   const all = await pods.all();
   const nodesOf = (process: string): string[] => all.filter((pod) => pod.process === process).map(({ node }) => node);
   const spread = ["controller", "worker"].map((process) => `${new Set(nodesOf(process)).size} ${process}s apart`);
-  checks.equal("the three commands of docs/how-to/install.md install it", { seen: table.includes(home), wanted: true });
-  checks.equal("pods of one kind are on different machines", {
+  checks.equal("the three commands of docs/how-to/install.md work", { seen: table.includes(home), wanted: true });
+  checks.equal("pods of the same kind run on different machines", {
     seen: spread.join(", "),
     wanted: "2 controllers apart, 2 workers apart",
   });
 }
 
-/** Where kubelets ask a pod how it is. */
+/** The port of the pods' health probes. */
 const healthPort = 8081;
 
 const strangerPath = "/api/v1/namespaces/default/pods/stranger";
 
-/** Pods of Ostler reach what they need and not the mirror; a pod beside them reaches the mirror, and no port of theirs. */
+/**
+ * Checks the NetworkPolicies: Ostler's pods reach Temporal but not the mirror; another pod reaches the mirror but none
+ * of their ports.
+ */
 async function policiesHold(play: Play): Promise<void> {
   const { checks, stage } = play;
   const installation = installationOf(play);
   const pods = await installation.pods.all();
   const [mirror, temporal] = [placeOf(installation.registry), placeOf(installation.temporal.address)];
   const ours = await stage.until(
-    "what pods reach",
+    "connections of the pods",
     Promise.all(pods.map((pod) => installation.reach(pod, [temporal, mirror]))),
   );
   const seen = [...new Set(ours.map((reaches) => reaches.join(", ")))];
-  checks.equal("pods reach Temporal, and not what no NetworkPolicy names", { seen, wanted: ["open, forbidden"] });
+  checks.equal("pods reach Temporal, and nothing that no NetworkPolicy names", { seen, wanted: ["open, forbidden"] });
   const stranger = await startStranger(play, pods[0]?.node ?? "");
   const beside = pods.filter(({ node }) => node === stranger.node).map(({ address = "" }) => address);
   const doors = beside.flatMap((host) => [healthPort, metricsPort].map((port) => ({ host, port })));
-  const theirs = await stage.until("what a stranger reaches", installation.reach(stranger, [mirror, ...doors]));
-  checks.equal("a pod beside them reaches that, and none of their ports", {
+  const theirs = await stage.until("connections of another pod", installation.reach(stranger, [mirror, ...doors]));
+  checks.equal("another pod reaches the mirror, and no port of Ostler's pods", {
     seen: theirs,
     wanted: ["open", ...doors.map(() => "forbidden")],
   });
   await installation.run("kubectl -n default delete pod stranger --now");
 }
 
-/** A pod that no policy knows. */
+/** Starts a pod that no NetworkPolicy selects. */
 async function startStranger({ site, stage, cluster, ground }: Play, node: string): Promise<Placed> {
   const metadata = { name: "stranger", namespace: "default" };
   const spec = { nodeName: node, containers: [{ name: "server", image: ground.guestImage }] };
   const pod = { apiVersion: "v1", kind: "Pod", metadata, spec };
-  await stage.until("a stranger", applyObjects(site.stack.adminKubeconfig, [pod]));
-  const address = await cluster.until("a stranger to run", async () => {
+  await stage.until('pod "stranger"', applyObjects(site.stack.adminKubeconfig, [pod]));
+  const address = await cluster.until('the start of pod "stranger"', async () => {
     const { phase, podIP } = (await cluster.get<{ status: { phase: string; podIP?: string } }>(strangerPath))?.status ??
       {};
     return phase === "Running" && podIP;

@@ -4,7 +4,7 @@ import { observerChecks } from "../story_report.ts";
 import type { Play } from "../story.ts";
 import { home, homeConverged, installationOf } from "./home.ts";
 
-/** The machines that its pods live on are replaced by it, as those of any pool. */
+/** Rolls out the pool that runs Ostler's own pods, like any other pool. */
 export async function rollHome(play: Play): Promise<void> {
   const { cluster, narrator, site, stage, ground, checks } = play;
   const { pods } = installationOf(play);
@@ -13,14 +13,14 @@ export async function rollHome(play: Play): Promise<void> {
   const watched = { kubeconfig: site.stack.adminKubeconfig, namespace: pool.namespace, pool: home, replicas: 2 };
   const observer = await stage.until("an observer", startObserver(watched));
   observer.arm();
-  narrator.say(`  pool "${home}", on which Ostler lives, is changed to the same release`);
+  narrator.say(`  pool "${home}", which runs Ostler, changes to the same release`);
   await cluster.patch(pathOfPool(home), releasePatch(next)).then(() => homeConverged(play, next.image))
     .finally(() => observer.stop());
   const report = await observer.stop();
   for (const check of observerChecks(report)) checks.add({ ...check, name: `"${home}": ${check.name}` });
-  await cluster.until("all pods to be Ready on new machines", async () => {
+  await cluster.until("Ready pods on new machines", async () => {
     const now = await pods.homes();
     return await pods.isWhole() && now.every((node) => !before.includes(node));
   }, 180);
-  checks.add({ name: "all pods live on new machines", ok: true, detail: (await pods.homes()).join(", ") });
+  checks.add({ name: "all pods run on new machines", ok: true, detail: (await pods.homes()).join(", ") });
 }

@@ -29,8 +29,8 @@ Deno.test("storyText lists every check with its sign, and counts what was broken
   const text = storyText(report);
   assert.match(text, /✓ │ kept +│ yes/);
   assert.match(text, /✗ │ broken +│ x{99}…/);
-  assert.match(text, /t There were 5 machines: a\nnobody looked\nStory "pdb": 1 of 2 promises were BROKEN \(12.3 s\)$/);
-  assert.match(storyText({ ...report, ok: true }), /Every promise was kept \(12.3 s\)$/);
+  assert.match(text, /t There were 5 machines: a\nnobody looked\nStory "pdb": 1 of 2 checks FAILED \(12.3 s\)$/);
+  assert.match(storyText({ ...report, ok: true }), /All checks passed \(12.3 s\)$/);
 });
 
 Deno.test("observerChecks takes over what the observer judged, and counts a gap as broken", () => {
@@ -41,9 +41,9 @@ Deno.test("observerChecks takes over what the observer judged, and counts a gap 
     secrets: { watched: [], missing: 0, ok: true },
   };
   assert.deepEqual(observerChecks(observed).map(({ name, ok, detail }) => `${ok} ${name}: ${detail}`), [
-    "false never fewer than 3 Ready nodes: 2 at least",
-    "true never more than 4 machines: 4 at most",
-    "true no secret ever missing: 0 times missing",
-    "false the observer saw everything: 1 gaps",
+    "false at least 3 Ready nodes at any time: minimum 2",
+    "true at most 4 machines at any time: maximum 4",
+    "true all secrets exist at any time: missing 0 times",
+    "false the observer saw every change: 1 gaps",
   ]);
 });
