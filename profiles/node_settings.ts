@@ -12,92 +12,95 @@ import {
 } from "./settings/read_text.ts";
 import { setting } from "./settings/setting.ts";
 
-// The kubelet refuses to start with a taint of another form.
+// The kubelet fails to start with a taint in another form.
 const taint = /^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?(=[A-Za-z0-9._-]*)?:(NoSchedule|PreferNoSchedule|NoExecute)$/;
 const address = optional(/^https?:\/\/[^\s/?#]+[^\s]*$/, "must be an http(s) address");
 const objectName = optional(/^[a-z0-9.-]+\/[a-z0-9.-]+$/, "must be namespace/name");
 const taints = text.refine((value) => value === "" || value.split(",").every((one) => taint.test(one)), {
-  error: "must be taints such as key=value:NoSchedule, joined by commas",
+  error: "must be comma-separated taints such as key=value:NoSchedule",
 });
 const ips = readBy((value) => {
   const items = value.split(",").map((item) => item.trim()).filter(Boolean);
   return items.length > 0 && items.every((item) => isIP(item) > 0 && !item.includes("%")) ? items : undefined;
-}, "must be IP addresses joined by commas");
+}, "must be comma-separated IP addresses");
 const mirrors = spacedList.refine((items) => items.every((item) => /^[^=\s]+=\S+$/.test(item)), {
   error: "must be registry=URL",
 });
-// Operating System Manager adds it too: kubelets get their serving certificates from the cluster.
+// Operating System Manager adds this gate too, so that kubelets get their serving certificates from the cluster.
 const gates = truthPairs.transform((given): Record<string, boolean> => ({
   RotateKubeletServerCertificate: true,
   ...given,
 }));
 
-/** What an administrator sets for all machines of a cluster: Operating System Manager's flags and defaults, and three of ours. */
+/** The settings for all machines of a cluster: flags and defaults of Operating System Manager, and three of Ostler. */
 export const NodeSettings = z.object({
-  clusterDns: setting(ips, "10.10.10.10", { description: "IP addresses of the cluster's DNS" }),
+  clusterDns: setting(ips, "10.10.10.10", { description: "Use these cluster DNS addresses, comma-separated" }),
   externalCloudProvider: setting(truth, "false", {
-    description: "a cloud controller manager of its own runs in the cluster",
+    description: "Assume an external cloud controller manager",
     form: "truth",
   }),
-  initialTaints: setting(taints, "", { description: "taints of new nodes" }),
-  pauseImage: setting(text, "", { description: "image of containerd's sandbox" }),
-  nodeHttpProxy: setting(text, "", { description: "proxy of the machines" }),
+  initialTaints: setting(taints, "", { description: "Register nodes with these taints" }),
+  pauseImage: setting(text, "", { description: "Use this sandbox image in containerd" }),
+  nodeHttpProxy: setting(text, "", { description: "Use this HTTP proxy on machines" }),
   nodeNoProxy: setting(text, ".svc,.cluster.local,localhost,127.0.0.1", {
-    description: "what machines reach without the proxy",
+    description: "Bypass the proxy for these hosts, comma-separated",
   }),
   nodeKubeletFeatureGates: setting(gates, "RotateKubeletServerCertificate=true", {
-    description: "feature gates of the kubelets; that of the default is added",
+    description: "Set these kubelet feature gates; the default gate is added",
   }),
   nodeInsecureRegistries: setting(commaList, "", {
-    description: "registries, perhaps with ports, whose certificates are not checked",
+    description: "Skip certificate checks for these registries, `host[:port]`, comma-separated",
   }),
   nodeRegistryMirrors: setting(commaList, "", {
-    description: "mirrors as `host` for docker.io or `registry=host`",
+    description: "Use these mirrors: `host` (for docker.io) or `registry=host`, comma-separated",
   }),
   nodeContainerdRegistryMirrors: setting(mirrors, "", {
-    description: "one mirror as `registry=URL`; `?kubermatic=override_path%3Dtrue` takes the URL's path as it is",
+    description:
+      "Add a mirror as `registry=URL`; `?kubermatic=override_path%3Dtrue` uses the path of the URL unchanged",
     form: "repeated",
   }),
   deviceOwnershipFromSecurityContext: setting(truth, "false", {
-    description: "containerd gives devices to the user of the container",
+    description: "Let containerd assign devices to the container's user",
     form: "truth",
   }),
   restrictOomScoreAdj: setting(truth, "false", {
-    description: "containerd keeps the OOM score of containers at its own; for machines that lack CAP_SYS_RESOURCE",
+    description: "Restrict containers' OOM scores to containerd's own; for machines without CAP_SYS_RESOURCE",
     form: "truth",
   }),
   kubernetesCaBundle: setting(certificates, "", {
-    description: "PEM file with the API server's CA; else the cluster's own",
+    description: "Read the API server's CA from this file, in PEM (default the cluster's CA)",
     form: "file",
   }),
   hostCaBundle: setting(certificates, "", {
-    description: "PEM file with CAs that the machines trust besides",
+    description: "Add CAs from this PEM file to machines",
     form: "file",
   }),
   overrideBootstrapKubeletApiserver: setting(address, "", {
-    description: "address of the API server for machines; else what the cluster announces",
+    description: "Use this API server address on machines (default as the cluster announces)",
   }),
   nodeRegistryCredentialsSecret: setting(objectName, "", {
-    description: "secret `namespace/name` with logins at registries",
+    description: "Read registry credentials from Secret `namespace/name`",
   }),
   bootstrapTokenServiceAccountName: setting(objectName, "", {
-    description: "service account `namespace/name` whose token bootstraps kubelets; else bootstrap tokens",
+    description: "Bootstrap kubelets with the token of ServiceAccount `namespace/name` (default bootstrap tokens)",
   }),
   clusterDomain: setting(optional(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, "must be a domain"), "cluster.local", {
-    description: "the cluster's domain",
+    description: "Use this cluster domain",
   }),
-  binariesUrl: setting(address, "", { description: "base URL of every download; else the public ones" }),
+  binariesUrl: setting(address, "", {
+    description: "Download all binaries from this base URL (default public URLs)",
+  }),
 });
-/** In settings that were read, the two bundles are PEM, not paths. */
+/** The settings after reading; the two CA bundles are PEM, not paths. */
 export type NodeSettings = z.infer<typeof NodeSettings>;
 
-/** What stands when nobody sets anything. */
+/** The default settings. */
 export const defaultNodeSettings: NodeSettings = NodeSettings.parse({});
 
-/** What is wrong with settings that are right one by one. */
+/** Returns conflicts between settings that are valid on their own. */
 export function conflictsOf({ nodeInsecureRegistries, nodeContainerdRegistryMirrors }: NodeSettings): string[] {
   const isAny = (registry: string): boolean => registry === "*" || registry === "_default";
   if (!nodeInsecureRegistries.some(isAny)) return [];
   if (nodeContainerdRegistryMirrors.some((mirror) => isAny(mirror.slice(0, mirror.indexOf("="))))) return [];
-  return ['node-insecure-registries: "*" needs a mirror "*=URL" in node-containerd-registry-mirrors'];
+  return ['node-insecure-registries: "*" requires a mirror "*=URL" in node-containerd-registry-mirrors'];
 }

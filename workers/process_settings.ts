@@ -1,4 +1,4 @@
-/** The settings of the processes themselves; those of the machines are `NodeSettings`. */
+/** The settings of the processes; `NodeSettings` has the settings of the machines. */
 import { z } from "zod";
 import { handsImagePattern } from "../activities/os/hands_image.ts";
 import { optional, readBy, text, truth, wholeNumber } from "../profiles/settings/read_text.ts";
@@ -6,7 +6,7 @@ import type { NoticeKind } from "../workflows/contracts/mod.ts";
 import { type Form, type Setting, setting } from "../profiles/settings/setting.ts";
 import { clouds } from "./open_cloud.ts";
 
-/** Where a process listens; port 0 as written here serves nothing. */
+/** An address on which a process listens; port 0 disables the server. */
 export interface ListenAddress {
   host: string;
   port: number;
@@ -26,10 +26,10 @@ const deadlines = readBy((value) => {
   } catch {
     return undefined;
   }
-}, 'must be one JSON object such as {"drain": "30m"}');
+}, 'must be a JSON object such as {"drain": "30m"}');
 const cloud = readBy(
   (value) => value === "" ? value : clouds.find((one) => one === value),
-  `must be one of ${clouds.join(", ")}, or nothing`,
+  `must be one of ${clouds.join(", ")}, or empty`,
 );
 const names = text.transform((value) => value.split(",").map((item) => item.trim()).filter(Boolean));
 const isHttps = (value: string): boolean =>
@@ -38,112 +38,123 @@ const kinds = ["Halted", "RollingBack", "AwaitingApproval", "Converged", "Rolled
 const noticeKinds = readBy<NoticeKind[]>((value) => {
   const asked = value.split(",").map((item) => item.trim()).filter(Boolean);
   return asked.every((each) => kinds.some((kind) => kind === each)) ? asked as NoticeKind[] : undefined;
-}, `must be of ${kinds.join(", ")}`);
+}, `must be a comma-separated list of ${kinds.join(", ")}`);
 const dnsLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const ours = "system:serviceaccount:ostler-system:ostler";
 
-/** The names that Operating System Manager has too mean the same. */
+/** Settings that Operating System Manager also has mean the same there. */
 export const ProcessSettings = z.object({
-  config: setting(text, "", { description: "YAML file of settings, by these names without the dashes" }),
-  kubeconfig: setting(text, "", { description: "kubeconfig file; else the usual places", env: "KUBECONFIG" }),
+  config: setting(text, "", { description: "Read settings from this YAML file, by flag" }),
+  kubeconfig: setting(text, "", {
+    description: "Use this kubeconfig file (default ~/.kube/config, else in-cluster)",
+    env: "KUBECONFIG",
+  }),
   workerClusterKubeconfig: setting(text, "", {
     description:
-      "kubeconfig file of the cluster with the MachineDeployments and their machines, where profiles and configs stay in that of `kubeconfig`; else one cluster has all",
+      "Find MachineDeployments and machines in this kubeconfig's cluster; profiles and configs stay in that of " +
+      "`kubeconfig` (default one cluster)",
   }),
   kubeApiQps: setting(wholeNumber(1, 10_000), "1000", {
-    description: "requests a second that a process may make of the API server",
+    description: "Limit API server requests per second of each process",
   }),
   kubeApiBurst: setting(wholeNumber(1, 10_000), "2000", {
-    description: "requests that it may make at once after a rest",
+    description: "Limit API server requests in a burst",
   }),
-  namespace: setting(text, "kube-system", { description: "namespace of profiles and configs" }),
-  disableDefaultOsps: setting(truth, "false", { description: "install no default profiles", form: "truth" }),
-  leaderElect: setting(truth, "true", { description: "one controller of several works", form: "truth" }),
+  namespace: setting(text, "kube-system", { description: "Use profiles and configs in this namespace" }),
+  disableDefaultOsps: setting(truth, "false", { description: "Do not install the default profiles", form: "truth" }),
+  leaderElect: setting(truth, "true", { description: "Elect a leader among the controllers", form: "truth" }),
   healthProbeAddress: setting(listenAddress, "0.0.0.0:8081", {
-    description: "where probes are answered; port 0 answers none",
+    description: "Serve health probes on this address; port 0 disables them",
     also: ["health-probe-bind-address"],
   }),
   metricsAddress: setting(listenAddress, "", {
-    description: "where a process serves metrics for Prometheus, the worker the SDK's too; else nowhere",
+    description: "Serve Prometheus metrics on this address, on workers also the SDK's (default disabled)",
     also: ["metrics-bind-address"],
   }),
   fleetLockAddress: setting(listenAddress, "", {
-    description:
-      "where workers serve the FleetLock protocol to nodes that update themselves (`docs/how-to/fleet-lock.md`); else nowhere",
+    description: "Serve FleetLock to self-updating nodes on this address, on workers (default disabled; " +
+      "`docs/how-to/fleet-lock.md`)",
   }),
-  logLevel: setting(level, "INFO", { description: "least severity that is logged: DEBUG, INFO, WARN, ERROR" }),
+  logLevel: setting(level, "INFO", { description: "Log from this level: DEBUG, INFO, WARN, ERROR" }),
   temporalAddress: setting(text, "", {
-    description: "Temporal's frontend; else as temporal.toml says, else `127.0.0.1:7233`",
+    description: "Connect to this Temporal frontend (default from temporal.toml, else `127.0.0.1:7233`)",
     env: "TEMPORAL_ADDRESS",
   }),
   temporalNamespace: setting(text, "", {
-    description: "Temporal's namespace; else as temporal.toml says, else `default`",
+    description: "Use this Temporal namespace (default from temporal.toml, else `default`)",
     env: "TEMPORAL_NAMESPACE",
   }),
   cluster: setting(optional(dnsLabel, "must be a DNS label such as north-1"), "", {
-    description:
-      "name of this cluster among those on one Temporal namespace; part of ids and of the task queue's default",
+    description: "Name this cluster in a shared Temporal namespace; part of workflow ids and of the default task queue",
   }),
   taskQueue: setting(text, "", {
-    description: "task queue of the workers; else `ostler`, with a cluster's name `ostler-<cluster>`",
+    description: "Use this task queue (default `ostler`, with a cluster name `ostler-<cluster>`)",
   }),
   stepSlots: setting(wholeNumber(1, 10_000), "200", {
-    description: "short steps that a worker does at once; the API server is asked by each",
+    description: "Limit concurrent short steps of a worker; each sends requests to the API server",
   }),
   waitSlots: setting(wholeNumber(1, 100_000), "5000", {
     description:
-      "waits that a worker keeps at once, on the queue `<task-queue>-waits`; one for each machine under way and each pool that waits",
+      "Limit concurrent waits of a worker, on queue `<task-queue>-waits`; one for each machine in progress and " +
+      "each waiting pool",
   }),
   buildId: setting(text, "", {
     description:
-      "version of the workers for Temporal's Worker Deployment Versioning, which the controller makes current once they poll; a worker without it is unversioned",
+      "Set the Worker Deployment Version's build ID; the controller makes it current once workers poll (default " +
+      "unversioned)",
   }),
-  deployment: setting(optional(/^[^.:]+$/, "must have no dot and no colon"), "", {
-    description: "the worker deployment that a build id is of; else named as the default task queue",
+  deployment: setting(optional(/^[^.:]+$/, "must not contain a dot or a colon"), "", {
+    description: "Set the Worker Deployment of the build ID (default as the default task queue)",
   }),
   holdPatches: setting(truth, "false", {
-    description: "changes behind patches begin in no run, so that the version before can take all of them back",
+    description: "Do not activate new workflow patches (allows downgrade)",
     form: "truth",
   }),
-  identity: setting(text, "", { description: "name of this process in Temporal; else made from host and process" }),
-  systemNamespace: setting(text, "ostler-system", { description: "namespace of the controller's lease" }),
-  workflowBundle: setting(text, "", { description: "file made by `deno task bundle`; else bundled at start" }),
-  deadlines: setting(deadlines, "{}", { description: "deadlines of every rollout, by field", form: "json" }),
+  identity: setting(text, "", {
+    description: "Name this process in Temporal (default from host and process)",
+  }),
+  systemNamespace: setting(text, "ostler-system", { description: "Keep the controller's Lease in this namespace" }),
+  workflowBundle: setting(text, "", {
+    description: "Load workflows from this `deno task bundle` file (default bundled at start)",
+  }),
+  deadlines: setting(deadlines, "{}", { description: "Set the deadlines of every rollout, by field", form: "json" }),
   credentialSeconds: setting(wholeNumber(600, Infinity), "86400", {
-    description: "life of what machines boot with; the API server issues none below ten minutes",
+    description: "Set the lifetime of boot credentials in seconds; minimum ten minutes",
   }),
   providerReferenceNamespaces: setting(names, "", {
     description:
-      "namespaces of the Secrets and ConfigMaps that provider specs may point at, joined by commas; else all that the worker may read",
+      "Limit references of provider specs to these namespaces, comma-separated; for Secrets and ConfigMaps " +
+      "(default all that the worker can read)",
   }),
   cloud: setting(cloud, "", {
-    description: "cloud whose scaling groups are looked after: aws, azure, google or simulated; else none",
+    description: "Manage scaling groups of aws, azure, google or simulated (default none)",
   }),
   cloudPlace: setting(text, "", {
     description:
-      "where in that cloud: a region of aws, `subscription/resource group` of azure, a project of google, the URL of a simulated one",
+      "Set the place in that cloud: AWS region, Azure `subscription/resource group`, Google project, or URL of a " +
+      "simulated cloud",
   }),
   cloudTag: setting(text, "", {
-    description: "what groups of this cluster bear as constellation-uid; simulated ones bear nothing",
+    description: "Set the constellation-uid tag of this cluster's groups; required unless simulated",
   }),
   prometheusHosts: setting(names, "", {
-    description: "hosts, each with a port or for any, that gates may ask for metrics, joined by commas; else all",
+    description: "Limit metric gates to these hosts, `host[:port]`, comma-separated (default all)",
   }),
   prometheusCa: setting(text, "", {
-    description: "PEM file with the CA of these hosts; else the system's",
+    description: "Read the Prometheus CA from this PEM file (default the system's)",
     form: "file",
   }),
   prometheusTokenFile: setting(text, "", {
-    description:
-      "file with a bearer token for them, read at each request and sent over https alone; takes prometheus-hosts",
+    description: "Read the Prometheus bearer token from this file, at each request; sent over https only, requires " +
+      "prometheus-hosts",
   }),
-  webhookAddress: setting(listenAddress, "0.0.0.0:9443", { description: "where the webhook listens" }),
+  webhookAddress: setting(listenAddress, "0.0.0.0:9443", { description: "Serve the webhook on this address" }),
   workerWebhookEndpoint: setting(
     readBy((value) => (value === "" || isHttps(value) ? value : undefined), "must be an https address without a path"),
     "",
     {
       description:
-        "address `https://host:port` by which the API server of `worker-cluster-kubeconfig` finds the webhook; else that one never asks it",
+        "Register the worker cluster's webhook at `https://host:port`; by default that cluster calls no webhook",
     },
   ),
   webhookEndpoint: setting(
@@ -153,29 +164,28 @@ export const ProcessSettings = z.object({
     ),
     "ostler-system/ostler-webhook",
     {
-      description:
-        "where the API server finds the webhook: its Service `namespace/name`, or an address `https://host:port`",
+      description: "Register the webhook at Service `namespace/name` or at `https://host:port`",
     },
   ),
   certDir: setting(text, "/tmp/k8s-webhook-server/serving-certs", {
     description:
-      "folder with the webhook's tls.crt and tls.key, such as cert-manager's; where it has none, the webhooks make their own",
+      "Read tls.crt and tls.key from this folder, such as cert-manager's; if missing, the webhooks create their own",
   }),
   notifyWebhookFile: setting(text, "", {
-    description: "file with the URL of a webhook that is told what happens to rollouts, such as one of Slack",
+    description: "Read the notification webhook's URL from this file, such as Slack's",
   }),
   notifyTemplateFile: setting(text, "", {
-    description: 'file with the JSON that the webhook is sent; else `{"text": "{{text}}"}`',
+    description: 'Read the notification template from this file, in JSON (default `{"text": "{{text}}"}`)',
   }),
   notifyEventsFile: setting(text, "", {
-    description: "file with the URL of a receiver that is told the same as CloudEvents",
+    description: "Read the CloudEvents receiver's URL from this file; it gets the same notifications",
   }),
   notifyAbout: setting(noticeKinds, kinds.join(","), {
-    description: "what is told, joined by commas",
+    description: "Send notifications of these kinds, comma-separated",
   }),
   approveJoiningNodes: setting(truth, "false", {
-    description:
-      "the controller approves the certificates of nodes that machines of its pools wait for; takes rights, and that nobody else approves them",
+    description: "Let the controller approve certificates of joining nodes; requires permissions, and that no other " +
+      "approver is active",
     form: "truth",
   }),
   handsImage: setting(
@@ -185,12 +195,12 @@ export const ProcessSettings = z.object({
     ),
     "",
     {
-      description:
-        "image, by digest, of the pods by which workers give nodes' operating systems their orders (`docs/explanation/hands.md`); else they give none",
+      description: "Change nodes' operating systems with pods of this image, by digest (default disabled; " +
+        "`docs/explanation/hands.md`)",
     },
   ),
   trustedUsers: setting(names, `${ours}-controller,${ours}-worker`, {
-    description: "who may write configs and lower the version of a profile, joined by commas",
+    description: "Let these users write configs and downgrade profiles, comma-separated",
   }),
 });
 
@@ -200,13 +210,15 @@ function ignored(description: string, form: Form = "text"): Setting<string> {
   return setting(text, "", { description, form, isIgnored: true });
 }
 
-/** Other flags of Operating System Manager, so that its arguments can stay; what cannot be ignored is refused. */
+/** Other flags of Operating System Manager, so that its arguments stay valid; refuses values that cannot be ignored. */
 export const OsmSettings = z.object({
-  containerRuntime: setting(containerd, "containerd", { description: "nothing else is supported" }),
-  caBundle: ignored("it has none in Operating System Manager either; see host-ca-bundle"),
-  workerCount: ignored("Temporal paces the work"),
-  logDebug: ignored("log-level=DEBUG does it", "truth"),
+  containerRuntime: setting(containerd, "containerd", {
+    description: "Use this container runtime; only containerd is supported",
+  }),
+  caBundle: ignored("as in Operating System Manager; use host-ca-bundle"),
+  workerCount: ignored("Temporal controls concurrency"),
+  logDebug: ignored("use log-level=DEBUG", "truth"),
   logFormat: ignored("logs are JSON"),
-  workerHealthProbeAddress: ignored("both clusters have one address for probes"),
-  workerMetricsAddress: ignored("both clusters have one address for metrics"),
+  workerHealthProbeAddress: ignored("both clusters use health-probe-address"),
+  workerMetricsAddress: ignored("both clusters use metrics-address"),
 });

@@ -1,4 +1,4 @@
-/** How a process gets its settings when it starts. */
+/** Reads the settings of a process at its start. */
 import process from "node:process";
 import { type Config, readConfig } from "./config.ts";
 import { createLogger } from "./logger.ts";
@@ -6,7 +6,7 @@ import { NodeSettings } from "../profiles/node_settings.ts";
 import { type SettingRow, settingRows, settingsHelp, settingsTable } from "../profiles/settings/settings_table.ts";
 import { OsmSettings, ProcessSettings } from "./process_settings.ts";
 
-/** Reads arguments and environment of this process. Ends it after `--help`, and with status 2 when a setting is wrong. */
+/** Reads arguments and environment of this process. Exits with 0 after `--help`, and with 2 if a setting is invalid. */
 export function settingsOfProcess(): Config {
   const argv = process.argv.slice(2);
   if (argv.some((argument) => /^--?h(elp)?$/.test(argument))) {
@@ -24,23 +24,23 @@ export function settingsOfProcess(): Config {
   }
 }
 
-// The list of all settings, for people: `--help` and docs/reference/settings.md.
+// The list of all settings in `--help` and docs/reference/settings.md.
 
 const groups: [title: string, rows: SettingRow[]][] = [
   ["Machines", settingRows(NodeSettings)],
   ["Processes", settingRows(ProcessSettings)],
-  ["For arguments of Operating System Manager", settingRows(OsmSettings)],
+  ["Compatibility with Operating System Manager", settingRows(OsmSettings)],
 ];
 
-/** All settings for a terminal. */
+/** Returns the text of `--help`. */
 export function helpText(): string {
   const lead =
-    "A flag may have one dash or two. A flag wins over the environment (OSTLER_ and its name in capitals),\n" +
-    "that over the file given by --config, and that over the default.\n";
+    "Flags have one dash or two. A flag overrides its environment variable (OSTLER_ and its name in capitals),\n" +
+    "the variable overrides the file of --config, and the file overrides the default.\n";
   return lead + groups.map(([title, rows]) => `\n${title}\n${settingsHelp(rows)}`).join("");
 }
 
-/** All settings in Markdown. */
+/** Returns all settings as Markdown tables. */
 export function helpTables(): string {
   return groups.map(([title, rows]) => `## ${title}\n\n${settingsTable(rows)}`).join("\n");
 }

@@ -52,7 +52,7 @@ export function readSettings<Shape extends SettingShape>(
     if ("fault" in read) faults.push(read.fault);
     else values[name] = read.value;
     const { isIgnored, description } = noteOf(field);
-    if (written && isIgnored) warnings.push(`${written.place} has no effect: ${description}`);
+    if (written && isIgnored) warnings.push(`${written.place} is ignored: ${description}`);
   }
   return {
     values: values as SettingsRead<Shape>["values"],

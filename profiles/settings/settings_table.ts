@@ -15,7 +15,8 @@ export interface SettingRow {
 export function settingRows({ shape }: z.ZodObject<SettingShape>): SettingRow[] {
   return Object.entries(shape).map(([name, field]) => {
     const note = noteOf(field);
-    const { standard, description, form } = note;
+    const { standard, form, isIgnored } = note;
+    const description = isIgnored ? `Ignored: ${note.description}` : note.description;
     return { flag: flagOf(name), variable: variableOf(name, note), standard, description, form };
   });
 }

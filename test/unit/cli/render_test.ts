@@ -121,7 +121,7 @@ Deno.test("ostler render says what is wrong with what it was given", async () =>
     [["osp.yaml", "broken.yaml"], /^broken\.yaml:3: Cannot read YAML: /m],
     [["osp.yaml", "half.yaml"], /^half\.yaml:3: Cannot read the MachineDeployment: metadata\.name: /m],
     [["osp.yaml", "other.yaml"], /^Cannot use "other\.yaml": it holds no MachineDeployment$/m],
-    [["osp.yaml", "md.yaml", "--cluster-dns", "x"], /--cluster-dns "x": must be IP addresses/],
+    [["osp.yaml", "md.yaml", "--cluster-dns", "x"], /--cluster-dns "x": must be comma-separated IP addresses/],
     [["osp.yaml", "md.yaml", "--config", "list.yaml"], /^Cannot read "list\.yaml": it is no mapping of settings$/m],
     [["osp.yaml", "md.yaml", "--bogus"], /unknown option '--bogus'/],
     [["osp.yaml"], /missing required argument 'machine-deployment'/],

@@ -113,13 +113,13 @@ Deno.test("readNodeSettings refuses a CA bundle that is not there or holds no ce
 });
 
 const refused: [string, string][] = [
-  ["--cluster-dns=10.0.0", "must be IP addresses joined by commas"],
-  ["--cluster-dns=", "must be IP addresses joined by commas"],
+  ["--cluster-dns=10.0.0", "must be comma-separated IP addresses"],
+  ["--cluster-dns=", "must be comma-separated IP addresses"],
   ["--external-cloud-provider=yes", "must be true or false"],
   ["--node-kubelet-feature-gates=A", "must be pairs such as GateA=true,GateB=false"],
   ["--node-kubelet-feature-gates=A=maybe", "must be pairs such as GateA=true,GateB=false"],
   ["--node-containerd-registry-mirrors=https://m.example", "must be registry=URL"],
-  ["--initial-taints=key=value", "must be taints such as key=value:NoSchedule, joined by commas"],
+  ["--initial-taints=key=value", "must be comma-separated taints such as key=value:NoSchedule"],
   ["--node-registry-credentials-secret=reg", "must be namespace/name"],
   ["--bootstrap-token-service-account-name=a/b/c", "must be namespace/name"],
   ["--override-bootstrap-kubelet-apiserver=api.example:6443", "must be an http(s) address"],
@@ -148,7 +148,7 @@ Deno.test("readNodeSettings names every wrong setting at once, by the place wher
 
 Deno.test("readNodeSettings refuses an insecure wildcard without a mirror for it, as its host table would have no name", () => {
   const mirror = "--node-containerd-registry-mirrors=*=https://m.example";
-  ok(faultsOf({ argv: ["--node-insecure-registries=*"] }).includes('"*" needs a mirror'));
+  ok(faultsOf({ argv: ["--node-insecure-registries=*"] }).includes('"*" requires a mirror'));
   deepEqual(flags("--node-insecure-registries=*", mirror).nodeInsecureRegistries, ["*"]);
 });
 

@@ -175,7 +175,7 @@ Deno.test("readConfig wants to know where a cloud is, and what groups of this cl
     () => readConfig({ OSTLER_CLOUD: "azure", OSTLER_CLOUD_PLACE: "s", OSTLER_CLOUD_TAG: "c1" }),
     /must be subscr/,
   );
-  throws(() => readConfig({ OSTLER_CLOUD: "toys" }), /must be one of aws, .*simulated, or nothing/);
+  throws(() => readConfig({ OSTLER_CLOUD: "toys" }), /must be one of aws, .*simulated, or empty/);
   const config = readConfig({ OSTLER_CLOUD: "aws", OSTLER_CLOUD_PLACE: "eu-west-1", OSTLER_CLOUD_TAG: "c1" });
   deepEqual([config.cloud, config.cloudPlace, config.cloudTag], ["aws", "eu-west-1", "c1"]);
   const azure = { OSTLER_CLOUD: "azure", OSTLER_CLOUD_PLACE: "s/r", OSTLER_CLOUD_TAG: "c1" };
