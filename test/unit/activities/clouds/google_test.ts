@@ -130,7 +130,7 @@ Deno.test("openGoogle knows no bounds of a group without an autoscaler, and refu
   const { min, max } = await driver.group(spec.id) ?? {};
   deepEqual([min, max], [0, 1000]);
   for (const token of ["a", "b"]) await driver.order({ group: spec.id, token });
-  await rejects(driver.order({ group: spec.id, token: "c" }), { type: "CloudRefused", message: /its most$/ });
+  await rejects(driver.order({ group: spec.id, token: "c" }), { type: "CloudRefused", message: /its maximum$/ });
   equal(world.cloud.group(spec.id)?.size, 4);
 });
 
