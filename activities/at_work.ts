@@ -1,16 +1,17 @@
 /**
- * A sign of life from each short step while it is at work, so that a killed worker is noticed as soon as in a wait, and a slow
- * API server is not taken for one. Most steps are done before the first; waits give their own, with what they have seen.
+ * Sends a heartbeat from each short step while it runs, so that a killed worker is noticed as early as in a wait, and a
+ * slow API server is not mistaken for one. Most steps finish before the first heartbeat; waits send their own, with
+ * what they have seen.
  */
 import { Context } from "@temporalio/activity";
 import { beating } from "./kube/polling.ts";
 
-/** Well within the heartbeat timeout, as the SDK holds some back. */
+/** Well within the heartbeat timeout, as the SDK throttles heartbeats. */
 const beatMs = 3_000;
 
 type Step = (input: never) => Promise<unknown>;
 
-/** The same steps; one that nobody would miss, such as a local one, gives no sign. */
+/** Returns the same steps with heartbeats; steps without a heartbeat timeout, such as local ones, send none. */
 export function withSignsOfLife<Steps extends Record<keyof Steps, Step>>(steps: Steps): Steps {
   const alive = Object.entries<Step>(steps).map(([name, step]): [string, Step] => [name, async (input) => {
     const context = Context.current();

@@ -1,14 +1,17 @@
-/** Faults of our own code, sorted from what the world did. */
+/** Separates internal errors from failures that have an external cause. */
 import { Context } from "@temporalio/activity";
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
 import { bug } from "./failures.ts";
 
-/** A fault may be of one worker alone, such as one that is short of memory: another may do better. */
+/** An internal error may affect one worker alone, such as one short of memory, so other workers get a chance. */
 const triesAtMost = 4;
 
 type Step = (input: never) => Promise<unknown>;
 
-/** The same steps; what they throw that is no failure of the world is told as our fault, and tried a few times only. */
+/**
+ * Returns the same steps; an error that is not a sorted failure becomes an internal error, which is retried a few times
+ * only.
+ */
 export function withBugsSorted<Steps extends Record<keyof Steps, Step>>(steps: Steps): Steps {
   const sorted = Object.entries<Step>(steps).map(([name, step]): [string, Step] => [name, async (input) => {
     try {
@@ -22,10 +25,10 @@ export function withBugsSorted<Steps extends Record<keyof Steps, Step>>(steps: S
 
 function isSorted(error: unknown): boolean {
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return true;
-  return Context.current().cancellationSignal.aborted; // whatever it broke, nobody waits for it
+  return Context.current().cancellationSignal.aborted; // the activity was cancelled, so its result is not used
 }
 
-/** Its class, and where it was thrown; its own words may quote what was read, which may be secret. */
+/** Returns the class of an error and where it was thrown; its message may quote secret data and is left out. */
 function placeOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
   const [, place] = /([^/\\\s()]+:\d+):\d+\)?$/m.exec(error.stack ?? "") ?? [];

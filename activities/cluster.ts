@@ -23,7 +23,7 @@ export interface Cluster extends Kube {
 /** Opens an etcd by the addresses of its machines. */
 export type OpenEtcd = (hosts: readonly string[]) => Etcd;
 
-/** What a cluster is opened with besides its clients. */
+/** Options of a cluster besides its clients. */
 export interface ClusterMeans {
   /** Opens the driver of its cloud; absent means that the cluster has no scaling groups. */
   cloud?: (() => Promise<Driver>) | undefined;
@@ -43,7 +43,7 @@ export function openCluster(kube: Kube, { cloud, etcd }: ClusterMeans = {}): Clu
   };
 }
 
-/** One watch for each kind of object that a part of the process follows. */
+/** Holds one watch for each kind of object that a part of the process follows. */
 export class Watches {
   readonly #kube: Kube;
   readonly #watches = new Map<Resource<unknown>, SharedWatch<unknown>>();
@@ -77,7 +77,9 @@ export class Cloud {
    * driver that failed to open is opened again by the next caller.
    */
   async driver(): Promise<Driver> {
-    if (!this.#open) throw refused("CloudRefused", "Cannot look at scaling groups: no cloud is set (--cloud)");
+    if (!this.#open) {
+      throw refused("CloudRefused", "Failed to read scaling groups: no cloud is configured; set --cloud");
+    }
     this.#driver ??= this.#open();
     try {
       const driver = await this.#driver;
@@ -89,7 +91,7 @@ export class Cloud {
     }
   }
 
-  /** Milliseconds between two looks at it while a step waits. */
+  /** Milliseconds between two reads of the cloud while a step waits. */
   get lookEvery(): number {
     return this.#lookEvery ?? usualLookMs;
   }

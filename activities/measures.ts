@@ -1,4 +1,4 @@
-/** What is measured of steps while they are done; the process says where the numbers go, or wants none. */
+/** Measures activities while they run; the process decides where the numbers go, or passes no `Measures`. */
 import { Context } from "@temporalio/activity";
 import { CancelledFailure } from "@temporalio/common";
 import type {
@@ -13,33 +13,33 @@ import type {
 } from "../workflows/contracts/mod.ts";
 import { failureTypeOf } from "./failures.ts";
 
-/** What a machine that is waited for has still to reach. */
+/** The step that a machine under way has still to reach. */
 export type RungAhead = Rung | "drained" | "gone" | "booted";
 
-/** Of which pool, and with which image, as it stands in the machine's template. */
+/** The pool of a machine, and the image in the machine's template. */
 export interface Measured {
   pool: PoolRef;
   image: string;
 }
 
-/** Takes the numbers; must neither throw nor wait. */
+/** Receives the measurements; must neither throw nor wait. */
 export interface Measures {
-  /** A try of an activity failed. */
+  /** An attempt of an activity failed. */
   failed(activity: string, type: string): void;
   published(seconds: number, news: Published["news"]): void;
   joined(seconds: number, of: Measured): void;
   drained(seconds: number, of: Measured): void;
   /** A machine that is updated in place has fetched its image. */
   staged(seconds: number, of: Measured): void;
-  /** What such a machine made of the order to boot, and how long that took. */
+  /** The verdict of an ordered boot of a machine that is updated in place, and its duration. */
   booted(seconds: number, of: Measured, verdict: BootVerdict["verdict"]): void;
-  /** What the machines of a wait have still to reach; none when it is over. */
+  /** The steps that the machines of a wait have still to reach; empty when the wait is over. */
   underWay(wait: object, rungs: readonly RungAhead[]): void;
 }
 
 type Step = (input: never) => Promise<unknown>;
 
-/** The same steps; what they fail with is counted. */
+/** Returns the same steps with their failures counted. */
 export function withFailuresCounted<Steps extends Record<keyof Steps, Step>>(
   measures: Measures | undefined,
   steps: Steps,
@@ -56,7 +56,7 @@ export function withFailuresCounted<Steps extends Record<keyof Steps, Step>>(
   return Object.fromEntries(counted) as Steps;
 }
 
-/** Publishes, and measures how long it took since it was ordered. */
+/** Publishes, and measures the time since the publication was ordered. */
 export async function measuredPublish(
   measures: Measures | undefined,
   publish: () => Promise<Published>,
@@ -74,13 +74,13 @@ export async function measuredJoin(
 ): Promise<JoinVerdict | Unseen> {
   const ordered = orderedAt();
   const verdict = await measuredWait(measures, [], wait);
-  // Who was Ready before it was waited for is looked at again, and was measured then.
+  // A machine that was Ready before this wait was measured then.
   const joined = "joined" in verdict ? verdict.joined.filter(({ readyAt }) => readyAt >= ordered) : [];
   for (const { readyAt, image } of joined) measures?.joined(secondsSince(ordered, readyAt), { pool, image });
   return verdict;
 }
 
-/** Waits, while machines have still to reach `rungs`, or what the wait tells itself. */
+/** Waits and reports `rungs`, or the steps that the wait itself reports, as under way. */
 export async function measuredWait<Answer>(
   measures: Measures | undefined,
   rungs: readonly RungAhead[],
@@ -95,7 +95,7 @@ export async function measuredWait<Answer>(
   }
 }
 
-/** The steps of updates in place; what they take is measured. */
+/** Returns the steps of in-place updates with their durations measured. */
 export function measuredUpdates(measures: Measures | undefined, steps: NodeUpdateActivities): NodeUpdateActivities {
   if (!measures) return steps;
   return {
@@ -107,7 +107,7 @@ export function measuredUpdates(measures: Measures | undefined, steps: NodeUpdat
     },
     awaitNodeBooted: async (input) => {
       const seen = await measuredWait(measures, ["booted"], () => steps.awaitNodeBooted(input));
-      // Without a boot that was ordered it is only asked what it runs.
+      // Without an ordered boot the step only reads the running version.
       const isBoot = "verdict" in seen && input.bootId !== "" && seen.verdict !== "Gone";
       if (isBoot) measures.booted(secondsSince(orderedAt(), Date.now()), input, seen.verdict);
       return seen;
@@ -115,10 +115,12 @@ export function measuredUpdates(measures: Measures | undefined, steps: NodeUpdat
   };
 }
 
-/** Drains that were broken off to tell what blocks them. */
+/** Drains remembered after they stopped to report what blocks them. */
 const drainsKept = 10_000;
 
-/** Measures drains over all orders that one takes; who goes on where another worker began counts from there. */
+/**
+ * Measures a drain over all its orders; a worker that continues a drain of another worker counts from its own start.
+ */
 export class DrainMeasure {
   readonly #begun = new Map<string, number>();
   readonly #measures: Measures | undefined;
@@ -127,7 +129,7 @@ export class DrainMeasure {
     this.#measures = measures;
   }
 
-  /** Drains a node; `imageOf` is asked once it is drained. */
+  /** Drains a node; calls `imageOf` once the node is drained. */
   async of(
     { pool, node }: { pool: PoolRef; node: string },
     drain: () => Promise<DrainOutcome | Unseen>,
@@ -140,7 +142,7 @@ export class DrainMeasure {
     const outcome = await measuredWait(measures, ["drained"], drain);
     this.#begun.delete(key);
     if ("outcome" in outcome && outcome.outcome === "Drained") {
-      // Its machine may be gone by now, and what cannot be measured is no reason to drain again.
+      // The machine may be deleted by now, and a failed measurement must not repeat the drain.
       const image = await imageOf().catch(() => "");
       measures.drained(secondsSince(since, Date.now()), { pool, image });
       return outcome;
@@ -152,12 +154,12 @@ export class DrainMeasure {
   }
 }
 
-/** Epoch ms of the order that is carried out, whichever try this is. */
+/** Returns when the order was scheduled, in epoch ms; the same for every attempt. */
 function orderedAt(): number {
   return Context.current().info.scheduledTimestampMs;
 }
 
-// The order was written by the clock of another machine.
+// The order has the time of another machine's clock.
 function secondsSince(from: number, to: number): number {
   return Math.max(0, to - from) / 1000;
 }

@@ -1,4 +1,4 @@
-/** Everything a rollout does to the world; the only export that workers use. */
+/** All effects of a rollout; the only export that workers use. */
 import type { Cluster } from "./cluster.ts";
 import type {
   AutoscalerActivities,
@@ -93,10 +93,10 @@ export type Activities =
   & NodeVersionWaits;
 
 /**
- * What activities need; `forecast` is the planner played forward, handed in because deciding is not done here, `cluster`
- * the name that the worker's cluster has in Temporal, if any, `measures` who is told how long things take, likewise, `notices` where notices go,
- * `metricsAccess` what gates on metrics may ask, anything unless told, `handsImage` what orders to nodes are carried out by, none
- * unless told, and `giveOrder` who carries them out otherwise.
+ * Dependencies of the activities. `forecast` is the planner, passed in because decisions are not made here; `cluster`
+ * the name of the worker's cluster in Temporal, if any; `measures` receives durations, if set; `notices` the
+ * destinations of notifications; `metricsAccess` limits the servers that gates on metrics may query (unlimited by
+ * default); `handsImage` the image that runs orders on nodes (none by default); `giveOrder` replaces it.
  */
 export type ActivityDeps = Publisher & {
   forecast: Forecast;
@@ -110,7 +110,7 @@ export type ActivityDeps = Publisher & {
 
 const nowhere: NoticeFiles = { webhook: "", template: "", cloudEvents: "" };
 
-/** The activities over one API server. */
+/** Creates the activities for one API server. */
 export function createActivities(deps: ActivityDeps): Activities {
   const { kube, measures } = deps;
   const drains = new DrainMeasure(measures);
@@ -169,12 +169,12 @@ export function createActivities(deps: ActivityDeps): Activities {
   return withFailuresCounted(measures, steps);
 }
 
-/** What is done to machines that are updated where they stand. */
+/** Creates the activities for machines that are updated in place. */
 function updateSteps({ kube, handsImage: image = "", giveOrder }: ActivityDeps): NodeUpdateActivities {
   const byHands = (order: OsOrder): Promise<OsOutcome> => {
     if (image !== "") return givenOrder({ kube, image }, order);
     const message =
-      `Cannot give node "${order.node}" an order: nobody has hands there, as setting hands-image is empty`;
+      `Failed to run an order on node "${order.node}": setting hands-image is empty; set it to the image of the hands`;
     throw refused("HandsMissing", message);
   };
   const updating = { kube, giveOrder: giveOrder ?? byHands };
@@ -191,7 +191,7 @@ function updateSteps({ kube, handsImage: image = "", giveOrder }: ActivityDeps):
   };
 }
 
-/** What is done for scaling groups beside their rollouts. */
+/** Creates the activities for scaling groups besides their rollouts. */
 function versionSteps(kube: Cluster): NodeVersionActivities & DiscoveryActivities {
   return {
     ensureGroupsDiscovered: () => discoverScalingGroups(kube, Date.now()),
@@ -204,7 +204,7 @@ function versionSteps(kube: Cluster): NodeVersionActivities & DiscoveryActivitie
   };
 }
 
-/** What is done for images of operating systems. */
+/** Creates the activities for images of operating systems. */
 function imageSteps(kube: Kube): ImageActivities {
   return {
     resolveImage: (input) => resolveImage(kube, input),

@@ -84,7 +84,7 @@ function verified(
 ): Artefact {
   const digest = sha256(text);
   if (sha256(decode(written.data?.[key] ?? "")) !== digest) {
-    throw new Error(`Cannot verify secret "${name}": what was stored differs from what was written`);
+    throw new Error(`Failed to verify Secret "${name}": the stored data differs from the written data`);
   }
   return { kind: "Secret", name, digest, bytes: Buffer.byteLength(text) };
 }

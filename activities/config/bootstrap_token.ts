@@ -44,7 +44,7 @@ export async function ensureBootstrapToken(kube: Kube, pool: PoolRef, order: Tok
     const token = await create(kube, pool, wanted) ?? await takeUp(kube, pool, wanted);
     if (token) return { id, token };
   }
-  throw new Error(`Cannot make a bootstrap token for "${ownerOf(pool)}": its ${ids} ids are taken`);
+  throw new Error(`Failed to create a bootstrap token for "${ownerOf(pool)}": all ${ids} candidate ids are taken`);
 }
 
 /** The token, if it can be used now. */

@@ -138,8 +138,8 @@ export async function ensureFinalizer(kube: Cluster, pool: PoolRef, { metadata }
     await write(kube, { pool, metadata: deployment.metadata, change: add });
     return;
   }
-  const state = deployment ? "there is another one of its name" : "it is gone";
-  throw moot("GenerationStale", `Cannot publish the config of "${ownerOf(pool)}": ${state}`);
+  const state = deployment ? "another MachineDeployment has its name" : "the MachineDeployment was deleted";
+  throw moot("GenerationStale", `Failed to publish the config of "${ownerOf(pool)}": ${state}`);
 }
 
 async function tryToWrite(kube: Cluster, edit: Edit): Promise<boolean> {

@@ -213,7 +213,7 @@ const tokenType = "kubernetes.io/service-account-token";
 async function accountToken(kube: Kube, setting: string, lifeSeconds: number): Promise<AccountToken> {
   const where = splitName("the service account of bootstrap tokens", setting);
   const account = await ifFound(kube.core.readNamespacedServiceAccount(where));
-  if (!account) throw missing(`Cannot let machines join: service account "${setting}" does not exist`);
+  if (!account) throw missing(`Failed to get a join token: ServiceAccount "${setting}" does not exist`);
   for (const { name = "" } of account.secrets ?? []) {
     const secret = await ifAllowed(readSecretTexts(kube, { namespace: where.namespace, name }));
     const token = secret?.texts["token"];
@@ -246,13 +246,15 @@ async function requestToken(
     body: { spec: { audiences: [], expirationSeconds: lifeSeconds } },
   });
   const { token, expirationTimestamp } = status ?? {};
-  if (!token || !expirationTimestamp) throw new Error(`Cannot request a token for "${name}": the answer has none`);
+  if (!token || !expirationTimestamp) {
+    throw new Error(`Failed to request a token for ServiceAccount "${name}": the response has none`);
+  }
   const expiresAt = new Date(expirationTimestamp);
   const given = Math.round((expiresAt.getTime() - asked) / 1000);
   if (isLongEnough(given, lifeSeconds)) return { token, expiresAt };
   throw refused(
     "CredentialsMissing",
-    `Cannot get a token of ${lifeSeconds} seconds for "${namespace}/${name}": the API server gives ${given}; ` +
-      "set the credentials' life to no more than that",
+    `Failed to request a token of ${lifeSeconds} s for ServiceAccount "${namespace}/${name}": the API server grants ${given} s; ` +
+      "set the lifetime of the credentials to at most that",
   );
 }

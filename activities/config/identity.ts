@@ -93,7 +93,7 @@ export function claim(pool: PoolRef, what: string, annotations: Record<string, s
   if (owner === undefined || owner === ownerOf(pool)) return;
   throw refused(
     "NameCollision",
-    `Cannot publish ${what} for "${ownerOf(pool)}": MachineDeployment "${owner}" already owns that name; rename one`,
+    `Failed to publish ${what} for "${ownerOf(pool)}": MachineDeployment "${owner}" already owns that name; rename one`,
   );
 }
 
@@ -125,7 +125,7 @@ export async function claimForCluster(kube: Cluster, what: string, annotations: 
   }"`;
   throw refused(
     "NameCollision",
-    `Cannot publish ${what}: it is of ${owner}; give each cluster a --namespace of its own, or, of a cluster that is no more, delete its configs there`,
+    `Failed to publish ${what}: it belongs to ${owner}; give each cluster its own --namespace, or delete the configs of a cluster that was removed`,
   );
 }
 

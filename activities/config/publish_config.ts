@@ -211,12 +211,16 @@ async function ensurePublished(publisher: Publisher, work: Work): Promise<Public
 function checkOrder({ pool, revision, configDigest }: PublishOrder, rendered: RenderedPool): void {
   const now = rendered.deployment.metadata.annotations?.[revisionAnnotation] ?? "";
   if (now !== revision || rendered.digest !== (configDigest ?? rendered.digest)) {
-    throw moot("GenerationStale", `Cannot publish revision ${revision} of "${ownerOf(pool)}": it is at ${now} by now`);
+    throw moot(
+      "GenerationStale",
+      `Failed to publish revision ${revision} of "${ownerOf(pool)}": its current revision is ${now}`,
+    );
   }
   const long = Object.values(namesOf(pool)).find((name) => name.length > longestName);
   if (!long) return;
-  const state = `a name made of it has ${long.length} characters, of which Kubernetes takes ${longestName}`;
-  throw refused("ObjectInvalid", `Cannot publish the config of "${ownerOf(pool)}": ${state}`);
+  const state =
+    `a derived name has ${long.length} characters, and Kubernetes allows ${longestName}; use a shorter name`;
+  throw refused("ObjectInvalid", `Failed to publish the config of "${ownerOf(pool)}": ${state}`);
 }
 
 async function publish(publisher: Publisher, work: Work, news: "Renewed" | "Published"): Promise<Publication> {

@@ -80,10 +80,10 @@ export function readClusterInfo(kube: Cluster, caPem: string, freshMs = 0): Prom
 async function readAddress(kube: Kube, caPem: string): Promise<ClusterInfo> {
   const announced = await readAnnouncement(kube);
   const apiServer = announced?.server ?? await readEndpoint(kube);
-  if (!apiServer) throw unknown("no address", "neither ConfigMap kube-public/cluster-info nor an endpoint tells it");
+  if (!apiServer) throw unknown("no address", "neither ConfigMap kube-public/cluster-info nor an endpoint has one");
   const data = announced?.["certificate-authority-data"];
   const ca = data ? Buffer.from(data, "base64").toString() : caPem;
-  if (!ca) throw unknown("no CA", "ConfigMap kube-public/cluster-info has none and the settings give none");
+  if (!ca) throw unknown("no CA", "neither ConfigMap kube-public/cluster-info nor the settings have one");
   return { apiServer, caPem: ca };
 }
 
@@ -117,7 +117,7 @@ async function readEndpoint(kube: Kube): Promise<string | undefined> {
 }
 
 function unknown(what: string, state: string): Error {
-  return refused("ObjectInvalid", `Cannot tell machines where the API server is: ${what} is known, ${state}`);
+  return refused("ObjectInvalid", `Failed to find the API server for machines: ${what} is known, ${state}`);
 }
 
 // How containerd logs in at registries, from the secret that the settings name.
@@ -147,7 +147,7 @@ async function readRegistryAuths(kube: Kube, setting: string): Promise<Record<st
   if (parsed.success) return parsed.data;
   const at = parsed.error.issues[0]?.path.map(String).join(".");
   const place = isDocker ? [dockerKey, "auths", at].filter(Boolean).join(": ") : at ?? "";
-  throw unusable(setting, `"${place}" is no JSON with username, password, auth or identitytoken`);
+  throw unusable(setting, `"${place}" is not JSON with username, password, auth or identitytoken`);
 }
 
 function json(value: string | undefined): unknown {
@@ -159,7 +159,7 @@ function json(value: string | undefined): unknown {
 }
 
 function unusable(setting: string, state: string): Error {
-  return missing(`Cannot read registry credentials from secret "${setting}": ${state}`);
+  return missing(`Failed to read registry credentials from Secret "${setting}": ${state}`);
 }
 
 // What the random functions of templates start from: made once for an installation and kept, as keys depend on it.
@@ -180,7 +180,7 @@ async function readSeed(kube: Kube): Promise<string> {
   if (!secret) return await createSeed(kube);
   const { seed } = secret.texts;
   // Nothing in its place would do: chance that starts from nothing can be guessed.
-  if (!seed) throw missing(`Cannot use secret "${where.namespace}/${where.name}": it has nothing under "seed"`);
+  if (!seed) throw missing(`Failed to read Secret "${where.namespace}/${where.name}": key "seed" is missing or empty`);
   return seed;
 }
 
@@ -248,18 +248,18 @@ async function readObjectTexts(
   // Where machines boot from lie other pools' credentials, and no provider's.
   const isFree = namespaces.length === 0 && namespace !== secretsNamespace;
   if (!isFree && !namespaces.includes(namespace)) {
-    throw forbidden(id, `namespace "${namespace}" is not among those of provider-reference-namespaces`);
+    throw forbidden(id, `namespace "${namespace}" is not listed in provider-reference-namespaces`);
   }
   if (kind === "configmap") return (await ifFound(kube.core.readNamespacedConfigMap({ namespace, name })))?.data ?? {};
   const secret = await readSecretTexts(kube, { namespace, name });
   if (secret && (keysOfAccounts.includes(secret.type) || `${namespace}/${name}` === seed)) {
-    throw forbidden(id, "it is no credential of a provider");
+    throw forbidden(id, "it is not a credential of a provider");
   }
   return secret?.texts ?? {};
 }
 
 function forbidden(id: string, why: string): Error {
-  return refused("CredentialsMissing", `Cannot read "${id}", which the provider spec points at: ${why}`);
+  return refused("CredentialsMissing", `Failed to read "${id}", which the provider spec references: ${why}`);
 }
 
 // Secrets and config maps that settings and MachineDeployments point at.
@@ -290,5 +290,5 @@ export function decode(value: string): string {
 export function splitName(setting: string, text: string): { namespace: string; name: string } {
   const [namespace, name, ...more] = text.split("/");
   if (namespace && name && more.length === 0) return { namespace, name };
-  throw refused("CredentialsMissing", `Cannot use ${setting} "${text}": namespace/name is needed`);
+  throw refused("CredentialsMissing", `Failed to read ${setting} "${text}": must be namespace/name`);
 }

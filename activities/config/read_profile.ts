@@ -67,7 +67,7 @@ export async function readInputs(
   if (!ref) {
     throw refused(
       "ProfileMissing",
-      `Cannot render the config of "${ownerOf(deployment.metadata)}": it names no profile`,
+      `Failed to render the config of "${ownerOf(deployment.metadata)}": it names no profile`,
     );
   }
   const settings = settingsOf(deployment.metadata.annotations);
@@ -104,7 +104,7 @@ async function resolved(kube: Cluster, line: LinedProfile[], deployment: Machine
   const [first] = line;
   if (first?.object) return await resolvedProfile(kube, first.object, line);
   const state = `OperatingSystemProfile "${first?.ref.namespace}/${first?.ref.name}" does not exist`;
-  throw refused("ProfileMissing", `Cannot render the config of "${ownerOf(deployment.metadata)}": ${state}`);
+  throw refused("ProfileMissing", `Failed to render the config of "${ownerOf(deployment.metadata)}": ${state}`);
 }
 
 async function readPinned(
@@ -114,8 +114,8 @@ async function readPinned(
 ): Promise<Omit<Inputs, "goodInputs" | "observed">> {
   const kept = await readKeptProfile(kube, metadata, inputs);
   if (kept) return { inputs, ...kept };
-  const state = "it went back to a profile that is not kept any more; put the good profile back by hand";
-  throw refused("LastGoodMissing", `Cannot render the config of "${ownerOf(metadata)}": ${state}`);
+  const state = "the profile it was rolled back to is not kept any more; restore the last good profile by hand";
+  throw refused("LastGoodMissing", `Failed to render the config of "${ownerOf(metadata)}": ${state}`);
 }
 
 /** Turns what only a change of profile or MachineDeployment can mend into the failure that halts a rollout. */

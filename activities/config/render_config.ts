@@ -49,7 +49,9 @@ export function renderPool(renderer: Renderer, pool: PoolRef, seen?: SeenInputs)
   return attempting(`render the config of "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = renderer.desired?.deployment ??
       await ifFound(readObject(renderer.kube, machineDeployments, pool));
-    if (!deployment) throw moot("GenerationStale", `Cannot render the config of "${pool.name}": it is gone`);
+    if (!deployment) {
+      throw moot("GenerationStale", `Failed to render the config of "${pool.name}": the MachineDeployment was deleted`);
+    }
     const inputs = await readInputs(renderer, deployment, seen);
     return await asRefusal(async () => {
       const facts = await readFacts(renderer, withSettings(deployment, inputs.settings));
@@ -117,7 +119,9 @@ export async function renderSecrets(
 }
 
 function whatHides(error: unknown): Error {
-  if (!(error instanceof ProfileRefused)) return new Error("Cannot render the user-data: the engine did not answer");
-  const state = "it renders with placeholders, but not with the secrets that they stand for";
-  return refused("RenderFailed", `Cannot render the user-data: ${state}`);
+  if (!(error instanceof ProfileRefused)) {
+    return new Error("Failed to render the user-data: the template engine did not respond");
+  }
+  const state = "the template fails with real secret values";
+  return refused("RenderFailed", `Failed to render the user-data: ${state}`);
 }

@@ -57,7 +57,10 @@ export function renewPublished(publisher: Publisher, pool: PoolRef): Promise<Ren
     if (!standing) return { news: "Unpublished" };
     const deployment = await ifFound(readObject(kube, machineDeployments, pool));
     if (!deployment || deployment.metadata.deletionTimestamp) {
-      throw moot("GenerationStale", `Cannot renew the credentials of "${ownerOf(pool)}": it is gone`);
+      throw moot(
+        "GenerationStale",
+        `Failed to renew the credentials of "${ownerOf(pool)}": the MachineDeployment was deleted`,
+      );
     }
     const found = inOrder(standing).filter(isOurs(pool));
     const isWhole = standing.kubeconfig.found !== undefined;
@@ -89,8 +92,8 @@ function isOurs(pool: PoolRef): (standing: Standing) => boolean {
 // No machine joins without it, and only who renders knows what it holds.
 function refuseWithout({ name, found }: Standing, pool: PoolRef): void {
   if (found) return;
-  const state = `secret "${name}" is gone, and comes back with the next publication`;
-  throw missing(`Cannot renew all credentials of "${ownerOf(pool)}": ${state}`);
+  const state = `Secret "${name}" is missing; the next publication creates it`;
+  throw missing(`Failed to renew all credentials of "${ownerOf(pool)}": ${state}`);
 }
 
 interface Work {
@@ -164,7 +167,7 @@ class Exchange {
 
 // With annotations that promise fresh ones nobody would look again.
 function unknown({ name }: Standing): Error {
-  return missing(`Cannot renew the credentials in secret "${name}": what it holds has none that are known`);
+  return missing(`Failed to renew the credentials in Secret "${name}": it contains no known credentials`);
 }
 
 // Finds the pools whose credentials are due, by what their Rollouts say.
@@ -183,7 +186,7 @@ export function listDuePools(
   reader: PoolReader,
   { after }: { after?: string },
 ): Promise<{ pools: DuePool[]; next?: string }> {
-  return attempting("look for credentials that are due", async () => {
+  return attempting("find credentials that are due", async () => {
     const pools: DuePool[] = [];
     let next = after;
     do {

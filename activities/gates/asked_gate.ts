@@ -1,4 +1,4 @@
-/** One gate over many looks: how often it is looked at, when a breach counts, and the verdict at the end. */
+/** One gate over many evaluations: how often it is evaluated, when a breach counts, and the final verdict. */
 import { ApplicationFailure } from "@temporalio/common";
 import type { Check, FailureType, GateVerdict } from "../../workflows/contracts/mod.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
@@ -16,34 +16,34 @@ import { cronJobs, type Job, jobs } from "./workloads.ts";
 
 export interface AskedGate {
   subject: Subject;
-  /** Epoch ms at which its own time is over. */
+  /** Epoch ms at which the gate's own time ends. */
   deadline: number;
   last: Finding;
-  /** The last look that measured something. */
+  /** The last evaluation that measured something. */
   measured: Finding | null;
-  /** Measurements in a row that were false. */
+  /** Consecutive measurements that were false. */
   breaches: number;
-  /** Epoch ms of the next look. */
+  /** Epoch ms of the next evaluation. */
   dueAt: number;
 }
 
-/** Milliseconds between looks: at a machine, at a whole wave, and between measurements of a metric. */
+/** Milliseconds between evaluations: for a machine, for a whole wave, and between measurements of a metric. */
 export interface Pace {
   machine: number;
   wave: number;
   metric: number;
 }
 
-/** A metric that was false so often in a row is false for good: one reading may be noise. */
+/** A metric that was false this often in a row has failed: a single reading may be noise. */
 const breachesThatFail = 3;
 
-/** Nothing is known of it yet. */
+/** Returns a gate that has not been evaluated yet. */
 export function newlyAsked(subject: Subject, deadline: number): AskedGate {
-  const last: Finding = { state: "Unknown", message: "it was not asked" };
+  const last: Finding = { state: "Unknown", message: "not evaluated yet" };
   return { subject, deadline, last, measured: null, breaches: 0, dueAt: 0 };
 }
 
-/** Looks when it is time. */
+/** Evaluates the gate if it is due. */
 export async function lookAgain(asked: AskedGate, pace: Pace): Promise<void> {
   if (Date.now() < asked.dueAt || asked.last.state === "Failed" || isFinished(asked)) return;
   const seen = await look(asked.subject);
@@ -57,12 +57,12 @@ export async function lookAgain(asked: AskedGate, pace: Pace): Promise<void> {
   if (asked.last.state !== "Unknown") asked.measured = asked.last;
 }
 
-/** It failed for good, or its own time is over and it never held. */
+/** Returns whether the gate has failed for good, or its own time ended without its check being true. */
 export function isLost({ last, measured, deadline }: AskedGate): boolean {
   return last.state === "Failed" || (Date.now() >= deadline && last.state !== "True" && measured?.state !== "True");
 }
 
-/** The verdict if the asking ended now; what was false when it was last measured has failed. */
+/** Returns the verdict if evaluation ended now; a gate whose last measurement was false has failed. */
 export function verdictOf({ subject, last, measured }: AskedGate, isOver: boolean): GateVerdict {
   const verdict = (outcome: GateVerdict["outcome"], message: string): GateVerdict => ({
     gate: subject.gate.name,
@@ -77,7 +77,7 @@ export function verdictOf({ subject, last, measured }: AskedGate, isOver: boolea
   return verdict("Inconclusive", last.message);
 }
 
-// A Job that is complete may be removed while others are still asked; it must not run again.
+// A complete Job may be removed while other gates are still evaluated; it must not run again.
 function isFinished({ subject, last }: AskedGate): boolean {
   return subject.gate.check.kind === "Job" && last.state === "True";
 }
@@ -87,13 +87,13 @@ function paceOf({ gate, machine }: Subject, pace: Pace): number {
   return machine === undefined ? pace.wave : pace.machine;
 }
 
-/** The API server does not answer, or does not let us look: both may be mended, and neither says anything about a gate. */
+/** The API server does not answer, or denies the read: both may be fixed, and neither says anything about a gate. */
 const unmeasured: readonly (string | null | undefined)[] = ["ApiUnavailable", "AccessDenied"] satisfies FailureType[];
 
-// What the API server refuses as wrong, nobody can measure.
+// A request that the API server refuses as invalid can never be measured.
 async function look(subject: Subject): Promise<Finding> {
   try {
-    return await attempting(`ask gate "${subject.gate.name}" of "${subject.pool.name}"`, () => measure(subject));
+    return await attempting(`evaluate gate "${subject.gate.name}" of "${subject.pool.name}"`, () => measure(subject));
   } catch (error) {
     if (error instanceof ApplicationFailure && unmeasured.includes(error.type)) {
       return { state: "Unknown", message: error.message };
@@ -111,11 +111,11 @@ function measure(subject: Subject): Promise<Finding> {
   return lookAtJob(subject, check);
 }
 
-// Gate NodeCondition: the condition has the wanted status on every node that is asked about.
+// Gate NodeCondition: the condition has the wanted status on every node of the subject.
 
 type NodeCondition = Extract<Check, { kind: "NodeCondition" }>;
 
-/** Status "Unknown" and a condition that nobody reports are not measured: a partition is no verdict. */
+/** Status "Unknown" and an absent condition are not measured: a partition is not a verdict. */
 async function lookAtNodeCondition(subject: Subject, check: NodeCondition): Promise<Finding> {
   const { found, absent } = await nodesOf(subject);
   const seen = found.map((node) => ({ name: node.metadata?.name ?? "", status: statusOn(node, check.type) }));
@@ -128,7 +128,7 @@ async function lookAtNodeCondition(subject: Subject, check: NodeCondition): Prom
     return { state: "False", message: `${message}, ${wanted}` };
   }
   if (unknown.length > 0) {
-    return { state: "Unknown", message: `${check.type} is not known of ${some(unknown.map(quoted))}, ${wanted}` };
+    return { state: "Unknown", message: `${check.type} is unknown for ${some(unknown.map(quoted))}, ${wanted}` };
   }
   return { state: "True", message: `${check.type}=${check.status} on ${seen.length} of ${seen.length} nodes` };
 }
@@ -153,8 +153,8 @@ const comparisons: Record<Prometheus["operator"], (value: number, threshold: num
 };
 
 /**
- * Every series of the answer must keep to the threshold; the samples of all series are added up.
- * No answer, no series, no number and too few samples are not measured.
+ * Every series of the response must keep to the threshold; the samples of all series are added up. No response, no
+ * series, no number and too few samples are not measured.
  */
 async function lookAtPrometheus(subject: Subject, check: Prometheus): Promise<Finding> {
   const ask = (query: string): Promise<number[]> =>
@@ -163,7 +163,7 @@ async function lookAtPrometheus(subject: Subject, check: Prometheus): Promise<Fi
     const [values, samples] = await Promise.all([ask(check.query), check.samples === null ? null : ask(check.samples)]);
     return judge(check, values, samples);
   } catch (error) {
-    return { state: "Unknown", message: `not measured: ${error instanceof Error ? error.message : "no answer"}` };
+    return { state: "Unknown", message: `not measured: ${error instanceof Error ? error.message : "no response"}` };
   }
 }
 
@@ -172,10 +172,12 @@ function judge(check: Prometheus, values: readonly number[], samples: readonly n
   const wanted = `wanted ${operator} ${threshold}`;
   const count = (samples ?? []).filter(Number.isFinite).reduce((sum, sample) => sum + sample, 0);
   if (samples !== null && count < minSamples) {
-    return { state: "Unknown", message: `${count} samples, at least ${minSamples} are wanted to judge by` };
+    return { state: "Unknown", message: `${count} samples, but at least ${minSamples} are required` };
   }
-  if (values.length === 0) return { state: "Unknown", message: `the query gave no series, ${wanted}` };
-  if (!values.every(Number.isFinite)) return { state: "Unknown", message: `the query gave no number, ${wanted}` };
+  if (values.length === 0) return { state: "Unknown", message: `the query returned no series, ${wanted}` };
+  if (!values.every(Number.isFinite)) {
+    return { state: "Unknown", message: `the query returned a value that is not a number, ${wanted}` };
+  }
   const breach = values.find((value) => !comparisons[operator](value, threshold));
   const of = `${values.length > 1 ? ` (of ${values.length} series)` : ""}${
     samples === null ? "" : `, ${count} samples`
@@ -184,7 +186,9 @@ function judge(check: Prometheus, values: readonly number[], samples: readonly n
   return { state: "True", message: `measured ${values[0]}${of}, ${wanted}` };
 }
 
-/** `{{node}}` and the like, so that one gate can be about the machine it is asked for; PromQL has no such braces. */
+/**
+ * Fills in `{{node}}` and similar variables, so that one gate can check the machine at hand; PromQL has no such braces.
+ */
 function filledIn(query: string, { pool, machine, node }: Subject): string {
   const values: Record<string, string> = { ...pool, pool: pool.name, machine: machine ?? "", node: node ?? "" };
   return query.replaceAll(/\{\{(pool|namespace|machine|node)\}\}/g, (_, name: string) => values[name] ?? "");
@@ -194,13 +198,15 @@ function filledIn(query: string, { pool, machine, node }: Subject): string {
 
 type JobCheck = Extract<Check, { kind: "Job" }>;
 
-/** Starts the Job at the first look and finds the same one at every other, whichever worker looks; its logs are not read. */
+/**
+ * Starts the Job at the first evaluation and finds the same one at every other, on any worker; its logs are not read.
+ */
 async function lookAtJob(subject: Subject, check: JobCheck): Promise<Finding> {
   const name = { namespace: check.namespace, name: jobName(subject, check.cronJob) };
   const job = await ifFound(readObject(subject.kube, jobs, name));
   if (!job) return await start(subject, check);
   if (job.metadata.annotations?.[gateKeyAnnotation] !== gateKey(subject)) {
-    throw refused("NameCollision", `Cannot use job "${nameOf(name)}": it is not of this gate`);
+    throw refused("NameCollision", `Failed to use Job "${nameOf(name)}": it belongs to another gate`);
   }
   return judgeJob(job);
 }
@@ -212,10 +218,10 @@ async function start({ kube, ...subject }: Subject, check: JobCheck): Promise<Fi
   if (!cronJob) return { state: "Unknown", message: `CronJob "${check.namespace}/${check.cronJob}" does not exist` };
   const body = jobFor({ kube, ...subject }, cronJob);
   await createOnce(kube, body);
-  return { state: "Unknown", message: `job "${nameOf(body.metadata)}" was started, wanted Complete` };
+  return { state: "Unknown", message: `Job "${nameOf(body.metadata)}" was started, wanted Complete` };
 }
 
-// Another try of the same question may have been quicker.
+// Another attempt of the same evaluation may have created it first.
 async function createOnce(kube: Kube, body: ReturnType<typeof jobFor>): Promise<void> {
   try {
     await createObject(kube, jobs, body);
@@ -229,16 +235,16 @@ function judgeJob({ metadata, status }: Job): Finding {
   const ended = status?.conditions?.filter((condition) => condition.status === "True") ?? [];
   if (ended.some(({ type }) => type === "Complete")) return { state: "True", message: `${job} is Complete` };
   const failure = ended.find(({ type }) => type === "Failed");
-  // Our patience ended, not the Job's own: who asks again later learns no more than whoever asked first.
+  // Our deadline ended, not the Job's own, so a later evaluation learns no more than the first one.
   if (failure?.reason === "DeadlineExceeded" && metadata.annotations?.[gateUntilAnnotation]) {
-    return { state: "Unknown", message: `${job} was stopped when its time was over, wanted Complete` };
+    return { state: "Unknown", message: `${job} exceeded its deadline and was stopped, wanted Complete` };
   }
   if (failure) {
     const why = [failure.reason, failure.message].filter(Boolean).join(": ");
     return { state: "Failed", message: `${job} has Failed${why ? ` (${why})` : ""}, wanted Complete` };
   }
   const pods = `${status?.active ?? 0} of its pods are active, ${status?.failed ?? 0} have failed`;
-  return { state: "Unknown", message: `${job} has not ended: ${pods}, wanted Complete` };
+  return { state: "Unknown", message: `${job} has not finished: ${pods}, wanted Complete` };
 }
 
 function nameOf({ namespace, name }: ObjectName): string {

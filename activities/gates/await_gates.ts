@@ -1,4 +1,6 @@
-/** Asks the gates of a machine or of a wave until all hold at the same time, one is lost, or the time is over. */
+/**
+ * Evaluates the gates of a machine or a wave until all are true at the same time, one has failed, or the time is over.
+ */
 import type { Cluster } from "../cluster.ts";
 import { Context } from "@temporalio/activity";
 import type { GateQuestion, GateVerdict, PoolRef, Unseen } from "../../workflows/contracts/mod.ts";
@@ -11,24 +13,24 @@ import { isLost, lookAgain, newlyAsked, verdictOf } from "./asked_gate.ts";
 import type { AskedGate, Pace } from "./asked_gate.ts";
 import type { MetricsAccess } from "./prometheus_query.ts";
 
-/** How patiently gates are asked, in milliseconds. */
+/** The pace of evaluating gates, in milliseconds. */
 export interface Patience extends Pace {
-  /** Of looking when the time was over before the first look, as after an outage. */
+  /** Evaluates for so long if the time was over before the first evaluation, as after an outage. */
   grace: number;
 }
 
 const usualPatience: Patience = { machine: 2000, wave: 10_000, metric: 10_000, grace: 30_000 };
 
-/** How gates are asked. */
+/** How gates are evaluated. */
 export interface GateManner {
   patience?: Patience;
-  /** What an administrator allows; anything unless told. */
+  /** Servers that an administrator allows; all by default. */
   metrics?: MetricsAccess | undefined;
 }
 
 /**
- * One verdict per gate. At the end of its time a gate that was measured and false has Failed, one that could not be
- * measured is Inconclusive; so are those that another one's failure left unanswered. A machine that is gone is moot.
+ * Returns one verdict per gate. At the end of its time a gate that was measured and false has Failed, one that could
+ * not be measured is Inconclusive; so are gates left open when another one failed. A deleted machine is moot.
  */
 export function awaitGates(
   kube: Cluster,
@@ -42,7 +44,7 @@ export function awaitGates(
     return newlyAsked({ ...question, kube, gate, until, metrics }, deadline);
   });
   return poll<GateVerdict[] | Unseen>({
-    until: Number.MAX_SAFE_INTEGER, // each look tells by itself when the time is over
+    until: Number.MAX_SAFE_INTEGER, // each evaluation checks the time itself
     every: Math.min(patience.machine, 1000),
     look: () => look(asked, { kube, question, until, patience }),
     unseen: (unseenMs, seen) => Array.isArray(seen) && seen.every(hasPassed) ? seen : { unseenMs },
@@ -79,24 +81,26 @@ async function look(
 async function assureMachine(kube: Cluster, { pool, machine }: GateQuestion): Promise<void> {
   if (machine === undefined) return;
   const isGone = await isMachineGone(kube, pool, machine);
-  if (isGone) throw moot("MachineGone", `Cannot ask the gates of machine "${machine}": it is gone`);
+  if (isGone) {
+    throw moot("MachineGone", `Failed to evaluate the gates of machine "${machine}": the machine was deleted`);
+  }
 }
 
 async function isMachineGone(kube: Cluster, pool: PoolRef, machine: string): Promise<boolean> {
   const name = { namespace: pool.namespace, name: machine };
-  // Any other trouble is for the gates to tell.
+  // Any other failure is reported by the gates.
   if (pool.kind !== undefined) {
     return await backendOf(kube, pool).state({ pool, machine }).then((state) => state === undefined, () => false);
   }
   return await readObject(kube, machines, name).then(() => false, (error) => statusOf(error) === 404);
 }
 
-// What nobody could look at in time is neither success nor failure: it is looked at for a while yet.
+// An unseen period is neither success nor failure, so evaluation continues for a while.
 function judgedAt(deadline: number, grace: number): number {
   return deadline <= Date.now() ? Date.now() + grace : deadline;
 }
 
-// A gate's own time begins when the question was put, whichever try this is.
+// A gate's own time begins when the activity was scheduled, in every attempt.
 function askedAt(): number {
   return Context.current().info.scheduledTimestampMs ?? Date.now();
 }

@@ -1,4 +1,4 @@
-/** Gate DaemonSets: each selected one that wants a pod on a node has a Ready pod there. */
+/** Gate DaemonSets: each selected DaemonSet that should run on a node has a Ready pod there. */
 import type { V1Node, V1Pod, V1Taint } from "@kubernetes/client-node";
 import type { Check } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
@@ -10,7 +10,7 @@ import { type DaemonSet, listDaemonSets, type Placement, type Term, type Tolerat
 
 type DaemonSets = Extract<Check, { kind: "DaemonSets" }>;
 
-/** A selector that picks nothing is not measured: a typing error must not open the gate. */
+/** A selector without any match is not measured: a typing error must not open the gate. */
 export async function lookAtDaemonSets(subject: Subject, check: DaemonSets): Promise<Finding> {
   const sets = await listDaemonSets(subject.kube, check);
   const where = check.namespace === null ? "" : ` in namespace "${check.namespace}"`;
@@ -37,7 +37,7 @@ function placesOn(node: V1Node, sets: readonly DaemonSet[]): { place: string; na
   }));
 }
 
-// One node's pods are few; a pool's are found by each set's own selector, and those of one set at a time are kept.
+// One node has few pods; a pool's pods are found by each set's own selector, and those of one set at a time are kept.
 async function readyPlaces({ kube, machine, node }: Subject, sets: readonly DaemonSet[]): Promise<Set<string>> {
   const places = new Set<string>();
   const keep = (pods: readonly V1Pod[]): void => pods.filter(isReady).forEach((pod) => places.add(placeOfPod(pod)));
@@ -63,7 +63,7 @@ function quoted(name: string): string {
   return `"${name}"`;
 }
 
-// Whether a DaemonSet wants a pod on a node, by the rule of its controller (Kubernetes, pkg/controller/daemon):
+// Whether a DaemonSet should run on a node, by the rule of its controller (Kubernetes, pkg/controller/daemon):
 // nodeSelector and required node affinity match, and every taint that keeps pods off is tolerated.
 
 /** Taints that the controller tolerates for every daemon pod, as they come and go with the node's health. */

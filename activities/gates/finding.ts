@@ -1,8 +1,8 @@
-/** What one look at a gate gave, and in words what was measured. */
+/** The result of one evaluation of a gate, and the measurement in words. */
 export interface Finding {
   /**
    * True and False were measured; Unknown was not, which is neither success nor failure. Failed is false for good:
-   * looking again cannot change it.
+   * another evaluation cannot change it.
    */
   state: "True" | "False" | "Unknown" | "Failed";
   message: string;

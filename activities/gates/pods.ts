@@ -1,4 +1,4 @@
-/** Gate Pods: at least so many pods are selected, and every one of them is Ready. */
+/** Gate Pods: at least a minimum of pods is selected, and every one of them is Ready. */
 import type { V1Pod } from "@kubernetes/client-node";
 import type { Check } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
@@ -8,7 +8,7 @@ import type { Subject } from "./subject.ts";
 
 type Pods = Extract<Check, { kind: "Pods" }>;
 
-/** Of a machine, the selected pods on its node; of a wave, all that are selected. */
+/** For a machine, checks the selected pods on its node; for a wave, all selected pods. */
 export async function lookAtPods({ kube, machine, node }: Subject, check: Pods): Promise<Finding> {
   const { namespace, selector, min } = check;
   const on = machine === undefined ? {} : { fieldSelector: `spec.nodeName=${node ?? ""}` };
@@ -24,7 +24,7 @@ export async function lookAtPods({ kube, machine, node }: Subject, check: Pods):
   return { state: "True", message: counted };
 }
 
-/** Lists pods page by page; without a namespace those of all. */
+/** Lists pods page by page; without a namespace those of all namespaces. */
 export async function listPods(
   kube: Kube,
   { namespace, ...where }: { namespace?: string; labelSelector?: string; fieldSelector?: string },
@@ -42,13 +42,13 @@ export async function listPods(
   return pods;
 }
 
-/** Ready now, and staying. */
+/** Returns whether a pod is Ready and not terminating. */
 export function isReady({ metadata, status }: V1Pod): boolean {
   const ready = status?.conditions?.some((condition) => condition.type === "Ready" && condition.status === "True");
   return metadata?.deletionTimestamp === undefined && ready === true;
 }
 
-// Finished pods hold nothing up, and those on their way out belong to a machine or a version that is left.
+// Finished pods block nothing, and terminating ones belong to an old machine or version.
 function isMeant({ metadata, status }: V1Pod): boolean {
   return metadata?.deletionTimestamp === undefined && !["Succeeded", "Failed"].includes(status?.phase ?? "");
 }

@@ -18,41 +18,44 @@ const Answer = z.object({
 const usualTimeoutMs = 5000;
 const largestAnswer = 1_000_000;
 
-/** What an administrator lets gates do; who writes a policy chooses the address. */
+/** What an administrator allows gates to query; the author of a policy chooses the address. */
 export interface MetricsAccess {
-  /** Names of hosts, each with a port or for any; none allows all. */
+  /** Host names, each with or without a port; an empty list allows all. */
   readonly hosts: readonly string[];
-  /** PEM of the CA of these hosts; the system's where it is "". */
+  /** PEM of the CA of these hosts; "" uses the system's CAs. */
   readonly ca: string;
-  /** What lets the worker in, read anew each time; "" for nothing. It is sent over https alone, and to `hosts` alone. */
+  /**
+   * Returns the worker's bearer token, read anew each time; "" for none. It is sent over https only, and to `hosts`
+   * only.
+   */
   readonly token: () => Promise<string>;
-  /** For the whole answer; 5 s unless told. */
+  /** For the whole response; 5 s by default. */
   readonly timeoutMs?: number;
 }
 
 const anywhere: MetricsAccess = { hosts: [], ca: "", token: () => Promise.resolve("") };
 
 /**
- * The values of all series, NaN among them; none for an empty answer. Throws an Error whose message names the server
- * and what it did, and never quotes what it said. Redirects are not followed: a policy names one server.
+ * Returns the values of all series, NaN among them; none for an empty response. Throws an Error whose message names the
+ * server and its failure, and never quotes its response. Redirects are not followed: a policy names one server.
  */
 export async function queryPrometheus(server: string, query: string, access = anywhere): Promise<number[]> {
   const url = queryUrl(server, query);
   const { hosts } = access;
   if (hosts.length > 0 && !hosts.includes(url.host) && !hosts.includes(url.hostname)) {
-    throw new Error(`"${url.host}" is not among the hosts that gates may ask (prometheus-hosts)`);
+    throw new Error(`"${url.host}" is not listed in prometheus-hosts`);
   }
   const { timeoutMs = usualTimeoutMs } = access;
   const headers = await headersOf(url, access);
   const signal = AbortSignal.timeout(timeoutMs);
   const answer = await exchange(url, { headers, ca: access.ca, signal }).catch(() => {
-    // What a connection that we end fails with depends on how far it had come.
-    const late = `"${url.origin}" did not answer in ${timeoutMs / 1000} seconds`;
-    throw new Error(signal.aborted ? late : `"${url.origin}" cannot be reached`);
+    // The error of a connection that we close depends on how far it had come.
+    const late = `"${url.origin}" did not respond within ${timeoutMs / 1000} s`;
+    throw new Error(signal.aborted ? late : `"${url.origin}" is unreachable`);
   });
-  if (answer.status !== 200) throw new Error(`"${url.origin}" answered HTTP ${answer.status}`);
+  if (answer.status !== 200) throw new Error(`"${url.origin}" returned HTTP ${answer.status}`);
   const read = Answer.safeParse(parsed(answer.text));
-  if (!read.success) throw new Error(`"${url.origin}" gave no instant vector and no scalar`);
+  if (!read.success) throw new Error(`"${url.origin}" returned neither an instant vector nor a scalar`);
   const { data } = read.data;
   return (data.resultType === "scalar" ? [data.result] : data.result.map(({ value }) => value)).map(([, text]) =>
     Number(text.replace("Inf", "Infinity"))
@@ -61,8 +64,8 @@ export async function queryPrometheus(server: string, query: string, access = an
 
 function queryUrl(server: string, query: string): URL {
   const url = URL.canParse(server) ? new URL(`${server.replace(/\/+$/, "")}/api/v1/query`) : undefined;
-  if (url?.protocol !== "http:" && url?.protocol !== "https:") throw new Error("its url is no http or https address");
-  if (url.username || url.password) throw new Error("its url holds credentials, which do not belong into a policy");
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") throw new Error("its url must be an http or https URL");
+  if (url.username || url.password) throw new Error("its url must not contain credentials");
   url.searchParams.set("query", query);
   return url;
 }
@@ -70,7 +73,7 @@ function queryUrl(server: string, query: string): URL {
 async function headersOf(url: URL, { hosts, token }: MetricsAccess): Promise<Record<string, string>> {
   if (url.protocol !== "https:" || hosts.length === 0) return {};
   const bearer = await token().catch(() => {
-    throw new Error(`"${url.origin}" was not asked: the worker cannot read its bearer token (prometheus-token-file)`);
+    throw new Error(`"${url.origin}" was not queried: the worker cannot read its bearer token (prometheus-token-file)`);
   });
   return bearer === "" ? {} : { authorization: `Bearer ${bearer}` };
 }
@@ -81,7 +84,7 @@ interface Question {
   signal: AbortSignal;
 }
 
-/** One request on a connection of its own; the text is "" where it is too long to be an answer. */
+/** Sends one request on its own connection; returns "" if the response is too long. */
 async function exchange(url: URL, { headers, ca, signal }: Question): Promise<{ status: number; text: string }> {
   const options = { agent: false, headers, signal, ...(ca === "" ? {} : { ca }) };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -99,7 +102,7 @@ function drop(response: IncomingMessage): string {
   return "";
 }
 
-// Whatever stands at that address must not fill the worker's memory.
+// A server at that address must not fill the worker's memory.
 async function bounded(response: IncomingMessage): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -114,6 +117,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // a proxy's page, say
+    return undefined; // for example a proxy's page
   }
 }

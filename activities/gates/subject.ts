@@ -1,4 +1,4 @@
-/** What a gate is asked about: one machine, or the updated machines of a pool after a wave. */
+/** The subject of a gate: one machine, or the updated machines of a pool after a wave. */
 import type { Cluster } from "../cluster.ts";
 import type { V1Node } from "@kubernetes/client-node";
 import type { Gate, PoolRef } from "../../workflows/contracts/mod.ts";
@@ -10,27 +10,30 @@ export interface Subject {
   kube: Cluster;
   pool: PoolRef;
   gate: Gate;
-  /** Without one it is a wave. */
+  /** Absent for a wave. */
   machine?: string;
   node?: string;
-  /** The same for every try of one question, another for the next attempt or wave. */
+  /** Equal for every attempt of one evaluation, different for the next attempt of a machine or the next wave. */
   key: string;
-  /** Epoch ms after which nobody waits for the answer. */
+  /** Epoch ms after which no activity waits for the result. */
   until: number;
-  /** What gates on metrics may ask; anything unless told. */
+  /** Servers that gates on metrics may query; all by default. */
   metrics?: MetricsAccess | undefined;
 }
 
-/** The nodes that a gate is about, and the names of those that are not registered. */
+/** The nodes of a subject, and the names of those that are not registered. */
 export interface SubjectNodes {
   found: V1Node[];
   absent: string[];
 }
 
-/** Above this many nodes one listing is cheaper than reading each. */
+/** Above this many nodes one list is cheaper than reading each. */
 const readSingly = 20;
 
-/** Nodes are read afresh at every look; of a wave, those of machines that joined, are updated and stay. */
+/**
+ * Reads the nodes anew at every evaluation; for a wave, those of updated machines that joined and are not being
+ * deleted.
+ */
 export async function nodesOf(subject: Subject): Promise<SubjectNodes> {
   const names = subject.machine === undefined ? await updatedNodes(subject) : [subject.node ?? ""];
   const nodes = names.length > readSingly ? await listedNodes(subject.kube) : await readNodes(subject.kube, names);

@@ -1,4 +1,6 @@
-/** The built-in kinds that gates read and make, as far as they are looked at; everything else is passed on unread. */
+/**
+ * The built-in kinds that gates read and create, limited to the fields they use; all other fields are passed on unread.
+ */
 import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
 import { refused } from "../failures.ts";
@@ -32,7 +34,7 @@ export const Placement = z.object({
   affinity: z.object({ nodeAffinity: NodeAffinity.nullish() }).nullish(),
   tolerations: z.array(Toleration).nullish(),
 });
-/** Where a pod template may run. */
+/** The placement rules of a pod template. */
 export type Placement = z.infer<typeof Placement>;
 
 export const DaemonSet = z.object({
@@ -71,7 +73,7 @@ export type Job = z.infer<typeof Job>;
 export const cronJobs: Resource<CronJob> = { group: "batch", version: "v1", plural: "cronjobs", schema: CronJob };
 export const jobs: Resource<Job> = { group: "batch", version: "v1", plural: "jobs", schema: Job };
 
-/** The DaemonSets of one namespace, or of all, that a selector picks. */
+/** Returns the DaemonSets that a selector matches, of one namespace or of all. */
 export async function listDaemonSets(
   kube: Kube,
   { namespace, selector }: { namespace: string | null; selector: string },
@@ -84,6 +86,6 @@ export async function listDaemonSets(
   if (read.success) return read.data.items;
   throw refused(
     "ObjectInvalid",
-    `Cannot read the DaemonSets with labels "${selector}": ${read.error.issues[0]?.message}`,
+    `Failed to read the DaemonSets with labels "${selector}": ${read.error.issues[0]?.message}`,
   );
 }

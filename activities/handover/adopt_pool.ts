@@ -1,4 +1,4 @@
-/** Puts our name on what Operating System Manager made for a pool, so that it is ours alone; nothing of it changes. */
+/** Claims what Operating System Manager made for a pool by setting Ostler's owner name; nothing else changes. */
 import type { Cluster } from "../cluster.ts";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { ownerAnnotation } from "../config/names.ts";
@@ -9,10 +9,10 @@ import { configs, machineDeployments, patchObject, readObject } from "../kube/re
 import { attempting, ifFound } from "../kube/status.ts";
 import { artefactNames, type HandoverPool, keyOf, type Place } from "./pools.ts";
 
-/** What there is to do about a pool. */
+/** The adoption state of a pool. */
 export type Adoption = "Claim" | "Claimed" | "Unpublished" | "Collision" | "Leaving";
 
-/** Looks at what is known and asks nobody. */
+/** Returns the state from known facts, without a request. */
 export function adoptionOf(pool: HandoverPool): Adoption {
   if (!pool.deployment || pool.deployment.isLeaving) return "Leaving";
   if (pool.rivals.length > 0 || pool.boot?.maker === "Other") return "Collision";
@@ -20,7 +20,7 @@ export function adoptionOf(pool: HandoverPool): Adoption {
   return pool.boot ? "Claimed" : "Unpublished";
 }
 
-/** Claims it; safe to run again. Data stays, so immutable secrets stand as they are until the pool is published anew. */
+/** Claims the pool; idempotent. Data stays, so immutable secrets remain unchanged until the pool is published anew. */
 export function adoptPool(
   { kube, profileNamespace }: Place & { kube: Cluster },
   pool: HandoverPool,
@@ -30,12 +30,12 @@ export function adoptPool(
     const { namespace, name } = pool;
     const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
     if (!deployment || deployment.metadata.deletionTimestamp) return;
-    // First, as it stands for all that bears the pool's name.
+    // First, as the finalizer protects all objects with the pool's name.
     await ensureFinalizer(kube, { namespace, name }, deployment);
     const body = { metadata: { annotations: { [ownerAnnotation]: owner } } };
     const marked = { metadata: { annotations: { [ownerAnnotation]: owner, ...await clusterMark(kube) } } };
     const names = namesOf(pool);
-    // The bootstrap secret comes last in the list of names: by that one it is known whether all is done.
+    // The bootstrap secret is the last of the names, so its owner shows whether all is done.
     for (const artefact of artefactNames(names).filter((each) => pool.artefacts.includes(each))) {
       const secret = { namespace: secretsNamespace, name: artefact, body };
       if (artefact !== names.config) await ifFound(kube.core.patchNamespacedSecret(secret, asMergePatch));

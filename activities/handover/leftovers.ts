@@ -1,4 +1,4 @@
-/** What Operating System Manager leaves in a cluster that Ostler has taken over. */
+/** Objects that Operating System Manager leaves in a cluster that Ostler has taken over. */
 import { type Kube, sharedNamespace } from "../kube/client.ts";
 import { admissionGroup } from "../kube/machine_deployment.ts";
 import { attempting, ifFound } from "../kube/status.ts";
@@ -7,17 +7,17 @@ import type { HandoverPool } from "./pools.ts";
 import { calledBy, callee } from "./release_cluster.ts";
 import { deleteToken, isExpired, type TokenSeen } from "./tokens.ts";
 
-/** One thing that was left. */
+/** One object that was left. */
 export interface Leftover {
   about: string;
-  /** Why somebody may still need it; missing where nobody does. */
+  /** Why it may still be needed; absent if it is not. */
   needed?: string;
-  /** What it does to the cluster as long as it is there. */
+  /** The harm of the object while it exists. */
   harm: string;
   remove(): Promise<void>;
 }
 
-/** What is known of the cluster. */
+/** Known facts about the cluster. */
 export interface Known {
   pools: HandoverPool[];
   tokens: TokenSeen[];
@@ -26,13 +26,13 @@ export interface Known {
   now: number;
 }
 
-/** Reads which of its webhooks are still asked: where nobody answers them, nothing can be taken over. */
+/** Reads which of its webhooks are still called: if none of them responds, nothing can be taken over. */
 export async function readWebhooks(kube: Kube): Promise<Leftover[]> {
   const plurals = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
   return (await Promise.all(plurals.map((plural) => webhook(kube, plural)))).flat();
 }
 
-/** Reads what else was left. */
+/** Reads all other leftovers. */
 export async function readLeftovers(kube: Kube, known: Known): Promise<Leftover[]> {
   const needed = neededFor(known.pools);
   const found = await Promise.all([
@@ -47,15 +47,15 @@ export async function readLeftovers(kube: Kube, known: Known): Promise<Leftover[
   return [
     ...found.flat(),
     ...(unused.length === 0 ? [] : [leftover(`bootstrap tokens of Operating System Manager: ${unused.length}`, {
-      ...{ harm: "no machine of a pool that Ostler has published boots with them", remove: removeTokens },
+      ...{ harm: "no machine of a pool published by Ostler boots with them", remove: removeTokens },
     })]),
   ];
 }
 
-/** Machines that boot by what Operating System Manager made, now or later. */
+/** Returns which machines boot with the work of Operating System Manager, now or later. */
 function neededFor(pools: HandoverPool[]): string | undefined {
   const pool = pools.find(({ deployment, boot }) => deployment && boot && boot.maker !== "Ostler");
-  if (pool) return `pool "${pool.namespace}/${pool.name}" boots with it until Ostler has published it`;
+  if (pool) return `pool "${pool.namespace}/${pool.name}" boots with it until Ostler publishes the pool`;
   const booting = pools.find((each) => each.booting.length > 0);
   return booting && `machine "${booting.booting[0]}" may be booting with it`;
 }
@@ -83,8 +83,8 @@ async function getterParts(kube: Kube, needed: string | undefined): Promise<Left
     await ifFound(kube.core.deleteNamespacedServiceAccount(where));
   };
   const harm =
-    "its token never expires and reads the secrets of all pools; going back to Operating System Manager needs it";
-  return [leftover(`ServiceAccount "${namespace}/${name}" with its token and rights`, {
+    "its token never expires and can read the secrets of all pools; a return to Operating System Manager requires it";
+  return [leftover(`ServiceAccount "${namespace}/${name}" with its token and permissions`, {
     ...{ harm, remove },
     ...(needed === undefined ? {} : { needed }),
   })];
@@ -96,11 +96,11 @@ async function webhook(kube: Kube, plural: string): Promise<Leftover[]> {
   const whose = object === undefined ? "ours" : callee(object);
   if (whose === "ours") return [];
   const called = calledBy(object)[0] ?? "";
-  const unknown = `nobody can tell whether "${called}" is Ostler's webhook or Operating System Manager's: ` +
-    `\`kubectl delete ${plural} ${webhookConfiguration}\` if that is gone`;
+  const unknown = `cannot determine whether "${called}" is the webhook of Ostler or of Operating System Manager; run ` +
+    `\`kubectl delete ${plural} ${webhookConfiguration}\` if that webhook was removed`;
   return [leftover(`${plural} "${webhookConfiguration}"`, {
     ...(whose === "unknown" ? { needed: unknown } : {}),
-    harm: `without "${called}" it stops all writes of MachineDeployments or profiles`,
+    harm: `while "${called}" is absent, it blocks all writes of MachineDeployments or profiles`,
     remove: () => ifFound(kube.custom.deleteClusterCustomObject(where)),
   })];
 }
@@ -109,7 +109,7 @@ async function lease(kube: Kube, where: { namespace: string; name: string }): Pr
   const kind = { group: "coordination.k8s.io", version: "v1", plural: "leases" };
   if (!await ifFound(kube.custom.getNamespacedCustomObject({ ...kind, ...where }))) return [];
   return [leftover(`Lease "${where.namespace}/${where.name}"`, {
-    harm: "nobody renews it",
+    harm: "no process renews it",
     remove: () => ifFound(kube.custom.deleteNamespacedCustomObject({ ...kind, ...where })),
   })];
 }

@@ -1,17 +1,17 @@
-/** All objects of a kind, a page at a time, and of each only what is kept. */
+/** Lists all objects of a kind, a page at a time, and keeps only the needed part of each. */
 import { setHeaderOptions } from "../kube/client_node.ts";
 import { type Kube, listThere } from "../kube/client.ts";
 import { allPages, type ListPage } from "../kube/resources.ts";
 import { statusOf } from "../kube/status.ts";
 
-/** Where a kind lives. */
+/** Group, version and plural of a kind. */
 export interface Kind {
   group: string;
   version: string;
   plural: string;
 }
 
-/** Of an object whatever is asked about here. */
+/** The metadata of an object that a handover needs. */
 export interface Head {
   name: string;
   namespace: string;
@@ -21,13 +21,13 @@ export interface Head {
 
 type Raw = { metadata?: Partial<Head> };
 
-/** The names, annotations and labels of an object. */
+/** Returns the names, annotations and labels of an object. */
 export function headOf({ metadata = {} }: Raw): Head {
   const { name = "", namespace = "", annotations = {}, labels = {} } = metadata;
   return { name, namespace, annotations, labels };
 }
 
-/** Objects of all namespaces that are this installation's; none of a kind that is not installed. */
+/** Returns this installation's objects of all namespaces; none of a kind that is not installed. */
 export async function listEach<T>(kube: Kube, kind: Kind, keep: (object: unknown) => T): Promise<T[]> {
   try {
     return await allPages(async (page) => {
@@ -41,10 +41,10 @@ export async function listEach<T>(kube: Kube, kind: Kind, keep: (object: unknown
   }
 }
 
-/** Without their data, which at a thousand pools is a hundred megabytes. */
+/** Without data, which at a thousand pools is a hundred megabytes. */
 const metadataOnly = setHeaderOptions("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
 
-/** The heads of all secrets of a namespace: no byte of their data comes here. */
+/** Returns the heads of all secrets of a namespace; their data is never transferred. */
 export async function listSecretHeads(kube: Kube, namespace: string): Promise<Head[]> {
   return await allPages(async (page) => {
     const { items, metadata = {} } = await kube.core.listNamespacedSecret({ namespace, ...page }, metadataOnly);

@@ -1,4 +1,4 @@
-/** Machines and nodes that bear something of ours, and how that is taken away. */
+/** Machines and nodes with annotations of Ostler, and their removal. */
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
@@ -10,14 +10,14 @@ import { holderIn } from "../node/holder.ts";
 import { type Head, headOf, listEach } from "./listing.ts";
 import { ourPrefix, templateAnnotation } from "./names.ts";
 
-/** A machine, and of which pool it is: Machine → MachineSet → MachineDeployment, by UID. */
+/** A machine and its pool: Machine → MachineSet → MachineDeployment, by UID. */
 export interface MachineOfPool {
   /** As "namespace/name". */
   pool: string;
   name: string;
   hasNode: boolean;
   isLeaving: boolean;
-  /** By whomever. */
+  /** By any controller. */
   isHeld: boolean;
   isHeldByUs: boolean;
 }
@@ -34,13 +34,13 @@ interface RawMachine extends Owned {
   status?: { nodeRef?: { name?: string } | null };
 }
 
-/** A name that machine-controller gives meaning to: whatever stands there keeps it off a machine. */
+/** An annotation that machine-controller interprets: any value keeps it off a machine. */
 const initializers = /\/initializers$/;
 
-/** Reads all machines that are of a MachineDeployment. */
+/** Reads all machines that belong to a MachineDeployment. */
 export async function readMachines(kube: Cluster): Promise<MachineOfPool[]> {
   const found = await listEach(kube, machines, (object) => ({ set: ownerOf("MachineSet", object), ...seenOf(object) }));
-  // In this order: a set is there before its machines, and stays until they are gone.
+  // In this order: a set exists before its machines, and until they are deleted.
   const sets = await listEach(kube, machineSets, (object) => {
     const owner = ownerOf("MachineDeployment", object);
     const { namespace } = headOf(object as never);
@@ -67,18 +67,18 @@ function seenOf(object: unknown): Omit<MachineOfPool, "pool"> {
   };
 }
 
-/** A machine or a node that bears something of ours. */
+/** A machine or a node with annotations of Ostler. */
 export interface Marked {
   kind: "Machine" | "Node";
   namespace: string;
   name: string;
-  /** The pools that are named there. */
+  /** The pools named in the annotations. */
   pools: PoolRef[];
-  /** Annotations of ours that name none. */
+  /** Annotations of Ostler that name no pool. */
   others: string[];
 }
 
-/** Reads which machines and nodes those are. */
+/** Reads these machines and nodes. */
 export async function readMarked(kube: Cluster): Promise<Marked[]> {
   const [onMachines, onNodes] = await Promise.all([
     listEach(kube, machines, (object) => markedOf("Machine", headOf(object as never))),
@@ -87,9 +87,9 @@ export async function readMarked(kube: Cluster): Promise<Marked[]> {
   return [...onMachines, ...onNodes].flat();
 }
 
-/** Takes hold, mark, cordon and notes of ours away; what others wrote stays. */
+/** Removes Ostler's hold, mark, cordon and notes; annotations of others stay. */
 export function takeMarks(kube: Cluster, { kind, namespace, name, pools, others }: Marked): Promise<void> {
-  return attempting(`take what is ours from ${kind.toLowerCase()} "${name}"`, async () => {
+  return attempting(`remove the marks of Ostler from ${kind.toLowerCase()} "${name}"`, async () => {
     for (const pool of pools) {
       if (kind === "Node") await ensureNodeUncordoned(kube, { pool, node: name });
       else await backendOf(kube, pool).spare({ pool, machine: name, release: true });
@@ -117,7 +117,7 @@ function markedOf(kind: Marked["kind"], { namespace, name, annotations }: Head):
   return [{ kind, namespace, name, pools: [...named.values()], others }];
 }
 
-// What came with the template is of the template: another one there would be a reason to replace machines.
+// An annotation from the template stays, as a change of the template would replace machines.
 function isNote(key: string): boolean {
   return key.startsWith(ourPrefix) && key !== templateAnnotation;
 }

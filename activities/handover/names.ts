@@ -1,11 +1,11 @@
-/** What Operating System Manager (1.11) leaves in a cluster, and where ours would stand in its way. */
+/** Objects that Operating System Manager (1.11) leaves in a cluster, and where Ostler's would conflict with it. */
 import { secretsNamespace } from "../../profiles/mod.ts";
 
-/** Leases of its two managers; the second is of a worker cluster, where that is another one. */
+/** Leases of its two managers; the second is for a separate worker cluster. */
 export const osmLeases = ["operating-system-manager", "operating-system-manager-worker-manager"];
 export const osmDeployment = "operating-system-manager";
 
-/** With the token in this secret machines fetch what sets them up, those of all pools. */
+/** Machines of all pools fetch their user-data with the token in this secret. */
 export const getter = {
   namespace: secretsNamespace,
   account: "cloud-init-getter",
@@ -13,21 +13,23 @@ export const getter = {
   key: "token",
 };
 
-/** The webhook configurations of both systems have one name; whose they are tells whom they call. */
+/** The webhook configurations of both systems have the same name; the called service shows the owner. */
 export const webhookConfiguration = "operatingsystemmanager.k8c.io";
-/** Stands in the name of its Service, and so in an address as well; ours may have any. */
+/** Part of the name of its Service, and so of an address as well; Ostler's Service may have any name. */
 export const osmWebhook = "operating-system-manager";
 
-/** The authority that our webhook makes for itself, by its common name. */
+/** Common name of the authority that Ostler's webhook issues for itself. */
 export const ourAuthority = "ostler-webhook-authority";
 
-/** Ours, on a default profile: the version that was installed. */
+/** On a default profile: the version that Ostler installed. */
 export const installedAnnotation = "ostler.dev/default-profile";
-/** What all annotations and labels of ours begin with. */
+/** Prefix of all annotations and labels of Ostler. */
 export const ourPrefix = "ostler.dev/";
 
-/** Ours, in the template of a pool whose profile was rolled: it stays, as every change of a template replaces machines. */
+/** In the template of a pool whose profile was rolled: it stays, as every change of a template replaces machines. */
 export const templateAnnotation = "ostler.dev/config";
 
-/** In place of the digest of annotations: Operating System Manager finds another one and makes all of the pool anew. */
+/**
+ * Replaces the digest of annotations: Operating System Manager finds a different digest and recreates all of the pool.
+ */
 export const givenBack = "given-back";

@@ -1,4 +1,4 @@
-/** Every pool with what decides whether and how it can be handed over; read in lists, whatever number of pools there is. */
+/** Reads every pool with what decides whether and how it can be handed over; in lists, whatever the number of pools. */
 import type { Cluster } from "../cluster.ts";
 import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { isOfThisCluster, profileAnnotation } from "../config/identity.ts";
@@ -9,9 +9,9 @@ import { configs, MachineDeployment, machineDeployments, rollouts } from "../kub
 import { type Head, headOf, listEach, listSecretHeads } from "./listing.ts";
 import { type MachineOfPool, readMachines } from "./machines.ts";
 
-/** What the pool's machines boot from. */
+/** The bootstrap secret of the pool's machines. */
 export interface BootSecret {
-  /** Nobody's name stands on what Operating System Manager made; "Claimed" is that under our name. */
+  /** Objects made by Operating System Manager have no owner name; "Claimed" means made by it and claimed by Ostler. */
   maker: "OSM" | "Claimed" | "Ostler" | "Other";
   revision: string;
 }
@@ -19,48 +19,48 @@ export interface BootSecret {
 export interface HandoverPool {
   namespace: string;
   name: string;
-  /** Missing where the MachineDeployment is gone. */
+  /** Absent if the MachineDeployment was deleted. */
   deployment?: {
     revision: string;
     isLeaving: boolean;
     annotations: Record<string, string>;
-    /** Missing where it names none and there is no default for it, or where it cannot be read. */
+    /** Absent if the MachineDeployment names none and there is no default for it, or if it cannot be read. */
     profile?: { namespace: string; name: string };
-    /** It names its profile; Operating System Manager looks at no other. */
+    /** Whether it names its profile; Operating System Manager ignores all others. */
     isNamed: boolean;
     provider: string;
   };
-  /** Of its Rollout; "" where that says none. Missing without a Rollout. */
+  /** Phase of its Rollout; "" if the Rollout has none. Absent without a Rollout. */
   phase?: string;
-  /** The id of its runs, as its Rollout says it. */
+  /** The workflow id of its runs, as in its Rollout. */
   workflowId?: string;
   boot?: BootSecret;
-  /** Names of what somebody made for it, of all names that both systems use. */
+  /** Names of existing objects for it, of all names that both systems use. */
   artefacts: string[];
-  /** Others that have one of its names. */
+  /** Other pools that share one of its names. */
   rivals: string[];
-  /** Machines that we hold, and those that have begun to boot and have no node yet. */
+  /** Held machines, and those that are booting and have no node yet. */
   held: string[];
   booting: string[];
 }
 
-/** Where profiles and configs are. */
+/** The namespaces of profiles and configs. */
 export interface Place {
   profileNamespace: string;
 }
 
-/** All pools, and where configs are that may be theirs though the place is another. */
+/** All pools, and namespaces with configs that may be theirs in another place. */
 export interface PoolsSeen {
   pools: HandoverPool[];
   configHeads: Head[];
 }
 
-/** Reads all pools that either system looks after, or has left something of. */
+/** Reads all pools that either system manages, or has left objects of. */
 export async function readPools(kube: Cluster, place: Place): Promise<HandoverPool[]> {
   return (await seePools(kube, place)).pools;
 }
 
-/** Reads them with the heads of all configs, whose list is long. */
+/** Reads all pools together with the heads of all configs, whose list is long. */
 export async function seePools(kube: Cluster, { profileNamespace }: Place): Promise<PoolsSeen> {
   const [deployments, phases, heads, configHeads, machines] = await Promise.all([
     listEach(kube, machineDeployments, (object) => deploymentOf(object, profileNamespace)),
@@ -79,7 +79,7 @@ export async function seePools(kube: Cluster, { profileNamespace }: Place): Prom
   for (const each of deployments) at(each.namespace, each.name).deployment = each.deployment;
   for (const { namespace, name, status } of phases) Object.assign(at(namespace, name), status);
   const made = [...heads, ...configHeads.filter(({ namespace }) => namespace === profileNamespace)];
-  // Of a pool that is gone, the name on what was made for it is all that tells.
+  // The owner name on its objects is the only trace of a deleted pool.
   for (const { annotations } of made) {
     const [namespace, name] = (annotations[ownerAnnotation] ?? "").split("/");
     if (namespace && name) at(namespace, name);
@@ -90,8 +90,8 @@ export async function seePools(kube: Cluster, { profileNamespace }: Place): Prom
 }
 
 /**
- * Namespaces beside that of the profiles in which configs are that bear our name, or the name of a config of these pools:
- * then the namespace may not be the one that is meant.
+ * Returns namespaces besides that of the profiles with configs that have Ostler's owner name, or the name of a config
+ * of these pools: then the given namespace may be the wrong one.
  */
 export function strayNamespaces(
   pools: readonly HandoverPool[],
@@ -105,20 +105,20 @@ export function strayNamespaces(
   return [...new Set(ours.map(({ namespace }) => namespace))].filter((each) => each !== profileNamespace).sort();
 }
 
-/** Whether something that is made for one has the name of what is made for the other. */
+/** Returns whether an object of one pool has the name of an object of the other. */
 export function haveSameNames(one: HandoverPool, other: HandoverPool): boolean {
   const names = sharedNames(namesOf(one));
   return keyOf(one) !== keyOf(other) && sharedNames(namesOf(other)).some((name) => names.includes(name));
 }
 
-// Whoever asks a management cluster must not take the pools of others for gone.
+// On a management cluster, the pools of other clusters must not count as deleted.
 async function configHeadsOf(kube: Cluster): Promise<Head[]> {
   const heads = await listEach(kube, configs, (object) => headOf(object as never));
   const own = await Promise.all(heads.map(({ annotations }) => isOfThisCluster(kube, annotations)));
   return heads.filter((_, nth) => own[nth]);
 }
 
-// Neither system looks after one without a profile, unless it did before.
+// Neither system manages a pool without a profile, unless it did before.
 function isAnybodys({ deployment, phase, artefacts }: HandoverPool): boolean {
   return !deployment || deployment.profile !== undefined || phase !== undefined || artefacts.length > 0;
 }
@@ -147,7 +147,7 @@ function bootOf(pool: HandoverPool, { annotations }: Head): BootSecret {
   return { maker: annotations[digestAnnotation] === undefined ? "Claimed" : "Ostler", revision };
 }
 
-/** The names of what both systems make for a pool. */
+/** Returns the names of the objects that both systems make for a pool. */
 export function artefactNames(names: ArtefactNames): string[] {
   return [names.config, names.provisioning, names.kubeletBootstrap, names.edgeScript, names.bootstrap];
 }
@@ -162,7 +162,7 @@ function addMachine(pool: HandoverPool | undefined, machine: MachineOfPool): voi
   else if (!machine.hasNode && !machine.isHeld) pool.booting.push(machine.name);
 }
 
-/** As people and annotations name a pool. */
+/** Returns a pool's name as users and annotations write it. */
 export function keyOf({ namespace, name }: { namespace: string; name: string }): string {
   return `${namespace}/${name}`;
 }
@@ -178,7 +178,7 @@ interface Deployed {
   deployment: NonNullable<HandoverPool["deployment"]>;
 }
 
-// One that cannot be read is there all the same: what its machines boot from must not be taken for nobody's.
+// An unreadable MachineDeployment exists all the same: the secrets of its machines must not count as unused.
 function deploymentOf(object: unknown, profileNamespace: string): Deployed {
   const parsed = MachineDeployment.safeParse(object).data;
   const { name, namespace, annotations } = headOf(object as never);

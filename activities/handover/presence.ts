@@ -1,21 +1,21 @@
-/** Who is at work in the cluster: Operating System Manager, and Ostler's own processes. */
+/** Detects running processes of Operating System Manager and of Ostler. */
 import type { Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { listEach } from "./listing.ts";
 import { osmDeployment } from "./names.ts";
 
-/** A Lease as it stands. */
+/** A Lease as read. */
 export interface LeaseSeen {
   /** As "namespace/name". */
   lease: string;
   holder: string;
-  /** As it is written there; it changes with each renewal. */
+  /** As written in the Lease; changes with each renewal. */
   renewTime: string;
-  /** After which it is free. */
+  /** Duration after which the Lease is free. */
   seconds: number;
 }
 
-/** Reads a Lease; undefined where there is none, or nobody holds it. Of two clusters it is that which was renewed last. */
+/** Reads a Lease; undefined if it does not exist or has no holder. Of two clusters, the Lease renewed last. */
 export async function readLease(
   kube: Kube,
   where: { namespace: string; name: string },
@@ -40,7 +40,7 @@ async function leaseIn(
   return { lease: `${where.namespace}/${where.name}`, holder, renewTime, seconds };
 }
 
-/** Deployments that have or want pods, as "namespace/name", by whose they are. */
+/** Deployments that have or want pods, as "namespace/name", by system. */
 export interface AtWork {
   osm: string[];
   ours: string[];
@@ -52,7 +52,7 @@ interface Deployment {
   status?: { replicas?: number };
 }
 
-/** Reads which Deployments of both systems are not scaled down; ours are in a namespace of their own. */
+/** Reads which Deployments of both systems are not scaled down; Ostler's are in a namespace of their own. */
 export async function readAtWork(kube: Kube, systemNamespace?: string): Promise<AtWork> {
   const kind = { group: "apps", version: "v1", plural: "deployments" };
   const { management } = kube;
@@ -64,7 +64,7 @@ export async function readAtWork(kube: Kube, systemNamespace?: string): Promise<
   };
   const found = await listEach(kube, kind, read);
   if (management) {
-    // Those of the other namespaces there are of other clusters.
+    // Deployments in other namespaces there belong to other clusters.
     const namespaces = new Set([management.namespace, systemNamespace ?? management.namespace]);
     for (const namespace of namespaces) found.push(...await deploymentsIn(management.kube, namespace, read));
   }

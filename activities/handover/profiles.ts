@@ -1,11 +1,11 @@
-/** Which profiles Operating System Manager (1.11) can render, and which it can not. */
+/** Which profiles Operating System Manager (1.11) can render. */
 import { parseProfile } from "../../profiles/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { profiles } from "../kube/resources.ts";
 import { headOf, listEach } from "./listing.ts";
 import { installedAnnotation } from "./names.ts";
 
-/** Its own default profiles, which it puts in place of any others of their names, with the providers they are for. */
+/** Its default profiles, which overwrite any others of their names, with their supported providers. */
 const osmDefaults: Record<string, string> = {
   "osp-ubuntu": "alibaba aws azure baremetal digitalocean edge gce hetzner kubevirt nutanix openstack " +
     "vmware-cloud-director vsphere",
@@ -16,20 +16,20 @@ const osmDefaults: Record<string, string> = {
   "osp-flatcar-cloud-init": "anexia",
 };
 
-/** A profile that is there. */
+/** An existing profile. */
 export interface KnownProfile {
   namespace: string;
   name: string;
   version: string;
-  /** Ostler put it there. */
+  /** Ostler installed it. */
   isInstalled: boolean;
-  /** What of it Operating System Manager does not know. */
+  /** Fields and values that Operating System Manager does not know. */
   unknownToOsm: string[];
   /** Why Ostler cannot read it. */
   fault?: string;
 }
 
-/** What a profile may say here and not there. */
+/** Fields that only Ostler supports. */
 interface Said {
   version?: string;
   osName?: string;
@@ -54,7 +54,10 @@ export async function readProfiles(kube: Kube): Promise<Map<string, KnownProfile
   return new Map(all.map((profile) => [`${profile.namespace}/${profile.name}`, profile]));
 }
 
-/** Fields and values that only Ostler knows; Operating System Manager reads past them, and takes all text for Go's. */
+/**
+ * Returns fields and values that only Ostler knows; Operating System Manager ignores them, and takes all text for Go
+ * templates.
+ */
 export function unknownToOsm(spec: Said): string[] {
   const { templating, parameters, ignitionVersion, osName } = spec;
   return [
@@ -67,7 +70,7 @@ export function unknownToOsm(spec: Said): string[] {
   ];
 }
 
-/** Why Operating System Manager could not render a pool; undefined where it can. */
+/** Returns why Operating System Manager could not render a pool; undefined if it can. */
 export function unrenderable(
   known: Map<string, KnownProfile>,
   { profile: ref, provider }: { profile?: { namespace: string; name: string }; provider: string },
@@ -79,10 +82,10 @@ export function unrenderable(
     return providers.split(" ").includes(provider) ? undefined : `its "${ref.name}" is not for provider ${provider}`;
   }
   const profile = known.get(`${ref.namespace}/${ref.name}`);
-  if (profile === undefined) return `profile "${ref.name}" is not there`;
+  if (profile === undefined) return `profile "${ref.name}" does not exist`;
   if (profile.isInstalled) return `profile "${ref.name}" comes with Ostler`;
   const [first] = profile.unknownToOsm;
-  return first === undefined ? undefined : `profile "${ref.name}" says ${profile.unknownToOsm.join(", ")}`;
+  return first === undefined ? undefined : `profile "${ref.name}" uses ${profile.unknownToOsm.join(", ")}`;
 }
 
 function faultOf(spec: unknown): string | undefined {

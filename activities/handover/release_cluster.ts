@@ -1,4 +1,4 @@
-/** What Ostler put into the cluster that is of no pool: it goes when the pools are given back. */
+/** Objects of Ostler that belong to no pool: they are deleted when the pools are given back. */
 import { Buffer } from "node:buffer";
 import { X509Certificate } from "node:crypto";
 import { type Kube, sharedNamespace } from "../kube/client.ts";
@@ -8,18 +8,18 @@ import { attempting, ifFound } from "../kube/status.ts";
 import { osmWebhook, ourAuthority, webhookConfiguration } from "./names.ts";
 import { type KnownProfile, readProfiles } from "./profiles.ts";
 
-/** One thing that goes. */
+/** One object to delete. */
 export interface Belonging {
-  /** In words, such as `ConfigMap "kube-system/ostler-budget"`. */
+  /** Kind and name, such as `ConfigMap "kube-system/ostler-budget"`. */
   about: string;
-  /** Before the pools are given back, so that nothing of it acts on them meanwhile. */
+  /** Deleted before the pools are given back, so that it cannot act on them meanwhile. */
   isFirst: boolean;
   remove(): Promise<void>;
 }
 
-/** Reads which of them are there. */
+/** Reads which of them exist. */
 export async function readBelongings(kube: Kube, profileNamespace: string): Promise<Belonging[]> {
-  // Those of other namespaces are of other clusters, whose releases stand here too.
+  // Profiles of other namespaces belong to other clusters, whose releases are here too.
   const known = [...(await readProfiles(kube)).values()].filter(({ namespace }) => namespace === profileNamespace);
   const found = await Promise.all([
     ...holds.map((hold) => ifThere(kube, hold)),
@@ -34,7 +34,7 @@ export async function readBelongings(kube: Kube, profileNamespace: string): Prom
   return found.flat();
 }
 
-// The binding first: without it the policy does nothing. Last what stands in for both on older servers.
+// The binding first: without it the policy has no effect. Last, the replacements of both on older servers.
 const holds = [
   { kind: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", name: holdName },
   { kind: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", name: holdName },
@@ -46,7 +46,7 @@ const webhooks = [
   { kind: "ValidatingWebhookConfiguration", plural: "validatingwebhookconfigurations", name: webhookConfiguration },
 ];
 
-// In a management cluster each installation has its own, under a name that no other system gives.
+// On a management cluster each installation has its own, under a name that no other system uses.
 async function judgingThere({ management }: Kube): Promise<Belonging[]> {
   if (!management) return [];
   const { kube, namespace } = management;
@@ -71,7 +71,7 @@ async function ifThere(
   return [removable(`${kind} "${name}"`, true, () => kube.custom.deleteClusterCustomObject(where))];
 }
 
-/** Whom a webhook configuration calls: names of Services, and addresses. */
+/** Returns the services and addresses that a webhook configuration calls. */
 export function calledBy(object: unknown): string[] {
   type Called = { clientConfig?: { service?: { name?: string }; url?: string } };
   const { webhooks = [] } = object as { webhooks?: Called[] };
@@ -79,8 +79,8 @@ export function calledBy(object: unknown): string[] {
 }
 
 /**
- * Who it is that it calls. Ours may have any name and address; an address that neither names Operating System Manager nor
- * trusts the authority that our webhook makes may be either's.
+ * Returns which system is called. Ostler's webhook may have any name and address; an address that neither names
+ * Operating System Manager nor trusts the authority that Ostler's webhook issues may belong to either.
  */
 export function callee(object: unknown): "osm" | "ours" | "unknown" {
   type Called = { clientConfig?: { url?: string; caBundle?: string } };
@@ -95,11 +95,11 @@ function isOurs(caBundle: string | undefined): boolean {
     const { subject } = new X509Certificate(Buffer.from(caBundle ?? "", "base64"));
     return subject.split("\n").includes(`CN=${ourAuthority}`);
   } catch {
-    return false; // there is none, or no certificate
+    return false; // absent, or not a certificate
   }
 }
 
-// Operating System Manager puts its own in place, as it finds no version of its own.
+// Operating System Manager replaces it with its own, as it finds no version of its own.
 function installed(kube: Kube, { namespace, name }: KnownProfile): Promise<Belonging[]> {
   const about = `OperatingSystemProfile "${namespace}/${name}"`;
   return Promise.resolve([removable(about, true, () => deleteObject(kube, profiles, { namespace, name }))]);

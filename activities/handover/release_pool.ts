@@ -1,4 +1,4 @@
-/** Gives one pool back to Operating System Manager; each step can be done twice, and one that was cut short goes on. */
+/** Gives one pool back to Operating System Manager; each step is idempotent, and an interrupted release continues. */
 import type { Cluster } from "../cluster.ts";
 import { annotationsHash, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { deleteIdentity, ensurePoolCleanedUp } from "../config/clean_up.ts";
@@ -19,10 +19,10 @@ import { type HandoverPool, keyOf, type Place } from "./pools.ts";
 import { releaseSecrets } from "./release_secrets.ts";
 import { releaseTokens, type TokenSeen } from "./tokens.ts";
 
-/** What a release needs beside the pool. */
+/** Dependencies of a release besides the pool. */
 export interface Releaser extends Place {
   kube: Cluster;
-  /** With it machines fetch what sets them up, from now on. */
+  /** Machines fetch their user-data with this token from now on. */
   getterToken: string;
   /** By the key of their pool. */
   tokens: Map<string, TokenSeen[]>;
@@ -34,22 +34,23 @@ export interface Releaser extends Place {
 export interface Giving {
   pool: HandoverPool;
   /**
-   * The version of a profile that Operating System Manager cannot render: it is told that all is up to date, and leaves
-   * what stands until the MachineDeployment changes. Missing, it makes all of the pool anew at its first look.
+   * The version of a profile that Operating System Manager cannot render: the config then counts as current, and stays
+   * until the MachineDeployment changes. Absent, Operating System Manager recreates the whole pool at its first
+   * reconcile.
    */
   keptVersion?: string;
 }
 
-/** Gives it back; its Rollout goes last, as that tells that there is something to give. */
+/** Gives the pool back; its Rollout is deleted last, as it marks a pool that is still to be given back. */
 export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
   const { kube, tokens, now } = releaser;
   const { pool: { namespace, name, deployment } } = giving;
   const pool = { namespace, name };
   return attempting(`give back "${ownerOf(pool)}"`, async () => {
-    // What is left of a pool that goes is nobody's, and so nothing to give.
+    // The leftovers of a pool that is being deleted have no user, so there is nothing to give back.
     if (!deployment || deployment.isLeaving) return await ensurePoolCleanedUp(releaser, pool);
     if (!deployment.isNamed && deployment.profile) await nameProfile(kube, giving.pool);
-    // Before the account that was used until now goes.
+    // Before the account that was used until now is deleted.
     await releaseTokens(kube, pool, { tokens: tokens.get(namesOf(pool).key) ?? [], now });
     await releaseSecrets(kube, { ...pool, artefacts: giving.pool.artefacts }, releaser.getterToken);
     await releaseConfig(releaser, giving);
@@ -59,15 +60,15 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
   });
 }
 
-// Operating System Manager looks only at those that do.
+// Operating System Manager manages only pools that name their profile.
 async function nameProfile(kube: Kube, { namespace, name, deployment }: HandoverPool): Promise<void> {
   const body = { metadata: { annotations: { [profileAnnotation]: deployment?.profile?.name } } };
   await ifFound(patchObject(kube, machineDeployments, { namespace, name, body }));
 }
 
 /**
- * What ours holds in place of credentials would come into secrets that are made from it. So it is marked as out of date:
- * then Operating System Manager removes it, and the secrets, and makes its own.
+ * The placeholders in Ostler's config would end up in secrets rendered from it, so the config is marked as outdated:
+ * Operating System Manager then deletes it, and the secrets, and makes its own.
  */
 async function releaseConfig(
   { kube, profileNamespace }: Releaser,
@@ -75,14 +76,14 @@ async function releaseConfig(
 ): Promise<void> {
   const where = { namespace: profileNamespace, name: namesOf(pool).config };
   const config = await ifFound(readObject(kube, configs, where));
-  // What nobody could make again stays as it is published.
+  // A config that could not be recreated stays as published.
   if (!config) return keptVersion === undefined ? await removeStale(kube, pool) : undefined;
   const { annotations: standing = {} } = config.metadata;
   if (standing[ownerAnnotation] !== keyOf(pool) || !await isOfThisCluster(kube, standing)) return;
   const ours = Object.keys(standing).filter((key) => key.startsWith(ourPrefix));
   const annotations = {
     ...Object.fromEntries(ours.map((key) => [key, null])),
-    // One that was claimed and no more is as Operating System Manager made it.
+    // A config that was only claimed is as Operating System Manager made it.
     ...(standing[digestAnnotation] === undefined ? {} : await toldToOsm(kube, pool, keptVersion)),
   };
   await patchObject(kube, configs, { ...where, body: { metadata: { annotations } } });
@@ -94,7 +95,7 @@ async function toldToOsm(
   keptVersion: string | undefined,
 ): Promise<Record<string, string>> {
   if (keptVersion === undefined) return { [annotationsHashAnnotation]: givenBack };
-  // As they are now: it counts all of them.
+  // The current annotations, as the digest covers all of them.
   const now = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
   return {
     [annotationsHashAnnotation]: annotationsHash(now?.metadata.annotations ?? {}),
@@ -103,14 +104,14 @@ async function toldToOsm(
   };
 }
 
-// Without a config Operating System Manager takes secrets that stand for good, of whatever revision they are.
+// Without a config, Operating System Manager accepts existing secrets of any revision.
 async function removeStale(kube: Kube, pool: HandoverPool): Promise<void> {
   if (pool.rivals.length > 0) return;
   const { bootstrap, provisioning } = namesOf(pool);
   for (const name of [bootstrap, provisioning]) {
     const where = { name, namespace: secretsNamespace };
     const found = await ifFound(kube.core.readNamespacedSecret(where));
-    // Ours it is no more by name, as it was given back before; another's stays.
+    // Its name no longer marks it as Ostler's, as it was given back before; another pool's secret stays.
     const owner = found?.metadata?.annotations?.[ownerAnnotation] ?? keyOf(pool);
     if (found && owner === keyOf(pool)) await ifFound(kube.core.deleteNamespacedSecret(where));
   }

@@ -1,6 +1,6 @@
 /**
- * Leaves what machines boot from to Operating System Manager: it stands and works, without anything of ours in it. Machines
- * fetch by the token that they have there, as the account of ours goes.
+ * Leaves the secrets of booting machines to Operating System Manager: they keep working, without anything of Ostler.
+ * Machines fetch with Operating System Manager's token, as Ostler's account is deleted.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -15,7 +15,7 @@ import { asMergePatch, type Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { ourPrefix } from "./names.ts";
 
-/** Gives all of them that are there; the bootstrap secret last, as the others are what it leads to. */
+/** Gives back all existing secrets; the bootstrap secret last, as it refers to the others. */
 export async function releaseSecrets(
   kube: Kube,
   pool: PoolRef & { artefacts: readonly string[] },
@@ -25,7 +25,7 @@ export async function releaseSecrets(
   for (const name of inOrder(names).filter((each) => pool.artefacts.includes(each))) {
     const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace: secretsNamespace }));
     if (!secret || secret.metadata?.annotations?.[ownerAnnotation] !== ownerOf(pool)) continue;
-    // The kubeconfig is the one that Operating System Manager writes again, with a new token.
+    // Operating System Manager rewrites the kubeconfig with a new token.
     const isImmutable = name !== names.kubeletBootstrap && name !== names.edgeScript;
     await giveBack(kube, pool, { secret, getterToken, isImmutable });
   }
@@ -44,7 +44,7 @@ interface Giving {
 async function giveBack(kube: Kube, pool: PoolRef, { secret, getterToken, isImmutable }: Giving): Promise<void> {
   const { name = "", resourceVersion = "", labels = {}, annotations = {} } = secret.metadata ?? {};
   const where = { name, namespace: secretsNamespace };
-  // Only what we published is mutable; of what was claimed and no more, our name alone goes.
+  // Only secrets published by Ostler are mutable; from a secret that was only claimed, just the owner name is removed.
   if (secret.immutable === true) {
     const ours = Object.keys(annotations).filter((key) => key.startsWith(ourPrefix));
     const without = Object.fromEntries(ours.map((key) => [key, null]));
@@ -67,7 +67,7 @@ function exchanged(pool: PoolRef, value: string, getterToken: string): string {
   return exchanged === 0 ? value : Buffer.from(text).toString("base64");
 }
 
-/** Annotations or labels but those of ours. */
+/** Returns annotations or labels without those of Ostler. */
 export function withoutOurs(given: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(given).filter(([key]) => !key.startsWith(ourPrefix)));
 }

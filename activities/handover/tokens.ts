@@ -1,6 +1,6 @@
 /**
- * The bootstrap tokens of pools, for Operating System Manager: it goes on with one that bears its label, makes one where
- * none does, and can do nothing where several do.
+ * The bootstrap tokens of pools, for Operating System Manager: it reuses the one with its label, creates one if none
+ * has it, and fails if several have it.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
@@ -14,12 +14,12 @@ import { ifFound } from "../kube/status.ts";
 import { ourPrefix } from "./names.ts";
 import { withoutOurs } from "./release_secrets.ts";
 
-/** A token without what is secret of it. */
+/** A token without its secret part. */
 export interface TokenSeen {
-  /** Of its secret. */
+  /** Name of its Secret. */
   name: string;
   id: string;
-  /** Of the pool, in the label of either system. */
+  /** Key of the pool, from the label of either system. */
   key: string;
   owner: string | undefined;
   /** Epoch ms; NaN for none. */
@@ -28,7 +28,7 @@ export interface TokenSeen {
   annotations: Record<string, string>;
 }
 
-/** Reads all tokens that bear the label of either system, by the key of their pool. */
+/** Reads all tokens with the label of either system, by the key of their pool. */
 export async function readTokens(kube: Kube): Promise<Map<string, TokenSeen[]>> {
   const lists = await Promise.all([osmTokenLabel, tokenLabel].map((labelSelector) =>
     allPages(async (page) => {
@@ -38,7 +38,7 @@ export async function readTokens(kube: Kube): Promise<Map<string, TokenSeen[]>> 
     })
   ));
   const found = new Map<string, TokenSeen[]>();
-  // One may bear both labels.
+  // A token may have both labels.
   for (const token of new Map(lists.flat().map((each) => [each.name, each])).values()) {
     found.set(token.key, [...found.get(token.key) ?? [], token]);
   }
@@ -55,14 +55,14 @@ function seenOf({ metadata = {}, data = {} }: V1Secret): TokenSeen {
   };
 }
 
-/** Is used up, whoever made it. */
+/** Returns whether a token has expired, whoever created it. */
 export function isExpired({ expiresAt }: TokenSeen, now: number): boolean {
   return expiresAt <= now;
 }
 
 /**
- * Leaves at most one token under their label: the one that the kubeconfig holds. Others that machines may be booting with
- * live until they expire, under no label; those that have are deleted.
+ * Leaves at most one token under their label: the one in the kubeconfig. Others that machines may be booting with live
+ * until they expire, without a label; expired ones are deleted.
  */
 export async function releaseTokens(
   kube: Kube,
@@ -71,7 +71,7 @@ export async function releaseTokens(
 ): Promise<void> {
   const used = await idInKubeconfig(kube, pool);
   for (const token of tokens) {
-    // Two pools may have one key.
+    // Two pools may have the same key.
     if ((token.owner ?? ownerOf(pool)) !== ownerOf(pool)) continue;
     const where = { name: token.name, namespace: tokensNamespace };
     if (isExpired(token, now)) {
@@ -90,7 +90,7 @@ export async function releaseTokens(
   }
 }
 
-/** Deletes a token that nobody needs any more. */
+/** Deletes a token that is not needed any more. */
 export async function deleteToken(kube: Kube, { name }: TokenSeen): Promise<void> {
   await ifFound(kube.core.deleteNamespacedSecret({ name, namespace: tokensNamespace }));
 }
@@ -103,7 +103,7 @@ function without(all: Record<string, string>, rest: Record<string, string>): Rec
   return Object.fromEntries(Object.keys(all).filter((key) => !(key in rest)).map((key) => [key, null]));
 }
 
-// By what it holds, not by what is written on it: that may have been taken off by a try that ended half way.
+// From its content and not its annotations, which an interrupted attempt may have removed.
 async function idInKubeconfig(kube: Kube, pool: PoolRef): Promise<string | undefined> {
   const name = namesOf(pool).kubeletBootstrap;
   const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace: secretsNamespace }));

@@ -63,7 +63,7 @@ function renewing(config: KubeConfig): ((request: RequestContext) => Promise<boo
 
 function configurationOf(config: KubeConfig, httpApi: HttpLibrary): Configuration {
   const cluster = config.getCurrentCluster();
-  if (!cluster) throw new Error("Cannot talk to an API server: the kubeconfig names no current cluster");
+  if (!cluster) throw new Error("Failed to connect to an API server: the kubeconfig names no current cluster");
   return createConfiguration({
     ...{ httpApi, baseServer: new ServerConfiguration(cluster.server, {}), authMethods: { default: config } },
     middleware: [setHeaderMiddleware("User-Agent", userAgent)],
@@ -182,8 +182,8 @@ export function homeOf(kube: Kube, kind: Kind, namespace?: string): Kube {
   const { management } = kube;
   if (!management || kind.group !== managedGroup) return kube;
   if (namespace === undefined || namespace === management.namespace) return management.kube;
-  const state = `the management cluster has what is of this cluster in namespace "${management.namespace}" alone`;
-  throw refused("ObjectInvalid", `Cannot look at ${kind.plural} in namespace "${namespace}": ${state}`);
+  const state = `the management cluster has the objects of this cluster in namespace "${management.namespace}" only`;
+  throw refused("ObjectInvalid", `Failed to read ${kind.plural} in namespace "${namespace}": ${state}`);
 }
 
 /** One page of all objects of a kind, or of all that are this installation's. */

@@ -62,11 +62,11 @@ export class FollowedConfig extends KubeConfig {
         this.#take(next);
         this.#revision += 1;
       }
-      if (isNew || this.#said !== "") this.#told?.info(`Kubeconfig "${this.#path}" is taken as it is now`);
+      if (isNew || this.#said !== "") this.#told?.info(`Reloaded kubeconfig "${this.#path}"`);
       this.#said = "";
     } catch (error) {
       const { message } = error as Error;
-      if (message !== this.#said) this.#told?.warn(`${message}; what it said before stays in use`);
+      if (message !== this.#said) this.#told?.warn(`${message}; keeping the previous kubeconfig`);
       this.#said = message;
     }
   }
@@ -74,7 +74,9 @@ export class FollowedConfig extends KubeConfig {
   #refuseOther(next: KubeConfig): void {
     const [now, asked] = [super.getCurrentCluster()?.server, next.getCurrentCluster()?.server];
     if (now === asked) return;
-    throw new Error(`Cannot take kubeconfig "${this.#path}" without a restart: it names API server "${asked}" now`);
+    throw new Error(
+      `Failed to reload kubeconfig "${this.#path}": it now names API server "${asked}"; restart the process`,
+    );
   }
 
   #take(next: KubeConfig): void {
@@ -100,10 +102,12 @@ function contentOf(path: string): KubeConfig {
   try {
     config.loadFromFile(path);
   } catch (error) {
-    throw new Error(`Cannot read kubeconfig "${path}": ${(error as { code?: string }).code ?? "it is no kubeconfig"}`);
+    throw new Error(
+      `Failed to read kubeconfig "${path}": ${(error as { code?: string }).code ?? "it is not a kubeconfig"}`,
+    );
   }
   if (!config.getCurrentCluster()?.server || !config.getCurrentUser()) {
-    throw new Error(`Cannot use kubeconfig "${path}": it names no current cluster and user`);
+    throw new Error(`Failed to read kubeconfig "${path}": it names no current cluster and user`);
   }
   return config;
 }

@@ -137,7 +137,7 @@ export class Informer<T> {
       isOver = true;
       resolve(this.#ended(error));
     };
-    if (!watch) throw new Error(`Cannot watch ${this.#resource.plural}: nothing streams here`);
+    if (!watch) throw new Error(`Failed to watch ${this.#resource.plural}: this process has no watch client`);
     const since = { resourceVersion, ...this.#selector() };
     const stream = await watch.watch(this.#path(), since, (type: string, object: Watched) => {
       if (type !== "ERROR") return this.#tell(type, object);
@@ -177,7 +177,7 @@ export class Informer<T> {
     const { message } = error as Error;
     // Once: an API server may be away for an hour.
     if (!signal.aborted && message !== this.#said) {
-      log?.warn(`Watch of ${this.#resource.plural} broke: it is started again`, { error });
+      log?.warn(`Watch of ${this.#resource.plural} failed; retrying`, { error });
     }
     this.#said = message;
   }
@@ -191,7 +191,7 @@ export class Informer<T> {
   #put(object: Watched): void {
     const key = keyOf(object);
     const { data } = this.#resource.schema.safeParse(object);
-    if (data === undefined) return void this.#deps.log?.warn(`Cannot read ${this.#resource.plural} "${key}"`, {});
+    if (data === undefined) return void this.#deps.log?.warn(`Failed to read ${this.#resource.plural} "${key}"`, {});
     const before = this.#objects.get(key);
     this.#objects.set(key, data);
     // Most updates of nodes and machines are heartbeats, of which nothing is kept.

@@ -24,7 +24,7 @@ export function labelSelectorOf(deployment: MachineDeployment): string {
   if (hasSelector(deployment)) return selectorText(deployment.spec.selector ?? {});
   const { namespace, name } = deployment.metadata;
   const state = "its selector has neither matchLabels nor matchExpressions";
-  throw refused("ObjectInvalid", `Cannot find the machines of "${namespace}/${name}": ${state}`);
+  throw refused("ObjectInvalid", `Failed to find the machines of "${namespace}/${name}": ${state}`);
 }
 
 // Reads image and kubelet version out of a machine template, for every provider that has an image field.

@@ -19,9 +19,9 @@ export const NodePool = z.object({
     driver: z.enum(["bootc", "rpm-ostree", "ostree", "FleetLock"]),
     fleetLock: z.strictObject({ group: z.string().max(63).regex(/^[a-zA-Z0-9.-]+$/).default("default") }).optional(),
   }).refine(({ driver, image }) => (driver === "FleetLock") === (image === undefined), {
-    message: "needs an image, and with driver FleetLock none",
+    message: "must have an image, but not with driver FleetLock",
   }).refine(({ driver, fleetLock }) => driver === "FleetLock" || fleetLock === undefined, {
-    message: "fleetLock is for driver FleetLock alone",
+    message: "fleetLock is allowed only with driver FleetLock",
   }),
 });
 export type NodePool = z.infer<typeof NodePool>;

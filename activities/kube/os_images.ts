@@ -7,13 +7,13 @@ const predicateType = z.string().min(1).max(300);
 
 const Reference = z.string().max(512).regex(
   /^[A-Za-z0-9[][A-Za-z0-9.\-:\]]*\/[a-z0-9][a-z0-9._\-/]*(:[A-Za-z0-9_][A-Za-z0-9_.\-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
-  "it is no REGISTRY/PATH with a :TAG or an @sha256: digest",
+  "must be REGISTRY/PATH with a :TAG or an @sha256: digest",
 );
 
 const Required = z.strictObject({ predicateType: predicateType.optional() });
 
 const pem = z.array(z.string().max(8_192)).min(1).max(8);
-const visible = z.string().min(1).regex(/^[!-~]+$/, "it has a space or a character that is not ASCII");
+const visible = z.string().min(1).regex(/^[!-~]+$/, "must be ASCII without spaces");
 
 /** Whose certificates admit an image: exact, as a pattern would let in whoever finds a name that fits. */
 const Keyless = z.strictObject({
@@ -27,7 +27,7 @@ const Keyless = z.strictObject({
 /** What people ask for; strict, as a field that we do not know could be one that was to protect somebody. */
 export const OSImageSpec = z.strictObject({
   reference: Reference,
-  platform: z.string().max(64).regex(/^[a-z0-9]+\/[a-z0-9_]+(\/[a-z0-9]+)?$/, "it is no os/arch").default(
+  platform: z.string().max(64).regex(/^[a-z0-9]+\/[a-z0-9_]+(\/[a-z0-9]+)?$/, "must be os/arch").default(
     "linux/amd64",
   ),
   /** PEM; a signature by any of them will do, and by any identity of `keyless`. */
@@ -35,13 +35,13 @@ export const OSImageSpec = z.strictObject({
   keyless: Keyless.optional(),
   requireProvenance: Required.extend({ builder: z.string().min(1).max(512).optional() }).optional(),
   requireScan: Required.optional(),
-  maxAge: z.string().max(30).regex(duration, "it is no duration such as 30d or 36h").optional(),
+  maxAge: z.string().max(30).regex(duration, "must be a duration such as 30d or 36h").optional(),
   insecure: z.boolean().default(false),
   pullSecret: z.string().max(253).regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/).optional(),
 }).refine(({ insecure, pullSecret }) => !insecure || pullSecret === undefined, {
-  message: "insecure and pullSecret exclude each other: credentials go over https alone",
+  message: "insecure and pullSecret are mutually exclusive: credentials are sent over https only",
 }).refine(({ keys, keyless }) => keys !== undefined || keyless !== undefined, {
-  message: "one of keys and keyless has to be there: nobody's signature would count",
+  message: "must have keys or keyless: without either, no signature is accepted",
 });
 export type OSImageSpec = z.infer<typeof OSImageSpec>;
 

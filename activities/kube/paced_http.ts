@@ -75,7 +75,7 @@ export class PacedHttp implements PromiseHttpLibrary {
     // A server without TLS of its own has none.
     const { answer, stop } = dispatcher ? ask(dispatcher, request) : this.#askLibrary(request);
     const late = (): DOMException =>
-      new DOMException(`no whole answer within ${this.#wholeMs / 1000} seconds`, "TimeoutError");
+      new DOMException(`no complete response within ${this.#wholeMs / 1000} seconds`, "TimeoutError");
     const timer = setTimeout(() => stop(late()), this.#wholeMs);
     try {
       const { status, headers, text } = await answer;

@@ -253,7 +253,7 @@ function parsed<T>({ plural, schema }: Resource<T>, object: unknown): T {
   if (result.success) return result.data;
   const { namespace, name } = (object as Partial<ObjectBody>).metadata ?? {};
   const faults = result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  throw refused("ObjectInvalid", `Cannot read ${plural} "${namespace}/${name}": ${faults.slice(0, 3).join("; ")}`);
+  throw refused("ObjectInvalid", `Failed to read ${plural} "${namespace}/${name}": ${faults.slice(0, 3).join("; ")}`);
 }
 
 function place(resource: Resource<unknown>): { group: string; version: string; plural: string } {
@@ -372,7 +372,7 @@ function parsedOf<T>({ plural, schema }: ClusterResource<T>, object: unknown): T
   if (result.success) return result.data;
   const { name } = (object as { metadata?: { name?: string } }).metadata ?? {};
   const faults = result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  throw refused("ObjectInvalid", `Cannot read ${plural} "${name}": ${faults.slice(0, 3).join("; ")}`);
+  throw refused("ObjectInvalid", `Failed to read ${plural} "${name}": ${faults.slice(0, 3).join("; ")}`);
 }
 
 function placeOf({ group, version, plural }: ClusterResource<unknown>): {

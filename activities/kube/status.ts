@@ -34,13 +34,13 @@ export async function attempting<T>(attempt: string, work: () => Promise<T>): Pr
 function sorted(attempt: string, error: unknown): unknown {
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
   const status = statusOf(error);
-  if (status === undefined) return isNetwork(error) ? unavailable(`Cannot ${attempt}: ${reasonOf(error)}`) : error;
+  if (status === undefined) return isNetwork(error) ? unavailable(`Failed to ${attempt}: ${reasonOf(error)}`) : error;
   // Retried for a while before it halts: a fresh API server denies for some seconds what it will allow.
   if (status === 401 || status === 403 || isUnconfigured(error, status)) {
-    return denied(`Cannot ${attempt}: ${said(error, status)}`);
+    return denied(`Failed to ${attempt}: ${said(error, status)}`);
   }
-  if (status === 400 || status === 422) return refused("ObjectInvalid", `Cannot ${attempt}: ${said(error, status)}`);
-  return unavailable(`Cannot ${attempt}: ${said(error, status)}`);
+  if (status === 400 || status === 422) return refused("ObjectInvalid", `Failed to ${attempt}: ${said(error, status)}`);
+  return unavailable(`Failed to ${attempt}: ${said(error, status)}`);
 }
 
 const unconfigured =

@@ -1,4 +1,6 @@
-/** Approves the certificate of a node that a machine of ours is about to become; all else is left to others, undecided. */
+/**
+ * Approves the certificate request of a node that a machine of Ostler is about to become; leaves all others undecided.
+ */
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { newcomersOf } from "../backends/registry.ts";
@@ -8,40 +10,40 @@ import { type Asker, askerOf, faultOf, type JoinFacts } from "./joining_node.ts"
 import { type NodeRequest, ourReason } from "./node_requests.ts";
 import type { RecentApprovals } from "./recent_approvals.ts";
 
-/** The pools that there are. */
+/** The existing pools. */
 export interface KnownPools {
-  /** UID of the pool's object; undefined where there is none. */
+  /** Returns the UID of the pool's object; undefined if it does not exist. */
   uidOf(pool: PoolRef): string | undefined;
 }
 
 export interface ApproveDeps {
   kube: Cluster;
   pools: KnownPools;
-  /** Namespace/name of the service account that machines boot as in place of a token; "" for none. */
+  /** Service account, as namespace/name, that machines boot with instead of a token; "" for none. */
   account: string;
   approvals: Pick<RecentApprovals, "take">;
 }
 
-/** Moot: another was quicker, or the request is gone. */
+/** Moot: another process decided the request first, or it was deleted. */
 export type Verdict = { is: "Approved" | "Moot" } | { is: "Left"; why: string };
 
 const conflicts = [404, 409];
 
 /**
- * Reads afresh what the judgement goes by, and approves what passes it. May run twice, or side by side with another: of two
- * requests for a node only one takes its name.
+ * Reads current data and approves the request if it passes. May run twice, or concurrently with another process: only
+ * one of two requests for a node gets its name.
  */
 export async function approveNode(deps: ApproveDeps, request: NodeRequest): Promise<Verdict> {
   if (request.isDecided) return { is: "Moot" };
   const { node } = request;
-  if (node === undefined) return { is: "Left", why: "it asks for something else than a kubelet's certificate" };
+  if (node === undefined) return { is: "Left", why: "it is not a request for a kubelet client certificate" };
   const asker = askerOf(request, deps.account);
   const facts = await factsFor(deps, node, asker);
   const why = faultOf(node, asker, facts);
   if (why !== undefined) return { is: "Left", why };
   const other = deps.approvals.take(node, request.name);
   if (other !== undefined) {
-    return { is: "Left", why: `request "${other}" got node "${node}" within the last 5 minutes` };
+    return { is: "Left", why: `request "${other}" was approved for node "${node}" within the last 5 minutes` };
   }
   return { is: await approve(deps.kube, request, messageFor(node, facts)) ? "Approved" : "Moot" };
 }
@@ -55,10 +57,10 @@ async function factsFor({ kube, pools }: ApproveDeps, node: string, asker: Asker
 
 function messageFor(node: string, { newcomer }: JoinFacts): string {
   const { namespace, name } = newcomer?.pool ?? { namespace: "", name: "" };
-  return `Machine "${namespace}/${node}" of pool "${namespace}/${name}" awaits this node`;
+  return `Machine "${namespace}/${node}" of pool "${namespace}/${name}" is waiting for this node`;
 }
 
-// Whoever else wrote to it meanwhile is told by the version; it comes again with what it is then.
+// The resource version detects concurrent writes; the request then comes again in its new state.
 async function approve(kube: Cluster, { name, resourceVersion }: NodeRequest, message: string): Promise<boolean> {
   const conditions = [{ type: "Approved", status: "True", reason: ourReason, message }];
   const body = { metadata: { resourceVersion }, status: { conditions } };

@@ -1,18 +1,18 @@
-/** What became of the certificate with which a new kubelet registers its node: the first thing to know when none does. */
+/** The state of the certificate with which a new kubelet registers its node: the first clue when no node registers. */
 import type { V1CertificateSigningRequest } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import type { Kube } from "../kube/client.ts";
 import { statusOf } from "../kube/status.ts";
 
-/** Kubelets ask this signer for the certificate they register with. */
+/** Kubelets request the certificate they register with from this signer. */
 const signer = "kubernetes.io/kube-apiserver-client-kubelet";
-/** The API server forgets requests within a day; of a flood of them the first are enough. */
+/** The API server deletes requests within a day; of very many requests the first pages suffice. */
 const pageSize = 500;
 const pages = 4;
 
 /**
- * The state of the newest request of a node that has one of these names, in words; of those that bootstrap tokens wait
- * for when none names it. Undefined where requests may not be read.
+ * Returns the state of the newest request of a node with one of these names, in words; if none names it, of the
+ * requests that bootstrap tokens made and that are pending. Undefined if requests may not be read.
  */
 export async function certificateStateOf(kube: Kube, names: string[]): Promise<string | undefined> {
   const requests = await readRequests(kube);
@@ -20,9 +20,9 @@ export async function certificateStateOf(kube: Kube, names: string[]): Promise<s
   const newest = requests.filter((request) => names.some((name) => isFor(request, name))).sort(byAge)[0];
   if (newest) return `certificate request "${newest.metadata?.name}" ${stateOf(newest).words}`;
   const open = requests.filter((each) => isOfToken(each) && !stateOf(each).isGranted);
-  if (open.length === 0) return "no certificate was asked for in its name";
+  if (open.length === 0) return "no certificate was requested for this node name";
   const listed = open.sort(byAge).slice(0, 3).map((each) => `"${each.metadata?.name}" ${stateOf(each).words}`);
-  return `no certificate was asked for in its name, but by bootstrap tokens: ${listed.join(", ")}`;
+  return `no certificate was requested for this node name, only by bootstrap tokens: ${listed.join(", ")}`;
 }
 
 async function readRequests(kube: Kube): Promise<V1CertificateSigningRequest[] | undefined> {
@@ -40,11 +40,11 @@ async function readRequests(kube: Kube): Promise<V1CertificateSigningRequest[] |
     return requests;
   } catch (error) {
     if (statusOf(error) === undefined) throw error;
-    return undefined; // evidence is welcome, but nothing may fail for want of it
+    return undefined; // the state is only evidence, so its absence must not fail the caller
   }
 }
 
-// The subject stands in the request as DER: the length of the text, then the text. Its end cannot be told otherwise.
+// The request contains the subject as DER, the length before the text, so the length marks the end of the name.
 function isFor({ spec }: V1CertificateSigningRequest, name: string): boolean {
   const subject = `system:node:${name}`;
   const der = derOf(spec.request);
@@ -65,7 +65,7 @@ function stateOf({ status }: V1CertificateSigningRequest): { words: string; isGr
   if (told) return { words: `was ${wordOf(told.type)} (${(told.message ?? "").slice(0, 200)})`, isGranted: false };
   if (status?.certificate) return { words: "was granted", isGranted: true };
   const isApproved = status?.conditions?.some(({ type }) => type === "Approved") ?? false;
-  return { words: isApproved ? "was approved, but not signed" : "waits for approval", isGranted: false };
+  return { words: isApproved ? "was approved, but not signed" : "is waiting for approval", isGranted: false };
 }
 
 function wordOf(condition: string): string {

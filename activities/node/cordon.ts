@@ -1,4 +1,4 @@
-/** Keeping new pods and the autoscaler off a node, in a way that only our own part is ever undone. */
+/** Cordons nodes and keeps the autoscaler off them, and undoes only what Ostler did. */
 import type { V1Node } from "@kubernetes/client-node";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { asMergePatch } from "../kube/client.ts";
@@ -8,9 +8,9 @@ import { holderOf, isOwnHold } from "./holder.ts";
 
 /** "true" keeps cluster-autoscaler from removing a Node (its FAQ). */
 const scaleDownDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
-/** On a Node that we cordoned: the holder. */
+/** On a Node cordoned by Ostler: the holder. */
 export const cordonedByAnnotation = "ostler.dev/cordoned-by";
-/** On a Node that we keep from the autoscaler: the holder. */
+/** On a Node that Ostler keeps from the autoscaler: the holder. */
 const keptByAnnotation = "ostler.dev/scale-down-disabled-by";
 
 export interface NodeOf {
@@ -23,7 +23,10 @@ interface NodeChange {
   annotations: Record<string, string | null>;
 }
 
-/** Keeps new pods and the autoscaler off a node; what somebody else had done before stays theirs. Done when it is gone. */
+/**
+ * Keeps new pods and the autoscaler off a node; what another controller or a user did before stays theirs. Idempotent:
+ * an absent node counts as success.
+ */
 export function ensureNodeCordoned(kube: Kube, { pool, node }: NodeOf): Promise<void> {
   return attempting(`cordon node "${node}"`, () => {
     return change(kube, node, ({ spec, metadata }) => {
@@ -57,7 +60,7 @@ export function ensureNodeUncordoned(kube: Kube, { pool, node }: NodeOf): Promis
   });
 }
 
-// With the resource version, so that what a person does at the same time is seen first; a conflict is tried again.
+// The resource version makes concurrent changes by users visible; a conflict is retried.
 async function change(kube: Kube, name: string, changeOf: (node: V1Node) => NodeChange): Promise<void> {
   const node = await ifFound(kube.core.readNode({ name }));
   if (!node) return;

@@ -7,7 +7,7 @@ import { selects, statusOf } from "../kube/status.ts";
 import { News, sourceOf } from "../kube/polling.ts";
 import { allPages, type Resource } from "../kube/resources.ts";
 
-/** The budgets of the namespaces that a drain meets. */
+/** The PodDisruptionBudgets of the namespaces that a drain touches. */
 export class DisruptionBudgets {
   readonly #kube: Kube;
   #lists = new Map<string, { at: number; budgets: Promise<V1PodDisruptionBudget[]> }>();
@@ -16,7 +16,9 @@ export class DisruptionBudgets {
     this.#kube = kube;
   }
 
-  /** The budgets that select a pod, from one list for all pods of a look at `now`; none where they may not be read. */
+  /**
+   * Returns the budgets that select a pod, from one list for all pods of a read at `now`; none if they may not be read.
+   */
   async of(pod: V1Pod, now: number): Promise<V1PodDisruptionBudget[]> {
     const namespace = pod.metadata?.namespace ?? "";
     const known = this.#lists.get(namespace);
@@ -30,17 +32,17 @@ export class DisruptionBudgets {
       return await allPages((page) => this.#kube.policy.listNamespacedPodDisruptionBudget({ namespace, ...page }));
     } catch (error) {
       if (statusOf(error) === undefined) throw error;
-      return []; // a name that cannot be told must not stop the drain
+      return []; // an unknown name must not stop the drain
     }
   }
 }
 
-// In policy/v1 an empty selector means every pod, a missing one none.
+// In policy/v1 an empty selector selects every pod, a missing one none.
 function protects({ spec }: V1PodDisruptionBudget, { metadata }: V1Pod): boolean {
   return spec?.selector !== undefined && selects(spec.selector, metadata?.labels);
 }
 
-/** What of a budget tells that more pods may go, or fewer. */
+/** The fields of a budget that show that more pods, or fewer, may be evicted. */
 const budgets: Resource<string> = {
   ...{ group: "policy", version: "v1", plural: "poddisruptionbudgets" },
   schema: z.custom<V1PodDisruptionBudget>((object) => typeof object === "object" && object !== null).transform(
@@ -49,7 +51,7 @@ const budgets: Resource<string> = {
   ),
 };
 
-/** News of what a drain waits for: its node, and the budgets of these namespaces. */
+/** Returns the changes that a drain waits for: of its node, and of the budgets in these namespaces. */
 export function newsOfDrain(kube: Cluster, node: string, namespaces: () => ReadonlySet<string>): News {
   return new News([
     sourceOf(kube.watches.of(budgets), ({ key }) => namespaces().has(key.slice(0, key.indexOf("/")))),

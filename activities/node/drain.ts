@@ -1,4 +1,6 @@
-/** Empties a node: through the Eviction API, so that PodDisruptionBudgets are respected, and by force only where told. */
+/**
+ * Drains a node: through the Eviction API, so that PodDisruptionBudgets are respected, and by force only on request.
+ */
 import type { Cluster } from "../cluster.ts";
 import type { V1OwnerReference, V1Pod } from "@kubernetes/client-node";
 import type { Blocker, DrainOrder, DrainOutcome, Unseen } from "../../workflows/contracts/mod.ts";
@@ -20,20 +22,20 @@ import {
 } from "./obstacles.ts";
 import { RefusedEvictions } from "./refused_evictions.ts";
 
-/** Evictions and deletions at a time. */
+/** Concurrent evictions and deletions. */
 const width = 10;
-/** What blocks for less long is not worth telling: pods come and go. */
+/** Obstacles that last less (ms) are not reported: pods come and go. */
 const standingMs = 10_000;
 const told = 20;
-/** As short as a pod's usual time to end. */
+/** As short as the typical termination time of a pod. */
 const forcedGraceSeconds = 30;
 
-/** Ends when no pod has to move any more, when what blocks has changed since `known` and lasts, or at `until`. */
+/** Ends when no pod has to move any more, when the obstacles differ from `known` and last, or at `until`. */
 export async function awaitNodeDrained(kube: Cluster, task: DrainOrder): Promise<DrainOutcome | Unseen> {
   const drain = new Drain(kube, task);
   using news = newsOfDrain(kube, task.node, () => drain.namespaces);
   return await poll<DrainOutcome | Unseen>({
-    until: Number.MAX_SAFE_INTEGER, // that pods remain is an answer too
+    until: Number.MAX_SAFE_INTEGER, // remaining pods are a valid result
     news,
     every: () => drain.restMs,
     gap: 500,
@@ -44,14 +46,14 @@ export async function awaitNodeDrained(kube: Cluster, task: DrainOrder): Promise
   });
 }
 
-/** One drain of one node, look by look. */
+/** One drain of one node; each read continues it. */
 export class Drain {
   readonly #kube: Kube;
   readonly #task: DrainOrder;
   readonly #budgets: DisruptionBudgets;
   readonly #refused = new RefusedEvictions();
   readonly #pace = new DrainPace();
-  /** Of the pods that remain. */
+  /** Namespaces of the remaining pods. */
   namespaces: ReadonlySet<string> = new Set();
   readonly #moved = new Set<string>();
   readonly #forced = new Set<string>();
@@ -63,12 +65,12 @@ export class Drain {
     this.#budgets = new DisruptionBudgets(kube);
   }
 
-  /** Milliseconds until the next look, where nothing calls for an earlier one. */
+  /** Milliseconds until the next read, unless a change calls for an earlier one. */
   get restMs(): number {
     return this.#pace.restMs;
   }
 
-  /** Epoch ms of the next look: a refused pod is due, what blocks has lasted, or the time of the drain is over. */
+  /** Epoch ms of the next read: a refused pod is due, an obstacle has lasted, or the time of the drain is over. */
   get lookBy(): number {
     const { until, known } = this.#task;
     const isNews = this.#standing !== undefined && this.#standing.key !== known;
@@ -76,7 +78,7 @@ export class Drain {
     return Math.min(until, lasting, this.#refused.nextAt, Date.now() + this.restMs);
   }
 
-  /** Moves whom it may and says what is left. */
+  /** Evicts the pods that may move, and returns what remains. */
   async look(now: number): Promise<{ answer: DrainOutcome } | { missing: string }> {
     const node = await nodeFacts(this.#kube, this.#task.node);
     const pods = node ? await podsToMove(this.#kube, node.name) : [];
@@ -84,7 +86,7 @@ export class Drain {
     const obstacles = this.#task.force ? await this.#force(pods, node, now) : await this.#evict(pods, node, now);
     const key = keyOf(obstacles);
     this.#pace.note(pods, key);
-    // Only whom it would ask now: of all others no pause runs out.
+    // Only pods whose turn it is are retried, so the pauses of all others must not wake the drain.
     this.#refused.keep(turnOf(pods, this.#task.rules.order).filter((pod) => !isEnding(pod)));
     this.namespaces = new Set(pods.map((pod) => pod.metadata?.namespace ?? ""));
     if (key !== this.#standing?.key) this.#standing = { key, since: now };
@@ -124,10 +126,10 @@ export class Drain {
     if (refusal.kind === "Budget") return protectedBy(pod, await this.#budgets.of(pod, now));
     if (refusal.kind === "SeveralBudgets") return protectedTwice(pod, await this.#budgets.of(pod, now));
     if (refusal.kind === "Other") return notEvicted(pod, refusal);
-    return obstacle(pod, "goes with its namespace, which is being deleted");
+    return obstacle(pod, "its namespace is being deleted");
   }
 
-  // A node that is not heard of confirms nothing, nor does one whose runtime is dead: there they are taken off the books.
+  // An unreachable node, or one with a dead runtime, confirms no termination, so its pods are deleted without waiting.
   async #force(pods: V1Pod[], node: NodeFacts, now: number): Promise<Obstacle[]> {
     const isPatient = (pod: V1Pod): boolean => node.reachable && !isLate(pod, now);
     await abreast(width, pods, (pod) => this.#delete(pod, isPatient(pod) ? forcedGraceSeconds : 0));
@@ -142,12 +144,12 @@ export class Drain {
     this.#moved.add(uid);
   }
 
-  // At the deadline whatever is left counts, also what only waits.
+  // At the deadline all remaining pods count, including those that only wait.
   #rest(pods: V1Pod[], obstacles: Obstacle[]): Obstacle[] {
     const named = new Set(obstacles.map(({ pod }) => pod));
     return pods.filter((pod) => !named.has(pod)).map((pod) => {
       const isGoing = isEnding(pod) || this.#moved.has(pod.metadata?.uid ?? "");
-      return obstacle(pod, isGoing ? "is still ending" : "waits until pods of a lower priority are gone");
+      return obstacle(pod, isGoing ? "is still terminating" : "is waiting for pods of a lower priority to be evicted");
     });
   }
 
@@ -169,9 +171,9 @@ function wordsOf(pods: V1Pod[], obstacles: Obstacle[]): string {
   return `${pods.length} pods remain (${names})${why.length ? `; ${why.join("; ")}` : ""}`;
 }
 
-// Whom to ask about a pod.
+// The owner to contact about a pod.
 
-/** The owner as "Deployment default/web", through a ReplicaSet to what made it; "" for a pod that nobody owns. */
+/** Returns the owner as "Deployment default/web", through a ReplicaSet to its owner; "" for a pod without one. */
 async function ownerOf(kube: Kube, pod: V1Pod): Promise<string> {
   const namespace = pod.metadata?.namespace ?? "";
   const owner = controllerOf(pod.metadata?.ownerReferences);
@@ -186,7 +188,7 @@ async function aboveOf(kube: Kube, namespace: string, name: string): Promise<V1O
     return controllerOf((await kube.apps.readNamespacedReplicaSet({ name, namespace })).metadata?.ownerReferences);
   } catch (error) {
     if (statusOf(error) === undefined) throw error;
-    return undefined; // gone, or not for us to read: the nearest owner will do
+    return undefined; // deleted or not readable: the nearest owner is enough
   }
 }
 
@@ -194,24 +196,24 @@ function controllerOf(owners: V1OwnerReference[] = []): V1OwnerReference | undef
   return owners.find(({ controller }) => controller) ?? owners[0];
 }
 
-// How often a drain looks: often while pods go, seldom while all that are left stay.
+// How often a drain reads: often while pods terminate, rarely while all remaining pods stay.
 
 const first = 1_000;
-/** While pods end, which takes as long as they were given. */
+/** The longest pause (ms) while pods terminate, which takes up to their grace period. */
 const longestEnding = 5_000;
-/** While every pod that is left is kept by something: a watch tells when its budget changes. */
+/** The longest pause (ms) while every remaining pod is blocked: a watch reports changes of its budget. */
 const longestBlocked = 30_000;
 
 class DrainPace {
   #seen = "";
   #restMs = first;
 
-  /** Milliseconds until the next look. */
+  /** Milliseconds until the next read. */
   get restMs(): number {
     return this.#restMs;
   }
 
-  /** Notes what a look has found: the pods that remain, and the key of what keeps them. */
+  /** Records a read: the remaining pods, and the key of what blocks them. */
   note(pods: readonly V1Pod[], key: string): void {
     const state = JSON.stringify([key, pods.map((pod) => [pod.metadata?.uid, isEnding(pod)])]);
     const longest = key === "" || pods.some(isEnding) ? longestEnding : longestBlocked;
@@ -220,15 +222,15 @@ class DrainPace {
   }
 }
 
-// Moving one pod: asked for through the Eviction API, so that PodDisruptionBudgets count, or by force.
+// Moves one pod, through the Eviction API so that PodDisruptionBudgets count, or by force.
 
-/** Why a pod was not evicted now; a namespace that ends deletes its pods itself. */
+/** Why a pod was not evicted now; a terminating namespace deletes its pods itself. */
 type Refusal =
   | { kind: "Budget" | "SeveralBudgets" | "NamespaceEnds" }
-  /** A policy or a webhook of the site, or trouble in the API server; what it said. */
+  /** A policy or webhook of the site, or a failure in the API server; with its message. */
   | { kind: "Other"; status: number; message: string };
 
-/** Undefined when the eviction was accepted or the pod is gone. */
+/** Returns undefined if the eviction was accepted or the pod does not exist. */
 async function evict(kube: Kube, pod: V1Pod): Promise<Refusal | undefined> {
   const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
   const body = { metadata: { name, namespace }, deleteOptions: { preconditions: { uid } } };
@@ -243,10 +245,10 @@ async function evict(kube: Kube, pod: V1Pod): Promise<Refusal | undefined> {
   }
 }
 
-/** What an admission that refuses answers with, and what the API server does that could not ask it. */
+/** Status codes of an admission that refuses, and of an API server that could not reach the admission. */
 const answered = [400, 403, 422, 429, 500];
 
-// The words are those of the API server: of its eviction, its authorizer and its admission of what a namespace holds.
+// The texts are those of the API server: of its eviction, its authorizer and its namespace admission.
 function refusalOf(error: unknown): Refusal | undefined {
   const [status = 0, message] = [statusOf(error), messageOf(error)];
   if (!answered.includes(status) || message.includes('cannot create resource "pods/eviction"')) return undefined;
@@ -256,7 +258,7 @@ function refusalOf(error: unknown): Refusal | undefined {
   return { kind: "Other", status, message };
 }
 
-/** Deletes a pod whatever protects it; with a grace of 0 seconds its node is not waited for. */
+/** Deletes a pod whatever protects it; with a grace period of 0 seconds its node is not waited for. */
 export async function deletePod(kube: Kube, pod: V1Pod, gracePeriodSeconds: number): Promise<void> {
   const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
   try {
@@ -266,7 +268,7 @@ export async function deletePod(kube: Kube, pod: V1Pod, gracePeriodSeconds: numb
   }
 }
 
-// 409: there is a pod of that name, but another one.
+// 409: another pod has that name.
 function isGone(status: number | undefined): boolean {
   return status === 404 || status === 409;
 }

@@ -1,17 +1,17 @@
-/** Which pods of a node have to move, and in which turn. */
+/** Selects the pods of a node that have to move, and their order. */
 import type { V1Pod } from "@kubernetes/client-node";
 import type { DrainRules } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { allPages } from "../kube/resources.ts";
 
-/** The pods that a drain has to move off a node. */
+/** Returns the pods that a drain has to move off a node. */
 export async function podsToMove(kube: Kube, node: string): Promise<V1Pod[]> {
   const fieldSelector = `spec.nodeName=${node}`;
   const pods = await allPages((page) => kube.core.listPodForAllNamespaces({ fieldSelector, ...page }));
   return pods.filter(hasToMove);
 }
 
-// DaemonSet pods would come back at once, mirror pods belong to the kubelet, finished ones hold nothing up.
+// DaemonSet pods would be recreated at once, mirror pods belong to the kubelet, finished pods block nothing.
 function hasToMove(pod: V1Pod): boolean {
   const isDaemon = pod.metadata?.ownerReferences?.some(({ kind }) => kind === "DaemonSet") ?? false;
   const isMirror = pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined;
@@ -19,24 +19,24 @@ function hasToMove(pod: V1Pod): boolean {
   return !isDaemon && !isMirror && !isFinished;
 }
 
-/** Those that may be evicted now: as long as one of a lower priority is left, the others stay. */
+/** Returns the pods that may be evicted now: while pods of a lower priority remain, the others stay. */
 export function turnOf(pods: V1Pod[], order: DrainRules["order"]): V1Pod[] {
   if (order === "AllAtOnce") return pods;
   const lowest = Math.min(...pods.map(priorityOf));
   return pods.filter((pod) => priorityOf(pod) === lowest);
 }
 
-/** The volume whose data would go with the pod, if it has one. */
+/** Returns the volume whose data would be lost with the pod, if it has one. */
 export function localVolumeOf(pod: V1Pod): string | undefined {
   return pod.spec?.volumes?.find(({ emptyDir }) => emptyDir)?.name;
 }
 
-/** The pod is on its way out. */
+/** Returns whether the pod is terminating. */
 export function isEnding(pod: V1Pod): boolean {
   return pod.metadata?.deletionTimestamp !== undefined;
 }
 
-/** As "namespace/name". */
+/** Returns the name as "namespace/name". */
 export function nameOf(pod: V1Pod): string {
   return `${pod.metadata?.namespace}/${pod.metadata?.name}`;
 }

@@ -1,23 +1,25 @@
-/** What is wrong with the node of a machine that had joined. */
+/** Why the node of a joined machine is unhealthy. */
 import type { Member, RepairRules } from "../../workflows/contracts/mod.ts";
 import type { NodeFacts } from "./node_facts.ts";
 
 export type Illness = NonNullable<Member["ill"]>;
 
-/** Of pools that repair nothing: who is ill still counts. */
+/** Rules of pools without repair: unhealthy machines still count. */
 export const neverRepaired: RepairRules = { enabled: false, notReadyFor: 0, conditions: [], maxUnhealthy: 100 };
 
 /** The node of a machine, or when it was first missed (epoch ms). */
 export type Seen = { facts: NodeFacts } | { goneSince: number; node: string | undefined };
 
-/** The illness that is due first, or undefined for a sound node; where nothing is repaired, none is ever due. Pure. */
+/** Returns the illness that is due first, or undefined for a healthy node; without repair none is ever due. Pure. */
 export function illnessOf(seen: Seen, repair: RepairRules): Illness | undefined {
   const [first] = illnesses(seen, repair).sort((a, b) => a.due - b.due);
   if (!first) return undefined;
   return repair.enabled ? first : { ...first, due: Number.MAX_SAFE_INTEGER };
 }
 
-/** Not Ready, or gone, for as long as makes a machine ill, whether or not anything is repaired. */
+/**
+ * Returns whether a node is not Ready, or deleted, for long enough to be unhealthy, whether or not repair is enabled.
+ */
 export function isLost(seen: Seen, { notReadyFor }: RepairRules): boolean {
   const since = !("facts" in seen) ? seen.goneSince : seen.facts.ready ? Infinity : seen.facts.since;
   return Date.now() - since >= notReadyFor;
@@ -25,7 +27,7 @@ export function isLost(seen: Seen, { notReadyFor }: RepairRules): boolean {
 
 function illnesses(seen: Seen, { notReadyFor, conditions }: RepairRules): Illness[] {
   if (!("facts" in seen)) {
-    const why = seen.node ? `node "${seen.node}" is gone` : "its node is gone";
+    const why = seen.node ? `node "${seen.node}" was deleted` : "its node was deleted";
     return [illness(why, seen.goneSince, notReadyFor)];
   }
   const { name, ready, readyReason, since } = seen.facts;

@@ -1,55 +1,58 @@
 /**
- * Whether who asks to be a node is one that a machine of ours is about to become. A token may say of which pool; the machine
- * says that its node is awaited. Pure: what it goes by is read by `approve_node.ts`.
- *
- * One that joined before is left to people, certificate lost or not: its name is worth having.
+ * Decides whether a certificate request comes from a machine of Ostler that is about to become a node. A token may name
+ * the pool; the machine shows that its node is expected. Pure: `approve_node.ts` reads the data. A request for a node
+ * that joined before is left to administrators, even if its certificate was lost, as its name is valuable to an
+ * attacker.
  */
 import type { MemberPhase } from "../../workflows/contracts/mod.ts";
 import type { Newcomer } from "../backends/contract.ts";
 import { bootstrapGroup, isPoolGroup, poolGroupOf } from "../config/token_group.ts";
 import type { NodeRequest } from "./node_requests.ts";
 
-/** What is known of the node that is asked for. */
+/** The known facts about the requested node. */
 export interface JoinFacts {
   newcomer?: Newcomer;
-  /** There is a Node of that name. */
+  /** A Node of that name exists. */
   isNode: boolean;
-  /** There are machines of that name in several namespaces. */
+  /** Machines of that name exist in several namespaces. */
   isTwice: boolean;
 }
 
 /**
- * Who asks: a machine of the pool that has this group; of any pool, by the account that all share or a token that tells of
- * none, such as those of before the setting; or nobody of ours.
+ * The requester: a machine of the pool that has this group; of any pool, by the shared account or a token without a
+ * pool, such as those created before the setting; or a stranger.
  */
 export type Asker = { by: "Token"; group: string } | { by: "AnyPool" } | { by: "Stranger"; says: string };
 
 const token = /^system:bootstrap:([a-z0-9]{6})$/;
 
-/** Who asks; `account` is namespace/name of whom machines boot as in place of a token, "" for none. */
+/**
+ * Returns the requester; `account` is namespace/name of the service account that machines boot with instead of a token,
+ * "" for none.
+ */
 export function askerOf({ username, groups }: NodeRequest, account: string): Asker {
   if (account !== "" && username === `system:serviceaccount:${account.replace("/", ":")}`) return { by: "AnyPool" };
   const id = token.exec(username)?.[1];
-  if (id === undefined) return { by: "Stranger", says: `"${username.slice(0, 100)}" is no bootstrap token` };
+  if (id === undefined) return { by: "Stranger", says: `"${username.slice(0, 100)}" is not a bootstrap token` };
   const [group, ...more] = groups.filter(isPoolGroup);
   if (group !== undefined && more.length === 0) return { by: "Token", group };
   if (group === undefined && groups.includes(bootstrapGroup)) return { by: "AnyPool" };
-  return { by: "Stranger", says: `bootstrap token "${id}" was made for no pool of ours` };
+  return { by: "Stranger", says: `bootstrap token "${id}" does not belong to a pool of Ostler` };
 }
 
-/** Why a request is not to be approved; undefined for one that is. */
+/** Returns why a request must not be approved; undefined if it may be. */
 export function faultOf(node: string, asker: Asker, { newcomer, isNode, isTwice }: JoinFacts): string | undefined {
   if (asker.by === "Stranger") return asker.says;
-  if (isTwice) return `machines "${node}" stand in several namespaces`;
-  if (!newcomer?.pool) return `no machine "${node}" of ours is there`;
+  if (isTwice) return `machines named "${node}" exist in several namespaces`;
+  if (!newcomer?.pool) return `no machine of Ostler is named "${node}"`;
   const whose = `machine "${newcomer.pool.namespace}/${node}"`;
-  if (asker.by === "Token" && asker.group !== poolGroupOf(newcomer.pool)) return `${whose} is of another pool`;
+  if (asker.by === "Token" && asker.group !== poolGroupOf(newcomer.pool)) return `${whose} belongs to another pool`;
   if (newcomer.isHeld) return `${whose} is held`;
   if (newcomer.phase !== "Booting") return `${whose} ${states[newcomer.phase]}`;
-  return isNode ? `node "${node}" is there already` : undefined;
+  return isNode ? `node "${node}" already exists` : undefined;
 }
 
 const states: Record<Exclude<MemberPhase, "Booting">, string> = {
-  ...{ Held: "is held", Provisioning: "has no instance yet", Leaving: "is on its way out" },
-  ...{ Joining: "has its node", Ready: "has its node", NotReady: "had its node" },
+  ...{ Held: "is held", Provisioning: "has no instance yet", Leaving: "is being deleted" },
+  ...{ Joining: "has a node", Ready: "has a node", NotReady: "had a node" },
 };

@@ -1,4 +1,4 @@
-/** The few facts about a Node that decide about its machine. */
+/** The facts about a Node that decide about its machine. */
 import type { V1Node } from "@kubernetes/client-node";
 import { abreast, ifFound } from "../kube/status.ts";
 import type { Kube } from "../kube/client.ts";
@@ -6,9 +6,9 @@ import type { Kube } from "../kube/client.ts";
 export interface NodeFacts {
   name: string;
   ready: boolean;
-  /** False while its kubelet is not heard of: down, or cut off. */
+  /** False while its kubelet sends no heartbeats: down, or cut off. */
   reachable: boolean;
-  /** In one word, which stays the same while the trouble does. */
+  /** One word, which stays the same while the problem does. */
   readyReason: string;
   readyMessage: string;
   /** Keys of the taints with which the cluster keeps pods off a node until it is initialised. */
@@ -16,7 +16,7 @@ export interface NodeFacts {
   kubelet: string;
   /** Epoch ms of the last change between Ready and not. */
   since: number;
-  /** Of its label `topology.kubernetes.io/zone`. */
+  /** Value of its label `topology.kubernetes.io/zone`. */
   zone?: string;
   conditions: NodeCondition[];
 }
@@ -29,8 +29,8 @@ export interface NodeCondition {
 }
 
 /**
- * Taints that Kubernetes sets on a node that is new or ill, and takes off by itself (kubernetes.io, "Well-Known Labels,
- * Annotations and Taints"). All others are somebody's will.
+ * Taints that Kubernetes sets on a new or unhealthy node, and removes by itself (kubernetes.io, "Well-Known Labels,
+ * Annotations and Taints"). All others were set on purpose.
  */
 export const passingTaints: readonly string[] = [
   "node.kubernetes.io/not-ready",
@@ -39,22 +39,22 @@ export const passingTaints: readonly string[] = [
   "node.cloudprovider.kubernetes.io/uninitialized",
 ];
 const zoneLabel = "topology.kubernetes.io/zone";
-/** GETs at a time. */
+/** Concurrent GETs. */
 const width = 20;
 
-/** Reads a Node, or undefined when there is none of that name. */
+/** Reads a Node; undefined if it does not exist. */
 export async function nodeFacts(kube: Kube, name: string): Promise<NodeFacts | undefined> {
   const node = await ifFound(kube.core.readNode({ name }));
   return node && factsOf(node);
 }
 
-/** Reads each Node by itself; those that do not exist are left out. */
+/** Reads each Node with its own GET; absent ones are left out. */
 export async function readNodes(kube: Kube, names: string[]): Promise<NodeFacts[]> {
   const found = await abreast(width, names, (name) => nodeFacts(kube, name));
   return found.filter((facts) => facts !== undefined);
 }
 
-/** The facts of a Node as the client or a watch gives it; pure. */
+/** Returns the facts of a Node as the client or a watch delivers it; pure. */
 export function factsOf({ metadata, spec, status }: V1Node): NodeFacts {
   const created = timeOf(metadata?.creationTimestamp, Date.now());
   const conditions = status?.conditions ?? [];
@@ -76,7 +76,7 @@ export function factsOf({ metadata, spec, status }: V1Node): NodeFacts {
   };
 }
 
-// A Date from the client's own calls, a text from a watch.
+// The client's own calls deliver a Date, a watch delivers a text.
 function timeOf(time: Date | string | undefined, otherwise: number): number {
   return time === undefined ? otherwise : new Date(time).getTime();
 }

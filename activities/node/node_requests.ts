@@ -1,27 +1,27 @@
-/** Requests of kubelets for the certificate with which they are a node, read as strictly as who would sign them does. */
+/** Certificate requests of kubelets that register as a node, parsed as strictly as the signer does. */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import type { Resource } from "../kube/resources.ts";
 import { nodeNameIn } from "../x509/node_subject.ts";
 
-/** Kubelets ask this signer for the certificate they register with. */
+/** Kubelets request the certificate they register with from this signer. */
 export const nodeSigner = "kubernetes.io/kube-apiserver-client-kubelet";
 
 export interface NodeRequest {
   name: string;
   resourceVersion: string;
-  /** The node that it is for, if it asks for no more than a kubelet does. */
+  /** The requested node, if the request is limited to what a kubelet requests. */
   node?: string;
-  /** Whom the API server took for who asks. */
+  /** The requester as the API server authenticated it. */
   username: string;
   groups: string[];
-  /** Somebody approved or refused it, or it was signed: there is nothing left to be done. */
+  /** The request was approved, denied or signed, so nothing is left to do. */
   isDecided: boolean;
-  /** That it was approved: why, and since when, in epoch ms. */
+  /** The reason and time (epoch ms) of its approval. */
   approval?: { reason: string; at: number };
 }
 
-/** Why we approve. */
+/** The reason of Ostler's approvals. */
 export const ourReason = "MachineAwaitsNode";
 
 const Condition = z.object({ type: z.string(), reason: z.string().default(""), lastUpdateTime: z.string().nullish() });
@@ -37,7 +37,7 @@ const Request = z.object({
   status: z.object({ certificate: z.string().optional(), conditions: z.array(Condition).nullish() }).nullish(),
 });
 
-/** All of them; of those that are decided and not ours no more than that is kept. */
+/** All requests; of decided ones that Ostler did not approve, only the decision is kept. */
 export const nodeRequests: Resource<NodeRequest> = {
   ...{ group: "certificates.k8s.io", version: "v1", plural: "certificatesigningrequests" },
   fieldSelector: `spec.signerName=${nodeSigner}`,
@@ -48,7 +48,7 @@ function readRequest({ metadata: { name, resourceVersion }, spec, status }: z.in
   const conditions = status?.conditions ?? [];
   const approved = conditions.find(({ type }) => type === "Approved");
   const isDecided = conditions.length > 0 || Boolean(status?.certificate);
-  // Of others' no more is asked, and of heartbeats there are none.
+  // Other requests are not needed, and none has heartbeats.
   const node = !isDecided || approved?.reason === ourReason ? nodeOf(spec) : undefined;
   return {
     ...{ name, resourceVersion, isDecided, username: spec.username, groups: spec.groups ?? [] },
@@ -61,7 +61,7 @@ function nodeOf({ usages, request }: z.infer<typeof Request>["spec"]): string | 
   return isOfClient(usages ?? []) ? nodeNameIn(Buffer.from(request, "base64").toString("latin1")) : undefined;
 }
 
-/** As kube-controller-manager has it: RSA keys encipher, others do not. */
+/** As in kube-controller-manager: RSA keys encipher, others do not. */
 function isOfClient(usages: string[]): boolean {
   const asked = [...new Set(usages)].sort().join();
   return asked === "client auth,digital signature" || asked === "client auth,digital signature,key encipherment";

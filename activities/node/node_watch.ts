@@ -1,4 +1,4 @@
-/** Facts of all nodes, kept up to date by one watch: a look at a large pool must not cost a request per machine. */
+/** Facts of all nodes, kept current by one watch: a read of a large pool must not cost a request per machine. */
 import type { V1Node } from "@kubernetes/client-node";
 import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
@@ -7,9 +7,9 @@ import { SharedWatch } from "../kube/informer.ts";
 import { factsOf, readNodes } from "./node_facts.ts";
 import type { NodeFacts } from "./node_facts.ts";
 
-/** As many GETs are cheaper than a watch, and never stale. */
+/** Up to this many GETs are cheaper than a watch, and never stale. */
 const fewNodes = 20;
-/** GETs of all pools together within `countedMs` from which on a watch is cheaper. */
+/** From this many GETs of all pools within `countedMs`, a watch is cheaper. */
 const manyGets = 400;
 const countedMs = 10_000;
 
@@ -28,12 +28,12 @@ export class NodeWatch extends SharedWatch<NodeFacts> {
     this.#kube = kube;
   }
 
-  /** Facts by name; from the watch where there is one and it is up to date, else from a GET each. */
+  /** Returns facts by name; from the watch if it is current, else with a GET each. */
   async find(names: string[], now = Date.now()): Promise<Map<string, NodeFacts>> {
     if (this.#isWorthIt(names.length, now)) this.ask(now);
     const kept = names.flatMap((name) => this.isFresh ? this.get(name) ?? [] : []);
     const known = new Set(kept.map(({ name }) => name));
-    // A node that a watch has not told of yet is not gone.
+    // A node that the watch has not reported yet may exist.
     const read = await readNodes(this.#kube, names.filter((name) => !known.has(name)));
     return new Map([...kept, ...read].map((facts) => [facts.name, facts]));
   }

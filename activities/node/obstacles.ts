@@ -1,4 +1,4 @@
-/** What keeps a pod on a node, in words that stay the same while nothing changes. */
+/** Describes what keeps a pod on a node, in words that stay the same while nothing changes. */
 import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import { createHash } from "node:crypto";
 import { nameOf } from "./drained_pods.ts";
@@ -6,22 +6,22 @@ import type { NodeFacts } from "./node_facts.ts";
 
 export interface Obstacle {
   pod: V1Pod;
-  /** Without numbers that come and go. */
+  /** Without numbers that vary. */
   cause: string;
   why: string;
 }
 
-/** A pod may take this much longer than its grace period, as its node reports with a delay. */
+/** A pod may take this much longer (ms) than its grace period, as its node reports with a delay. */
 const delayMs = 10_000;
 
-/** A short text that changes when, and only when, other pods are kept or for other causes; "" for none. */
+/** Returns a short text that changes when, and only when, other pods are blocked or for other causes; "" for none. */
 export function keyOf(obstacles: Obstacle[]): string {
   if (obstacles.length === 0) return "";
   const facts = obstacles.map(({ pod, cause }) => `${nameOf(pod)} ${cause}`).sort();
   return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
 }
 
-/** Budgets that refused an eviction; without any the API server has given no reason. */
+/** Describes the budgets that refused an eviction; without any the API server has given no reason. */
 export function protectedBy(pod: V1Pod, budgets: V1PodDisruptionBudget[]): Obstacle {
   const names = budgets.map(({ metadata }) => `PodDisruptionBudget ${metadata?.namespace}/${metadata?.name}`);
   if (names.length === 0) return obstacle(pod, "protected by a PodDisruptionBudget");
@@ -31,39 +31,39 @@ export function protectedBy(pod: V1Pod, budgets: V1PodDisruptionBudget[]): Obsta
   return { pod, cause: names.join(", "), why: allowed.join(", ") };
 }
 
-/** The API server evicts nothing that several budgets select. */
+/** The API server evicts no pod that several budgets select. */
 export function protectedTwice(pod: V1Pod, budgets: V1PodDisruptionBudget[]): Obstacle {
   const names = budgets.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`).join(", ");
   return obstacle(pod, `covered by more than one PodDisruptionBudget${names ? `: ${names}` : ""}`);
 }
 
-/** Refused by something else than a budget. */
+/** Describes an eviction refused by something other than a budget. */
 export function notEvicted(pod: V1Pod, { status, message }: { status: number; message: string }): Obstacle {
   const cause = `its eviction was refused with HTTP ${status}`;
   return { pod, cause, why: message ? `${cause}: ${message}` : cause };
 }
 
-/** Told to end, and its time to do so is over. */
+/** Returns whether a pod is terminating and past its grace period. */
 export function isLate({ metadata }: V1Pod, now: number): boolean {
   return metadata?.deletionTimestamp !== undefined && now >= dueOf(metadata.deletionTimestamp) + delayMs;
 }
 
-/** A pod that was told to end: what keeps it, or undefined while its time is not over. Unknown is not dead. */
+/** Returns what keeps a terminating pod, or undefined within its grace period. Unknown is not dead. */
 export function endingOf(pod: V1Pod, node: NodeFacts, now: number): Obstacle | undefined {
-  if (!node.reachable) return obstacle(pod, "node unreachable: the pod cannot confirm its end");
-  if (!node.ready) return obstacle(pod, "node not Ready: the pod has not confirmed its end");
+  if (!node.reachable) return obstacle(pod, "the node is unreachable, so the pod cannot confirm its termination");
+  if (!node.ready) return obstacle(pod, "the node is not Ready, and the pod has not confirmed its termination");
   if (!isLate(pod, now)) return undefined;
   const finalizers = pod.metadata?.finalizers ?? [];
   if (finalizers.length > 0) return obstacle(pod, `its finalizers remain: ${finalizers.join(", ")}`);
   const due = new Date(dueOf(pod.metadata?.deletionTimestamp)).toISOString();
-  return obstacle(pod, `it has not ended in its time, which was over at ${due}`);
+  return obstacle(pod, `its grace period ended at ${due}, but it still runs`);
 }
 
 function dueOf(deletionTimestamp: Date | string | undefined): number {
   return new Date(deletionTimestamp ?? 0).getTime();
 }
 
-/** An obstacle whose words have no numbers that come and go. */
+/** Returns an obstacle whose words contain no numbers that vary. */
 export function obstacle(pod: V1Pod, why: string): Obstacle {
   return { pod, cause: why, why };
 }

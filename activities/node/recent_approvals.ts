@@ -1,6 +1,6 @@
 /**
- * Which names of nodes were just given away. Whoever has a token may read which names others ask for, so that a second key for
- * one must wait: until the Node is there, nothing else tells that the first one has it.
+ * Remembers recently approved node names. A token holder can read which names others request, so a second key for a
+ * name must wait: until the Node exists, nothing else shows that the first key has it.
  */
 
 /** Milliseconds; a kubelet registers within seconds of its certificate. */
@@ -13,19 +13,19 @@ interface Given {
   at: number;
 }
 
-/** What the API server tells of approvals, and those of this process that it may not have told of yet. */
+/** Approvals that the API server reported, and those of this process that it may not have reported yet. */
 export class RecentApprovals {
   readonly #given = new Map<string, Given>();
 
-  /** Takes note of an approval that stands in the cluster. */
+  /** Records an approval that exists in the cluster. */
   note(node: string, given: Given): void {
     if (given.at + givenMs <= Date.now() || (this.#given.get(node)?.at ?? 0) >= given.at) return;
     this.#given.set(node, given);
   }
 
   /**
-   * Gives the name to a request; else tells which other one has it. One that took it keeps it, approved or not: an answer
-   * that was lost may have been a yes, and it comes again under its own name.
+   * Gives the name to a request, else returns the other request that has it. A request keeps the name, approved or not:
+   * a lost response may have been an approval, and the request comes again under its own name.
    */
   take(node: string, request: string): string | undefined {
     const now = Date.now();

@@ -1,16 +1,16 @@
 /**
- * Evictions that were refused: asked for again less and less often while nothing changes, and at once when a
- * PodDisruptionBudget does. A drain that stands for a day costs an API server next to nothing that way.
+ * Refused evictions: retried less and less often while nothing changes, and at once when a PodDisruptionBudget does, so
+ * a drain that lasts for a day costs an API server next to nothing.
  */
 import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import type { Obstacle } from "./obstacles.ts";
 
-/** Milliseconds before a refused eviction is asked for again: first, and at most. */
+/** Milliseconds before a refused eviction is retried: first, and at most. */
 const pause = { first: 1_000, most: 60_000 };
 
 interface Refused {
   obstacle: Obstacle;
-  /** Of the budgets that protect the pod. */
+  /** State of the budgets that protect the pod. */
   state: string;
   pauseMs: number;
   /** Epoch ms. */
@@ -20,12 +20,12 @@ interface Refused {
 export class RefusedEvictions {
   readonly #refused = new Map<string, Refused>();
 
-  /** It was refused before. */
+  /** Returns whether an eviction of the pod was refused before. */
   has(pod: V1Pod): boolean {
     return this.#refused.has(uidOf(pod));
   }
 
-  /** What keeps a pod, where to ask again would only be told the same; `budgets` are those that protect it now. */
+  /** Returns what blocks a pod while a retry would get the same response; `budgets` are those that protect it now. */
   standing(pod: V1Pod, budgets: readonly V1PodDisruptionBudget[], now: number): Obstacle | undefined {
     const refused = this.#refused.get(uidOf(pod));
     if (!refused || now >= refused.askAt || refused.state !== stateOf(budgets)) return undefined;
@@ -40,12 +40,12 @@ export class RefusedEvictions {
     this.#refused.set(uidOf(obstacle.pod), { obstacle, state, pauseMs, askAt: now + pauseMs });
   }
 
-  /** Epoch ms at which the first of them is asked for again. */
+  /** Epoch ms of the first retry. */
   get nextAt(): number {
     return Math.min(...[...this.#refused.values()].map(({ askAt }) => askAt));
   }
 
-  /** Forgets all but these. */
+  /** Forgets all pods but these. */
   keep(pods: readonly V1Pod[]): void {
     const there = new Set(pods.map(uidOf));
     for (const uid of this.#refused.keys()) if (!there.has(uid)) this.#refused.delete(uid);

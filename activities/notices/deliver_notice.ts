@@ -1,15 +1,17 @@
-/** Posts a notice to where an administrator wants it. The address is a secret: it stands in no message. */
+/**
+ * Posts a notification to a receiver that an administrator configured. The address is secret: no message contains it.
+ */
 import { ApplicationFailure } from "@temporalio/common";
 import { readFile } from "node:fs/promises";
 import type { Notice, NoticeKind, NoticeTarget, PoolRef } from "../../workflows/contracts/mod.ts";
 
-/** Files that tell where notices go; "" for nowhere. Read anew each time, as Secrets rotate. */
+/** Files with the receivers of notifications; "" for none. Read anew each time, as Secrets rotate. */
 export interface NoticeFiles {
-  /** Holds the URL of a webhook. */
+  /** Contains the URL of a webhook. */
   webhook: string;
-  /** Holds the JSON that it is sent; else the usual one. */
+  /** Contains the JSON template of the webhook's body; else the default template is used. */
   template: string;
-  /** Holds the URL of a receiver of CloudEvents. */
+  /** Contains the URL of a CloudEvents receiver. */
   cloudEvents: string;
 }
 
@@ -19,14 +21,14 @@ interface Delivery {
   target: NoticeTarget;
 }
 
-/** Milliseconds until there is an answer. */
+/** Milliseconds to wait for a response. */
 const patienceMs = 15_000;
-/** What is refused with these is refused again. */
+/** A request refused with one of these status codes would be refused again. */
 const lasting = [400, 410, 413, 415, 422];
 
-/** Delivers; safe to repeat for who knows notices by their id, which is sent along. */
+/** Delivers; safe to repeat for receivers that identify notifications by their id, which is sent along. */
 export async function deliverNotice(files: NoticeFiles, { pool, notice, target }: Delivery): Promise<void> {
-  const what = `deliver notice "${notice.kind}" of "${pool.namespace}/${pool.name}" to the ${told[target]}`;
+  const what = `deliver notification "${notice.kind}" of "${pool.namespace}/${pool.name}" to the ${told[target]}`;
   if (target === "CloudEvents") {
     const url = await addressIn(files.cloudEvents, what);
     return await post(url, { type: "application/cloudevents+json", body: cloudEvent(pool, notice), what });
@@ -36,12 +38,12 @@ export async function deliverNotice(files: NoticeFiles, { pool, notice, target }
   await post(url, { type: "application/json", body, what });
 }
 
-const told: Record<NoticeTarget, string> = { Webhook: "webhook", CloudEvents: "receiver of CloudEvents" };
+const told: Record<NoticeTarget, string> = { Webhook: "webhook", CloudEvents: "CloudEvents receiver" };
 
 async function addressIn(file: string, what: string): Promise<URL> {
   const url = URL.parse((await textIn(file, what)).trim());
   if (url?.protocol === "https:" || url?.protocol === "http:") return url;
-  throw failure(what, "its file holds no http or https URL");
+  throw failure(what, "its file must contain an http or https URL");
 }
 
 async function templateIn(file: string, what: string): Promise<unknown> {
@@ -50,12 +52,12 @@ async function templateIn(file: string, what: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch {
-    throw failure(what, `template "${file}" is no JSON`);
+    throw failure(what, `template "${file}" is not valid JSON`);
   }
 }
 
 async function textIn(file: string, what: string): Promise<string> {
-  if (file === "") throw failure(what, "this worker is not told where it is");
+  if (file === "") throw failure(what, "this worker has no file with its URL");
   try {
     return await readFile(file, "utf8");
   } catch (error) {
@@ -63,7 +65,7 @@ async function textIn(file: string, what: string): Promise<string> {
   }
 }
 
-// Where it leads is an administrator's decision, and not one of who answers there: nothing is followed.
+// Redirects are not followed: the administrator, and not the receiver, decides where data is sent.
 async function post(url: URL, { type, body, what }: { type: string; body: unknown; what: string }): Promise<void> {
   const order = {
     method: "POST",
@@ -72,22 +74,25 @@ async function post(url: URL, { type, body, what }: { type: string; body: unknow
     redirect: "manual",
     signal: AbortSignal.timeout(patienceMs),
   } as const;
-  // Its own words name the address.
+  // The message of the fetch error contains the address.
   const response = await fetch(url, order).catch((error: unknown) => {
-    throw failure(what, (error as Error).name === "TimeoutError" ? "no answer in time" : "nobody answers");
+    throw failure(
+      what,
+      (error as Error).name === "TimeoutError" ? "no response in time" : "the receiver is unreachable",
+    );
   });
   await response.body?.cancel();
   if (response.ok) return;
   throw failure(what, `HTTP ${response.status}`, lasting.includes(response.status));
 }
 
-/** Tried again, unless it is lasting: an address may be mended, and who is away comes back. */
+/** Retried, unless it is lasting: an address may be fixed, and an unreachable receiver may come back. */
 function failure(what: string, state: string, isLasting = false): ApplicationFailure {
-  const message = `Cannot ${what}: ${state}`;
+  const message = `Failed to ${what}: ${state}`;
   return ApplicationFailure.create({ message, type: "NoticeUndelivered", nonRetryable: isLasting });
 }
 
-// A notice as a CloudEvent 1.0, in structured mode.
+// A notification as a CloudEvent 1.0, in structured mode.
 
 const types: Record<NoticeKind, string> = {
   Halted: "halted",
@@ -98,7 +103,7 @@ const types: Record<NoticeKind, string> = {
   Aborted: "aborted",
 };
 
-/** The event; who gets it twice knows it by source and id. */
+/** Returns the event; a receiver recognises duplicates by source and id. */
 function cloudEvent({ cluster, namespace, name }: PoolRef, { id, kind, at, ...data }: Notice): object {
   const place = `/namespaces/${namespace}/machinedeployments/${name}`;
   return {
@@ -113,21 +118,21 @@ function cloudEvent({ cluster, namespace, name }: PoolRef, { id, kind, at, ...da
   };
 }
 
-// A notice in words, and in the JSON that a webhook wants.
+// A notification in words, and in the JSON that a webhook expects.
 
 const said: Record<NoticeKind, string> = {
-  Halted: "is halted and waits for a person",
-  RollingBack: "goes back to the last good revision",
-  AwaitingApproval: "waits for somebody to approve",
+  Halted: "is halted until an administrator acts",
+  RollingBack: "is rolling back to the last good revision",
+  AwaitingApproval: "is waiting for approval",
   Converged: "has converged",
-  RolledBack: "went back to the last good revision",
+  RolledBack: "was rolled back to the last good revision",
   Aborted: "was aborted",
 };
 
-/** As Slack, Mattermost, Rocket.Chat and others take it. */
+/** The format of Slack, Mattermost, Rocket.Chat and others. */
 const usualTemplate = { text: "{{text}}" };
 
-/** What a template may name, by its name in double braces. */
+/** Returns the variables of a template, by their name in double braces. */
 function wordsOf(
   pool: PoolRef,
   { kind, reason, message, revision, image, at, id }: Notice,
@@ -140,8 +145,8 @@ function wordsOf(
 }
 
 /**
- * A template with its names filled in, in each of its texts: what is filled in can end no text and begin no field. And
- * none can call for everybody in a channel: `&`, `<` and `>` are written as Slack wants them.
+ * Returns a template with its variables filled in, in each of its texts: a value can neither end a text nor begin a
+ * field. Nor can a value mention everybody in a channel: `&`, `<` and `>` are escaped as Slack requires.
  */
 function filledIn(template: unknown, words: Readonly<Record<string, string>>): unknown {
   if (typeof template === "string") {

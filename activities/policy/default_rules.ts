@@ -1,4 +1,4 @@
-/** What holds for a pool that no RolloutPolicy selects, and for every field that a policy leaves out. */
+/** Rules of a pool that no RolloutPolicy selects, and defaults of every field that a policy leaves out. */
 import type { Rules } from "../../workflows/contracts/mod.ts";
 
 const minute = 60_000;

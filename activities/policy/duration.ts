@@ -1,15 +1,15 @@
-/** Durations as people write them in a policy: hours, minutes and seconds, such as "5m" or "1h30m". */
+/** Durations as written in a policy: hours, minutes and seconds, such as "5m" or "1h30m". */
 import { z } from "zod";
 
 const form = /^(?:(\d{1,4})h)?(?:(\d{1,5})m)?(?:(\d{1,6})s)?$/;
 
-/** A duration, zero included; the same pattern stands in the CRD. */
+/** A duration, zero included; the CRD has the same pattern. */
 export const Duration = z.string().min(2).regex(form, 'must be a duration such as "30s", "5m" or "1h30m"');
 
-/** A duration that is longer than nothing. */
-export const PositiveDuration = Duration.refine((text) => millisecondsOf(text) > 0, "must be longer than nothing");
+/** A duration longer than zero. */
+export const PositiveDuration = Duration.refine((text) => millisecondsOf(text) > 0, "must be longer than 0s");
 
-/** Milliseconds of a duration; of a text that is none, NaN. */
+/** Returns the milliseconds of a duration; NaN for any other text. */
 export function millisecondsOf(text: string): number {
   const parts = form.exec(text);
   if (!parts || text === "") return NaN;

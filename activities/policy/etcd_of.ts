@@ -1,11 +1,11 @@
-/** What a policy says of etcd, as rules. */
+/** Converts the etcd section of a policy to rules. */
 import type { EtcdRules } from "../../workflows/contracts/mod.ts";
 import type { Etcd } from "./etcd_schema.ts";
 
-/** Of a Secret of the policy's namespace a token is taken from here. */
+/** The default key of a token in a Secret of the policy's namespace. */
 export const usualKey = "token";
 
-/** Undefined where nothing is kept: so say rules of versions before there were snapshots. */
+/** Returns undefined if no snapshot is kept, as do the rules of versions before snapshots. */
 export function etcdOf({ snapshot = {} }: Etcd, namespace: string): EtcdRules | undefined {
   const { keep, folder, url, tokenSecret } = snapshot;
   if (keep === "Folder" && folder !== undefined) return { snapshot: { keep, folder } };

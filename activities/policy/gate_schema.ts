@@ -1,4 +1,4 @@
-/** A gate as it is written in a RolloutPolicy: a name, when it is asked, and exactly one check. */
+/** A gate as written in a RolloutPolicy: a name, when it is evaluated, and exactly one check. */
 import { z } from "zod";
 import { PositiveDuration } from "./duration.ts";
 import { requirementsOf } from "../kube/status.ts";
@@ -17,7 +17,7 @@ const DaemonSets = z.strictObject({ namespace: name.optional(), selector: LabelS
 
 const Pods = z.strictObject({
   namespace: name.optional(),
-  selector: LabelSelector.refine((selector) => requirementsOf(selector) > 0, "must ask for at least one label"),
+  selector: LabelSelector.refine((selector) => requirementsOf(selector) > 0, "must require at least one label"),
   min: z.int().min(1).max(100_000).optional(),
 });
 
@@ -30,12 +30,12 @@ const Prometheus = z.strictObject({
   minSamples: z.int().min(1).max(1_000_000_000).optional(),
 }).refine((check) => check.minSamples === undefined || check.samples !== undefined, {
   path: ["minSamples"],
-  message: "needs samples, the query that counts them",
+  message: "requires samples, the query that counts them",
 });
 
 const Job = z.strictObject({ namespace: name.optional(), cronJob: objectName });
 
-/** The fields of which a gate has exactly one. */
+/** A gate has exactly one of these fields. */
 export const checkFields = ["nodeCondition", "daemonSets", "pods", "prometheus", "job"] as const;
 
 /** One gate. */

@@ -1,12 +1,12 @@
-/** What a new node takes over from the one that it replaces, as the policy of its pool says. */
+/** Reads from the pool's policy what a new node takes over from the node it replaces. */
 import type { Cluster } from "../cluster.ts";
 import type { HandOverRules } from "../backends/scaling_group/joining_nodes.ts";
 import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPool } from "./rules_for.ts";
 
-/** Where no policy says, or nobody can say which: all but what is of Kubernetes itself. */
+/** Default without a policy, or with conflicting ones: all except what belongs to Kubernetes itself. */
 export const usualHandOver: HandOverRules = { labels: true, taints: true, annotations: [], reservedDomains: [] };
 
-/** The most specific policy's word. */
+/** Returns the rules of the most specific policy. */
 export async function handOverFor(kube: Cluster, pool: SelectedPool): Promise<HandOverRules> {
   try {
     const policies = await readPolicies(kube, pool.metadata.namespace);

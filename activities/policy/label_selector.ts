@@ -1,4 +1,4 @@
-/** The label selectors that a RolloutPolicy may hold: bounded, and with nothing in them that is not understood. */
+/** The label selectors that a RolloutPolicy may have: bounded, and without unknown fields. */
 import { z } from "zod";
 
 const key = z.string().min(1).max(317);
@@ -8,9 +8,9 @@ const Expression = z.strictObject({
   key,
   operator: z.enum(["In", "NotIn", "Exists", "DoesNotExist"]),
   values: z.array(value).max(32).optional(),
-}).refine(hasFittingValues, "In and NotIn need values, Exists and DoesNotExist have none");
+}).refine(hasFittingValues, "must have values with In and NotIn, and none with Exists and DoesNotExist");
 
-/** Which objects are meant; an empty one means all. */
+/** Selects objects; an empty selector selects all. */
 export const LabelSelector = z.strictObject({
   matchLabels: z.record(key, value).refine((labels) => Object.keys(labels).length <= 32, "must have at most 32 labels")
     .optional(),

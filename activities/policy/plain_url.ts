@@ -1,8 +1,8 @@
 /** A URL in a policy. */
 import { z } from "zod";
 
-/** Neither user nor password, and nothing after "?": what a policy says is shown to everybody who may read it. */
+/** Without user, password and query, as everyone who may read a policy sees its URLs. */
 export const PlainUrl = z.string().max(512).regex(
   /^https?:\/\/[^\s\/?#@]+(\/[^\s?#@]*)?$/,
-  "must be http or https, with no credentials, query or fragment inside",
+  "must be an http or https URL without credentials, query or fragment",
 );

@@ -1,13 +1,13 @@
-/** What becomes of machines that their cloud protects, as the policy of their pool says. */
+/** Reads from the pool's policy how machines with scale-in protection are treated. */
 import type { Cluster } from "../cluster.ts";
 import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPool } from "./rules_for.ts";
 
 export type Protection = "Wait" | "Skip" | "Replace";
 
-/** Who protected a machine had a reason. */
+/** Default: a protected machine was protected for a reason. */
 export const usualProtection: Protection = "Wait";
 
-/** The most specific policy's word; the usual one where none says, or nobody can say which. */
+/** Returns the rule of the most specific policy; the default without a policy, or with conflicting ones. */
 export async function protectionFor(kube: Cluster, pool: SelectedPool): Promise<Protection> {
   try {
     const policies = await readPolicies(kube, pool.metadata.namespace);

@@ -1,4 +1,4 @@
-/** A RolloutPolicy as people write it; the same rules stand in deploy/kubernetes/crds/rollout_policies.yaml. */
+/** A RolloutPolicy as users write it; deploy/kubernetes/crds/rollout_policies.yaml has the same rules. */
 import { z } from "zod";
 import { Duration, PositiveDuration } from "./duration.ts";
 import { Etcd } from "./etcd_schema.ts";
@@ -9,7 +9,7 @@ import { PolicyWindow } from "./windows.ts";
 const PolicyAmount = z.union([
   z.int().min(1).max(100_000),
   z.string().regex(/^(100|[1-9][0-9]?)%$/),
-], { error: 'must be a whole number from 1, or a share from "1%" to "100%"' });
+], { error: 'must be an integer of at least 1, or a percentage from "1%" to "100%"' });
 type PolicyAmount = z.infer<typeof PolicyAmount>;
 
 const PolicyWave = z.strictObject({ upTo: PolicyAmount, soak: Duration.optional() });
@@ -53,7 +53,7 @@ const Repair = z.strictObject({
   enabled: z.boolean().optional(),
   notReadyFor: PositiveDuration.optional(),
   conditions: z.array(IllCondition).max(10).optional(),
-  maxUnhealthy: z.string().regex(/^(100|[1-9]?[0-9])%$/, 'must be a share from "0%" to "100%"').optional(),
+  maxUnhealthy: z.string().regex(/^(100|[1-9]?[0-9])%$/, 'must be a percentage from "0%" to "100%"').optional(),
 });
 
 const HandOver = z.strictObject({
@@ -70,7 +70,7 @@ const InPlace = z.strictObject({
   soak: Duration.optional(),
 });
 
-/** The spec of a RolloutPolicy: every field may be left out. */
+/** The spec of a RolloutPolicy: every field is optional. */
 export const RolloutPolicySpec = z.strictObject({
   selector: LabelSelector.optional(),
   waves: z.array(PolicyWave).min(1).max(20).superRefine(refuseShrinking).optional(),
@@ -81,7 +81,7 @@ export const RolloutPolicySpec = z.strictObject({
   drain: Drain.optional(),
   gates: z.array(PolicyGate).max(20).refine(
     (gates) => new Set(gates.map(({ name }) => name)).size === gates.length,
-    "must have names of their own",
+    "must have unique names",
   ).optional(),
   onFailure: z.enum(["Halt", "Rollback"]).optional(),
   maxFailed: z.int().min(1).max(1000).optional(),
@@ -96,11 +96,11 @@ export const RolloutPolicySpec = z.strictObject({
   protectedMachines: z.enum(["Wait", "Skip", "Replace"]).optional(),
 }).refine((spec) => spec.waves === undefined || spec.growth === undefined, {
   path: ["growth"],
-  message: "cannot stand beside waves",
+  message: "must not be set together with waves",
 });
 export type RolloutPolicySpec = z.infer<typeof RolloutPolicySpec>;
 
-// Counts and shares cannot be compared with each other here: how large the pool is comes later.
+// Counts and percentages cannot be compared here, as the size of the pool is not known yet.
 function refuseShrinking(waves: { upTo: PolicyAmount }[], context: z.RefinementCtx): void {
   const highest = { number: 0, string: 0 };
   waves.forEach(({ upTo }, nth) => {
@@ -113,7 +113,7 @@ function refuseShrinking(waves: { upTo: PolicyAmount }[], context: z.RefinementC
       code: "custom",
       path: [nth, "upTo"],
       input: upTo,
-      message: "must be larger than in the waves before",
+      message: "must be larger than in the previous waves",
     });
   });
 }

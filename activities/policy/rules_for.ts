@@ -10,24 +10,26 @@ import { RolloutPolicySpec } from "./rollout_policy.ts";
 import { rulesOf } from "./rules_of.ts";
 import type { RolloutPolicy } from "./rules_of.ts";
 
-/** Only this of a policy is read before it is chosen: a fault elsewhere in it is no trouble of other pools. */
+/**
+ * The only part of a policy that is read before it is chosen, so that an invalid policy does not affect other pools.
+ */
 const Selecting = z.object({ selector: LabelSelector.optional() }).loose();
 
-/** A pool as policies know it; also one that is in a file only. */
+/** A pool as policies select it; also one that exists in a file only. */
 export interface SelectedPool {
   metadata: Pick<Metadata, "namespace" | "name" | "labels">;
 }
 
-/** A policy that selects a pool, and how many requirements of its selector led there. */
+/** A policy that selects a pool, and the number of requirements in its selector. */
 export interface Candidate {
   policy: RolloutPolicyObject;
   requirements: number;
 }
 
 /**
- * What holds for the pool at `now` (epoch ms): the most specific policy of its namespace, or the defaults. Two that are
- * equally specific are a conflict, not a coin toss, and so is one that cannot be read: nothing new starts then, but
- * secrets are published and renewed as ever.
+ * Returns the rules of the pool at `now` (epoch ms): of the most specific policy in its namespace, or the defaults. Two
+ * equally specific policies are a conflict, and so is an unreadable one: nothing new starts then, but secrets are
+ * published and renewed as before.
  */
 export function rulesFor(kube: Cluster, pool: SelectedPool, now: number): Promise<Rules> {
   const { namespace, name } = pool.metadata;
@@ -42,16 +44,16 @@ export function rulesFor(kube: Cluster, pool: SelectedPool, now: number): Promis
   });
 }
 
-/** The policies of a namespace, read once for all who ask at a time. */
+/** Returns the policies of a namespace, read once for concurrent callers. */
 export function readPolicies(kube: Cluster, namespace: string): Promise<RolloutPolicyObject[]> {
   const list = (): Promise<RolloutPolicyObject[]> => listObjects(kube, rolloutPolicies, { namespace });
   return kube.cache.read(`policies ${namespace}`, list);
 }
 
-/** A policy cannot be used; the message names policy, field and value. */
+/** A policy that cannot be used; the message names policy, field and value. */
 export class PolicyFault extends Error {}
 
-/** The same, of policies at hand. */
+/** Returns the rules from the given policies. */
 export function rulesAmong(policies: RolloutPolicyObject[], pool: SelectedPool, now: number): Rules {
   const [best, next] = candidatesAmong(policies, pool);
   if (!best) return defaultRules;
@@ -59,7 +61,9 @@ export function rulesAmong(policies: RolloutPolicyObject[], pool: SelectedPool, 
   return conflicting([best, next], pool);
 }
 
-/** The policies that select the pool, the most specific first; a selector that cannot be read is a PolicyFault. */
+/**
+ * Returns the policies that select the pool, the most specific first; throws PolicyFault for an unreadable selector.
+ */
 export function candidatesAmong(policies: RolloutPolicyObject[], { metadata }: SelectedPool): Candidate[] {
   return policies
     .map((policy) => ({ policy, selector: selectorOf(policy) }))
@@ -68,7 +72,7 @@ export function candidatesAmong(policies: RolloutPolicyObject[], { metadata }: S
     .sort((a, b) => b.requirements - a.requirements || a.policy.metadata.name.localeCompare(b.policy.metadata.name));
 }
 
-/** Reads a whole policy; what is wrong is told with its place and value. */
+/** Reads a whole policy; an error names the path and the value. */
 export function readPolicy({ metadata, spec }: RolloutPolicyObject): RolloutPolicy {
   const { namespace, name } = metadata;
   const read = RolloutPolicySpec.safeParse(spec ?? {}, { reportInput: true });
@@ -87,11 +91,11 @@ function conflicting([one, other]: [Candidate, Candidate], { metadata }: Selecte
   const many = `${requirements} ${requirements === 1 ? "requirement" : "requirements"}`;
   return heldRules(
     `RolloutPolicies "${one.policy.metadata.name}" and "${other.policy.metadata.name}" select ` +
-      `"${metadata.namespace}/${metadata.name}" equally well, by ${many}`,
+      `"${metadata.namespace}/${metadata.name}" with equal precedence, by ${many} each`,
   );
 }
 
-// Nothing new starts; what is under way ends by the defaults where those are careful, and carefully where they are not.
+// Nothing new starts; steps in progress end by the defaults if those are careful, else by careful rules.
 function heldRules(conflict: string): Rules {
   return {
     ...{ ...defaultRules, source: "none", conflict },
@@ -102,11 +106,11 @@ function heldRules(conflict: string): Rules {
 
 function invalid({ namespace, name }: { namespace: string; name: string }, error: z.ZodError): Error {
   const faults = error.issues.slice(0, 3).map((issue) => faultOf(issue));
-  return new PolicyFault(`Cannot use RolloutPolicy "${namespace}/${name}": ${faults.join("; ")}`);
+  return new PolicyFault(`Failed to read RolloutPolicy "${namespace}/${name}": ${faults.join("; ")}`);
 }
 
-// The value of a URL is not quoted: it is refused for the credentials in it. Nor is any below etcd, where a token may
-// stand in the place of its Secret's name, or such a URL in that of a folder.
+// The value of a URL is not quoted, as it may be refused for the credentials in it; nor is any value below etcd, where
+// a user may have put a token in place of its Secret's name, or such a URL in place of a folder.
 function faultOf({ path, message, input }: z.core.$ZodIssue): string {
   const place = ["spec", ...path].map(String).join(".");
   const isSecret = path.at(-1) === "url" || path[0] === "etcd";

@@ -8,14 +8,14 @@ import { selectorText } from "../kube/status.ts";
 import type { RolloutPolicySpec } from "./rollout_policy.ts";
 import { openIntervals } from "./windows.ts";
 
-/** A policy that could be read. */
+/** A policy that was read successfully. */
 export interface RolloutPolicy {
   name: string;
   namespace: string;
   spec: RolloutPolicySpec;
 }
 
-/** What the policy says at `now` (epoch ms, which decides about windows only); pure. */
+/** Returns the rules of the policy at `now` (epoch ms, which matters for windows only); pure. */
 export function rulesOf({ name, namespace, spec }: RolloutPolicy, now: number): Rules {
   const etcd = etcdOf(spec.etcd ?? {}, namespace);
   return {
@@ -30,7 +30,7 @@ export function rulesOf({ name, namespace, spec }: RolloutPolicy, now: number): 
     drain: drainOf(spec.drain ?? {}),
     gates: (spec.gates ?? []).map((gate) => gateOf(gate, namespace)),
     repair: repairOf(spec.repair ?? {}),
-    // Left out, the workflow's own defaults hold, also those of a newer version.
+    // If left out, the workflow's own defaults apply, also those of a newer version.
     ...(spec.inPlace ? { inPlace: inPlaceOf(spec.inPlace) } : {}),
     ...given(spec, ["onImageChange"]),
     ...(etcd ? { etcd } : {}),
@@ -110,14 +110,14 @@ function checkOf(gate: Omit<PolicyGate, "name">, own: string): Check {
     return { kind: "Prometheus", ...check, samples, minSamples };
   }
   if (job) return { kind: "Job", namespace: job.namespace ?? own, cronJob: job.cronJob };
-  throw new TypeError("Cannot read a gate without a check: its schema lets none pass");
+  throw new TypeError("Failed to read a gate: it has no check, which its schema should refuse");
 }
 
 function durationOf<Absent extends number | null>(text: string | undefined, absent: Absent): number | Absent {
   return text === undefined ? absent : millisecondsOf(text);
 }
 
-// Spreading a field that is undefined would take its default away.
+// Spreading an undefined field would overwrite its default.
 function given<T extends object, K extends keyof T>(source: T, fields: K[]): { [F in K]?: NonNullable<T[F]> } {
   return Object.fromEntries(fields.flatMap((field) => source[field] === undefined ? [] : [[field, source[field]]])) as {
     [F in K]?: NonNullable<T[F]>;

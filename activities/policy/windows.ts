@@ -1,16 +1,19 @@
-/** Maintenance windows as absolute times: when something new may start. */
+/** Maintenance windows as absolute times: when new steps may start. */
 import { Cron } from "croner";
 import { z } from "zod";
 import { millisecondsOf, PositiveDuration } from "./duration.ts";
 
 const day = 86_400_000;
-/** How far ahead windows are told, and how many. */
+/** How far ahead windows are listed (ms), and how many. */
 const horizon = 60 * day;
 const told = 20;
-/** Starts looked at per window: one that opens every minute would otherwise cost seconds; it is read again in time. */
+/**
+ * Starts evaluated per window: a window that opens every minute would otherwise cost seconds; later starts are read in
+ * time.
+ */
 const looked = 500;
 
-/** Five fields, minute first; names of days and months, L, W and # as croner knows them. */
+/** Five fields, minute first; names of days and months, L, W and # as croner accepts them. */
 const cron = z.string().min(9).max(100).regex(
   /^[A-Za-z0-9*,\/#-]+( [A-Za-z0-9*,\/#-]+){4}$/,
   "must have five fields: minute, hour, day of month, month, day of week",
@@ -33,9 +36,9 @@ export interface Interval {
 }
 
 /**
- * The interval that is open at `now` and the next ones within 60 days, or just the next one when all are later; in
- * order and without overlap, at most 20, in epoch ms. A start that a change of clocks skips is moved to its end, and
- * one that comes twice counts once.
+ * Returns the interval that is open at `now` and the next ones within 60 days, or just the next one if all are later;
+ * in order and without overlap, at most 20, in epoch ms. A start skipped by a clock change is moved to its end, and one
+ * that occurs twice counts once.
  */
 export function openIntervals(windows: readonly PolicyWindow[], now: number): Interval[] {
   const all = windows.flatMap((window) => intervalsOf(window, now)).sort((a, b) => a.from - b.from);
@@ -75,7 +78,7 @@ function clockOf(cron: string, timeZone = "UTC"): Cron {
 
 function cronFault(cron: string): string | undefined {
   try {
-    return clockOf(cron).nextRun(new Date(0)) ? undefined : "never comes true";
+    return clockOf(cron).nextRun(new Date(0)) ? undefined : "never matches a time";
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -1,4 +1,4 @@
-/** Watches machines climb the join ladder: instance, address, node registered, node Ready, gates. */
+/** Waits for machines to pass the join stages: instance, address, node registered, node Ready, gates. */
 import type { Cluster } from "../cluster.ts";
 import type {
   JoinDeadlines,
@@ -26,13 +26,13 @@ interface JoinQuestion {
 
 type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string; failed?: true };
 
-/** Milliseconds of looking before a deadline counts: after an outage nobody is late at the first look. */
+/** Milliseconds of reading before a deadline counts: after an outage no machine is late at the first read. */
 const graceMs = 30_000;
 
-/** Told at each look what those machines have still to reach that have neither joined nor gone. */
+/** Receives at each read the next stages of the machines that have neither joined nor been deleted. */
 export type RungsTold = (rungs: readonly Rung[]) => void;
 
-/** Ends when each machine has joined, is gone, or missed the deadline of the rung it stands before. */
+/** Ends when each machine has joined, was deleted, or missed the deadline of its next stage. */
 export async function awaitMachinesJoined(
   kube: Cluster,
   question: JoinQuestion,
@@ -49,7 +49,7 @@ export async function awaitMachinesJoined(
     lookBy: () => Math.min(nextDeadline(question, judgeFrom), Date.now() + (backend.lookEvery?.() ?? Infinity)),
     look: () =>
       attempting(
-        `see machines of "${question.pool.name}" join`,
+        `read the joining machines of "${question.pool.name}"`,
         () => look(kube, { question, judgeFrom, nodes, told }),
       ),
     unseen: (unseenMs, seen) => seen && "failed" in seen && seen.failed.length === 0 ? seen : { unseenMs },
@@ -57,13 +57,13 @@ export async function awaitMachinesJoined(
   });
 }
 
-// A look that begins after a deadline comes out of an outage, and what was not seen is neither success nor failure.
+// A read that begins after a deadline follows an outage, and an unseen period is neither success nor failure.
 function judgementStart({ machines }: JoinQuestion, now: number): number {
   const isOverdue = machines.some(({ deadlines }) => deadlines.instance <= now);
   return isOverdue ? now + graceMs : now;
 }
 
-/** The next time at which somebody may be late; a moment after it, as a timer may be early. */
+/** Returns the next time at which a machine may be late; a moment after it, as a timer may be early. */
 function nextDeadline({ machines }: JoinQuestion, judgeFrom: number): number {
   const now = Date.now();
   const times = [judgeFrom, ...machines.flatMap(({ deadlines }) => Object.values(deadlines) as number[])];
@@ -73,7 +73,7 @@ function nextDeadline({ machines }: JoinQuestion, judgeFrom: number): number {
 interface Watch {
   question: JoinQuestion;
   judgeFrom: number;
-  /** Nodes of the machines, by name; those that a look finds are added. */
+  /** Nodes of the machines, by name; a read adds those it finds. */
   nodes: Set<string>;
   told: RungsTold;
 }
@@ -108,7 +108,7 @@ async function climbOf(kube: Cluster, watch: Pick<Watch, "question" | "nodes">, 
   return lacks ? { rung: "ready", says: lacks } : climb;
 }
 
-/** The rung a machine stands before, or what it joined as; pure. */
+/** Returns the next stage of a machine, or the facts it joined with; pure. */
 export function rungOf(
   machine: MachineState,
   node: NodeFacts | undefined,
@@ -119,17 +119,17 @@ export function rungOf(
   if (!machine.ordered || trouble) return { rung: "instance", says: trouble ?? "no instance was ordered", ...failed };
   if (machine.addresses.length === 0) return { rung: "address", says: "the instance has no address" };
   if (!machine.node) return { rung: "registered", says: "no node registered" };
-  if (!node) return { rung: "registered", says: `node "${machine.node}" is gone` };
+  if (!node) return { rung: "registered", says: `node "${machine.node}" was deleted` };
   if (!node.ready) return { rung: "ready", says: `node "${node.name}" is not Ready: ${node.readyMessage}` };
   const [taint] = node.initialising;
-  // Whoever is drained now would find no place there.
-  if (taint) return { rung: "ready", says: `node "${node.name}" is Ready and takes no pods: its taint is "${taint}"` };
+  // Pods evicted from an old node could not run there.
+  if (taint) return { rung: "ready", says: `node "${node.name}" is Ready, but taint "${taint}" keeps pods off it` };
   if (!machine.joined) {
     return { rung: "ready", says: machine.lacks ?? `${maker} has not seen "${node.name}" Ready` };
   }
-  // Where nobody says which is wanted, it is told by what the node bears.
+  // If no version is desired explicitly, the reported version counts.
   if (kubelet !== "" && !sameVersion(node.kubelet, kubelet)) {
-    return { rung: "gates", says: `node "${node.name}" runs kubelet "${node.kubelet}", wanted is "${kubelet}"` };
+    return { rung: "gates", says: `node "${node.name}" runs kubelet "${node.kubelet}", but "${kubelet}" is desired` };
   }
   return {
     joined: {
@@ -178,9 +178,9 @@ async function failure(
   return { machine, rung, evidence: known.filter(Boolean).join("; ") };
 }
 
-// The last thing the cluster said about a machine.
+// The last Event of the cluster about a machine.
 
-/** The newest Event about an object as "Reason: message", or undefined. */
+/** Returns the newest Event about an object as "Reason: message", or undefined. */
 async function evidenceFor(
   kube: Cluster,
   { kind, namespace, name }: MachineState["object"],

@@ -1,4 +1,4 @@
-/** Waits for one machine to be gone. */
+/** Waits for one machine to be deleted. */
 import type { Cluster } from "../cluster.ts";
 import type { MachineState, MemberRef } from "../backends/contract.ts";
 import { backendOf } from "../backends/registry.ts";
@@ -8,7 +8,7 @@ import { attempting } from "../kube/status.ts";
 
 type Wait = MemberRef & { until: number };
 
-/** Ends when the machine is gone, and with it instance and node; `until` in epoch ms. */
+/** Ends when the machine, its instance and its node are deleted; `until` in epoch ms. */
 export async function awaitMachineGone(kube: Cluster, wait: Wait): Promise<void> {
   const backend = backendOf(kube, wait.pool);
   using news = backend.newsOfMachines({ pool: wait.pool, names: [wait.machine] });
@@ -19,10 +19,11 @@ export async function awaitMachineGone(kube: Cluster, wait: Wait): Promise<void>
       if (!machine) return { answer: undefined };
       return { missing: `finalizers remain: ${machine.finalizers.join(", ") || "none"}` };
     },
-    expired: (missing) => expired("MachineRemains", `Cannot see machine "${wait.machine}" gone: ${missing}`),
+    expired: (missing) =>
+      expired("MachineRemains", `Timed out waiting for machine "${wait.machine}" to be deleted: ${missing}`),
   });
 }
 
 function look(kube: Cluster, { pool, machine }: Wait): Promise<MachineState | undefined> {
-  return attempting(`see machine "${machine}" off`, () => backendOf(kube, pool).seeOff({ pool, machine }));
+  return attempting(`delete machine "${machine}"`, () => backendOf(kube, pool).seeOff({ pool, machine }));
 }

@@ -1,4 +1,4 @@
-/** What booting machines say about themselves; machines write it, so nothing in it is believed. */
+/** Boot reports of machines; machines write them, so their content is not trusted. */
 import type { V1ConfigMap } from "@kubernetes/client-node";
 import { z } from "zod";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
@@ -21,7 +21,7 @@ const freshMs = 3_600_000;
 
 type BootReport = z.infer<typeof BootReport>;
 
-/** The last report under one of the names of a machine in words, or undefined when there is none that can be read. */
+/** Returns the last report under one of the names of a machine in words, or undefined if none can be read. */
 export async function lastBootReport(kube: Kube, pool: PoolRef, names: string[]): Promise<string | undefined> {
   const reports = (await readReports(kube, pool))?.data ?? {};
   const report = names.map((name) => parsed(reports[name])).find((each) => each !== undefined);
@@ -31,20 +31,20 @@ export async function lastBootReport(kube: Kube, pool: PoolRef, names: string[])
   return `${phase} step "${harmless(step, 60)}" ${state.toLowerCase()}${at ? ` at ${at}` : ""}${said}`;
 }
 
-/** What it usually means that a machine with these addresses has booted and there is no report of it. */
+/** Returns the typical causes when a machine with these addresses has booted without a report. */
 export function silenceOf(addresses: string[]): string {
   const place = addresses.length === 0 ? "the machine" : addresses.join(" or ");
-  return "it sent no boot report: most often it does not reach the API server, does not trust the certificate of that, " +
-    `or has a token that is no longer valid; "journalctl -u bootstrap -u setup" on ${place} tells`;
+  return "it sent no boot report: it most likely cannot reach the API server, does not trust its certificate, " +
+    `or has an expired token; run "journalctl -u bootstrap -u setup" on ${place}`;
 }
 
-/** A report this young stays, though no machine has its name: some clouds tell machines only a host name. */
+/** A report this young is kept without a machine of its name: some clouds give machines only a host name. */
 export function isFresh(line: string | undefined): boolean {
   const age = Date.now() - Date.parse(parsed(line)?.at ?? "");
   return age > -freshMs && age < freshMs;
 }
 
-/** The config map as it stands; anything may stand there. */
+/** Reads the ConfigMap of the reports; its content is arbitrary. */
 export function readReports(kube: Kube, pool: PoolRef): Promise<V1ConfigMap | undefined> {
   const where = { name: namesOf(pool).bootReport, namespace: secretsNamespace };
   return ifFound(kube.core.readNamespacedConfigMap(where));
@@ -54,11 +54,11 @@ function parsed(line = ""): BootReport | undefined {
   try {
     return line.length > longestLine ? undefined : BootReport.safeParse(JSON.parse(line)).data;
   } catch {
-    return undefined; // what cannot be read is no report
+    return undefined; // an unreadable line counts as absent
   }
 }
 
-// It ends up in Events and in pages that read Markdown; and a script may have printed what nobody should see.
+// The text is shown in Events and in pages that render Markdown, and a script may have printed secrets.
 function harmless(text: string, longest: number): string {
   const secrets = /eyJ[\w-]+\.[\w.-]*|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|(?<=bearer )\S+/gi;
   const plain = text.slice(0, longestLine).replaceAll(secrets, "(hidden)").replaceAll(/[\p{C}\p{Z}]+/gu, " ");

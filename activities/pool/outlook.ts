@@ -1,26 +1,26 @@
-/** What a process remembers of its looks at one API server, where the server itself keeps no time of it. */
+/** What a process remembers of its reads of one API server, where the server itself records no time. */
 import type { Member } from "../../workflows/contracts/mod.ts";
 
-/** A longer pause between two looks may have been an outage. */
+/** A longer pause between two reads may have been an outage (ms). */
 const pauseMs = 90_000;
-/** After an outage every kubelet reports again within this time. */
+/** After an outage every kubelet reports again within this time (ms). */
 const graceMs = 30_000;
-/** Who was not asked for this long is forgotten. */
+/** A machine that was not read for this long is forgotten (ms). */
 const rememberedMs = 3_600_000;
 
-/** Judges illness by what was seen since this process looks, without a gap. */
+/** Evaluates unhealthy machines by what this process saw without a gap. */
 export class Outlook {
   #last = -Infinity;
   #steadySince = -Infinity;
   #gone = new Map<string, { since: number; asked: number }>();
 
-  /** Notes that the API server answered; after a pause nobody is due before it has had time to report. */
+  /** Records that the API server answered; after a pause no machine is due before it has had time to report. */
   looked(now: number): void {
     if (now - this.#last > pauseMs) this.#steadySince = now;
     this.#last = now;
   }
 
-  /** The members, with nobody due, and nobody lost, at the first look after an outage. */
+  /** Returns the members; at the first read after an outage, none is due or lost. */
   tempered(members: Member[]): Member[] {
     const from = this.#steadySince + graceMs;
     return members.map(({ lost, ...each }) => ({
@@ -30,7 +30,7 @@ export class Outlook {
     }));
   }
 
-  /** When a machine's node was first missed: nothing in the cluster tells. */
+  /** Returns when a machine's node was first missing, which the cluster does not record. */
   missed(machine: string, now: number): number {
     for (const [key, { asked }] of this.#gone) if (now - asked > rememberedMs) this.#gone.delete(key);
     const since = this.#gone.get(machine)?.since ?? now;
@@ -38,7 +38,7 @@ export class Outlook {
     return since;
   }
 
-  /** A machine's node is there. */
+  /** Records that a machine's node exists. */
   found(machine: string): void {
     this.#gone.delete(machine);
   }

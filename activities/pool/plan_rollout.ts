@@ -1,4 +1,4 @@
-/** Plans a rollout as its run would, from what is there now. */
+/** Plans a rollout as its run would, from the current state. */
 import type { Cluster } from "../cluster.ts";
 import type { Desired, Member, Memory, PoolKind, PoolRef, RolloutPlan, Rules } from "../../workflows/contracts/mod.ts";
 import { moot } from "../failures.ts";
@@ -8,7 +8,7 @@ import { readDesired } from "./read_desired.ts";
 import { readMembers } from "./read_pool.ts";
 import { byTurn } from "./snapshot.ts";
 
-/** The planner played forward, over all members in the order of going; `now` in epoch ms. */
+/** The planner played forward, over all members in their removal order; `now` in epoch ms. */
 export type Forecast = (
   question: {
     now: number;
@@ -20,30 +20,33 @@ export type Forecast = (
   },
 ) => RolloutPlan;
 
-/** What planning needs: deciding is not done here, so it is handed in. */
+/** Dependencies of planning: decisions are not made here, so the planner is passed in. */
 export interface Planner {
   kube: Cluster;
   profileNamespace: string;
   forecast: Forecast;
 }
 
-/** Machines of a wave that a history keeps; the hash stands for all of them. */
+/** Machines of a wave that a history names; the hash covers all of them. */
 const named = 20;
 
-/** The plan as a history keeps it: bounded. Moot when another template than `templateHash`, if any is named, is desired by now. */
+/**
+ * Returns the plan as a history keeps it: bounded. Moot if `templateHash` is given and another template is desired by
+ * now.
+ */
 export async function planRollout(
   planner: Planner,
   { pool, templateHash }: { pool: PoolRef; templateHash?: string },
 ): Promise<RolloutPlan> {
   const { desired, plan } = await planOf(planner, pool);
   if (templateHash !== undefined && desired.templateHash !== templateHash) {
-    const state = `desired is template "${desired.templateHash}", not "${templateHash}"`;
-    throw moot("GenerationStale", `Cannot plan the rollout of "${pool.namespace}/${pool.name}": ${state}`);
+    const state = `the desired template is "${desired.templateHash}", not "${templateHash}"`;
+    throw moot("GenerationStale", `Failed to plan the rollout of "${pool.namespace}/${pool.name}": ${state}`);
   }
   return { ...plan, waves: plan.waves.map((wave) => ({ ...wave, machines: wave.machines.slice(0, named) })) };
 }
 
-/** The whole plan, with every machine by name. Moot when the pool is gone. */
+/** Returns the whole plan, with every machine by name. Moot if the pool was deleted. */
 export async function readPlan(planner: Planner, pool: PoolRef): Promise<RolloutPlan> {
   return (await planOf(planner, pool)).plan;
 }
@@ -52,7 +55,8 @@ async function planOf(planner: Planner, pool: PoolRef): Promise<{ desired: Desir
   const { kube, forecast } = planner;
   const state = await readDesired(planner, pool);
   if (state.state !== "Present") {
-    const message = `Cannot plan the rollout of "${pool.namespace}/${pool.name}": it is ${state.state.toLowerCase()}`;
+    const message =
+      `Failed to plan the rollout of "${pool.namespace}/${pool.name}": the pool is ${state.state.toLowerCase()}`;
     throw moot("GenerationStale", message);
   }
   const { desired, rules } = state;

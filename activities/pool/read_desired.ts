@@ -1,4 +1,4 @@
-/** Reads what a pool asks for, and the rules that hold for it. */
+/** Reads the desired state of a pool, and its rules. */
 import type { Cluster } from "../cluster.ts";
 import type { DesiredState, PoolRef, Rules } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
@@ -12,9 +12,9 @@ export interface DesiredReader {
   profileNamespace: string;
 }
 
-/** Gone, being deleted, or present with what it asks for. */
+/** Returns deleted, being deleted, or present with the desired state. */
 export function readDesired(reader: DesiredReader, pool: PoolRef): Promise<DesiredState> {
-  return attempting(`read what "${pool.namespace}/${pool.name}" asks for`, async () => {
+  return attempting(`read the desired state of "${pool.namespace}/${pool.name}"`, async () => {
     const wanted = await backendOf(reader.kube, pool).wanted(pool, reader);
     if (wanted.state !== "Present") return wanted;
     const { desired, labels } = wanted;
@@ -24,12 +24,12 @@ export function readDesired(reader: DesiredReader, pool: PoolRef): Promise<Desir
   });
 }
 
-/** Whatever a policy says: what etcd can lose is no matter of taste. */
+/** Applies whatever a policy says, as etcd can lose only one member at a time. */
 function oneAtATime(rules: Rules): Rules {
   return { ...rules, budget: { machines: 1, perZone: null, zones: "Parallel", cluster: 1 } };
 }
 
-/** Waits until who makes the machines has taken up what is asked for; `until` in epoch ms. */
+/** Waits until the controller that makes the machines has observed the desired state; `until` in epoch ms. */
 export async function awaitDesiredSettled(
   reader: DesiredReader,
   { pool, until }: { pool: PoolRef; until: number },
@@ -41,7 +41,7 @@ export async function awaitDesiredSettled(
     ...{ until, news },
     every: 250,
     look: async () => {
-      // After the first look a watch tells whether another one is worth its requests; but none is trusted for ever.
+      // After the first read a watch shows whether another one is worth its requests, but no watch is trusted for ever.
       if (missing && news.isNew && backend.isSurelyUnsettled(pool)) return { missing };
       const seen = await readDesired(reader, pool);
       if (seen.state !== "Present" || seen.desired.settled) return { answer: seen };
@@ -49,6 +49,9 @@ export async function awaitDesiredSettled(
       return { missing };
     },
     expired: (missing) =>
-      expired("SettleExpired", `Cannot roll out "${pool.namespace}/${pool.name}": ${missing}; is it running?`),
+      expired(
+        "SettleExpired",
+        `Failed to roll out "${pool.namespace}/${pool.name}": ${missing}; check that it is running`,
+      ),
   });
 }

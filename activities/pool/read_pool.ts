@@ -1,4 +1,4 @@
-/** Reads the machines of a pool as a bounded picture. */
+/** Reads the machines of a pool as a bounded snapshot. */
 import type { Cluster } from "../cluster.ts";
 import type { Member, PoolQuestion, PoolRef, PoolSnapshot, RepairRules } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
@@ -15,9 +15,12 @@ const restMs = 500;
 const restPerMachineMs = 5;
 const longestRestMs = 5_000;
 
-/** Counts and the next few members of each group; after an outage nobody is ill enough to be repaired at the first look. */
+/**
+ * Returns counts and the next few members of each group; at the first read after an outage no machine is due for
+ * repair.
+ */
 export function readPool(kube: Cluster, question: PoolQuestion): Promise<PoolSnapshot> {
-  // What comes after that is news, for which a run looks again. A wait sees it only by looking itself.
+  // Later changes make a run read again. A wait sees them only by its own reads.
   const { pool } = question;
   if (backendOf(kube, pool).isSurelyUnused(pool)) return Promise.resolve(snapshotOf([], question));
   return look(kube, question).then(({ snapshot }) => snapshot);
@@ -34,8 +37,8 @@ function look(kube: Cluster, question: PoolQuestion): Promise<{ found: Observati
 }
 
 /**
- * Ends when the pool looks different from `fingerprint`, which is true then, at the latest at `until` (epoch ms). Who
- * waits here waits for who makes the machines, and wakes it where it has not seen what it has to act on.
+ * Ends when the pool differs from `fingerprint` (returns true), at the latest at `until` (epoch ms). The wait also
+ * enqueues the controller that makes the machines if that has not seen what it has to act on.
  */
 export async function awaitPoolChanged(
   kube: Cluster,
@@ -47,7 +50,7 @@ export async function awaitPoolChanged(
   using news = backend.newsOfPool(question.pool, nodesNow);
   const waker = backend.waker(question.pool, Date.now());
   return await poll<boolean>({
-    until: Number.MAX_SAFE_INTEGER, // to see no change is an answer too
+    until: Number.MAX_SAFE_INTEGER, // an unchanged pool is a valid result
     news,
     every: () => Math.min(longestRestMs, restMs + restPerMachineMs * members.length),
     lookBy: () => Math.min(until, waker.lookBy(members)),
@@ -65,10 +68,10 @@ export async function awaitPoolChanged(
 
 function wordsOf({ counts }: PoolSnapshot): string {
   const { machines, updatedReady, old, leaving, ill } = counts;
-  return `${machines} machines: ${updatedReady} updated and ready, ${old} old, ${leaving} leaving, ${ill} unhealthy`;
+  return `${machines} machines: ${updatedReady} updated and ready, ${old} old, ${leaving} being deleted, ${ill} unhealthy`;
 }
 
-/** Every member of the pool with the facts of its node; without `repair` nobody's illness is ever due. */
+/** Reads every member of the pool with the facts of its node; without `repair` no machine is ever due. */
 export async function readMembers(
   kube: Cluster,
   pool: PoolRef,
@@ -91,7 +94,7 @@ interface Judgement {
   facts: NodeFacts | undefined;
 }
 
-// Who makes the machines remembers that a node was Ready once; whether it is now, only the Node tells.
+// The controller that makes the machines remembers that a node was Ready once; only the Node shows whether it still is.
 function judged({ kube, pool, repair, facts }: Judgement, member: Member): Member {
   const zone = facts?.zone ? { zone: facts.zone } : {};
   const isLeaving = member.phase === "Leaving" && member.node !== undefined;

@@ -1,10 +1,10 @@
-/** Both reads of a round in one step. */
+/** Both reads of a reconcile in one step. */
 import type { DesiredState, PoolQuestion, PoolSnapshot } from "../../workflows/contracts/mod.ts";
 import type { DesiredReader } from "./read_desired.ts";
 import { readDesired } from "./read_desired.ts";
 import { readPool } from "./read_pool.ts";
 
-/** What is desired, then the machines, unless another template is desired by now than the question is about. */
+/** Reads the desired state, then the machines, unless another template is desired by now than the question is about. */
 export async function readRound(
   reader: DesiredReader,
   question: PoolQuestion,

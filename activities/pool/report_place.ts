@@ -1,6 +1,6 @@
 /**
- * The config map that machines report to while they boot. Their token may patch it, and so make it immutable, fill it,
- * hold its deletion up, or have it collected: it is mended or made anew, and no publishing ever depends on it.
+ * The ConfigMap that machines report to while they boot. Their token may patch it, and so make it immutable, fill it,
+ * delay its deletion, or have it garbage-collected: it is fixed or recreated, and no publication depends on it.
  */
 import type { Cluster } from "../cluster.ts";
 import type { V1ConfigMap } from "@kubernetes/client-node";
@@ -13,12 +13,12 @@ import { asMergePatch } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { isFresh, readReports } from "./boot_report.ts";
 
-/** Machines looked for in one pass; what is left is found by a later one. */
+/** Machines checked in one pass; a later pass checks the rest. */
 const lookedAt = 20;
-/** Characters above which it is made anew, metadata included: the API server takes a mebibyte of data. */
+/** Size in characters, with metadata, above which it is recreated: the API server accepts a mebibyte of data. */
 const largest = 800_000;
 
-/** Makes sure that machines have a place to report to, and forgets a few of those that are gone; does what it can. */
+/** Ensures that machines have a ConfigMap to report to, and removes reports of a few deleted machines; best effort. */
 export async function ensureBootReport(kube: Cluster, pool: PoolRef): Promise<void> {
   try {
     const map = await readReports(kube, pool);
@@ -26,12 +26,12 @@ export async function ensureBootReport(kube: Cluster, pool: PoolRef): Promise<vo
     if (!map || isSpoiled(map)) return await create(kube, pool);
     await forgetGone(kube, pool, map.data ?? {});
   } catch (error) {
-    // Whatever a machine wrote there, others have to boot.
+    // Whatever a machine wrote there, other machines have to boot.
     if (error instanceof CancelledFailure) throw error;
   }
 }
 
-/** Takes it away; nobody can hold that up. */
+/** Deletes the ConfigMap; no finalizer can delay that. */
 export async function removeBootReport(kube: Cluster, pool: PoolRef): Promise<void> {
   const where = placeOf(pool);
   const body = { metadata: { finalizers: null } };
@@ -39,7 +39,7 @@ export async function removeBootReport(kube: Cluster, pool: PoolRef): Promise<vo
   await ifFound(kube.core.deleteNamespacedConfigMap(where));
 }
 
-// A controller that collects garbage would take it from all machines of the pool for the sake of such an owner.
+// The garbage collector would delete the ConfigMap for all machines of the pool because of such an owner.
 function isSpoiled(map: V1ConfigMap): boolean {
   const { finalizers = [], ownerReferences = [], deletionTimestamp } = map.metadata ?? {};
   const isHeld = finalizers.length > 0 || ownerReferences.length > 0 || deletionTimestamp !== undefined;
@@ -67,7 +67,7 @@ async function goneOf(kube: Cluster, pool: PoolRef, reports: Record<string, stri
   return looked.flat();
 }
 
-// A key that no machine could have is not asked for: it could be a path of its own.
+// A key that cannot be the name of a machine is not requested: it could be a path of its own.
 async function isMachine(kube: Cluster, pool: PoolRef, name: string): Promise<boolean> {
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name) || name.includes("..")) return false;
   return await backendOf(kube, pool).state({ pool, machine: name }) !== undefined;

@@ -1,4 +1,7 @@
-/** Budgets that pools share, that of all and that of control planes: a ConfigMap each, with one key a machine that is out, and since when. */
+/**
+ * Budgets that pools share, one for all and one for control planes: a ConfigMap each, with one key per machine that is
+ * out, and its start time.
+ */
 import type { V1ConfigMap } from "@kubernetes/client-node";
 import type { BudgetName, PoolRef } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
@@ -14,32 +17,32 @@ export interface BudgetKeeper {
 export interface SlotOrder {
   pool: PoolRef;
   machine: string;
-  /** Places there are in all. */
+  /** Number of slots. */
   limit: number;
-  /** Whose budget; that of all pools unless told. */
+  /** The budget; by default that of all pools. */
   of?: BudgetName;
 }
 
 type Ledger = BudgetKeeper & { of: BudgetName };
 
 const nameOf: Record<BudgetName, string> = { Pools: "ostler-budget", ControlPlanes: "ostler-control-planes" };
-/** No character of a name in Kubernetes, yet one of a key. */
+/** Not allowed in a Kubernetes name, but in a key. */
 const separator = "_";
-/** Writers that may be faster before it is left to the next try of the activity. */
+/** Conflicts before the retry is left to the next attempt of the activity. */
 const tries = 5;
-/** Holders that are named. */
+/** Holders that a message names. */
 const named = 20;
-/** A place is taken shortly before the rollout is reported: only older ones can be left behind. */
+/** A slot is taken shortly before the rollout is reported, so only older slots can be abandoned (ms). */
 const freshMs = 300_000;
 const atRest = ["Converged", "RolledBack", "Aborted"];
 
-/** Takes a place for the machine, once; when all are taken, tells who has them. */
+/** Takes a slot for the machine, once; returns the holders if all slots are taken. */
 export function ensureSlotTaken(
   { kube, profileNamespace }: BudgetKeeper,
   { of = "Pools", ...order }: SlotOrder,
 ): Promise<{ taken: boolean; holders: string[] }> {
   const keeper: Ledger = { kube, profileNamespace, of };
-  return attempting(`take a place of the shared budget for machine "${order.machine}"`, async () => {
+  return attempting(`take a slot of the shared budget for machine "${order.machine}"`, async () => {
     for (let nth = 0; nth < tries; nth++) {
       const map = await readBudget(keeper);
       const key = keyOf(order.pool, order.machine);
@@ -51,22 +54,24 @@ export function ensureSlotTaken(
       const data = { ...Object.fromEntries(left.map((other) => [other, null])), [key]: new Date().toISOString() };
       if (await write(keeper, map, data)) return { taken: true, holders: [] };
     }
-    throw unavailable(`Cannot take a place of the shared budget: ConfigMap "${nameOf[of]}" changed ${tries} times`);
+    throw unavailable(
+      `Failed to take a slot of the shared budget: ConfigMap "${nameOf[of]}" was modified ${tries} times meanwhile`,
+    );
   });
 }
 
-/** Gives back the pool's places except those of `machines`. */
+/** Releases the pool's slots except those of `machines`. */
 export function ensureSlotsKept(
   { kube, profileNamespace }: BudgetKeeper,
   { pool, machines, of = "Pools" }: { pool: PoolRef; machines: string[]; of?: BudgetName },
 ): Promise<void> {
   const keeper: Ledger = { kube, profileNamespace, of };
-  return attempting(`give back places of the shared budget of "${pool.namespace}/${pool.name}"`, async () => {
+  return attempting(`release slots of the shared budget of "${pool.namespace}/${pool.name}"`, async () => {
     const map = await readBudget(keeper);
     const own = Object.keys(map?.data ?? {}).filter((key) => isOf(pool, key));
     const over = own.filter((key) => !machines.some((machine) => isOf(pool, key, machine)));
     if (over.length === 0) return;
-    // Nobody else writes these keys, so no version has to fit.
+    // No other writer has these keys, so the resource version does not matter.
     const data = Object.fromEntries(over.map((key) => [key, null]));
     const patch = { name: nameOf[of], namespace: namespaceOf(keeper), body: { data } };
     await ifFound(kube.core.patchNamespacedConfigMap(patch, asMergePatch));
@@ -82,7 +87,7 @@ function readBudget(keeper: Ledger): Promise<V1ConfigMap | undefined> {
   return ifFound(keeper.kube.core.readNamespacedConfigMap({ name: nameOf[keeper.of], namespace }));
 }
 
-/** False when somebody else was faster. */
+/** Returns false on a conflict: another writer was first. */
 async function write(
   keeper: Ledger,
   map: V1ConfigMap | undefined,
@@ -106,7 +111,7 @@ async function write(
   }
 }
 
-// Of pools that are gone or at rest: their run ended before it could give the place back.
+// Finds slots of deleted or converged pools, whose run ended before it could release them.
 async function leftBehind(kube: Kube, data: Record<string, string>): Promise<string[]> {
   const old = Object.entries(data).filter(([, since]) => !(Date.parse(since) > Date.now() - freshMs));
   const pools = new Map<string, Promise<boolean>>();
@@ -130,7 +135,7 @@ function keyOf({ cluster, namespace, name }: PoolRef, machine: string): string {
   return (cluster === undefined ? place : [cluster, ...place]).join(separator);
 }
 
-/** A place is the pool's, and `machine`'s where one is named; also one that was taken before its cluster had a name. */
+/** Returns whether a slot is the pool's, and `machine`'s if given; also one taken before its cluster had a name. */
 function isOf(pool: PoolRef, key: string, machine?: string): boolean {
   const parts = partsOf(key);
   const isPool = parts.namespace === pool.namespace && parts.name === pool.name;
@@ -143,13 +148,13 @@ function partsOf(key: string): { cluster: string | undefined; namespace: string;
   return { cluster, namespace, name, machine };
 }
 
-// Those of the pool itself first, which it may have forgotten, and as the pool knows them.
+// Lists the slots of the pool itself first, which it may have forgotten, by the pool's own names.
 function namedOf(pool: PoolRef, keys: string[]): string[] {
   const inOrder = [...keys.filter((key) => isOf(pool, key)), ...keys.filter((key) => !isOf(pool, key))];
   return inOrder.slice(0, named).map(holderOf);
 }
 
-// Without the cluster: it is the one that the ConfigMap is of.
+// Leaves the cluster out, as the ConfigMap belongs to it.
 function holderOf(key: string): string {
   const { namespace, name, machine } = partsOf(key);
   return `${namespace}/${name}/${machine}`;

@@ -1,18 +1,18 @@
-/** The bounded picture of a pool. */
+/** The bounded snapshot of a pool. */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { EtcdStanding, Member, PoolQuestion, PoolSnapshot } from "../../workflows/contracts/mod.ts";
 
-/** What of a question decides how members are counted and listed. */
+/** The part of a question that decides how members are counted and listed. */
 export type SnapshotQuestion = Omit<PoolQuestion, "pool">;
 
 /**
- * Bytes of JSON that all listed members may have together: what an activity answers stands in the history, and no answer
- * may have 2 MB. Longer lists are cut evenly; the counts stay exact.
+ * Bytes of JSON that all listed members may have together: results of activities are stored in the history, and no
+ * result may have 2 MB. Longer lists are cut evenly; the counts stay exact.
  */
 const mostBytes = 192 * 1024;
 
-/** Sorts members into groups with exact counts, of which the first few are listed; pure. */
+/** Sorts members into groups with exact counts, and lists the first few of each; pure. */
 export function snapshotOf(
   members: readonly Member[],
   question: Pick<SnapshotQuestion, "templateHash" | "unproven" | "limit" | "named" | "retriedAt">,
@@ -34,13 +34,13 @@ export function snapshotOf(
   return { fingerprint: fingerprintOf(members), counts, ...listed, old: listed.old.sort(byTurn), ...unknown };
 }
 
-/** The same of a control plane: a look at its etcd that tells something else is news. */
+/** Adds the etcd state of a control plane, so that a changed state is a change of the snapshot. */
 export function withEtcd(snapshot: PoolSnapshot, etcd: EtcdStanding | undefined): PoolSnapshot {
   if (!etcd) return snapshot;
   return { ...snapshot, etcd, fingerprint: hashOf([snapshot.fingerprint, etcd]) };
 }
 
-/** What failed on it before somebody said retry holds it back no more. */
+/** Ignores failures of a member from before a `retry` command. */
 function triedAgain(member: Member, retriedAt = 0): Member {
   const { kept, failedAt = Infinity, replaceable: _, ...rest } = member;
   if (kept !== "Failed" || failedAt > retriedAt) return member;
@@ -55,7 +55,7 @@ function unknownOf(members: readonly Member[], named: string[] = []): Pick<PoolS
 
 type Lists = Pick<PoolSnapshot, "old" | "waiting" | "joining" | "stale" | "leaving" | "ill">;
 
-// One of each list in turn, so that none is crowded out by another.
+// Takes one of each list in turn, so that no list crowds out another.
 function withinBytes(lists: Lists): Lists {
   const kept: Lists = { old: [], waiting: [], joining: [], stale: [], leaving: [], ill: [] };
   const names = Object.keys(kept) as (keyof Lists)[];

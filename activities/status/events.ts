@@ -6,7 +6,7 @@ import { sideBySide, statusOf } from "../kube/status.ts";
 import type { Kube } from "../kube/client.ts";
 import type { Metadata } from "../kube/resources.ts";
 
-/** What it is about, a MachineDeployment unless `object` says otherwise; in no namespace where that is "". */
+/** The object of the Events, a MachineDeployment unless `object` says otherwise; a namespace of "" means none. */
 export type Subject = Pick<Metadata, "namespace" | "name" | "uid"> & { object?: ObjectKind };
 
 interface ObjectKind {
@@ -14,10 +14,10 @@ interface ObjectKind {
   kind: string;
 }
 
-/** What a pool is unless its kind says otherwise. */
+/** The object of a pool unless its kind says otherwise. */
 export const machineDeployment: ObjectKind = { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment" };
 
-/** Emits each Event once, also when the activity runs again: its name comes from what caused it. */
+/** Emits each Event once, also when the activity runs again: its name is derived from its cause. */
 export async function emitEvents(kube: Kube, about: Subject, events: PoolEvent[]): Promise<void> {
   await sideBySide(...events.map((event) => emit(kube, about, event)));
 }
@@ -28,7 +28,8 @@ async function emit(
   event: PoolEvent,
 ): Promise<void> {
   const now = new Date();
-  // An Event is always in a namespace; one about what is in none is in this (client-go, `GetReference` and `makeEvent`).
+  // Events are namespaced; an Event about an object without a namespace is in this one (client-go, `GetReference` and
+  // `makeEvent`).
   const namespace = at.namespace || "default";
   const body = {
     metadata: { name: `${name}.${causeOf(event)}`, namespace },

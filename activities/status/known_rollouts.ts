@@ -1,6 +1,6 @@
 /**
- * The Rollouts that this process has read or written last. What is known may be out of date: a write that builds on it
- * names its resourceVersion, and where that is refused it has to be read again.
+ * The Rollouts that this process read or wrote last. They may be out of date, so a write based on one names its
+ * resourceVersion, and a refused write requires a new read.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
@@ -8,10 +8,10 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 
-/** Rollouts by pool, those used last: each is read once and written at once, by a run of its pool. Null where there was none. */
+/** Rollouts by pool, the last used: a run of the pool reads each once and writes it at once. Null for an absent one. */
 const rolloutsKept = new Shelf<RolloutObject | null>(1_000);
 
-/** Reads the Rollout of a pool, and keeps it; undefined where there is none. */
+/** Reads the Rollout of a pool, and keeps it; undefined if it does not exist. */
 export async function readRollout(kube: Cluster, pool: PoolRef): Promise<RolloutObject | undefined> {
   const { namespace, name } = pool;
   forgetRollout(kube, pool);
@@ -20,17 +20,17 @@ export async function readRollout(kube: Cluster, pool: PoolRef): Promise<Rollout
   return found && keepRollout(kube, pool, found);
 }
 
-/** There was none when this process looked last. */
+/** Returns whether the Rollout did not exist when this process last read it. */
 export function isKnownToBeAbsent(kube: Cluster, pool: PoolRef): boolean {
   return kube.cache.shelf(rolloutsKept).get(keyOf(pool)) === null;
 }
 
-/** The Rollout as it was when this process had to do with it last; nothing that could not be named by its version. */
+/** Returns the Rollout as this process last read or wrote it; undefined if its resourceVersion is unknown. */
 export function knownRollout(kube: Cluster, pool: PoolRef): RolloutObject | undefined {
   return kube.cache.shelf(rolloutsKept).get(keyOf(pool)) ?? undefined;
 }
 
-/** Keeps what a read or a write has answered. */
+/** Keeps the response of a read or a write. */
 export function keepRollout(kube: Cluster, pool: PoolRef, rollout: RolloutObject): RolloutObject {
   forgetRollout(kube, pool);
   if (rollout.metadata.resourceVersion !== undefined) keep(kube, pool, rollout);
@@ -41,7 +41,7 @@ function keep(kube: Cluster, pool: PoolRef, rollout: RolloutObject | null): void
   kube.cache.shelf(rolloutsKept).set(keyOf(pool), rollout);
 }
 
-/** Has the next one who needs it read it. */
+/** Makes the next caller read the Rollout again. */
 export function forgetRollout(kube: Cluster, pool: PoolRef): void {
   kube.cache.shelf(rolloutsKept).delete(keyOf(pool));
 }

@@ -1,4 +1,4 @@
-/** A profile that was left: as long as it stands unchanged, machines boot with the good one that was kept. */
+/** Pins a pool to the last good profile, which was kept, while the abandoned profile stays unchanged. */
 import type { Cluster } from "../cluster.ts";
 import { z } from "zod";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
@@ -7,23 +7,23 @@ import { patchStatus, readObject, type RolloutObject, rollouts } from "../kube/r
 import { ifFound } from "../kube/status.ts";
 import { recalledRollout } from "./recall.ts";
 
-/** Both as `inputsOf` tells them. */
+/** Both as returned by `inputsOf`. */
 const Pin = z.object({ bad: z.string().min(1), good: z.string().min(1) });
 export type Pin = z.infer<typeof Pin>;
 
-/** The pin on a Rollout, whether or not it still holds. */
+/** Returns the pin on a Rollout, whether or not it still holds. */
 export function pinOf(rollout: RolloutObject | undefined): Pin | undefined {
   return Pin.safeParse(rollout?.status?.["pin"]).data;
 }
 
-/** The same, read from the API server, unless that was done right before: only its run writes it. */
+/** Returns the pin from the API server, unless it was read right before: only its run writes it. */
 export async function readPin(kube: Cluster, { namespace, name }: PoolRef): Promise<Pin | undefined> {
   const recalled = recalledRollout(kube);
   if (recalled) return pinOf(recalled.rollout);
   return pinOf(await ifFound(readObject(kube, rollouts, { namespace, name })));
 }
 
-/** The good inputs where the pin holds: what stands there now is still what was left. */
+/** Returns the good inputs while the pin holds: the live profile is still the abandoned one. */
 export function pinnedInputs(pin: Pin | undefined, live: string): string | undefined {
   return pin?.bad === live ? pin.good : undefined;
 }

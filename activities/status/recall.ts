@@ -1,4 +1,4 @@
-/** What earlier runs of a pool left on its Rollout. */
+/** Reads what earlier runs of a pool recorded on its Rollout. */
 import type { Cluster } from "../cluster.ts";
 import { z } from "zod";
 import type { Memory, PoolRef, Quarantined } from "../../workflows/contracts/mod.ts";
@@ -9,7 +9,7 @@ import { readRollout } from "./known_rollouts.ts";
 
 const recalled = new HandedOn<{ rollout: RolloutObject | undefined }>();
 
-/** Changes that failed, and times of machines, that are remembered. */
+/** Failed changes, and times of machines, that are remembered. */
 export const quarantineKept = 5;
 export const usualKept = 20;
 
@@ -31,7 +31,7 @@ const Left = Request.extend({
   ...{ kind: z.enum(["RollBack", "Abort"]), bad: Quarantined, reapplied: z.number().catch(0) },
 });
 
-// What cannot be read is forgotten, one part by itself: half a memory is better than a rollout that cannot start.
+// Unreadable parts are dropped one by one: a partial record is better than a rollout that cannot start.
 const Status = z.object({
   paused: z.boolean().catch(false),
   pausedBy: Request.nullable().catch(null),
@@ -42,21 +42,21 @@ const Status = z.object({
   observed: text,
 });
 
-/** Reads it; a pool without a Rollout, or with one of an earlier version, has nothing to remember. */
+/** Reads the record; a pool without a Rollout, or with one of an earlier version, has none. */
 export function recall(kube: Cluster, pool: PoolRef): Promise<Memory> {
-  return attempting(`recall the rollouts of "${pool.namespace}/${pool.name}"`, async () => {
+  return attempting(`read the rollout history of "${pool.namespace}/${pool.name}"`, async () => {
     const rollout = await readRollout(kube, pool);
     recalled.give(kube, { rollout });
     return memoryOf(rollout);
   });
 }
 
-/** The Rollout that the run has recalled right before this. */
+/** Returns the Rollout that the run has read right before. */
 export function recalledRollout(kube: Cluster): { rollout: RolloutObject | undefined } | undefined {
   return recalled.take(kube);
 }
 
-/** The memory that a Rollout holds. */
+/** Returns the record in a Rollout. */
 export function memoryOf(rollout: RolloutObject | undefined): Memory {
   const { paused, pausedBy, quarantine, observed, ...rest } = Status.parse(rollout?.status ?? {});
   return {

@@ -1,4 +1,4 @@
-/** Writes what people read: the Rollout object of a pool. */
+/** Writes the status of a pool: its Rollout object. */
 import type { Cluster } from "../cluster.ts";
 import { activityInfo } from "@temporalio/activity";
 import type {
@@ -25,23 +25,23 @@ export interface ReportOrder {
   events: PoolEvent[];
 }
 
-/** Steps that are shown, and pods that block one of them. */
+/** Steps shown, and pods shown that block one of them. */
 const underwayShown = 20;
 const blockersShown = 5;
-/** Waves that are shown: those around the one that is under way. */
+/** Waves shown: those around the current one. */
 const wavesShown = 50;
 const wavesBehind = 5;
-/** Characters of a text, and of what names something: people may say much when they pause or abort. */
+/** Characters of a text, and of a name: users may write long reasons when they pause or abort. */
 const longestMessage = 32_768;
 const longestWord = 1_024;
 
 /**
- * Creates or updates the Rollout and emits the Events; does nothing for a MachineDeployment that is gone. A Rollout goes
- * with its MachineDeployment, so one that is there says enough of that.
+ * Creates or updates the Rollout and emits the Events; does nothing if the MachineDeployment was deleted. A Rollout is
+ * deleted with its MachineDeployment, so an existing Rollout implies that.
  */
 export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promise<void> {
   const { pool } = order;
-  return attempting(`report on "${pool.namespace}/${pool.name}"`, async () => {
+  return attempting(`update Rollout "${pool.namespace}/${pool.name}"`, async () => {
     const known = knownRollout(kube, pool);
     if (known && await reportOn(kube, order, { existing: known, isRead: false }) === "Reported") return;
     const found = isKnownToBeAbsent(kube, pool) ? undefined : await readRollout(kube, pool);
@@ -50,7 +50,7 @@ export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promis
   });
 }
 
-/** One that was not read now has to be as it was known; else the report is overtaken. */
+/** A Rollout that was not just read must match the known version; else the report is out of date. */
 async function reportOn(
   kube: Cluster,
   { pool, report, events }: ReportOrder,
@@ -73,7 +73,7 @@ async function reportOn(
   return "Reported";
 }
 
-/** What a Rollout is of; asked for only where the Rollout does not tell, or is on its way out. */
+/** Returns the owner of a Rollout; read only if the Rollout does not name it, or is being deleted. */
 async function subjectOf(
   kube: Cluster,
   pool: PoolRef,
@@ -82,8 +82,11 @@ async function subjectOf(
   const { kind: wanted = "MachineDeployment" } = pool;
   const other = ownerReferences.find(({ kind }) => kind !== wanted);
   if (other) {
-    const state = `Rollout "${pool.namespace}/${pool.name}" is of ${other.kind} "${other.name}"`;
-    throw refused("NameCollision", `Cannot report on ${wanted} "${pool.namespace}/${pool.name}": ${state}`);
+    const state = `it belongs to ${other.kind} "${other.name}"`;
+    throw refused(
+      "NameCollision",
+      `Failed to update Rollout "${pool.namespace}/${pool.name}" for the ${wanted} of that name: ${state}`,
+    );
   }
   const owner = ownerReferences.find(({ kind, name }) => kind === "MachineDeployment" && name === pool.name);
   if (owner && !deletionTimestamp) return { ...pool, uid: owner.uid };
@@ -105,8 +108,7 @@ async function createRollout(kube: Cluster, pool: PoolRef): Promise<RolloutObjec
   }
 }
 
-// It is merged into what stands there: a list takes the place of the one before, null takes away, and what a report
-// leaves out stays.
+// A merge patch: a list replaces the previous one, null removes, and fields that a report leaves out stay.
 function statusFrom(report: RolloutReport, existing: RolloutObject): object {
   const { history, conditions, ...plain } = report;
   const { workflowId, runId } = activityInfo().workflowExecution ?? { workflowId: "", runId: "" };
@@ -140,21 +142,21 @@ function clipped(status: object): object {
   return JSON.parse(JSON.stringify(status, clip)) as object;
 }
 
-// A condition keeps the time of its last change of status, as the Kubernetes conventions say.
+// A condition keeps the time of its last change of status, by the Kubernetes API conventions.
 function timed(condition: Condition, existing: RolloutObject): object {
   const before = existing.status?.conditions?.find(({ type }) => type === condition.type);
   const unchanged = before?.status === condition.status && before.lastTransitionTime;
   return { ...condition, lastTransitionTime: unchanged || new Date().toISOString() };
 }
 
-// When a profile that was left may be used again.
+// When an abandoned profile may be used again.
 
-/** Something else is the last good now, or a person took the change out of quarantine. */
+/** Returns whether another config is the last good one now, or a user took the change out of quarantine. */
 function isPinOver(pin: Pin | undefined, report: RolloutReport, before: Memory): boolean {
   if (!pin) return false;
   if (report.lastGood && inputsIn(report.lastGood.specHash) !== pin.good) return true;
   return isHeld(pin, before.quarantine) && !isHeld(pin, report.quarantine) &&
-    // In a full list it may only have made room for a newer one.
+    // A full list may only have dropped the change for a newer one.
     report.quarantine.length < quarantineKept;
 }
 
@@ -162,12 +164,12 @@ function isHeld({ bad }: Pin, quarantine: Memory["quarantine"]): boolean {
   return quarantine.some(({ specHash }) => inputsIn(specHash) === bad);
 }
 
-// The last rollouts of a pool, and the Event of one that converged.
+// The last rollouts of a pool, and the Event of a converged one.
 
-/** Entries a Rollout remembers; older ones are in Temporal for as long as its retention says. */
+/** Entries kept on a Rollout; older ones are in Temporal until its retention ends. */
 const historyKept = 10;
 
-/** A run that only renewed credentials or found everything in place is not worth a line. */
+/** Returns whether an entry is worth a line: a run that only renewed credentials or changed nothing is not. */
 function isNews(entry: HistoryEntry, existing: RolloutObject): boolean {
   if (entry.machines > 0 || entry.failed > 0) return true;
   const last = existing.status?.history?.at(-1);
@@ -175,13 +177,13 @@ function isNews(entry: HistoryEntry, existing: RolloutObject): boolean {
   return entry.outcome !== "Converged" && last["outcome"] !== entry.outcome;
 }
 
-/** The history with the entry; the same one written twice stays one, as an activity may run again. */
+/** Returns the history with the entry; a repeated entry counts once, as an activity may run again. */
 function appended(entry: HistoryEntry, existing: RolloutObject): object[] {
   const before = (existing.status?.history ?? []).filter(({ startedAt }) => startedAt !== entry.startedAt);
   return [...before, entry].slice(-historyKept);
 }
 
-/** The Event of a rollout that converged, where that is news; one that went back is told by the run. */
+/** Returns the Event of a newly converged rollout; the run itself reports a rollback. */
 function convergence({ history, message }: RolloutReport, existing: RolloutObject): PoolEvent[] {
   if (history?.outcome !== "Converged" || !isNews(history, existing)) return [];
   return [{ type: "Normal", reason: "RolloutConverged", message }];

@@ -1,22 +1,22 @@
-/** Registers the columns of the run list on the Temporal server, or finds that somebody else has. */
+/** Registers the columns of the run list on the Temporal server, unless they exist. */
 import type { NativeConnection } from "@temporalio/worker";
 
-/** gRPC's numbers. */
+/** Status codes of gRPC. */
 const [alreadyExists, invalidArgument] = [6, 3];
-/** Temporal's number for a keyword (temporal.api.enums.v1.IndexedValueType). */
+/** Temporal's number of type keyword (temporal.api.enums.v1.IndexedValueType). */
 const keyword = 2;
 
 export type SearchService = Pick<NativeConnection, "operatorService" | "workflowService">;
 
-/** Where runs are listed, and the columns that ours fill: `columnsOf`. */
+/** The namespace of the runs, and the columns that Ostler fills: `columnsOf`. */
 export interface RunList {
   namespace: string;
   columns: readonly string[];
 }
 
 /**
- * Makes sure that every search attribute exists. Who may not register them, as on a server that others look after, goes
- * on where queries already know them; else fails with what somebody has to do, as no run could be started.
+ * Ensures that every search attribute exists. Without permission to register them, as on a managed server, continues if
+ * queries already know them; else fails with the command for an administrator, as no run could be started.
  */
 export async function ensureSearchAttributes(service: SearchService, list: RunList): Promise<void> {
   const missing: string[] = [];
@@ -33,7 +33,7 @@ export async function ensureSearchAttributes(service: SearchService, list: RunLi
   if (missing.length > 0) throw new Error(whatToDo(list.namespace, missing), { cause: reason });
 }
 
-/** The columns that are not there yet. */
+/** Returns the columns that do not exist yet. */
 export async function missingColumns(
   service: Pick<SearchService, "workflowService">,
   list: RunList,
@@ -53,7 +53,7 @@ async function register({ operatorService }: SearchService, namespace: string, n
   }
 }
 
-// The visibility store refuses a query about a column that it does not have.
+// The visibility store refuses a query on a column that it does not have.
 async function isKnown(
   { workflowService }: Pick<SearchService, "workflowService">,
   namespace: string,
@@ -71,7 +71,7 @@ async function isKnown(
 function whatToDo(namespace: string, missing: string[]): string {
   const names = missing.map((name) => `"${name}"`).join(", ");
   const options = missing.map((name) => `--name ${name} --type Keyword`).join(" ");
-  return `Cannot register the search attributes ${names} in Temporal's namespace "${namespace}": somebody who may has to ` +
+  return `Failed to register the search attributes ${names} in Temporal's namespace "${namespace}"; an administrator must ` +
     `run \`temporal operator search-attribute create --namespace ${namespace} ${options}\``;
 }
 

@@ -1,4 +1,4 @@
-/** Where Temporal is and what lets one in: variables and file as every other tool of Temporal reads them. */
+/** Reads address and credentials of Temporal from the variables and the file that every other Temporal tool reads. */
 import { type ClientConfigProfile, loadClientConfigProfile, toClientOptions } from "@temporalio/envconfig";
 import type { NativeConnectionOptions } from "@temporalio/worker";
 import { readFileSync } from "node:fs";
@@ -8,11 +8,11 @@ export interface TemporalServer {
   /** host:port of the frontend. */
   address: string;
   namespace: string;
-  /** TLS, API key and headers, where any are needed; secret. */
+  /** TLS, API key and headers, where required; secret. */
   access: Pick<NativeConnectionOptions, "tls" | "apiKey" | "metadata">;
 }
 
-/** What flags say, or a file of our own; "" says nothing. */
+/** Values of flags, or of a file of Ostler's own; "" means unset. */
 export interface TemporalFlags {
   temporalAddress?: string | undefined;
   temporalNamespace?: string | undefined;
@@ -21,9 +21,9 @@ export interface TemporalFlags {
 type Environment = Record<string, string | undefined>;
 
 /**
- * Reads TEMPORAL_ADDRESS and its like, and below them the profile (TEMPORAL_PROFILE, else "default") of temporal.toml
- * (TEMPORAL_CONFIG_FILE, else in the user's config folder). Flags win over both. Throws an error for people, which holds
- * no line of the file: one of them may be a key.
+ * Reads TEMPORAL_ADDRESS and similar variables, and below them the profile (TEMPORAL_PROFILE, else "default") of
+ * temporal.toml (TEMPORAL_CONFIG_FILE, else in the user's config folder). Flags win over both. Throws a readable error
+ * that quotes no line of the file, as a line may contain a key.
  */
 export function readTemporalServer(env: Environment, flags: TemporalFlags = {}): TemporalServer {
   const { namespace, connectionOptions } = withoutLines(() => toClientOptions(profileOf(env)));
@@ -31,7 +31,7 @@ export function readTemporalServer(env: Environment, flags: TemporalFlags = {}):
   return {
     address: flags.temporalAddress || address || "127.0.0.1:7233",
     namespace: flags.temporalNamespace || namespace || "default",
-    // Where TLS is off that is said: a connection would take it up with an API key by itself.
+    // TLS off is passed explicitly, as a connection with an API key would otherwise enable it.
     access: { ...(tls === undefined ? {} : { tls }), ...(apiKey ? { apiKey } : {}), ...(metadata ? { metadata } : {}) },
   };
 }
@@ -40,12 +40,12 @@ function profileOf(env: Environment): ClientConfigProfile {
   const profile = profileIn(understood(env), fileOf(env));
   const { disabled = false, clientCert, clientKey } = profile.tls ?? {};
   if (!disabled && !clientCert !== !clientKey) {
-    throw new Error("a client's certificate and its key are only of use together");
+    throw new Error("a client certificate and its key must be set together");
   }
   return profile;
 }
 
-// By itself the library passes over a file that was named and is not there.
+// The library itself ignores a named file that does not exist.
 function fileOf({ TEMPORAL_CONFIG_FILE: path }: Environment): string | undefined {
   return path ? readFileSync(path, "utf8") : undefined;
 }
@@ -54,15 +54,15 @@ function profileIn(env: Record<string, string>, data: string | undefined): Clien
   try {
     return loadClientConfigProfile({ overrideEnvVars: env, ...(data === undefined ? {} : { configSource: { data } }) });
   } catch (error) {
-    // It falls over a file that has no profile at all, which is then as good as none.
+    // The library throws for a file without any profile, which then counts as absent.
     if (!(error instanceof TypeError)) throw error;
     return loadClientConfigProfile({ overrideEnvVars: env, configSource: { data: "[profile]" } });
   }
 }
 
 /**
- * The variables as the library understands them: it takes an empty one for a value, by which an empty key switches TLS on,
- * and every truth that it does not know for false, by which `True` switches it off.
+ * Returns the variables as the library understands them: it takes an empty one for a value, so an empty key would
+ * enable TLS, and every unknown truth value for false, so `True` would disable it.
  */
 function understood(env: Environment): Record<string, string> {
   const set = Object.entries(env).filter((pair): pair is [string, string] =>
@@ -75,10 +75,12 @@ function understood(env: Environment): Record<string, string> {
   return { ...known, TEMPORAL_TLS: String(tls.data) };
 }
 
-// As the library reads certificates. A variable stays for a process's life, a file may change.
+// Read as the library reads certificates: a variable stays for a process's life, a file may change.
 function withKeyOfFile({ TEMPORAL_API_KEY_PATH: path, ...env }: Record<string, string>): Record<string, string> {
   if (path === undefined) return env;
-  if (env["TEMPORAL_API_KEY"] !== undefined) throw new Error("TEMPORAL_API_KEY and TEMPORAL_API_KEY_PATH: give one");
+  if (env["TEMPORAL_API_KEY"] !== undefined) {
+    throw new Error("TEMPORAL_API_KEY and TEMPORAL_API_KEY_PATH are mutually exclusive");
+  }
   const key = readFileSync(path, "utf8").trim();
   if (key === "") throw new Error(`TEMPORAL_API_KEY_PATH "${path}": the file is empty`);
   return { ...env, TEMPORAL_API_KEY: key };
@@ -88,6 +90,6 @@ function withoutLines<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw new Error(`Cannot read Temporal's settings: ${(error as Error).message.split("\n")[0]}`);
+    throw new Error(`Failed to read Temporal's settings: ${(error as Error).message.split("\n")[0]}`);
   }
 }

@@ -1,21 +1,23 @@
 /**
- * For which node a certificate request (PKCS #10) asks, read more strictly than by whoever signs it: one organization,
- * one name, nothing beside, so that no two readers can differ about who it makes somebody.
+ * Reads the node name of a certificate request (PKCS #10), more strictly than the signer: one organization, one name
+ * and nothing else, so that no two parsers can differ about the identity it grants.
  */
 import { Buffer } from "node:buffer";
 
 const sequence = 0x30;
 const set = 0x31;
 const attributes = 0xa0;
-/** UTF8String and PrintableString: the kinds of text that everybody reads alike. */
+/** UTF8String and PrintableString: the string types that all parsers read alike. */
 const texts = [0x0c, 0x13];
-/** 2.5.4.10 and 2.5.4.3, as DER has them. */
+/** 2.5.4.10 and 2.5.4.3 in DER. */
 const organization = "55040a";
 const commonName = "550403";
 const block = /^-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END CERTIFICATE REQUEST-----\s*$/;
 const nodeName = /^system:node:([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)$/;
 
-/** The name of the node; undefined for what is no plain request of a kubelet that wants to be a node. `pem` is text. */
+/**
+ * Returns the node name; undefined for anything but a plain request of a kubelet that becomes a node. `pem` is text.
+ */
 export function nodeNameIn(pem: string): string | undefined {
   const subject = subjectIn(Buffer.from(block.exec(pem)?.[1] ?? "", "base64"));
   if (subject?.length !== 2) return undefined;
@@ -29,7 +31,7 @@ interface Attribute {
   text: string;
 }
 
-// Names of hosts, addresses and all other wishes are attributes of the request: there must be none at all.
+// Host names, addresses and all other extensions are attributes of the request: it must have none.
 function subjectIn(der: Buffer): Attribute[] | undefined {
   const [info, ...signature] = elementsOf(contentOf(der, sequence) ?? Buffer.of()) ?? [];
   if (info?.tag !== sequence || signature.length !== 2) return undefined;
@@ -40,7 +42,7 @@ function subjectIn(der: Buffer): Attribute[] | undefined {
   return found.every((each) => each !== undefined) ? found : undefined;
 }
 
-// Each stands in a set of its own, as every maker of requests writes it.
+// Each attribute is in a set of its own, as every generator of requests writes it.
 function attributeOf({ tag, content }: Element): Attribute | undefined {
   const inside = tag === set ? contentOf(content, sequence) : undefined;
   const [type, value, ...more] = inside ? elementsOf(inside) ?? [] : [];
@@ -48,7 +50,7 @@ function attributeOf({ tag, content }: Element): Attribute | undefined {
   return { type: type.content.toString("hex"), text: value.content.toString("latin1") };
 }
 
-// Just enough DER to read what a certificate request is for; whatever is not plain DER is no element.
+// Just enough DER to read a certificate request; anything but plain DER is refused.
 
 /** One element, with its content. */
 interface Element {
@@ -56,7 +58,7 @@ interface Element {
   content: Buffer;
 }
 
-/** All elements that stand in `bytes` one after the other; undefined where anything else does. */
+/** Returns all consecutive elements in `bytes`; undefined if anything else is there. */
 function elementsOf(bytes: Buffer): Element[] | undefined {
   const found: Element[] = [];
   for (let at = 0; at < bytes.length;) {
@@ -68,13 +70,13 @@ function elementsOf(bytes: Buffer): Element[] | undefined {
   return found;
 }
 
-/** The content of the one element that `bytes` are. */
+/** Returns the content of the only element in `bytes`. */
 function contentOf(bytes: Buffer, tag: number): Buffer | undefined {
   const [only, ...more] = elementsOf(bytes) ?? [];
   return only?.tag === tag && more.length === 0 ? only.content : undefined;
 }
 
-// A length in more bytes than it takes is no DER: two readers might read it differently.
+// A length in more bytes than necessary is not DER: two parsers might read it differently.
 function headAt(bytes: Buffer, at: number): { begin: number; end: number } | undefined {
   const first = bytes[at + 1];
   if (first === undefined) return undefined;

@@ -1,4 +1,5 @@
-// @peculiar/x509 wires itself with a library that asks the runtime for decorator metadata; none is ever needed, so this much suffices.
+// @peculiar/x509 configures itself with a library that reads decorator metadata from the runtime; none is ever needed,
+// so this stub suffices.
 const metadata = new WeakMap<object, Map<unknown, unknown>>();
 const read = (key: unknown, target: object): unknown => metadata.get(target)?.get(key);
 

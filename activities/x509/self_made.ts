@@ -1,7 +1,7 @@
-/** Certificates that Ostler makes itself: an authority, and what a server shows that it vouches for. P-256 keys. */
+/** Certificates that Ostler issues itself: an authority, and server certificates signed by it. P-256 keys. */
 import { randomBytes, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
-// Before @peculiar/x509, which does not load without it.
+// Must precede @peculiar/x509, which does not load without it.
 import "./reflection.ts";
 import * as x509 from "@peculiar/x509";
 
@@ -11,7 +11,7 @@ export interface KeyedCertificate {
   readonly key: string;
 }
 
-/** Whom a certificate is for, and when it can be used. */
+/** The subject of a certificate, and its validity. */
 export interface CertificateOrder {
   readonly commonName: string;
   readonly from: Date;
@@ -22,7 +22,7 @@ const keyAlgorithm = { name: "ECDSA", namedCurve: "P-256" };
 const signingAlgorithm = { name: "ECDSA", hash: "SHA-256" };
 const signsCertificates = x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.digitalSignature;
 
-/** Makes a new authority, which vouches for servers and for no other authority. */
+/** Creates an authority, which may sign server certificates but no other authority. */
 export async function makeAuthority({ commonName, from, until }: CertificateOrder): Promise<KeyedCertificate> {
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -37,7 +37,7 @@ export async function makeAuthority({ commonName, from, until }: CertificateOrde
   return await keyed(certificate, keys.privateKey);
 }
 
-/** Makes what a server shows, under the names and IP addresses by which it is called. */
+/** Creates a server certificate for the given names and IP addresses. */
 export async function makeServingCertificate(
   authority: KeyedCertificate,
   { commonName, from, until, hosts }: CertificateOrder & { readonly hosts: readonly string[] },
@@ -75,11 +75,11 @@ async function keyed(certificate: x509.X509Certificate, key: CryptoKey): Promise
 }
 
 function newSerialNumber(): string {
-  // The first byte keeps the number positive and of full length, as X.509 asks.
+  // The first byte keeps the number positive and of full length, as X.509 requires.
   return "4a" + randomBytes(15).toString("hex");
 }
 
-// X.509 knows no fractions of a second.
+// X.509 has no fractions of a second.
 function wholeSeconds(time: Date): Date {
   return new Date(Math.floor(time.getTime() / 1000) * 1000);
 }

@@ -277,8 +277,8 @@ const publishing: Fault[] = [
   {
     name: "secrecy: a failure quotes the bootstrap token, and with it logs, Events and status",
     file: "activities/config/artefacts.ts",
-    from: "what was stored differs from what was written`);",
-    to: "what was stored differs from what was written: ${text}`);",
+    from: "the stored data differs from the written data`);",
+    to: "the stored data differs from the written data: ${text}`);",
     caughtBy: {
       file: "test/unit/activities/config/secrecy_test.ts",
       filter: "shows no secret when another text is stored in fleet-pool-kubelet-bootstrap-config",

@@ -55,7 +55,7 @@ async function tokensGivenTo(
 export async function isRefused({ world, host }: Scene, view: FaultView): Promise<void> {
   assert.match(await view.journal("bootstrap"), /Cannot fetch secret .*: curl: \(22\) .* 401/);
   assert.equal(await view.report(), undefined);
-  const told = /or has a token that is no longer valid; "journalctl -u bootstrap/;
+  const told = /or has an expired token; run "journalctl -u bootstrap/;
   assert.match(await view.verdict("registered"), told);
   assert.match(await view.explained(), told);
   await view.isTriedAgain();

@@ -15,7 +15,7 @@ Deno.test("withBugsSorted tells a fault of ours by its step and its place, never
   const failure = await failureOf(fault);
   ok(failure instanceof ApplicationFailure);
   equal(failure.type, "InternalError");
-  match(failure.message, /^Cannot do "publishConfig": a fault of Ostler itself, TypeError at bugs_test\.ts:\d+$/);
+  match(failure.message, /^Failed to run activity "publishConfig": internal error, TypeError at bugs_test\.ts:\d+$/);
   equal(JSON.stringify([failure, failure.stack, failure.cause]).includes("hunter2"), false);
 });
 
@@ -25,7 +25,7 @@ Deno.test("withBugsSorted has it tried again, a bounded number of times", async 
 });
 
 Deno.test("withBugsSorted leaves what the world did, and who was cancelled, as it is", async () => {
-  const refusal = refused("ObjectInvalid", "Cannot do it: HTTP 422");
+  const refusal = refused("ObjectInvalid", "Failed to do it: HTTP 422");
   equal(await failureOf(refusal), refusal);
   const cancelled = new CancelledFailure("CANCELLED");
   equal(await failureOf(cancelled), cancelled);
@@ -37,6 +37,6 @@ Deno.test("withBugsSorted gives what its steps give", async () => {
   const steps = withBugsSorted({ double: (input: { of: number }) => Promise.resolve(2 * input.of) });
   equal(await inActivity(() => steps.double({ of: 21 })), 42);
   await rejects(inActivity(() => withBugsSorted({ step: () => Promise.reject<void>("a text") }).step()), {
-    message: 'Cannot do "step": a fault of Ostler itself, string',
+    message: 'Failed to run activity "step": internal error, string',
   });
 });

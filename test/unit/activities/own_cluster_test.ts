@@ -25,14 +25,18 @@ Deno.test("activities serve pools of the worker's own cluster, and what is of no
 
 for (
   const [cluster, pool, state] of [
-    ["north", { cluster: "south", ...web }, 'it is of cluster "south", and this worker of cluster "north"'],
-    ["north", web, 'it is of the cluster without a name, and this worker of cluster "north"'],
-    ["", { cluster: "south", ...web }, 'it is of cluster "south", and this worker of the cluster without a name'],
+    ["north", { cluster: "south", ...web }, 'it belongs to cluster "south", but this worker serves cluster "north"'],
+    ["north", web, 'it belongs to the cluster without a name, but this worker serves cluster "north"'],
+    [
+      "",
+      { cluster: "south", ...web },
+      'it belongs to cluster "south", but this worker serves the cluster without a name',
+    ],
   ] as const
 ) {
   Deno.test(`activities refuse a pool of another cluster: ${state}`, async () => {
     const { step, done } = stepOf(cluster);
-    const message = `Cannot do "readPool" for pool "fleet/web": ${state}`;
+    const message = `Failed to run activity "readPool" for pool "fleet/web": ${state}`;
     await rejects(step({ pool }), { type: "ObjectInvalid", nonRetryable: true, message });
     deepEqual(done, []);
   });

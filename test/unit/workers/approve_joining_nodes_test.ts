@@ -101,7 +101,7 @@ Deno.test("approveJoiningNodes goes on after an API server that was away", async
   await eventually("approval", () => isApproved(kube, "csr"));
   match(
     running.said.join(),
-    /^Cannot judge certificate request "csr": Cannot read machine "pool-x": HTTP 503[^,]*, ?[^,]*$/,
+    /^Cannot judge certificate request "csr": Failed to read machine "pool-x": HTTP 503[^,]*, ?[^,]*$/,
   );
 });
 

@@ -25,7 +25,7 @@ Deno.test("a provider spec points only into the namespaces that an administrator
   for (const reference of ["secret:kube-system/aws/key", "configmap:tenant/regions/key"]) {
     await rejects(
       readReferences(listed, [reference]),
-      /Cannot read ".*", which the provider spec points at: namespace/,
+      /Failed to read ".*", which the provider spec references: namespace/,
     );
     deepEqual(await readReferences(reader(), [reference]), { [reference]: "value" });
   }
@@ -33,13 +33,13 @@ Deno.test("a provider spec points only into the namespaces that an administrator
 
 Deno.test("where machines boot from nobody points unless it is listed", async () => {
   const reference = "secret:cloud-init-settings/other-pool/key";
-  await rejects(readReferences(reader(), [reference]), /namespace "cloud-init-settings" is not among those/);
+  await rejects(readReferences(reader(), [reference]), /namespace "cloud-init-settings" is not listed in/);
   deepEqual(await readReferences(reader(["cloud-init-settings"]), [reference]), {});
 });
 
 Deno.test("what lets somebody be another account is no provider's credential, wherever it lies", async () => {
   for (const name of ["ostler-seed", "admin-token", "bootstrap-token-aaaaaa"]) {
     const read = readReferences(reader(["kube-system"]), [`secret:kube-system/${name}/key`]);
-    await rejects(read, /which the provider spec points at: it is no credential of a provider/);
+    await rejects(read, /which the provider spec references: it is not a credential of a provider/);
   }
 });

@@ -216,7 +216,7 @@ Deno.test("publishConfig says when a name made of the pool's is too long for Kub
   const { configDigest } = await renderConfig(publisher(kube), long);
   await rejects(publishConfig(publisher(kube), { pool: long, revision: "1", configDigest }), {
     type: "ObjectInvalid",
-    message: /has 26\d characters, of which Kubernetes takes 253/,
+    message: /has 26\d characters, and Kubernetes allows 253/,
   });
   deepEqual(kube.writes, []);
 });

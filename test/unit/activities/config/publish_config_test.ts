@@ -131,7 +131,7 @@ Deno.test("publishConfig refuses a life so short that its renewal could come too
   kube.token = { token: canary, expirationTimestamp: new Date(Date.now() + 600_000) };
   await rejects(publish(kube), (error: Error & { type?: string }) => {
     equal(error.type, "CredentialsMissing");
-    match(error.message, /of 3600 seconds .* the API server gives 600; set the credentials' life/);
+    match(error.message, /of 3600 s .* the API server grants 600 s; set the lifetime of the credentials/);
     return true;
   });
   equal(secret(kube, bootstrap), undefined);
@@ -295,5 +295,5 @@ Deno.test("publishConfig fails when something on the way changed what it wrote",
   kube.onChange = ({ plural, object }) => {
     if (plural === "secrets" && object.metadata.name === provisioning) object["data"] = { cloud: "b3RoZXI=" };
   };
-  await rejects(publish(kube), /what was stored differs from what was written/);
+  await rejects(publish(kube), /the stored data differs from the written data/);
 });

@@ -119,15 +119,15 @@ Deno.test("readFacts says which registry credentials it misses, and gives them a
   putRegistrySecret(kube, "Opaque", { "quay.example": '{"password": 5}' });
   await rejects(facts(kube, { settings: registrySecret }), {
     ...expected,
-    message: /"quay.example.password" is no JSON/,
+    message: /"quay.example.password" is not JSON/,
   });
   putRegistrySecret(kube, "kubernetes.io/dockerconfigjson", { other: "{}" });
   await rejects(facts(kube, { settings: registrySecret }), {
     ...expected,
-    message: /".dockerconfigjson: auths" is no/,
+    message: /".dockerconfigjson: auths" is not JSON/,
   });
   await rejects(facts(kube, { settings: { nodeRegistryCredentialsSecret: "reg" } }), {
-    message: /namespace\/name is needed/,
+    message: /must be namespace\/name/,
   });
 });
 

@@ -114,13 +114,13 @@ const failing: [Templating, string, RegExp][] = [
   [
     "eta",
     '<% if (it.token !== "<hidden>") throw new Error(it.token + it.containerdConfig) %>',
-    /RenderFailed.*it renders with placeholders|it renders with placeholders.*RenderFailed/,
+    /RenderFailed.*the template fails with real|the template fails with real.*RenderFailed/,
   ],
   ["go", "{{ fail (print .Token .ContainerRuntimeConfig) }}", /RenderFailed/],
   [
     "go",
     '{{ if ne .Token "<hidden>" }}{{ fail (print .Token .BootstrapKubeconfig) }}{{ end }}',
-    /RenderFailed.*it renders with placeholders|it renders with placeholders.*RenderFailed/,
+    /RenderFailed.*the template fails with real|the template fails with real.*RenderFailed/,
   ],
 ];
 
@@ -162,7 +162,7 @@ for (const name of ["pool-fleet-provisioning-config", "fleet-pool-kubelet-bootst
     };
     const { text, failed } = await seen(kube);
     equal(failed, true);
-    match(text, /what was stored differs from what was written/);
+    match(text, /the stored data differs from the written data/);
     equal(tokenSecrets(kube).length, 1);
     assertNone(text, [...given, ...tokenSecrets(kube)]);
   });
@@ -177,6 +177,6 @@ Deno.test("renderConfig quotes nothing of a secret that it cannot read", async (
   const { text, failed } = await seen(kube);
   equal(failed, true);
   match(text, /CredentialsMissing/);
-  match(text, /quay\.example\\*" is no JSON/);
+  match(text, /quay\.example\\*" is not JSON/);
   assertNone(text, given);
 });

@@ -46,7 +46,7 @@ Deno.test("ensureSeed asks for help where the secret has no seed, and makes none
   putSeed(kube, "");
   await rejects(ensureSeed(kube.client), {
     type: "CredentialsMissing",
-    message: 'Cannot use secret "kube-system/ostler-seed": it has nothing under "seed"',
+    message: 'Failed to read Secret "kube-system/ostler-seed": key "seed" is missing or empty',
   });
   equal(kube.writes.length, 0);
 });
@@ -65,7 +65,7 @@ Deno.test("ensureSeed tells no seed that the API server repeats", async () => {
         },
     });
     const error = await attempting("render", () => ensureSeed(client)).then(() => undefined, (error) => error);
-    match(String(error), /Cannot render: HTTP/);
+    match(String(error), /Failed to render: HTTP/);
     equal(sent.length, 44);
     equal([error.message, error.stack, JSON.stringify(error)].some((text) => text.includes(sent)), false);
   }

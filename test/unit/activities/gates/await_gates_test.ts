@@ -46,7 +46,7 @@ Deno.test("awaitGates fails at the end of its time what was measured and false, 
     {
       gate: "kernel",
       outcome: "Inconclusive",
-      message: 'KernelDeadlock is not known of node "node-a", wanted KernelDeadlock=False',
+      message: 'KernelDeadlock is unknown for node "node-a", wanted KernelDeadlock=False',
     },
   ]);
 });
@@ -65,7 +65,7 @@ Deno.test("awaitGates holds on to what was false before it could not be measured
   };
   const [verdict] = await ask(kube, [gate(nodeReady)], { until }).finally(() => Date.now = now);
   equal(verdict?.outcome, "Failed");
-  match(verdict?.message ?? "", /have Ready=False .*; since then Cannot ask gate "probe" of "pool": HTTP 503/);
+  match(verdict?.message ?? "", /have Ready=False .*; since then Failed to evaluate gate "probe" of "pool": HTTP 503/);
 });
 
 Deno.test("awaitGates takes an API server that does not answer, or lets nobody look, for no verdict", async () => {

@@ -35,9 +35,9 @@ Deno.test("lookAtNodeCondition takes a partition and an absent node for unknown"
   const kube = kubeWithPool();
   const conditions = [{ type: "Ready", status: "Unknown" }];
   kube.put("nodes", { metadata: { name: "node-a" }, status: { conditions } });
-  match(await outcome(ask(kube, [gate(nodeReady)])), /^Inconclusive Ready is not known of node "node-a"/);
+  match(await outcome(ask(kube, [gate(nodeReady)])), /^Inconclusive Ready is unknown for node "node-a"/);
   kube.remove("nodes", "node-a");
-  match(await outcome(askWave(kube, [gate(nodeReady)])), /^Inconclusive .*not known of node "node-a"/);
+  match(await outcome(askWave(kube, [gate(nodeReady)])), /^Inconclusive .*unknown for node "node-a"/);
 });
 
 Deno.test("lookAtNodeCondition reads a large wave's nodes in one listing", async () => {

@@ -40,7 +40,7 @@ Deno.test("only hosts that an administrator names are asked, by port or at any",
     }
     const asked = seen.length;
     for (const hosts of [["127.0.0.1:1"], ["localhost"], ["127.0.0.10"]]) {
-      await rejects(queryPrometheus(url, "up", { ...nobody, hosts }), /is not among the hosts that gates may ask/);
+      await rejects(queryPrometheus(url, "up", { ...nobody, hosts }), /is not listed in prometheus-hosts/);
     }
     equal(seen.length, asked);
   });
@@ -50,7 +50,7 @@ Deno.test("a server of the CA that is named gets the token, and one of another C
   await serving(true, async ({ url, host, ca, seen }) => {
     deepEqual(await queryPrometheus(url, "up", { hosts: [host], ca, token }), [7]);
     deepEqual(seen, ["Bearer sesame"]);
-    await rejects(queryPrometheus(url, "up", { hosts: [host], ca: "", token }), /cannot be reached/);
+    await rejects(queryPrometheus(url, "up", { hosts: [host], ca: "", token }), /is unreachable/);
     await queryPrometheus(url, "up", { hosts: [], ca, token });
     deepEqual(seen, ["Bearer sesame", undefined], "nobody said who may have it");
   });
@@ -66,7 +66,7 @@ Deno.test("the token is not sent where others can read it", async () => {
 Deno.test("a token that cannot be read is told as that, and nobody is asked", async () => {
   await serving(true, async ({ url, host, ca, seen }) => {
     const broken = (): Promise<string> => Promise.reject(new Error("ENOENT /secret/place"));
-    const message = `"${url}" was not asked: the worker cannot read its bearer token (prometheus-token-file)`;
+    const message = `"${url}" was not queried: the worker cannot read its bearer token (prometheus-token-file)`;
     await rejects(queryPrometheus(url, "up", { hosts: [host], ca, token: broken }), { message });
     deepEqual(seen, []);
   });
@@ -82,7 +82,7 @@ Deno.test("a server that says nothing, or a little at a time, is left when its t
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", () => listening()));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   try {
-    const message = `"${url}" did not answer in 0.1 seconds`;
+    const message = `"${url}" did not respond within 0.1 s`;
     for (const path of ["/silent", "/trickle"]) {
       await rejects(queryPrometheus(`${url}${path}`, "up", { ...nobody, timeoutMs: 100 }), { message }, path);
     }

@@ -77,16 +77,17 @@ Deno.test("lookAtPrometheus judges only with enough samples", async () => {
   const replies = (query: string): Reply => query === "count" ? vector("30", "12") : vector("0.5");
   await serving(replies, async (url) => {
     const few = check(url, { samples: "count", minSamples: 100 });
-    equal(story(await asking(few)), "Inconclusive 42 samples, at least 100 are wanted to judge by");
+    equal(story(await asking(few)), "Inconclusive 42 samples, but at least 100 are required");
     const enough = check(url, { samples: "count", minSamples: 42 });
     equal(story(await asking(enough)), "Failed measured 0.5, 42 samples, wanted < 0.05");
   });
 });
 
 Deno.test("lookAtPrometheus is inconclusive without series and without a number", async () => {
-  for (const [reply, why] of [[vector(), "no series"], [vector("NaN"), "no number"], [vector("+Inf"), "no number"]]) {
+  const notFinite = "a value that is not a number";
+  for (const [reply, why] of [[vector(), "no series"], [vector("NaN"), notFinite], [vector("+Inf"), notFinite]]) {
     await serving(() => reply as Reply, async (url) => {
-      equal(story(await asking(check(url))), `Inconclusive the query gave ${why}, wanted < 0.05`);
+      equal(story(await asking(check(url))), `Inconclusive the query returned ${why}, wanted < 0.05`);
     });
   }
 });
@@ -114,10 +115,10 @@ Deno.test("lookAtPrometheus reads a scalar, and fills in what the gate is asked 
 
 Deno.test("lookAtPrometheus never quotes an answer, and follows no redirect", async () => {
   const replies: [Reply, string][] = [
-    [{ status: 500, body: "hunter2" }, '"http://server" answered HTTP 500'],
-    [{ status: 302, headers: { location: "/elsewhere" }, body: "" }, '"http://server" answered HTTP 302'],
-    [{ body: "hunter2" }, '"http://server" gave no instant vector and no scalar'],
-    [{ body: `"${"x".repeat(2_000_000)}"` }, '"http://server" gave no instant vector and no scalar'],
+    [{ status: 500, body: "hunter2" }, '"http://server" returned HTTP 500'],
+    [{ status: 302, headers: { location: "/elsewhere" }, body: "" }, '"http://server" returned HTTP 302'],
+    [{ body: "hunter2" }, '"http://server" returned neither an instant vector nor a scalar'],
+    [{ body: `"${"x".repeat(2_000_000)}"` }, '"http://server" returned neither an instant vector nor a scalar'],
   ];
   for (const [reply, why] of replies) {
     await serving(() => reply, async (url, asked) => {
@@ -129,9 +130,9 @@ Deno.test("lookAtPrometheus never quotes an answer, and follows no redirect", as
 
 Deno.test("lookAtPrometheus is inconclusive for a server that cannot be reached or may not be asked", async () => {
   const cases: [string, RegExp][] = [
-    ["http://127.0.0.1:1", /"http:\/\/server" cannot be reached$/],
-    ["file:///etc/passwd", /its url is no http or https address$/],
-    ["http://user:hunter2@127.0.0.1:1", /its url holds credentials, which do not belong into a policy$/],
+    ["http://127.0.0.1:1", /"http:\/\/server" is unreachable$/],
+    ["file:///etc/passwd", /its url must be an http or https URL$/],
+    ["http://user:hunter2@127.0.0.1:1", /its url must not contain credentials$/],
   ];
   for (const [url, why] of cases) match(story(await asking(check(url))), why);
 });

@@ -95,7 +95,7 @@ Deno.test("a file that is broken for a while leaves what it said before in use, 
   }
   equal(config.getCurrentUser()?.token, "one");
   equal(door.said.length, 3);
-  ok(door.said.every((line) => line.includes("stays in use")), door.said.join());
+  ok(door.said.every((line) => line.includes("keeping the previous")), door.said.join());
   await door.write("two");
   equal(config.revision({ atOnce: true }), 1);
   equal(config.getCurrentUser()?.token, "two");
@@ -108,7 +108,10 @@ Deno.test("another API server is taken by a restart alone, as it may be of anoth
   const text = (await readFile(door.path, "utf8")).replace(/https:[^"]+/, "https://another:6443");
   await door.write("", text);
   equal(config.revision({ atOnce: true }), 0);
-  match(door.said.join(), /without a restart: it names API server "https:\/\/another:6443" now; what it said before/);
+  match(
+    door.said.join(),
+    /it now names API server "https:\/\/another:6443"; restart the process; keeping the previous/,
+  );
 });
 
 Deno.test("an open watch ends soon after what it was opened with was exchanged", async () => {
@@ -134,6 +137,6 @@ Deno.test("an open watch ends soon after what it was opened with was exchanged",
 Deno.test("a file that cannot be used at all is refused with its name, and without what it holds", async () => {
   await using door = await Door.open();
   await door.write("", "token: secret");
-  throws(() => loadKubeConfig(door.path), { message: /Cannot (read|use) kubeconfig ".*kubeconfig": / });
-  throws(() => loadKubeConfig("/no/such"), { message: 'Cannot read kubeconfig "/no/such": ENOENT' });
+  throws(() => loadKubeConfig(door.path), { message: /Failed to read kubeconfig ".*kubeconfig": / });
+  throws(() => loadKubeConfig("/no/such"), { message: 'Failed to read kubeconfig "/no/such": ENOENT' });
 });

@@ -56,8 +56,8 @@ Deno.test("profiles and configs are asked for in the management cluster, in one 
 
 Deno.test("a namespace of the management cluster that is another cluster's is refused", async () => {
   await rejects(readObject(two, profiles, { namespace: "south", name: "p" }), {
-    message: 'Cannot look at operatingsystemprofiles in namespace "south": ' +
-      'the management cluster has what is of this cluster in namespace "north" alone',
+    message: 'Failed to read operatingsystemprofiles in namespace "south": ' +
+      'the management cluster has the objects of this cluster in namespace "north" only',
   });
 });
 

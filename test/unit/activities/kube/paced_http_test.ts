@@ -59,7 +59,7 @@ Deno.test("PacedHttp tells at once of an answer that breaks off within its body"
 Deno.test("PacedHttp ends a request whose answer stops within its body", async () => {
   await using api = await FaultyApi.start();
   api.faults = [response(200, {}).slice(0, -1)];
-  await rejects(ask(api, 200), { name: "TimeoutError", message: "no whole answer within 0.2 seconds" });
+  await rejects(ask(api, 200), { name: "TimeoutError", message: "no complete response within 0.2 seconds" });
 });
 
 interface Handler {

@@ -31,14 +31,14 @@ for (const [code, type, nonRetryable] of table) {
 
 Deno.test("attempting says what was attempted and what the API server answered", async () => {
   const { message } = await sorted(answer(403, "Forbidden", "secrets is forbidden"));
-  equal(message, "Cannot do it: HTTP 403, secrets is forbidden");
+  equal(message, "Failed to do it: HTTP 403, secrets is forbidden");
 });
 
 Deno.test("attempting never quotes an answer that may echo what was sent", async () => {
   const echo = 'Secret "s" is invalid: data: "c2VjcmV0LWJ5dGVz"';
   for (const code of [400, 409, 422, 500, 503]) {
     const failure = await sorted(answer(code, "Invalid", echo));
-    equal(failure.message, `Cannot do it: HTTP ${code}, Invalid`);
+    equal(failure.message, `Failed to do it: HTTP ${code}, Invalid`);
     equal(JSON.stringify(failure).includes("c2VjcmV0"), false);
     equal(failure.cause, undefined);
   }
@@ -50,14 +50,14 @@ Deno.test("attempting tries again, and quotes, what a policy refuses as long as 
   const said = `pods "hand" is forbidden: ${policy}: failed to configure binding: no params found for policy binding`;
   const failure = await sorted(answer(422, "Invalid", said));
   deepEqual([failure.type, failure.nonRetryable], ["AccessDenied", false]);
-  equal(failure.message, `Cannot do it: HTTP 422, ${said}`);
+  equal(failure.message, `Failed to do it: HTTP 422, ${said}`);
   const judged = await sorted(answer(422, "Invalid", `pods "hand" is forbidden: ${policy}: a hand is not changed`));
   deepEqual([judged.type, judged.nonRetryable], ["ObjectInvalid", true]);
 });
 
 Deno.test("attempting copes with an answer that is no JSON", async () => {
   const page = Object.assign(answer(502, "x"), { body: "<html>secret</html>" });
-  equal((await sorted(page)).message, "Cannot do it: HTTP 502, no reason given");
+  equal((await sorted(page)).message, "Failed to do it: HTTP 502, no reason given");
 });
 
 const networkErrors = [
@@ -74,7 +74,7 @@ for (const error of networkErrors) {
 }
 
 Deno.test("attempting names the cause of a failed fetch", async () => {
-  equal((await sorted(networkErrors[2])).message, "Cannot do it: other side closed");
+  equal((await sorted(networkErrors[2])).message, "Failed to do it: other side closed");
 });
 
 Deno.test("attempting passes failures that are sorted already, cancellations and bugs on", async () => {

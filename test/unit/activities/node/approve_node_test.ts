@@ -75,7 +75,7 @@ Deno.test("approveNode approves the node that a machine of the token's pool awai
   deepEqual(approvalIn(kube), {
     conditions: [{
       ...{ type: "Approved", status: "True", reason: "MachineAwaitsNode" },
-      message: 'Machine "ns/pool-1f-x" of pool "ns/pool" awaits this node',
+      message: 'Machine "ns/pool-1f-x" of pool "ns/pool" is waiting for this node',
     }],
   });
   deepEqual(await judge(kube), { is: "Moot" }, "once is enough");
@@ -92,44 +92,50 @@ Deno.test("approveNode takes the usages of RSA keys, tokens of before, and the a
 
 const bootstrapper = "system:bootstrappers:kubeadm:default-node-token";
 const left: Record<string, [Change, RegExp]> = {
-  "of another pool's token": [{ spec: { groups: groups({ namespace: "ns", name: "other" }) } }, /is of another pool/],
+  "of another pool's token": [
+    { spec: { groups: groups({ namespace: "ns", name: "other" }) } },
+    /belongs to another pool/,
+  ],
   "of a token of a pool elsewhere": [{ spec: { groups: groups({ namespace: "away", name: "pool" }) } }, /another pool/],
   "of a token of no pool that there is": [{ spec: { groups: groups({ namespace: "ns", name: "x" }) } }, /another pool/],
   "of a token of two pools": [
     { spec: { groups: [...groups(pool), ...groups({ namespace: "ns", name: "other" })] } },
-    /was made for no pool/,
+    /does not belong to a pool/,
   ],
   "of a token that tells of no pool, for a name of no machine": [
     {
       spec: { groups: ["system:bootstrappers:machine-controller:default-node-token"] },
       before: (kube) => kube.remove("machines", machine, "ns"),
     },
-    /no machine "pool-1f-x" of ours is there/,
+    /no machine of Ostler is named "pool-1f-x"/,
   ],
-  "of somebody else's token": [{ spec: { groups: [bootstrapper] } }, /token "abcdef" was made for no pool of ours/],
-  "of somebody who is no token": [{ spec: { username: "ann" } }, /"ann" is no bootstrap token/],
+  "of somebody else's token": [
+    { spec: { groups: [bootstrapper] } },
+    /token "abcdef" does not belong to a pool of Ostler/,
+  ],
+  "of somebody who is no token": [{ spec: { username: "ann" } }, /"ann" is not a bootstrap token/],
   "of a node for itself, which is kube-controller-manager's": [
     { spec: { username: `system:node:${machine}` } },
-    /is no bootstrap token/,
+    /is not a bootstrap token/,
   ],
   "of an account that machines do not boot as": [
     { spec: { username: "system:serviceaccount:kube-system:joiner" } },
-    /is no bootstrap token/,
+    /is not a bootstrap token/,
   ],
-  "for other usages": [{ spec: { usages: [...client, "server auth"] } }, /something else/],
-  "that cannot be read": [{ spec: { request: "aGVsbG8=" } }, /something else/],
+  "for other usages": [{ spec: { usages: [...client, "server auth"] } }, /not a request for a kubelet/],
+  "that cannot be read": [{ spec: { request: "aGVsbG8=" } }, /not a request for a kubelet/],
   "of a machine that is held": [{ machine: { annotations: held } }, /machine "ns\/pool-1f-x" is held/],
   "of a machine that was never ordered": [{ machine: { finalizers: [] } }, /has no instance yet/],
-  "of a machine that goes": [{ machine: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, /on its way out/],
-  "of a machine that has its node": [{ nodeRef: machine }, /has its node/],
-  "of a machine of nobody": [{ machine: { ownerReferences: [] } }, /no machine "pool-1f-x" of ours/],
+  "of a machine that goes": [{ machine: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, /being deleted/],
+  "of a machine that has its node": [{ nodeRef: machine }, /has a node/],
+  "of a machine of nobody": [{ machine: { ownerReferences: [] } }, /no machine of Ostler is named "pool-1f-x"/],
   "of a machine that says it is of another set of that name": [
     { machine: { ownerReferences: [{ kind: "MachineSet", name: set, uid: "uid-of-another" }] } },
-    /no machine "pool-1f-x" of ours/,
+    /no machine of Ostler is named "pool-1f-x"/,
   ],
   "of a machine by a name that its set would not give": [
     { machine: { ownerReferences: [{ kind: "MachineSet", name: "pool-2e", uid: "uid-of-pool-2e" }] } },
-    /no machine "pool-1f-x" of ours/,
+    /no machine of Ostler is named "pool-1f-x"/,
   ],
   "of a set that says it is of another pool of that name": [
     {
@@ -138,16 +144,16 @@ const left: Record<string, [Change, RegExp]> = {
         kube.put("machinesets", { metadata: { name: set, namespace: "ns", uid: `uid-of-${set}`, ownerReferences } });
       },
     },
-    /no machine "pool-1f-x" of ours/,
+    /no machine of Ostler is named "pool-1f-x"/,
   ],
   "for a name that machines of two namespaces have": [
     { before: (kube) => void kube.put("machines", { metadata: { name: machine, namespace: "away" }, spec: {} }) },
-    /machines "pool-1f-x" stand in several namespaces/,
+    /machines named "pool-1f-x" exist in several namespaces/,
   ],
   "of a machine that is gone": [{ before: (kube) => kube.remove("machines", machine, "ns") }, /no machine/],
   "for a node that is there": [
     { before: (kube) => void kube.put("nodes", { metadata: { name: machine } }) },
-    /node "pool-1f-x" is there already/,
+    /node "pool-1f-x" already exists/,
   ],
 };
 
@@ -193,7 +199,7 @@ Deno.test("approveNode gives a name to one request alone until its node is there
   const again = cluster({});
   deepEqual(await judge(again, "", told), {
     is: "Left",
-    why: 'request "first" got node "pool-1f-x" within the last 5 minutes',
+    why: 'request "first" was approved for node "pool-1f-x" within the last 5 minutes',
   });
   deepEqual(again.writes, []);
   const old = new RecentApprovals();

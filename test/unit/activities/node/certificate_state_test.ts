@@ -27,7 +27,7 @@ function condition(type: string, message?: string): Record<string, unknown> {
 }
 
 const states: [string, Record<string, unknown>, string][] = [
-  ["nobody has looked at", {}, "waits for approval"],
+  ["nobody has looked at", {}, "is waiting for approval"],
   ["was denied", condition("Denied", "unknown host"), "was denied (unknown host)"],
   ["failed", condition("Failed", "no signer"), "was not signed (no signer)"],
   ["nobody has signed", condition("Approved"), "was approved, but not signed"],
@@ -46,14 +46,14 @@ Deno.test("certificateStateOf takes the newest request of the name", async () =>
   const kube = new FakeKube();
   await put(kube, "csr-old", "a", { status: condition("Denied", "too early") });
   await put(kube, "csr-new", "a", { created: "2026-01-02T00:00:00Z" });
-  equal(await certificateStateOf(kube.client, ["a"]), 'certificate request "csr-new" waits for approval');
+  equal(await certificateStateOf(kube.client, ["a"]), 'certificate request "csr-new" is waiting for approval');
 });
 
 Deno.test("certificateStateOf does not take a longer name, or another signer, for the node's", async () => {
   const kube = new FakeKube();
   await put(kube, "csr-1", "a0", { by: "system:node:a0" });
   await put(kube, "csr-2", "a", { signerName: "kubernetes.io/kubelet-serving" });
-  equal(await certificateStateOf(kube.client, ["a"]), "no certificate was asked for in its name");
+  equal(await certificateStateOf(kube.client, ["a"]), "no certificate was requested for this node name");
 });
 
 Deno.test("certificateStateOf tells what bootstrap tokens wait for when no request has the name", async () => {
@@ -62,7 +62,7 @@ Deno.test("certificateStateOf tells what bootstrap tokens wait for when no reque
   await put(kube, "csr-2", "b", { status: { certificate: "x" } });
   equal(
     await certificateStateOf(kube.client, ["a"]),
-    'no certificate was asked for in its name, but by bootstrap tokens: "csr-1" waits for approval',
+    'no certificate was requested for this node name, only by bootstrap tokens: "csr-1" is waiting for approval',
   );
 });
 

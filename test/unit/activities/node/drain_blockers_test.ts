@@ -113,7 +113,7 @@ Deno.test("Drain says of a pod whose namespace is ending that it goes with it", 
     kube,
     answer(403, "Forbidden", "unable to create new content in namespace apps because it is being terminated"),
   );
-  match((await only(kube))?.why ?? "", /^goes with its namespace/);
+  match((await only(kube))?.why ?? "", /^its namespace is being deleted/);
 });
 
 Deno.test("Drain has the same key while only numbers change, and another when the cause does", async () => {
@@ -131,19 +131,19 @@ Deno.test("Drain has the same key while only numbers change, and another when th
 
 Deno.test("Drain takes a pod on a node that is not heard of neither for gone nor for dead", async () => {
   const kube = kubeWith({ metadata: { finalizers: ["example.com/keep"] } }, { heard: false });
-  equal((await only(kube))?.why, "node unreachable: the pod cannot confirm its end");
+  equal((await only(kube))?.why, "the node is unreachable, so the pod cannot confirm its termination");
   deepEqual(kube.writes, ["evict pods apps/web", "delete pods apps/web"]);
 });
 
 Deno.test("Drain tells the ending pods of a node that is not Ready apart from those that are slow", async () => {
   const kube = kubeWith({ metadata: ending }, { ready: false });
-  equal((await only(kube))?.why, "node not Ready: the pod has not confirmed its end");
+  equal((await only(kube))?.why, "the node is not Ready, and the pod has not confirmed its termination");
 });
 
 Deno.test("Drain names what keeps a pod whose time is over", async () => {
   equal((await only(kubeWith({ metadata: ending }), overdue))?.why, "its finalizers remain: example.com/keep");
   const slow = kubeWith({ metadata: { ...ending, finalizers: [] } });
-  equal((await only(slow, overdue))?.why, "it has not ended in its time, which was over at 2026-01-01T00:00:00.000Z");
+  equal((await only(slow, overdue))?.why, "its grace period ended at 2026-01-01T00:00:00.000Z, but it still runs");
 });
 
 interface Deletion {

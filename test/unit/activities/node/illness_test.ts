@@ -50,7 +50,7 @@ Deno.test("illnessOf tells the illness that is due first", () => {
 
 Deno.test("illnessOf counts a node that is gone from when it was first missed", () => {
   deepEqual(illnessOf({ goneSince: minute, node: "w" }, repair), {
-    ...{ why: 'node "w" is gone', since: minute, due: 11 * minute },
+    ...{ why: 'node "w" was deleted', since: minute, due: 11 * minute },
   });
 });
 

@@ -70,7 +70,8 @@ Deno.test("a webhook is sent what Slack takes, in which nothing calls for everyb
       path: "/services/hunter2",
       type: "application/json",
       body: {
-        text: 'Rollout fleet/workers of north is halted and waits for a person (GateFailed: error rate is 3 % "now", ' +
+        text:
+          'Rollout fleet/workers of north is halted until an administrator acts (GateFailed: error rate is 3 % "now", ' +
           "&lt;!channel&gt;)",
       },
     }]);
@@ -87,7 +88,7 @@ Deno.test("a template of one's own is filled in within its texts, and stays the 
   });
 });
 
-Deno.test("a receiver of CloudEvents gets one with the notice's id, type and time", async () => {
+Deno.test("a CloudEvents receiver gets one with the notice's id, type and time", async () => {
   await receiving(accepted, async ({ received, file, url }) => {
     await deliverNotice({ ...nothing, cloudEvents: await file("events", url) }, {
       pool,
@@ -108,7 +109,7 @@ Deno.test("who is away or refuses is tried again, unless the same would be refus
   for (const [status, isLasting] of [[500, false], [429, false], [404, false], [400, true], [413, true]] as const) {
     await receiving(() => new Response("no", { status }), async ({ file, url }) => {
       const failure = await failureOf({ webhook: await file("webhook", url) });
-      const state = `Cannot deliver notice "Halted" of "fleet/workers" to the webhook: HTTP ${status}`;
+      const state = `Failed to deliver notification "Halted" of "fleet/workers" to the webhook: HTTP ${status}`;
       deepEqual([failure.message, failure.nonRetryable, failure.type], [state, isLasting, "NoticeUndelivered"]);
     });
   }
@@ -131,10 +132,10 @@ Deno.test("nothing is followed to where the receiver would lead", async () => {
 Deno.test("the address is in no failure, whatever is wrong with it", async () => {
   await receiving(accepted, async ({ file }) => {
     const wrong: [string, RegExp][] = [
-      ["http://127.0.0.1:1/services/hunter2", /nobody answers$/],
-      ["file:///etc/hunter2", /holds no http or https URL$/],
-      ["hunter2", /holds no http or https URL$/],
-      ["", /holds no http or https URL$/],
+      ["http://127.0.0.1:1/services/hunter2", /the receiver is unreachable$/],
+      ["file:///etc/hunter2", /must contain an http or https URL$/],
+      ["hunter2", /must contain an http or https URL$/],
+      ["", /must contain an http or https URL$/],
     ];
     for (const [text, said] of wrong) {
       const failure = await failureOf({ webhook: await file("webhook", text) });
@@ -145,8 +146,8 @@ Deno.test("the address is in no failure, whatever is wrong with it", async () =>
       );
     }
     match((await failureOf({ webhook: "/nowhere/url" })).message, /"\/nowhere\/url" cannot be read: ENOENT$/);
-    match((await failureOf({}, "CloudEvents")).message, /this worker is not told where it is$/);
+    match((await failureOf({}, "CloudEvents")).message, /this worker has no file with its URL$/);
     const broken = { webhook: await file("webhook", "http://127.0.0.1:1/"), template: await file("template", "{") };
-    match((await failureOf(broken)).message, /template "[^"]+" is no JSON$/);
+    match((await failureOf(broken)).message, /template "[^"]+" is not valid JSON$/);
   });
 });

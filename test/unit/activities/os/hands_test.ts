@@ -227,7 +227,7 @@ Deno.test("givenOrder waits for an API server that is away, however long, and re
   const steps = anHourAway(kube, ended(JSON.stringify(told)));
   match(
     String(await looks(kube, order(), ...steps.slice(0, 3))),
-    /^Cannot give node "w-1" the order "Stage": HTTP 503/,
+    /^Failed to give node "w-1" the order "Stage": HTTP 503/,
   );
   equal((await looks(kube, order(), ...steps.slice(3)) as OsOutcome).outcome, "Done");
 });

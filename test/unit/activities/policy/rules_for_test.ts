@@ -58,7 +58,10 @@ Deno.test("rulesFor tells a tie and names both policies; nothing that harms begi
     two: { selector: matching("stage"), repair: { enabled: true } },
     one: { selector: matching("tier"), drain: { localStorage: "Block" } },
   });
-  assert.equal(conflict, 'RolloutPolicies "one" and "two" select "fleet/pool" equally well, by 1 requirement');
+  assert.equal(
+    conflict,
+    'RolloutPolicies "one" and "two" select "fleet/pool" with equal precedence, by 1 requirement each',
+  );
   assert.deepEqual([source, repair.enabled, drain.localStorage], ["none", false, "Block"]);
 });
 
@@ -80,7 +83,7 @@ for (const [what, [spec, field]] of Object.entries(unusable)) {
     const { conflict, source } = await rulesAmid({ careful: spec });
     const message = conflict ?? "";
     assert.equal(source, "none");
-    const start = `Cannot use RolloutPolicy "fleet/careful": ${field}`;
+    const start = `Failed to read RolloutPolicy "fleet/careful": ${field}`;
     assert.ok(message.startsWith(`${start}:`) || message.startsWith(`${start} is `), message);
     assert.doesNotMatch(message, /hunter2/);
   });
@@ -90,7 +93,7 @@ Deno.test("rulesFor quotes the value that it refuses", async () => {
   const { conflict } = await rulesAmid({ careful: { waves: [{ upTo: 5 }, { upTo: 3 }] } });
   assert.equal(
     conflict,
-    'Cannot use RolloutPolicy "fleet/careful": spec.waves.1.upTo is 3: must be larger than in the waves before',
+    'Failed to read RolloutPolicy "fleet/careful": spec.waves.1.upTo is 3: must be larger than in the previous waves',
   );
 });
 
@@ -98,7 +101,7 @@ Deno.test("rulesFor does not mind a fault in a policy that is not chosen", async
   const broken = { onFailure: "Explode" };
   const chosen = { selector: matching("tier") };
   assert.equal((await rulesAmid({ broken, chosen })).source, "chosen");
-  assert.match((await rulesAmid({ broken })).conflict ?? "", /^Cannot use RolloutPolicy "fleet\/broken"/);
+  assert.match((await rulesAmid({ broken })).conflict ?? "", /^Failed to read RolloutPolicy "fleet\/broken"/);
 });
 
 Deno.test("rulesFor waits for an API server that does not answer", async () => {

@@ -124,7 +124,7 @@ Deno.test("awaitMachinesJoined tells what it usually means that a machine which 
   const { failed } = await climb(kube, { a: deadlines(100) });
   match(
     failed[0]?.evidence ?? "",
-    /; it sent no boot report: .*token that is no longer valid; "journalctl -u bootstrap -u setup" on 10\.0\.0\.1 tells$/,
+    /; it sent no boot report: .*or has an expired token; run "journalctl -u bootstrap -u setup" on 10\.0\.0\.1$/,
   );
 });
 
@@ -137,7 +137,7 @@ Deno.test("awaitMachinesJoined adds what a machine that failed last said about i
   const { failed } = await climb(kube, { a: deadlines(100) });
   equal(
     failed[0]?.evidence,
-    "no node registered; no certificate was asked for in its name; " +
+    "no node registered; no certificate was requested for this node name; " +
       'its own last report: setup step "install packages" failed: no route to the mirror',
   );
 });

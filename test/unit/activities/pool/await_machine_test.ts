@@ -28,6 +28,6 @@ Deno.test("awaitMachineGone ends when the machine is gone", async () => {
 Deno.test("awaitMachineGone expires with the finalizers that remain", async () => {
   await rejects(inActivity(() => awaitMachineGone(kubeWith(leaving).client, wait())), {
     type: "MachineRemains",
-    message: 'Cannot see machine "a" gone: finalizers remain: machine-delete-finalizer',
+    message: 'Timed out waiting for machine "a" to be deleted: finalizers remain: machine-delete-finalizer',
   });
 });

@@ -69,7 +69,7 @@ Deno.test("readPool remembers since when a node is gone", async () => {
   const first = await readPool(client, question);
   await eventually("the clock to go on", () => Date.now() > (first.ill[0]?.ill?.since ?? Infinity));
   const second = await readPool(client, question);
-  equal(first.ill[0]?.ill?.why, 'node "node-a" is gone');
+  equal(first.ill[0]?.ill?.why, 'node "node-a" was deleted');
   equal(second.ill[0]?.ill?.since, first.ill[0]?.ill?.since);
 });
 
@@ -77,7 +77,7 @@ Deno.test("readPool counts a machine as ill when machine-controller has taken ba
   const kube = kubeWith("a");
   kube.put("machines", machine("a", { status: { conditions: [{ type: "Ready", status: "True" }] } }));
   const { counts, ill } = await readPool(kube.client, question);
-  deepEqual([counts.ill, counts.ready, ill[0]?.phase, ill[0]?.ill?.why], [1, 0, "NotReady", "its node is gone"]);
+  deepEqual([counts.ill, counts.ready, ill[0]?.phase, ill[0]?.ill?.why], [1, 0, "NotReady", "its node was deleted"]);
 });
 
 Deno.test("readPool calls nobody ill who never joined", async () => {
@@ -133,7 +133,7 @@ Deno.test("awaitPoolChanged ends when a machine changes", async () => {
   const wait = { ...question, fingerprint, until: Number.MAX_SAFE_INTEGER };
   equal(await inActivity(() => awaitPoolChanged(kube.client, wait), { heartbeats }), true);
   notEqual((await readPool(kube.client, question)).fingerprint, fingerprint);
-  deepEqual(heartbeats, ["1 machines: 1 updated and ready, 0 old, 0 leaving, 0 unhealthy"]);
+  deepEqual(heartbeats, ["1 machines: 1 updated and ready, 0 old, 0 being deleted, 0 unhealthy"]);
 });
 
 Deno.test("awaitPoolChanged ends at its time when nothing changed", async () => {
@@ -152,7 +152,7 @@ Deno.test("awaitPoolChanged fails while the API server cannot be asked, and call
   const wait = { ...question, fingerprint: "", until: Date.now() };
   await rejects(inActivity(() => awaitPoolChanged(kube.client, wait)), (error: Error & { type?: string }) => {
     equal(error.type, "ApiUnavailable");
-    match(error.message, /^Cannot read the machines of "fleet\/pool": connect ECONNREFUSED$/);
+    match(error.message, /^Failed to read the machines of "fleet\/pool": connect ECONNREFUSED$/);
     return true;
   });
 });

@@ -48,8 +48,9 @@ Deno.test("ensureSearchAttributes goes on where it may not register what others 
 Deno.test("ensureSearchAttributes names what is missing, and the command that makes it", async () => {
   const server = new FakeServer(all.slice(0, 3));
   await rejects(ensureSearchAttributes(server.service, { namespace: "fleet", columns: columnsOf("north") }), {
-    message: 'Cannot register the search attributes "KubernetesCluster", "Phase" in Temporal\'s namespace "fleet": ' +
-      "somebody who may has to run `temporal operator search-attribute create --namespace fleet " +
+    message:
+      'Failed to register the search attributes "KubernetesCluster", "Phase" in Temporal\'s namespace "fleet"; ' +
+      "an administrator must run `temporal operator search-attribute create --namespace fleet " +
       "--name KubernetesCluster --type Keyword --name Phase --type Keyword`",
   });
 });

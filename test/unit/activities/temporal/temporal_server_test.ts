@@ -62,7 +62,7 @@ Deno.test("readTemporalServer takes the profile that is named, with TLS and key"
 });
 
 function noProfile(name: string): string {
-  return `Cannot read Temporal's settings: Profile '${name}' not found in config data`;
+  return `Failed to read Temporal's settings: Profile '${name}' not found in config data`;
 }
 
 Deno.test("readTemporalServer reads certificates by path or as they are", () => {
@@ -96,9 +96,12 @@ Deno.test("readTemporalServer reads an API key from a file, and each time anew",
     writeFileSync(path, "\n");
     match(
       fault(env),
-      /^Cannot read Temporal's settings: TEMPORAL_API_KEY_PATH "\/.*temporal.toml": the file is empty$/,
+      /^Failed to read Temporal's settings: TEMPORAL_API_KEY_PATH "\/.*temporal.toml": the file is empty$/,
     );
-    match(fault({ ...env, TEMPORAL_API_KEY: "third" }), /TEMPORAL_API_KEY and TEMPORAL_API_KEY_PATH: give one$/);
+    match(
+      fault({ ...env, TEMPORAL_API_KEY: "third" }),
+      /TEMPORAL_API_KEY and TEMPORAL_API_KEY_PATH are mutually exclusive$/,
+    );
     match(fault({ TEMPORAL_API_KEY_PATH: `${path}.not` }), /ENOENT/);
   });
 });
@@ -110,8 +113,11 @@ for (const [value, isOn] of [["true", true], ["True", true], ["1", true], ["FALS
 }
 
 Deno.test("readTemporalServer refuses what would be passed over in silence, and speak in plain text", () => {
-  equal(fault({ TEMPORAL_TLS: "yes" }), `Cannot read Temporal's settings: TEMPORAL_TLS "yes": must be true or false`);
-  match(fault({ TEMPORAL_TLS_CLIENT_CERT_DATA: "certificate" }), /certificate and its key are only of use together/);
+  equal(
+    fault({ TEMPORAL_TLS: "yes" }),
+    `Failed to read Temporal's settings: TEMPORAL_TLS "yes": must be true or false`,
+  );
+  match(fault({ TEMPORAL_TLS_CLIENT_CERT_DATA: "certificate" }), /certificate and its key must be set together/);
   match(fault({ TEMPORAL_CONFIG_FILE: "/nowhere/temporal.toml" }), /ENOENT.*"?\/nowhere\/temporal.toml/);
 });
 
@@ -139,7 +145,7 @@ for (const text of ["", "\n", "# profiles come here\n", 'theme = "dark"\n[codec]
 Deno.test("readTemporalServer quotes no line of a file that it cannot read: it may be the key", () => {
   withFile(`[profile.default]\napi_key = "sec"ret"\n`, (env) => {
     const message = fault(env);
-    match(message, /Cannot read Temporal's settings: Invalid TOML document/);
+    match(message, /Failed to read Temporal's settings: Invalid TOML document/);
     doesNotMatch(message, /sec/);
   });
 });

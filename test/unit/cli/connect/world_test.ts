@@ -9,6 +9,6 @@ Deno.test("connectWorld reads the temporal.toml that is named, from where the co
   const world = connectWorld({ env, directory: terminal.directory } as never, {});
   await rejects(
     world.engine(),
-    new UsageError(`Cannot read Temporal's settings: Profile 'south' not found in config data`),
+    new UsageError(`Failed to read Temporal's settings: Profile 'south' not found in config data`),
   );
 });

@@ -111,7 +111,7 @@ Deno.test("what Operating System Manager leaves goes on request, once no machine
   world.kube.remove("machines", "c", "fleet");
   assert.match(
     (await world.run(["adopt"])).out,
-    /going back to Operating System Manager needs it; --remove-leftovers removes it$/m,
+    /a return to Operating System Manager requires it; --remove-leftovers removes it$/m,
   );
   const webhooks = [{ clientConfig: { service: { name: "operating-system-manager-webhook" } } }];
   world.kube.put("validatingwebhookconfigurations", { metadata: { name: "operatingsystemmanager.k8c.io" }, webhooks });

@@ -148,12 +148,12 @@ Deno.test("ostler release needs the token that Operating System Manager's machin
   world.kube.remove("serviceaccounts", "cloud-init-getter", "cloud-init-settings");
   assert.match(
     (await world.run(["release", "--yes"])).err,
-    /the API server takes the token in .* no more: apply deploy\/cloud/,
+    /the API server no longer accepts the token in Secret .*: apply deploy\/cloud/,
   );
   world.kube.remove("secrets", "cloud-init-getter-token", "cloud-init-settings");
   assert.match(
     (await world.run(["release", "--yes"])).err,
-    /Secret "cloud-init-settings\/cloud-init-getter-token" is not there/,
+    /Secret "cloud-init-settings\/cloud-init-getter-token" does not exist/,
   );
 });
 
@@ -187,7 +187,7 @@ Deno.test("ostler release says to run it again, and not to go on, where one pool
   };
   const { code, out, err } = await world.run(["release", "--yes"]);
   assert.equal(code, 1);
-  assert.match(out, /^pool "fleet\/pool": Cannot give back "fleet\/pool": HTTP 500, Busy$/m);
+  assert.match(out, /^pool "fleet\/pool": Failed to give back "fleet\/pool": HTTP 500, Busy$/m);
   assert.match(out, /^pools of Ostler: 3 pools given back$/m);
   assert.equal(err, "Not all is given back: run it again before Operating System Manager is started.\n");
   world.kube.onRequest = () => {};
@@ -372,7 +372,7 @@ Deno.test("a webhook at an address that nobody can know is neither removed nor h
   const webhooks = [{ clientConfig: { url: "https://webhook.example:9443/judge", caBundle: "bm9uZQ==" } }];
   world.kube.put("validatingwebhookconfigurations", { metadata: { name: "operatingsystemmanager.k8c.io" }, webhooks });
   const told =
-    /nobody can tell whether "https:\/\/webhook.example:9443\/judge" is Ostler's webhook or Operating System/;
+    /cannot determine whether "https:\/\/webhook.example:9443\/judge" is the webhook of Ostler or of Operating System/;
   assert.match((await world.run(["adopt", "--dry-run"])).out, told);
   const { code, out } = await world.run(["release", "--yes"]);
   assert.match(out, told);
