@@ -1,6 +1,7 @@
 /**
- * Writes one artefact so that it is never missing: data and annotations change in one update, then the answer tells that they stand. What
- * is written takes the place of what was read, and of nothing else: whoever was faster has published something newer.
+ * Writes each artefact so that it is never missing: data and annotations change in one update, and the response
+ * verifies them. A write replaces only the version that was read: if another writer was faster, that one published
+ * something newer.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
@@ -28,20 +29,20 @@ import { secretRevisionAnnotation } from "./names.ts";
 
 export type Artefact = Publication["artefacts"][number];
 
-/** What was written, in words and as it stands now. */
+/** The written artefact, described and as it is now. */
 export interface Written {
   artefact: Artefact;
   standing: Standing;
 }
 
-/** What a secret has to hold under its only key. */
+/** The content of a secret with a single key. */
 interface SecretContent {
   key: string;
   text: string;
   annotations: Record<string, string>;
 }
 
-/** Makes a secret hold exactly `text` under `key`. */
+/** Makes a secret contain exactly `text` under `key`. */
 export async function writeSecret(
   kube: Kube,
   standing: Standing,
@@ -64,7 +65,7 @@ export async function writeSecret(
   return { artefact: verified(written, { name, key, text }), standing: standingSecret(written, { name, namespace }) };
 }
 
-/** Gives the secret as the API server has stored it. */
+/** Returns the secret as the API server has stored it. */
 async function putSecret(kube: Kube, { name, namespace, found }: Standing, body: V1Secret): Promise<V1Secret> {
   if (!found) return await kube.core.createNamespacedSecret({ namespace, body });
   const { resourceVersion = "" } = found.metadata;
@@ -72,12 +73,12 @@ async function putSecret(kube: Kube, { name, namespace, found }: Standing, body:
     const metadata = { ...body.metadata, resourceVersion };
     return await kube.core.replaceNamespacedSecret({ name, namespace, body: { ...body, metadata } });
   }
-  // Operating System Manager made its secrets immutable: taking one over costs one moment without it, once.
+  // Operating System Manager made its secrets immutable, so taking one over leaves a moment without it, once.
   await ifFound(kube.core.deleteNamespacedSecret({ name, namespace, body: onlyAs(found.metadata) }));
   return await kube.core.createNamespacedSecret({ namespace, body });
 }
 
-/** Throws where something on the way to the store has changed what was written. */
+/** Throws if anything on the way to the store has changed the written data. */
 function verified(
   written: V1Secret,
   { name, key, text }: { name: string; key: string; text: string },
@@ -89,7 +90,7 @@ function verified(
   return { kind: "Secret", name, digest, bytes: Buffer.byteLength(text) };
 }
 
-/** Makes the OperatingSystemConfig hold exactly `spec`, which carries no credentials. */
+/** Makes the OperatingSystemConfig contain exactly `spec`, which has no credentials. */
 export async function writeConfig(
   kube: Cluster,
   standing: Standing,
@@ -115,14 +116,14 @@ async function replaceConfig(kube: Kube, body: ObjectBody, version: Version): Pr
     return await replaceObject(kube, configs, { ...body, metadata: { ...body.metadata, resourceVersion } });
   } catch (error) {
     if (statusOf(error) !== 403) throw error;
-    // The webhook of Operating System Manager lets nobody change a config; no machine boots from it.
+    // The webhook of Operating System Manager allows no change of a config; no machine boots from it.
     const { name, namespace } = body.metadata;
     await ifFound(deleteObject(kube, configs, { name, namespace, body: onlyAs(version) }));
     return await createObject(kube, configs, body);
   }
 }
 
-/** Writes annotations alone; the artefact has to be as it was read. */
+/** Writes annotations alone; the artefact must be unchanged since it was read. */
 export async function annotate(
   kube: Kube,
   { kind, name, namespace, found }: Standing,
@@ -138,19 +139,19 @@ function onlyAs({ uid, resourceVersion }: Version): V1DeleteOptions {
   return { preconditions: { ...(uid ? { uid } : {}), ...(resourceVersion ? { resourceVersion } : {}) } };
 }
 
-/** SHA-256 in lower-case hex. */
+/** Returns the SHA-256 in lower-case hex. */
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-// What stands published for a pool, each artefact whole: what is written later takes the place of this, or of nothing.
+// The published artefacts of a pool: each later write replaces exactly these versions.
 
-/** One artefact as it stands. */
+/** One published artefact. */
 export interface Standing {
   kind: "OperatingSystemConfig" | "Secret";
   name: string;
   namespace: string;
-  /** Missing where there is none. */
+  /** Absent if the artefact does not exist. */
   found?: Found;
 }
 
@@ -162,7 +163,7 @@ interface Found {
   text: string;
 }
 
-/** All artefacts of a pool; an edge script stands on provider edge alone. */
+/** All artefacts of a pool; an edge script exists on provider edge only. */
 export interface Standings {
   config: Standing;
   provisioning: Standing;
@@ -171,17 +172,17 @@ export interface Standings {
   bootstrap: Standing;
 }
 
-/** In the order in which they are written. */
+/** Returns the artefacts in the order in which they are written. */
 export function inOrder({ config, provisioning, kubeconfig, edgeScript, bootstrap }: Standings): Standing[] {
   return [config, provisioning, kubeconfig, ...(edgeScript ? [edgeScript] : []), bootstrap];
 }
 
-/** The annotations of what is there. */
+/** Returns the annotations of an existing artefact. */
 export function annotationsOf({ found }: Standing): Record<string, string> {
   return found?.annotations ?? {};
 }
 
-/** Reads all but the edge script, and but what has just been read. */
+/** Reads all artefacts except the edge script and those just read. */
 export async function readStanding(
   { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
   pool: PoolRef,
@@ -206,7 +207,7 @@ export async function withEdgeScript(
   return { ...standing, edgeScript: await readSecret(kube, names.edgeScript) };
 }
 
-/** The places of a pool for which nothing is published. */
+/** Returns the names of a pool's artefacts, with none published. */
 export function nothingStanding(pool: PoolRef, profileNamespace: string, isEdge: boolean): Standings {
   const names = namesOf(pool);
   const secret = (name: string): Standing => ({ kind: "Secret", name, namespace: secretsNamespace });
@@ -223,7 +224,7 @@ async function readConfig(kube: Kube, where: { name: string; namespace: string }
   return config ? standingConfig(config, where) : { kind: "OperatingSystemConfig", ...where };
 }
 
-/** A config as the API server gave it. */
+/** Returns a config as read from the API server. */
 function standingConfig(
   { metadata: { annotations = {}, resourceVersion, uid } }: { metadata: Metadata },
   where: { name: string; namespace: string },
@@ -232,14 +233,14 @@ function standingConfig(
   return { kind: "OperatingSystemConfig", ...where, found: { metadata, annotations, isImmutable: false, text: "" } };
 }
 
-/** A secret of pools, as it stands. */
+/** Reads a secret of a pool. */
 async function readSecret(kube: Kube, name: string): Promise<Standing> {
   const where = { name, namespace: secretsNamespace };
   const secret = await ifFound(kube.core.readNamespacedSecret(where));
   return secret ? standingSecret(secret, where) : { kind: "Secret", ...where };
 }
 
-/** A secret as the API server gave it. */
+/** Returns a secret as read from the API server. */
 function standingSecret(secret: V1Secret, where: { name: string; namespace: string }): Standing {
   return { kind: "Secret", ...where, found: foundOf(secret) };
 }
@@ -249,20 +250,20 @@ function foundOf({ metadata = {}, data = {}, immutable }: V1Secret): Found {
   return { metadata, annotations: metadata.annotations ?? {}, isImmutable: immutable === true, text };
 }
 
-// Where this process has left what it published last for a pool, without its text. Nothing is written but in the place of
-// a known version, so what is known may be out of date: then the API server refuses it. Most often that is known before,
-// as whoever publishes or renews writes the bootstrap secret last.
+// The artefacts that this process last published for a pool, without their text. They may be out of date: a write names
+// the known version, so the API server refuses it then. Mostly that is detected earlier, as every publication or
+// renewal writes the bootstrap secret last.
 
 interface LeftStanding {
   standing: Standings;
-  /** When it was left, as `performance.now()` tells. */
+  /** Time of the publication, as of `performance.now()`. */
   at: number;
 }
 
-/** Of the pools published last; a few kilobytes each. */
+/** The pools published last; a few kilobytes each. */
 const published = new Shelf<LeftStanding>(1_000);
 
-/** Remembers it; an edge script is for those who read all. */
+/** Remembers the artefacts; a pool with an edge script is always read in full. */
 export function leaveStanding(kube: Cluster, { namespace, name }: PoolRef, standing: Standings): void {
   const { config, provisioning, kubeconfig, edgeScript, bootstrap } = standing;
   const all = [config, provisioning, kubeconfig, bootstrap];
@@ -272,17 +273,17 @@ export function leaveStanding(kube: Cluster, { namespace, name }: PoolRef, stand
   kube.cache.shelf(published).set(`${namespace}/${name}`, { standing: without, at: performance.now() });
 }
 
-/** What is found in the place of what was left. */
+/** The current bootstrap secret with the remembered artefacts. */
 interface FoundStanding {
-  /** The bootstrap secret as it stands now, whose text holds what is used on. */
+  /** The current bootstrap secret, whose text is reused. */
   bootstrap: Standing;
-  /** All, where nobody has published since. */
+  /** All artefacts, if no other process has published since. */
   left?: LeftStanding;
 }
 
 /**
- * What this process has left there, of another revision, as all of it is going to be written; reads the bootstrap secret.
- * Taken once: whoever takes it leaves it again when all is written.
+ * Returns the remembered artefacts of another revision, all of which are about to be written; reads the bootstrap
+ * secret. They are removed, and remembered again once all is written.
  */
 export async function takeStanding(
   kube: Cluster,

@@ -1,4 +1,4 @@
-/** Bootstrap tokens: secrets of kube-system with which a kubelet asks for its certificate. */
+/** Bootstrap tokens: secrets of kube-system with which a kubelet requests its certificate. */
 import { accountOf } from "./published_tokens.ts";
 import type { V1Secret } from "@kubernetes/client-node";
 import { createHash, randomInt } from "node:crypto";
@@ -12,29 +12,29 @@ import { ownerOf } from "./identity.ts";
 import { decode, splitName } from "./read_facts.ts";
 import { groupsOf } from "./token_group.ts";
 
-/** Ids that are tried where somebody else's token has one already. */
+/** Candidate ids, as one may already belong to another token. */
 const ids = 4;
-/** A token that lives at most so much shorter than asked is long enough (ms). */
+/** A token that lives at most this much (ms) shorter than ordered is long enough. */
 const toleranceMs = 60_000;
 
 interface BootstrapToken {
-  /** Names its secret; no secret itself. */
+  /** Part of the name of its secret; not secret itself. */
   id: string;
   token: string;
 }
 
-/** What a token is made for. */
+/** The order for a token. */
 interface TokenOrder {
   expiresAt: Date;
-  /** What it is to take the place of: all tries to do that, one after the other or at once, make one token together. */
+  /** The replaced token: all attempts to replace it, sequential or concurrent, create one token together. */
   inPlaceOf: string;
-  /** Removes those that have expired, too, and takes from others the label that is not for ours. */
+  /** Also deletes expired tokens, and removes from others the label that must not be on Ostler's. */
   tidy: boolean;
-  /** Its groups tell of the pool, for who approves the certificates of nodes. */
+  /** Its groups name the pool, for the approver of node certificates. */
   tellsPool: boolean;
 }
 
-/** Makes a new token; others of the pool stay, as machines may be booting with them, until they expire. */
+/** Creates a token; others of the pool stay until they expire, as machines may be booting with them. */
 export async function ensureBootstrapToken(kube: Kube, pool: PoolRef, order: TokenOrder): Promise<BootstrapToken> {
   if (order.tidy) await tidy(kube, pool);
   for (let nth = 0; nth < ids; nth++) {
@@ -47,7 +47,7 @@ export async function ensureBootstrapToken(kube: Kube, pool: PoolRef, order: Tok
   throw new Error(`Failed to create a bootstrap token for "${ownerOf(pool)}": all ${ids} candidate ids are taken`);
 }
 
-/** The token, if it can be used now. */
+/** Returns the token if it can be used now. */
 export async function liveToken(kube: Kube, id: string): Promise<string | undefined> {
   const secret = await ifFound(kube.core.readNamespacedSecret({ namespace: tokensNamespace, name: nameOf(id) }));
   return secret && !isExpired(secret) ? tokenIn(secret) : undefined;
@@ -59,7 +59,7 @@ interface Wanted {
   tellsPool: boolean;
 }
 
-/** Undefined when there is one of that id. */
+/** Returns undefined if a token with that id exists. */
 async function create(kube: Kube, pool: PoolRef, { id, expiresAt, tellsPool }: Wanted): Promise<string | undefined> {
   const secret = randomText(16);
   const metadata = {
@@ -86,7 +86,7 @@ async function create(kube: Kube, pool: PoolRef, { id, expiresAt, tellsPool }: W
   }
 }
 
-/** The token that an earlier try made and could not publish; undefined when it is somebody else's. */
+/** Returns the token that an earlier attempt created and could not publish; undefined if it belongs to another pool. */
 async function takeUp(kube: Kube, pool: PoolRef, { id, expiresAt }: Wanted): Promise<string | undefined> {
   const where = { namespace: tokensNamespace, name: nameOf(id) };
   const secret = await ifFound(kube.core.readNamespacedSecret(where));
@@ -98,7 +98,7 @@ async function takeUp(kube: Kube, pool: PoolRef, { id, expiresAt }: Wanted): Pro
   return tokenIn(secret);
 }
 
-/** All tokens that may be the pool's, by their label, whoever made them. */
+/** Returns all tokens with the pool's label, whoever created them. */
 export async function tokensOf(kube: Kube, pool: PoolRef): Promise<V1Secret[]> {
   const found = await Promise.all([tokenLabel, osmTokenLabel].map(async (label) => {
     const labelSelector = `${label}=${namesOf(pool).key}`;
@@ -107,7 +107,7 @@ export async function tokensOf(kube: Kube, pool: PoolRef): Promise<V1Secret[]> {
   return found.flat();
 }
 
-// Kubernetes has a controller for what has expired, which not every cluster runs.
+// Kubernetes has a controller for expired tokens, which not every cluster runs.
 async function tidy(kube: Kube, pool: PoolRef): Promise<void> {
   for (const secret of await tokensOf(kube, pool)) {
     const { name, annotations, labels } = secret.metadata ?? {};
@@ -146,7 +146,7 @@ function nameOf(id: string): string {
 // The alphabet that the API server accepts in bootstrap tokens.
 const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
 
-// An id is no secret: it names the token.
+// An id is not secret: it is part of the token's name.
 function idFor(what: string): string {
   const bytes = createHash("sha256").update(what).digest().subarray(0, 6);
   return [...bytes].map((byte) => alphabet[byte % alphabet.length]).join("");
@@ -156,10 +156,11 @@ function randomText(length: number): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("");
 }
 
-// Whether the API server still takes a token that it once made. It does not when the service account was deleted, also
-// if one of that name was made again, or when the key that signed it is trusted no more; no date on it tells that.
+// Whether the API server still accepts a token that it issued. It does not when the service account was deleted, even
+// if one of that name was created again, or when the signing key is not trusted any more; the token's own dates do not
+// show that.
 
-/** Asks the API server itself; where that is not allowed, only whether the service account is still the same one. */
+/** Asks the API server; without permission, only checks that the service account is still the same one. */
 export async function isTaken(kube: Kube, token: string): Promise<boolean> {
   try {
     const { status } = await kube.authentication.createTokenReview({ body: { spec: { token } } });
@@ -170,13 +171,13 @@ export async function isTaken(kube: Kube, token: string): Promise<boolean> {
   }
 }
 
-/** All of them are; each is asked about once. */
+/** Returns whether all of them are accepted; each is checked once. */
 export async function areTaken(kube: Kube, tokens: string[]): Promise<boolean> {
   const answers = await Promise.all([...new Set(tokens)].map((token) => isTaken(kube, token)));
   return answers.every((answer) => answer);
 }
 
-// What nobody lets us see is no reason to make new credentials at every look.
+// Missing permission to read must not cause new credentials at every check.
 async function isOfSameAccount(kube: Kube, token: string): Promise<boolean> {
   const { account, uid } = accountOf(token) ?? { account: "", uid: "" };
   if (uid === "") return true;

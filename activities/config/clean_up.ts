@@ -1,4 +1,4 @@
-/** Removes everything made for a pool; each part may be gone already. */
+/** Deletes everything made for a pool; each part may be absent already. */
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import {
@@ -22,7 +22,7 @@ import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { ownerAnnotation, tokensNamespace } from "./names.ts";
 import { moot } from "../failures.ts";
 
-/** Deletes artefacts, lets held machines go, revokes credentials, and takes the finalizer away last. */
+/** Deletes artefacts, releases held machines, revokes credentials, and removes the finalizer last. */
 export function ensurePoolCleanedUp(
   { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
   pool: PoolRef,
@@ -42,7 +42,7 @@ export function ensurePoolCleanedUp(
   });
 }
 
-/** Nothing is published for it: what is left is what was done to its machines, and what is told of it. */
+/** Cleans up a pool without published artefacts: its holds, marks, slots, boots and Rollout. */
 async function cleanUpBoots(
   { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
   pool: PoolRef,
@@ -56,8 +56,8 @@ async function cleanUpBoots(
 }
 
 /**
- * Takes back what a publication wrote before it found that a name is another pool's: only what bears this pool's name, as
- * what bears none may be Operating System Manager's.
+ * Deletes what a publication wrote before it found a name collision with another pool: only objects with this pool's
+ * name, as objects without a name may be Operating System Manager's.
  */
 export async function withdraw(
   { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
@@ -70,7 +70,7 @@ export async function withdraw(
   await deleteBootstrapTokens(kube, pool, isOwn);
 }
 
-/** Tells by annotations whether an object is to go. */
+/** Decides by annotations whether an object is deleted. */
 type IsOurs = (annotations: Record<string, string> | undefined) => boolean;
 
 async function deleteConfig(
@@ -95,8 +95,8 @@ async function deleteSecrets(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Prom
 }
 
 /**
- * Takes from the pool's machines what they may do, if it is ours. Deleting the service account revokes its tokens at once.
- * Machines can write to the boot report, also who owns it.
+ * Removes the permissions of the pool's machines, if they are ours. Deleting the service account revokes its tokens at
+ * once. Machines can write to the boot report, including its owner.
  */
 export async function deleteIdentity(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const { identity } = namesOf(pool);
@@ -117,22 +117,22 @@ async function deleteBootstrapTokens(kube: Cluster, pool: PoolRef, isOurs: IsOur
   }
 }
 
-// What another pool of a colliding name published is not ours to delete; without an owner it is.
+// Objects published by another pool with a colliding name stay; objects without an owner are deleted.
 function notOfOthers(pool: PoolRef): IsOurs {
   return (annotations) => (annotations?.[ownerAnnotation] ?? ownerOf(pool)) === ownerOf(pool);
 }
 
-// The finalizer that keeps a MachineDeployment until everything made for it is gone.
+// The finalizer that keeps a MachineDeployment until everything made for it is deleted.
 
 /**
- * Adds the finalizer where the MachineDeployment has none; must come before anything that it stands for. Moot where that one
- * is gone: nobody would take away what is made for it.
+ * Adds the finalizer if it is missing; must precede everything that it protects. Moot for a deleted MachineDeployment,
+ * as nothing would clean up after it.
  */
 export async function ensureFinalizer(kube: Cluster, pool: PoolRef, { metadata }: MachineDeployment): Promise<void> {
   const add = (finalizers: string[]): string[] =>
     finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer];
   if (await tryToWrite(kube, { pool, metadata, change: add })) return;
-  // Somebody has changed it since it was read.
+  // The MachineDeployment was modified since it was read.
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
   if (deployment && deployment.metadata.uid === metadata.uid) {
     await write(kube, { pool, metadata: deployment.metadata, change: add });
@@ -152,7 +152,7 @@ async function tryToWrite(kube: Cluster, edit: Edit): Promise<boolean> {
   }
 }
 
-/** Takes the finalizer away; a MachineDeployment that is gone is done. */
+/** Removes the finalizer; idempotent: an absent MachineDeployment counts as success. */
 async function removeFinalizer(kube: Cluster, pool: PoolRef): Promise<void> {
   const remove = (finalizers: string[]): string[] => finalizers.filter((name) => name !== finalizer);
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
@@ -166,7 +166,7 @@ interface Edit {
   change: (finalizers: string[]) => string[];
 }
 
-// The resource version makes the API server refuse the patch when somebody else changed the list meanwhile.
+// The resource version makes the API server refuse the patch if the list was modified meanwhile.
 async function write(kube: Cluster, { pool, metadata, change }: Edit): Promise<void> {
   const { resourceVersion, finalizers = [] } = metadata;
   const wanted = change(finalizers);

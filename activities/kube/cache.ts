@@ -1,9 +1,10 @@
 /**
- * What one process has read of a cluster and still uses. One rule says how long an answer counts: it serves everyone who
- * asked before the request began, and for `freshMs` after that; what a caller keeps by name counts until it is dropped.
+ * What one process has read of a cluster and still uses. One rule decides how long an answer counts: it serves every
+ * caller that asked before the request began, and for `freshMs` after that; a value that a caller keeps by name counts
+ * until it is dropped.
  */
 
-/** Longer than most answers take: nobody waits longer for a request that hangs. */
+/** Longer (ms) than most answers take: no caller waits longer for a hanging request. */
 const patienceMs = 1_000;
 /** Answers that are kept; each is small, or shared by many pools. */
 const mostAnswers = 1_000;
@@ -14,7 +15,7 @@ interface Answer {
   begunAt: number;
   freshMs: number;
   isSettled: boolean;
-  /** The next answer, for all who have come since `current` began. */
+  /** The next answer, for all callers that came since `current` began. */
   next?: Promise<unknown>;
 }
 
@@ -25,7 +26,7 @@ export interface Freshness {
 }
 
 export class Cache {
-  /** In the order in which they were asked for. */
+  /** In the order of the requests. */
   readonly #answers = new Map<string, Answer>();
   readonly #shelves = new Map<Shelf<unknown>, Kept<unknown>>();
 
@@ -41,7 +42,7 @@ export class Cache {
     return known.next as Promise<T>;
   }
 
-  /** Returns the values that are kept on a shelf of this cluster. */
+  /** Returns the values kept on a shelf of this cluster. */
   shelf<T>(shelf: Shelf<T>): Kept<T> {
     const known = this.#shelves.get(shelf as Shelf<unknown>) ?? new Kept<unknown>(shelf.most);
     this.#shelves.set(shelf as Shelf<unknown>, known);
@@ -71,7 +72,7 @@ export class Cache {
   }
 }
 
-/** Names a kind of values that are kept; the constant itself is its identity. */
+/** Names one kind of kept values; the constant itself is its identity. */
 export class Shelf<T> {
   declare readonly value: T;
 
@@ -79,7 +80,7 @@ export class Shelf<T> {
   constructor(readonly most: number) {}
 }
 
-/** Values by key, as many as the shelf says. */
+/** Values by key, limited by the shelf. */
 export class Kept<T> {
   readonly #values = new Map<string, T>();
 

@@ -27,12 +27,12 @@ import { refused } from "../failures.ts";
 
 type CreateDispatcher = (...input: unknown[]) => unknown;
 
-/** The name of our requests in the API server's logs. */
+/** User agent of our requests in the API server's logs. */
 const userAgent = "ostler";
 
 /**
- * Makes a config keep its connections, as by itself it opens a new TLS connection for every call; and lets all of its
- * clients share one rate of requests.
+ * Makes a config keep its connections, as by default it opens a new TLS connection for every call; and makes all of its
+ * clients share one request rate.
  */
 export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): KubeConfig {
   const renew = renewing(config);
@@ -42,7 +42,7 @@ export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): Ku
   const create = open.createDispatcher.bind(config);
   let pool: { options: unknown; dispatcher: unknown } | undefined;
   open.createDispatcher = (...input) => {
-    // They hold CA and certificates, so a rotated file leads to new connections.
+    // The options contain CA and certificates, so a rotated file leads to new connections.
     const options = open.createDispatcherOptions(...input);
     if (!isDeepStrictEqual(pool?.options, options)) pool = { options, dispatcher: http1Only(create(...input)) };
     return pool?.dispatcher;
@@ -50,7 +50,7 @@ export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): Ku
   return config;
 }
 
-/** Puts what the file says now into a request whose credentials were refused; false where it says the same. */
+/** Reloads the file into a request whose credentials were refused; returns false if nothing has changed. */
 function renewing(config: KubeConfig): ((request: RequestContext) => Promise<boolean>) | undefined {
   if (!(config instanceof FollowedConfig)) return undefined;
   return async (request) => {
@@ -76,13 +76,13 @@ interface Composable {
 
 type Dispatch = (options: object, handler: unknown) => unknown;
 
-/** Longer than the API server waits for a webhook, of which 30 seconds is the most that can be asked. */
+/** Longer (ms) than the API server waits for a webhook, which is at most 30 seconds. */
 const silentMs = 40_000;
 
 /**
- * Keeps a dispatcher of the Kubernetes client from HTTP/2: in Deno 2.9's own, the process dies when the server goes
- * away (github.com/denoland/deno/issues/36788), and a restart of the API server is an everyday thing. And from waiting
- * minutes for a server that is cut off.
+ * Keeps a dispatcher of the Kubernetes client from HTTP/2: with Deno 2.9's own, the process dies when the server closes
+ * the connection (github.com/denoland/deno/issues/36788), and a restart of the API server is an everyday event. Also
+ * limits the wait for an unreachable server.
  */
 export function http1Only(dispatcher: unknown): unknown {
   const limits = { allowH2: false, headersTimeout: silentMs, bodyTimeout: silentMs };
@@ -90,7 +90,7 @@ export function http1Only(dispatcher: unknown): unknown {
   return (dispatcher as Composable | undefined)?.compose(wrap);
 }
 
-/** The API groups that Ostler talks to. */
+/** The API groups that Ostler uses. */
 export interface Kube {
   core: CoreV1Api;
   custom: CustomObjectsApi;
@@ -101,21 +101,21 @@ export interface Kube {
   certificates: CertificatesV1Api;
   policy: PolicyV1Api;
   version: VersionApi;
-  /** Streams changes; only processes that live long and look often have one. */
+  /** Streams changes; only long-lived processes that read often have one. */
   watch?: Watch;
-  /** The cluster of profiles and configs, and the namespace of this installation there; missing where one cluster has all. */
+  /** The cluster of profiles and configs, and this installation's namespace there; absent if one cluster has all. */
   management?: { kube: Kube; namespace: string };
 }
 
-/** Whom a kubeconfig tells what. */
+/** Callbacks of a kubeconfig. */
 export interface ConfigTold {
-  /** Each request. */
+  /** Called for each request. */
   requests?: RequestsTold | undefined;
-  /** What becomes of its file. */
+  /** Called when the file changes or fails. */
   file?: FileTold;
 }
 
-/** Follows a kubeconfig file, or reads the usual places (in-cluster included) when none is named. */
+/** Follows a kubeconfig file, or reads the default locations (in-cluster included) if none is named. */
 export function loadKubeConfig(path: string | undefined, rate?: Rate, told: ConfigTold = {}): KubeConfig {
   if (path) return pooled(new FollowedConfig(path, told.file), rate, told.requests);
   const config = new KubeConfig();
@@ -123,14 +123,14 @@ export function loadKubeConfig(path: string | undefined, rate?: Rate, told: Conf
   return pooled(config, rate, told.requests);
 }
 
-/** PEM of the CA by which a config trusts its API server; "" where it names none. */
+/** Returns the PEM of the CA by which a config trusts its API server; "" if it names none. */
 export function caOf(config: KubeConfig): string {
   const { caData, caFile } = config.getCurrentCluster() ?? {};
   if (caData) return Buffer.from(caData, "base64").toString();
   return caFile ? readFileSync(caFile, "utf8") : "";
 }
 
-/** Clients for one API server. */
+/** Creates the clients for one API server. */
 export function connectKube(config: KubeConfig): Kube {
   return {
     core: config.makeApiClient(CoreV1Api),
@@ -151,32 +151,34 @@ export const asMergePatch = setHeaderOptions("Content-Type", PatchStrategy.Merge
 /** Options that make a patch call a JSON patch: for what has to be replaced as a whole. */
 export const asJsonPatch = setHeaderOptions("Content-Type", PatchStrategy.JsonPatch);
 
-// Which of two clusters has a kind: profiles and configs may be in the management cluster, beside the pools of another.
+// Selects the cluster of a kind: profiles and configs may be in the management cluster, separate from the cluster of
+// the pools.
 
-/** Where a kind is, as far as it matters here. */
+/** The part of a kind that decides its cluster. */
 interface Kind {
   group: string;
   version: string;
   plural: string;
 }
 
-/** Of the kinds that Operating System Manager keeps in the management cluster: all that it has. */
+/** The group that Operating System Manager keeps in the management cluster as a whole. */
 const managedGroup = "operatingsystemmanager.k8c.io";
 
-/** Namespace in the cluster with the pools of what is of no pool, such as the budget that all share. */
+/** Returns the namespace, in the cluster of the pools, of objects that belong to no pool, such as the shared budget. */
 export function sharedNamespace({ management }: Pick<Kube, "management">, profileNamespace: string): string {
-  // That of profiles is one of the management cluster then.
+  // The namespace of the profiles is in the management cluster then.
   return management ? "kube-system" : profileNamespace;
 }
 
-/** The one namespace of the management cluster in which a kind is looked at; undefined for all kinds that are with the pools. */
+/** Returns the one namespace of the management cluster for a kind; undefined for kinds in the cluster of the pools. */
 export function namespaceOf({ management }: Pick<Kube, "management">, { group }: Kind): string | undefined {
   return group === managedGroup ? management?.namespace : undefined;
 }
 
 /**
- * The API server that has a kind. Of the management cluster one namespace is this installation's, as others of it may be of
- * other clusters: whoever writes MachineDeployments could else read there what is none of his.
+ * Returns the API server that has a kind. Only one namespace of the management cluster belongs to this installation, as
+ * others may belong to other clusters: without this check, a user who may write MachineDeployments could read objects
+ * of others there.
  */
 export function homeOf(kube: Kube, kind: Kind, namespace?: string): Kube {
   const { management } = kube;
@@ -186,7 +188,7 @@ export function homeOf(kube: Kube, kind: Kind, namespace?: string): Kube {
   throw refused("ObjectInvalid", `Failed to read ${kind.plural} in namespace "${namespace}": ${state}`);
 }
 
-/** One page of all objects of a kind, or of all that are this installation's. */
+/** Reads one page of all objects of a kind, or of all that belong to this installation. */
 export async function listThere(kube: Kube, kind: Kind, page: object): Promise<unknown> {
   const { group, version, plural } = kind;
   const { custom } = homeOf(kube, kind);

@@ -1,5 +1,5 @@
 /**
- * What is used of the Kubernetes client; nothing else imports its values. The package loads all API groups there are, so
+ * The used part of the Kubernetes client; no other file imports its values. The package loads all API groups, so
  * production runs a bundle of this file instead, which has only these (`docs/reference/settings.md`).
  */
 export {

@@ -1,15 +1,15 @@
 /**
- * A kubeconfig file that may change under a process, as that of a mounted Secret does: CA, token and client certificate. Who
- * asks for the current cluster or user gets what the file says now. Files are looked at, not watched: what kubelet mounts
- * are links, which it exchanges as a whole. Another API server is taken by a restart alone, before which it is asked which
- * cluster it is of: what is not found in another cluster must not be taken for gone.
+ * A kubeconfig file that may change while a process runs, as that of a mounted Secret does: CA, token and client
+ * certificate. Callers get the file's current cluster and user. The file is polled, not watched, as kubelet mounts
+ * links and exchanges them as a whole. Another API server requires a restart, when the process checks which cluster it
+ * belongs to: objects absent from another cluster must not count as deleted.
  */
 import { KubeConfig } from "./client_node.ts";
 
-/** Milliseconds between looks while somebody asks; kubelet itself takes up to two minutes to bring a change. */
+/** Milliseconds between checks while there are callers; kubelet itself takes up to two minutes to deliver a change. */
 const lookEveryMs = 5_000;
 
-/** Told once of each trouble, and of each file that was taken. */
+/** Called once per failure, and once per reloaded file. */
 export interface FileTold {
   warn(message: string): void;
   info(message: string): void;
@@ -21,10 +21,10 @@ export class FollowedConfig extends KubeConfig {
   #lookedAt = 0;
   #revision = 0;
   #said = "";
-  /** As it was read: signing in may write to what was taken. */
+  /** The text as read: signing in may write to the loaded config. */
   #content = "";
 
-  /** Throws where the file cannot be used. */
+  /** Throws if the file cannot be used. */
   constructor(path: string, told?: FileTold) {
     super();
     this.#path = path;
@@ -33,7 +33,7 @@ export class FollowedConfig extends KubeConfig {
     this.#lookedAt = performance.now();
   }
 
-  /** Grows with each change that was taken; looks at the file where that is due. */
+  /** Grows with each reload; checks the file if that is due. */
   revision({ atOnce = false }: { atOnce?: boolean } = {}): number {
     const now = performance.now();
     if (atOnce || now - this.#lookedAt >= lookEveryMs) {
@@ -96,7 +96,7 @@ function partsOf({ clusters, users, contexts, currentContext }: KubeConfig): Par
   return { clusters, users, contexts, currentContext };
 }
 
-/** Without a word of what it holds: that may be a token. */
+/** Quotes nothing of the content, which may contain a token. */
 function contentOf(path: string): KubeConfig {
   const config = new KubeConfig();
   try {

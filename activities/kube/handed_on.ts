@@ -1,18 +1,18 @@
 /**
- * What one activity has read for the one that its run asks for next: between the two the run itself has done nothing. It
- * reaches only who runs in the same process, within moments; whoever it does not reach reads for itself.
+ * Passes what one activity has read to the next activity of its run: between the two the run itself has done nothing.
+ * It reaches only an activity in the same process, within moments; all others read for themselves.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "./cache.ts";
 import { asyncLocalStorage } from "@temporalio/activity";
 
 const momentMs = 5_000;
-/** Runs of which something is kept. */
+/** Runs with a kept value. */
 const most = 100;
 
 interface Handed<T> {
   value: T;
-  /** The activity that may take it. */
+  /** The activity that may take the value. */
   next: string;
   /** Epoch ms. */
   until: number;
@@ -21,14 +21,14 @@ interface Handed<T> {
 export class HandedOn<T> {
   readonly #shelf = new Shelf<Handed<T>>(most);
 
-  /** Keeps it for the next activity of the run. */
+  /** Keeps the value for the next activity of the run. */
   give(kube: Cluster, value: T, now = Date.now()): void {
     const { run, nth } = place() ?? {};
     if (run === undefined || nth === undefined) return;
     kube.cache.shelf(this.#shelf).set(run, { value, next: String(nth + 1), until: now + momentMs });
   }
 
-  /** What the activity before has given; once. */
+  /** Returns the value of the previous activity, once. */
   take(kube: Cluster, now = Date.now()): T | undefined {
     const { run = "", nth } = place() ?? {};
     const kept = kube.cache.shelf(this.#shelf);
@@ -38,7 +38,7 @@ export class HandedOn<T> {
   }
 }
 
-// Activities of a run are numbered in the order in which it asks for them, local ones too.
+// Activities of a run are numbered in the order in which they are scheduled, local ones too.
 function place(): { run: string | undefined; nth: number } | undefined {
   const { info } = asyncLocalStorage.getStore() ?? {};
   return info && { run: info.workflowExecution?.runId, nth: Number(info.activityId) };

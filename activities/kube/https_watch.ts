@@ -4,14 +4,17 @@ import { createInterface } from "node:readline";
 import { type KubeConfig, Watch } from "./client_node.ts";
 import { FollowedConfig } from "./followed_config.ts";
 
-/** As long as a stream may take to open: then the API server is cut off. */
+/** Milliseconds that a stream may take to open; after that the API server counts as unreachable. */
 const openMs = 20_000;
 
 type Query = Record<string, string | number | boolean | undefined>;
-// The library hands over whatever the server sent.
+// The library passes on whatever the server sent.
 type Handler = Parameters<Watch["watch"]>[2];
 
-/** A Watch that notices when its stream ends, stalls or is aborted: under Deno the library's own hears none of it and stays silent for ever. */
+/**
+ * A Watch that notices when its stream ends, stalls or is aborted: under Deno the library's own misses that and stays
+ * silent for ever.
+ */
 export class HttpsWatch extends Watch {
   readonly #quietMs: number;
 
@@ -22,8 +25,8 @@ export class HttpsWatch extends Watch {
   }
 
   /**
-   * Streams events to the handler; calls done exactly once, with a TimeoutError when nothing came for too long. Resolves
-   * when the stream is open, or has ended before.
+   * Streams events to the handler; calls `done` exactly once, with a TimeoutError when nothing came for too long.
+   * Resolves when the stream is open, or has ended before.
    */
   override async watch(...[path, query, handler, done]: Parameters<Watch["watch"]>): Promise<AbortController> {
     const controller = new AbortController();
@@ -44,11 +47,11 @@ interface StreamEnds {
   handler: Handler;
   done: (error: unknown) => void;
   quietMs: number;
-  /** What it was opened with is not what would open it now. */
+  /** Returns whether the stream would be opened with other credentials now. */
   isOld: () => boolean;
 }
 
-// The API server looks at credentials when a stream opens: it would go on by those that were taken back.
+// The API server checks credentials only when a stream opens, so a stream would continue with revoked ones.
 function changing(config: KubeConfig): () => boolean {
   if (!(config instanceof FollowedConfig)) return () => false;
   const opened = config.revision();
@@ -94,7 +97,7 @@ class EventStream {
     response.on("close", () => this.end(null));
     const lines = createInterface(response);
     lines.on("line", (line) => this.#tell(line));
-    // It passes the response's errors on, and throws them if nobody listens.
+    // It passes the response's errors on, and throws them without a listener.
     lines.on("error", (error) => this.end(error));
   }
 
@@ -109,7 +112,7 @@ class EventStream {
       return;
     }
     this.#ends.handler(event.type, event.object, event);
-    // At least with each minute's bookmark; who follows begins again where this ended.
+    // At least with each minute's bookmark; the caller starts a new watch from there.
     if (this.#ends.isOld()) this.end(null);
   }
 
@@ -121,7 +124,7 @@ class EventStream {
 }
 
 function watchUrl(config: KubeConfig, path: string, query: Query): URL {
-  // Not relative to it: behind a proxy for many clusters the server has a path of its own.
+  // Not relative to the server: behind a proxy for many clusters the server has a path of its own.
   const url = new URL((config.getCurrentCluster()?.server ?? "").replace(/\/$/, "") + path);
   const all: Query = { watch: true, allowWatchBookmarks: true, ...query };
   for (const [name, value] of Object.entries(all)) {

@@ -1,6 +1,6 @@
 /**
- * A kind of object, listed once and then watched: of each object no more is kept than the resource's schema reads. What
- * a page or an event brings is read at once and let go, so ten thousand machines cost what their facts do.
+ * Lists a kind of object once and then watches it, and keeps no more of each object than the resource's schema reads.
+ * Each page or event is parsed at once and dropped, so ten thousand machines cost only the size of their facts.
  */
 import type { Logger } from "@temporalio/common";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,35 +11,38 @@ import { statusOf } from "./status.ts";
 
 export interface InformerDeps<T> {
   kube: Kube;
-  /** Told when what was read of an object changed, and when it came or went; `before` is what was read until now. */
+  /**
+   * Called when the parsed part of an object changed, and when it appeared or was deleted; `before` is the previous
+   * value.
+   */
   onChange?: (key: string, before: T | undefined) => void;
   log?: Pick<Logger, "warn">;
   /** Aborting it ends the watch. */
   signal: AbortSignal;
 }
 
-/** Between the end of one stream and the next, what was known still counts. */
+/** Between the end of one stream and the next, known objects still count as fresh (ms). */
 const gapMs = 15_000;
-/** Pause before a stream that ended is opened again; it grows while that fails. */
+/** Pause (ms) before an ended stream is opened again; it grows while that fails. */
 const restMs = 1_000;
 const longestRestMs = 15_000;
-/** A stream that lasted this long worked: its end is nothing to wait for. */
+/** A stream that lasted this long (ms) worked, so the next one may follow at once. */
 const soundMs = 5_000;
 
 interface Watched {
   metadata?: { name?: string; namespace?: string; resourceVersion?: string };
 }
 
-/** Keys are "namespace/name", or the name where there is no namespace. */
+/** Keys are "namespace/name", or the name of an object without a namespace. */
 export class Informer<T> {
   readonly #resource: Resource<T>;
   readonly #deps: InformerDeps<T>;
   readonly #objects = new Map<string, T>();
   readonly #ready = Promise.withResolvers<void>();
-  /** Where in the stream of changes we are; undefined when everything has to be listed. */
+  /** Resource version of the last event; undefined if everything has to be listed. */
   #version: string | undefined;
   #freshUntil = 0;
-  /** What broke the stream; "" once there is one again. */
+  /** The last error of the stream; "" once it is open again. */
   #said = "";
 
   constructor(resource: Resource<T>, deps: InformerDeps<T>) {
@@ -79,7 +82,7 @@ export class Informer<T> {
       const begun = Date.now();
       await this.#listAndFollow().catch((error: unknown) => this.#note(error));
       if (Date.now() - begun > soundMs) rest = restMs;
-      // Not all processes at once, after a restart of the API server; aborting ends the rest early.
+      // Spreads the processes after a restart of the API server; aborting ends the pause early.
       const ms = rest * (0.5 + Math.random() / 2);
       await pause(ms, undefined, { ref: false, signal }).catch(() => undefined);
     }
@@ -93,7 +96,7 @@ export class Informer<T> {
     await this.#follow(this.#version);
   }
 
-  // Page by page; what was deleted while nobody watched is missing at the end.
+  // Page by page; objects deleted meanwhile are missing at the end.
   async #list(): Promise<string> {
     const there = new Set<string>();
     const version = await eachPage((page) => this.#page(page), (items) => {
@@ -141,14 +144,14 @@ export class Informer<T> {
     const since = { resourceVersion, ...this.#selector() };
     const stream = await watch.watch(this.#path(), since, (type: string, object: Watched) => {
       if (type !== "ERROR") return this.#tell(type, object);
-      this.#version = undefined; // our place in the stream is gone, and with it what came since
+      this.#version = undefined; // the resource version has expired, so later events are lost
       this.#freshUntil = 0;
       resolve(undefined);
     }, end);
     const stop = (): void => stream.abort();
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
-    // One that could not be opened has ended by now.
+    // A stream that could not be opened has ended by now.
     if (!isOver) this.#opened();
     const error = await ended.finally(() => {
       signal.removeEventListener("abort", stop);
@@ -163,19 +166,19 @@ export class Informer<T> {
   }
 
   #ended(error: unknown): unknown {
-    // A stream that went quiet was out of date before anybody noticed.
+    // A quiet stream was out of date before it was noticed.
     const isStale = error instanceof Error && error.name === "TimeoutError";
     this.#freshUntil = isStale ? 0 : Math.min(this.#freshUntil, Date.now() + gapMs);
     return error;
   }
 
-  // Where the API server does not take our place in the stream, what it has now has to be listed. Anything else may pass.
+  // If the API server refuses the resource version, all objects have to be listed. Other errors may pass.
   #note(error: unknown): void {
     const { log, signal } = this.#deps;
     const status = statusOf(error) ?? (error as { statusCode?: number }).statusCode;
     if (status !== undefined && ![429, 500, 502, 503].includes(status)) this.#version = undefined;
     const { message } = error as Error;
-    // Once: an API server may be away for an hour.
+    // Logged once: an API server may be unreachable for an hour.
     if (!signal.aborted && message !== this.#said) {
       log?.warn(`Watch of ${this.#resource.plural} failed; retrying`, { error });
     }
@@ -208,14 +211,14 @@ function keyOf({ metadata }: Watched): string {
   return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : `${metadata?.name}`;
 }
 
-// One watch of a kind for all who want to know in a process. It begins when somebody does, and ends when nobody has for a
-// while, unless it is one that lasts: to list what every change asks about costs more than to watch it.
+// One watch per kind for all callers in a process. It starts with the first caller and ends after a while without any,
+// unless it is permanent: listing what every change needs costs more than watching it.
 
-/** A watch that nobody asked for this long ends. */
+/** A watch without callers ends after this time (ms). */
 const idleMs = 600_000;
 const lookEveryMs = 60_000;
 
-/** A change of one object; `undefined` before it came and after it went. */
+/** A change of one object; `undefined` before its creation and after its deletion. */
 export interface Change<T> {
   key: string;
   before: T | undefined;
@@ -236,22 +239,22 @@ export class SharedWatch<T> {
     this.#lasts = lasts;
   }
 
-  /** Whether all changes up to about now are known, and told to who listens. */
+  /** Whether all changes up to about now are known, and reported to the listeners. */
   get isFresh(): boolean {
     return this.#informer?.isFresh ?? false;
   }
 
-  /** What is known of an object; says nothing while it is not fresh. */
+  /** Returns what is known of an object; undefined while the watch is not fresh. */
   get(key: string): T | undefined {
     return this.#informer?.get(key);
   }
 
-  /** What is known of all objects; says nothing while it is not fresh. */
+  /** Returns what is known of all objects; empty while the watch is not fresh. */
   values(): Iterable<T> {
     return this.#informer?.values() ?? [];
   }
 
-  /** Begins to watch where that has not begun; without streams it never does. */
+  /** Starts the watch if it is not running; without streams it never starts. */
   ask(now = Date.now()): void {
     this.#askedAt = now;
     if (this.#informer || !this.#kube.watch) return;
@@ -269,7 +272,7 @@ export class SharedWatch<T> {
     (timer as { unref?: () => void }).unref?.();
   }
 
-  /** Tells of every change from now on, until what is returned is called. */
+  /** Reports every change from now on, until the returned function is called. */
   listen(listener: (change: Change<T>) => void): () => void {
     this.ask();
     this.#listeners.add(listener);

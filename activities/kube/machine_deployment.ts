@@ -1,4 +1,4 @@
-/** What MachineDeployments and their sets say by rules of their API: numbers, sizes, and which machines they select. */
+/** Numbers, sizes and selected machines of MachineDeployments and their sets, by the rules of their API. */
 import { refused } from "../failures.ts";
 import { ifFound, requirementsOf, selectorText } from "./status.ts";
 import type { MachineDeployment, MachineSpec } from "./resources.ts";
@@ -7,19 +7,25 @@ import type { Kube } from "./client.ts";
 export const revisionAnnotation = "machinedeployment.clusters.k8s.io/revision";
 export const templateHashLabel = "machine-template-hash";
 
-/** How many machines may come beside `replicas`: a percentage is rounded up, absent means 1 (machine-controller 1.66). */
+/**
+ * Returns how many machines may be added to `replicas`: a percentage is rounded up, absent means 1 (machine-controller
+ * 1.66).
+ */
 export function surgeOf(maxSurge: number | string | null | undefined, replicas: number): number {
   if (typeof maxSurge !== "string") return maxSurge ?? 1;
   const amount = Number.parseFloat(maxSurge);
   return maxSurge.endsWith("%") ? Math.ceil(replicas * amount / 100) : amount;
 }
 
-/** The MachineDeployment asks for a label at least; one that asks for none selects nothing (machine-controller 1.66). */
+/**
+ * Returns whether the MachineDeployment requires at least one label; an empty selector selects nothing
+ * (machine-controller 1.66).
+ */
 export function hasSelector({ spec }: MachineDeployment): boolean {
   return requirementsOf(spec.selector ?? {}) > 0;
 }
 
-/** Refuses an empty selector: it would name every machine of the namespace. */
+/** Refuses an empty selector: the API server would return every machine of the namespace. */
 export function labelSelectorOf(deployment: MachineDeployment): string {
   if (hasSelector(deployment)) return selectorText(deployment.spec.selector ?? {});
   const { namespace, name } = deployment.metadata;
@@ -29,7 +35,7 @@ export function labelSelectorOf(deployment: MachineDeployment): string {
 
 // Reads image and kubelet version out of a machine template, for every provider that has an image field.
 
-/** Where the image stands below `cloudProviderSpec`; providers left out have no such field (machine-controller 1.66). */
+/** Path of the image below `cloudProviderSpec`; providers left out have no such field (machine-controller 1.66). */
 const imagePaths: Record<string, string[]> = {
   aws: ["ami"],
   azure: ["imageID"],
@@ -46,7 +52,7 @@ const imagePaths: Record<string, string[]> = {
   baremetal: ["driverSpec", "osImageUrl"],
 };
 
-/** The image a machine boots from, as the provider writes it; "" where the provider chooses. */
+/** Returns the image a machine boots from, as the provider writes it; "" if the provider chooses. */
 export function imageOf(spec: MachineSpec | undefined): string {
   const value = asRecord(spec?.providerSpec?.value);
   const path = imagePaths[String(value?.["cloudProvider"] ?? "")] ?? [];
@@ -55,7 +61,7 @@ export function imageOf(spec: MachineSpec | undefined): string {
   return literalOf(found);
 }
 
-/** The same machine with another image, as plain text; unchanged where the provider chooses. */
+/** Returns the same machine with another image, as plain text; unchanged if the provider chooses. */
 export function withImage(spec: MachineSpec, image: string): MachineSpec {
   const value = asRecord(spec.providerSpec?.value);
   const path = imagePaths[String(value?.["cloudProvider"] ?? "")] ?? [];
@@ -68,7 +74,7 @@ function withLeaf(at: Record<string, unknown>, [key = "", ...rest]: string[], le
   return { ...at, [key]: rest.length === 0 ? leaf : withLeaf(asRecord(at[key]) ?? {}, rest, leaf) };
 }
 
-/** The kubelet version as written in the template. */
+/** Returns the kubelet version as written in the template. */
 export function kubeletOf(spec: MachineSpec | undefined): string {
   return spec?.versions?.kubelet ?? "";
 }
@@ -84,25 +90,29 @@ function asRecord(value: unknown): Record<string, unknown> | undefined {
   return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined;
 }
 
-// Who holds new machines from their first moment: the API server by its own policy, where it has that kind, else our webhook.
+// New machines are held from their creation: by the API server with its own policy, where it supports that kind, else
+// by Ostler's webhook.
 
 export const admissionGroup = { group: "admissionregistration.k8s.io", version: "v1" } as const;
-/** Of policy, binding and webhook configuration alike. */
+/** Name of policy, binding and webhook configuration alike. */
 export const holdName = "hold-new-machines.ostler.dev";
 
-/** `nobody`: newcomers boot unasked, and a rollout is paced by machine-controller alone. */
+/** `nobody`: new machines boot unheld, and machine-controller alone paces a rollout. */
 export type NewMachinesHeldBy = "policy" | "webhook" | "nobody";
 
-/** Whether the policy stands and is bound; servers before Kubernetes 1.36 have no such kind, which is a 404 as well. */
+/**
+ * Returns whether the policy exists and is bound; servers before Kubernetes 1.36 do not know the kind, which is a 404
+ * as well.
+ */
 export async function isHeldByPolicy(kube: Kube): Promise<boolean> {
-  // On older servers one request tells.
+  // On older servers one request suffices.
   for (const plural of ["mutatingadmissionpolicybindings", "mutatingadmissionpolicies"]) {
     if (!await ifFound(kube.custom.getClusterCustomObject({ ...admissionGroup, plural, name: holdName }))) return false;
   }
   return true;
 }
 
-/** As it stands in the cluster, whether or not the webhook answers. */
+/** Reads what is configured in the cluster, whether or not the webhook responds. */
 export async function newMachinesHeldBy(kube: Kube): Promise<NewMachinesHeldBy> {
   if (await isHeldByPolicy(kube)) return "policy";
   const where = { ...admissionGroup, plural: "mutatingwebhookconfigurations", name: holdName };

@@ -1,9 +1,9 @@
-/** NodePool: nodes that are updated where they stand; the same rules stand in deploy/kubernetes/crds/node_pools.yaml. */
+/** NodePool: nodes that are updated in place; deploy/kubernetes/crds/node_pools.yaml has the same rules. */
 import { z } from "zod";
 import { Selector } from "./status.ts";
 import { Metadata, type Resource } from "./resources.ts";
 
-/** A repository and the digest of an image in it: a tag names something else tomorrow. */
+/** A repository and the digest of an image in it: a tag may name another image tomorrow. */
 const pinnedImage = /^[a-z0-9][a-z0-9._:/-]{0,400}@sha256:[0-9a-f]{64}$/;
 
 const Image = z.union([

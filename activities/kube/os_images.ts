@@ -1,4 +1,6 @@
-/** The kind OSImage: an image of an operating system, and whose signature admits it. In no namespace, as nodes are. */
+/**
+ * The kind OSImage: an image of an operating system, and the signatures that admit it. Cluster-scoped, as nodes are.
+ */
 import { z } from "zod";
 import { type ClusterResource, Metadata } from "./resources.ts";
 
@@ -15,22 +17,22 @@ const Required = z.strictObject({ predicateType: predicateType.optional() });
 const pem = z.array(z.string().max(8_192)).min(1).max(8);
 const visible = z.string().min(1).regex(/^[!-~]+$/, "must be ASCII without spaces");
 
-/** Whose certificates admit an image: exact, as a pattern would let in whoever finds a name that fits. */
+/** The identities whose certificates admit an image: exact, as a pattern would admit anyone with a matching name. */
 const Keyless = z.strictObject({
-  /** PEM; authorities, each trusted as it stands. */
+  /** PEM; authorities, each trusted as it is. */
   roots: pem,
   /** PEM; public keys of logs, which make the time of a signature trustworthy. */
   transparencyLogs: pem,
   identities: z.array(z.strictObject({ issuer: visible.max(256), subject: visible.max(512) })).min(1).max(8),
 });
 
-/** What people ask for; strict, as a field that we do not know could be one that was to protect somebody. */
+/** The spec as users write it; strict, as an unknown field could be one that was meant to protect. */
 export const OSImageSpec = z.strictObject({
   reference: Reference,
   platform: z.string().max(64).regex(/^[a-z0-9]+\/[a-z0-9_]+(\/[a-z0-9]+)?$/, "must be os/arch").default(
     "linux/amd64",
   ),
-  /** PEM; a signature by any of them will do, and by any identity of `keyless`. */
+  /** PEM; a signature by any of them suffices, and by any identity of `keyless`. */
   keys: pem.optional(),
   keyless: Keyless.optional(),
   requireProvenance: Required.extend({ builder: z.string().min(1).max(512).optional() }).optional(),
@@ -57,7 +59,7 @@ const Statement = z.object({
   ...{ builder: z.string().optional(), buildType: z.string().optional(), finishedOn: z.string().optional() },
 }).loose();
 
-/** An image that was accepted once. */
+/** A previously accepted image. */
 const Former = z.object({
   ...{ digest: z.string(), signedBy: z.string(), acceptedAt: z.string() },
   indexDigest: z.string().optional(),
@@ -80,7 +82,7 @@ const Status = z.object({
 }).loose();
 export type OSImageStatus = z.infer<typeof Status>;
 
-/** Read in two steps, so that a fault in its spec can be told in its status. */
+/** Parsed in two steps, so that an invalid spec can be reported in the status. */
 export const OSImage = z.object({
   metadata: Metadata.omit({ namespace: true }),
   spec: z.unknown(),
@@ -100,7 +102,7 @@ export function acceptedCondition({ status }: Pick<OSImage, "status">): ImageCon
   return status?.conditions.find(({ type }) => type === "Accepted");
 }
 
-/** Whether its spec, as it is now, was judged and is satisfied. */
+/** Returns whether the current spec was verified and the image accepted. */
 export function isAccepted(image: Pick<OSImage, "metadata" | "status">): boolean {
   const { status, observedGeneration } = acceptedCondition(image) ?? {};
   return status === "True" && observedGeneration === image.metadata.generation;

@@ -1,11 +1,10 @@
 /**
- * How requests reach the API server: at a bounded rate, later where it says so, each with an end, and each sent once.
- *
- * Once, because not everything that we ask for is the same when it is done twice. `node:http` under Deno sends a request
- * again when a kept connection breaks under it; the client's own dispatcher, which opens its sockets itself, does not, as
- * a test with a faulty server shows for every verb: the caller hears of the break, and a caller knows whether it was done.
- * It is asked directly: with `fetch` around it, as the client does, a request takes five times the processor time
- * (0.74 and 0.15 ms, Deno 2.9). An answer may stop within its body without a sign, so each request has an end.
+ * Sends requests to the API server: at a bounded rate, later if it says so, each with a timeout, and each only once, as
+ * not every request is idempotent. `node:http` under Deno repeats a request when a kept connection breaks; the client's
+ * own dispatcher, which opens its sockets itself, does not, as a test with a faulty server shows for every verb: the
+ * caller gets the error, and a caller knows whether the request took effect. The dispatcher is used directly: with
+ * `fetch` around it, as in the client, a request takes five times the processor time (0.74 and 0.15 ms, Deno 2.9). A
+ * response may stop within its body without a sign, so each request has a timeout.
  */
 import type { PromiseHttpLibrary, RequestContext } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
@@ -13,17 +12,17 @@ import { setTimeout as pause } from "node:timers/promises";
 import { IsomorphicFetchHttpLibrary, ResponseContext } from "./client_node.ts";
 import { asyncLocalStorage } from "@temporalio/activity";
 
-/** Longer than any answer takes of which the first byte came in time. */
+/** Longer (ms) than any response takes whose first byte came in time. */
 const wholeMs = 60_000;
-/** Times that a request is sent which the API server did not let in. */
+/** Attempts of a request that the API server did not admit. */
 const tries = 3;
-/** What is asked for longer is left to the caller's own next try. */
+/** Longer pauses (ms) are left to the caller's own retry. */
 const longestPauseMs = 5_000;
 
 interface PacedOptions {
   ms?: number;
   told?: RequestsTold | undefined;
-  /** Puts other credentials into a request that was not let in; false where there are none. */
+  /** Replaces the credentials of a refused request; returns false without newer ones. */
   renew?: (request: RequestContext) => Promise<boolean>;
 }
 
@@ -43,9 +42,9 @@ export class PacedHttp implements PromiseHttpLibrary {
 
   async send(request: RequestContext): Promise<ResponseContext> {
     for (let nth = 1;; nth++) {
-      // Whose lease runs out stops working: that is never made to wait.
+      // Lease renewals never wait, as a process whose lease expires stops working.
       if (!isLease(request)) await rest(this.#rate.take(Date.now()));
-      // A try that was called off while it waited, or before, changes nothing any more: another may be at work.
+      // An attempt that was cancelled while it waited, or before, changes nothing any more: another may be running.
       if (request.getHttpMethod() !== "GET") throwIfCalledOff();
       const response = await this.#measured(request);
       if (response.httpStatusCode === 401 && nth < tries && await this.#renew?.(request)) continue;
@@ -69,10 +68,10 @@ export class PacedHttp implements PromiseHttpLibrary {
     }
   }
 
-  // The body is read here, so that the end holds for all of it.
+  // The body is read here, so that the timeout covers all of it.
   async #whole(request: RequestContext): Promise<ResponseContext> {
     const dispatcher = request.getDispatcher() as Dispatcher | undefined;
-    // A server without TLS of its own has none.
+    // A server without TLS of its own has no dispatcher.
     const { answer, stop } = dispatcher ? ask(dispatcher, request) : this.#askLibrary(request);
     const late = (): DOMException =>
       new DOMException(`no complete response within ${this.#wholeMs / 1000} seconds`, "TimeoutError");
@@ -111,14 +110,14 @@ interface Answer {
   text: string;
 }
 
-/** An answer that is on its way. */
+/** A request in progress. */
 interface Exchange {
-  /** Whole; rejects as the client's own library does, or with the reason of the stop. */
+  /** The whole response; rejects as the client's own library does, or with the reason of the stop. */
   answer: Promise<Answer>;
   stop(reason: Error): void;
 }
 
-/** What is used of undici's dispatcher, which the client makes and hands on untyped. */
+/** The used part of undici's dispatcher, which the client creates and passes on untyped. */
 interface Dispatcher {
   dispatch(options: object, handler: ResponseHandler): unknown;
 }
@@ -135,7 +134,7 @@ interface ResponseHandler {
   onResponseError(sending: Sending, error: Error): void;
 }
 
-/** By the handler itself: what undici makes of it for others, a stream, takes as much again as the request. */
+/** Uses the handler itself: the stream that undici offers costs as much again as the request. */
 function ask(dispatcher: Dispatcher, request: RequestContext): Exchange {
   const { origin, pathname, search } = new URL(request.getUrl());
   const [method, body] = [request.getHttpMethod(), request.getBody()];
@@ -146,7 +145,7 @@ function ask(dispatcher: Dispatcher, request: RequestContext): Exchange {
   let sending: Sending | undefined;
   let stopped: Error | undefined;
   dispatcher.dispatch(options, {
-    // It may have waited for a connection until now.
+    // The request may have waited for a connection until now.
     onRequestStart: (begun) => stopped ? begun.abort(stopped) : sending = begun,
     onResponseStart: (_, code, fields) => {
       [status, headers] = [code, textsOf(fields)];
@@ -167,20 +166,20 @@ function textsOf(headers: Record<string, string | string[] | undefined>): Record
   return Object.fromEntries(Object.entries(headers).map(([name, value = ""]) => [name, String(value)]));
 }
 
-/** Milliseconds after which to send it again; undefined for an answer that is one. */
+/** Returns the milliseconds after which to repeat the request; undefined for a final response. */
 function askedPause(request: RequestContext, { httpStatusCode, headers }: ResponseContext): number | undefined {
   if (httpStatusCode < 400) return undefined;
-  // Of an eviction it is what a PodDisruptionBudget says, and for the drain to judge.
+  // A 429 of an eviction reports a PodDisruptionBudget, which the drain evaluates.
   if (new URL(request.getUrl()).pathname.endsWith("/eviction")) return undefined;
   const isLetIn = httpStatusCode !== 429;
-  // Elsewhere it may have been done.
+  // Other requests may have taken effect.
   const isRepeatable = request.getHttpMethod() === "GET" && httpStatusCode >= 500;
   const seconds = Number(headers["retry-after"] ?? (isLetIn ? NaN : 1));
   return (isLetIn && !isRepeatable) || Number.isNaN(seconds) ? undefined : seconds * 1000;
 }
 
 function isLease(request: RequestContext): boolean {
-  // Not at its beginning: behind a proxy for many clusters the server has a path of its own.
+  // Not anchored at the start: behind a proxy for many clusters the server has a path of its own.
   return request.getUrl().includes("/apis/coordination.k8s.io/");
 }
 
@@ -188,21 +187,21 @@ async function rest(ms: number): Promise<void> {
   if (ms > 0) await pause(ms);
 }
 
-// How many requests a process may make, so that no storm of its own can take an API server down.
+// The request rate of a process, so that a burst of its own cannot overload an API server.
 
-/** Requests a second that are always allowed, and how many may come at once after a rest. */
+/** Requests per second that are always allowed, and how many may come at once after a pause. */
 export interface Rate {
   qps: number;
   burst: number;
 }
 
 /**
- * A bound for a fault of ours, not a pace: what is too much for an API server at the moment it says itself, by its priority
- * and fairness, as it shares itself out. A new pool asks for twenty: 100 a second let 5 of them through.
+ * A bound against internal errors, not a pace: the API server itself limits clients by priority and fairness. A new
+ * pool needs twenty requests: 100 per second allowed 5 pools.
  */
 const usualRate: Rate = { qps: 1_000, burst: 2_000 };
 
-/** A token bucket. Who comes when it is empty is told how long to wait, in the order of coming. */
+/** A token bucket. A caller that finds it empty gets its waiting time, in the order of arrival. */
 export class RequestRate {
   readonly #rate: Rate;
   #tokens: number;
@@ -213,7 +212,7 @@ export class RequestRate {
     this.#tokens = rate.burst;
   }
 
-  /** Takes a place in the order; milliseconds until it has come. `now` is epoch ms. */
+  /** Takes the next position in the queue; returns the milliseconds until its turn. `now` is epoch ms. */
   take(now: number): number {
     const { qps, burst } = this.#rate;
     const passed = Math.max(0, now - (this.#at ?? now));
@@ -223,31 +222,31 @@ export class RequestRate {
   }
 }
 
-// A request of the API server in words of which there are few: no names, so that they can be labels of metrics.
+// A request described in words of low cardinality: without names, so that they can be labels of metrics.
 
-/** What was asked, as the API server's own rules of access call it. */
+/** The request in the terms of the API server's authorization. */
 interface RequestFacts {
   verb: "get" | "list" | "create" | "update" | "patch" | "delete" | "deletecollection" | "other";
-  /** As "pods" or "pods/eviction"; "other" where the path is of no object. */
+  /** Such as "pods" or "pods/eviction"; "other" if the path is not of an object. */
   resource: string;
 }
 
-/** What became of a request. */
+/** The outcome of a request. */
 export interface RequestOutcome extends RequestFacts {
-  /** HTTP status; 0 without an answer. */
+  /** HTTP status; 0 without a response. */
   code: number;
   seconds: number;
 }
 
-/** Told of each request; must not throw. */
+/** Called for each request; must not throw. */
 export type RequestsTold = (outcome: RequestOutcome) => void;
 
-// Not at its beginning: behind a proxy for many clusters the server has a path of its own.
+// Not anchored at the start: behind a proxy for many clusters the server has a path of its own.
 const objectPath =
   /\/(?:api\/v\d\w*|apis\/[^/]+\/v\d\w*)\/(?:namespaces\/[^/]+\/)?([a-z]+)(?:\/([^/]+))?(?:\/([a-z]+))?$/;
 const verbs = { POST: "create", PUT: "update", PATCH: "patch" } as const;
 
-/** What a request asks for. */
+/** Returns verb and resource of a request. */
 export function requestFactsOf(method: string, url: string): RequestFacts {
   const [, kind, name, part] = objectPath.exec(new URL(url).pathname) ?? [];
   if (kind === undefined) return { verb: "other", resource: "other" };
@@ -260,11 +259,11 @@ function verbOf(method: string, isNamed: boolean): RequestFacts["verb"] {
   return verbs[method as keyof typeof verbs] ?? "other";
 }
 
-// Whether the try of an activity that runs here is still wanted.
+// Whether the current attempt of an activity is still wanted.
 
 /**
- * Stops a try that was cancelled or timed out, before its next effect; another may be at work already. Outside of an
- * activity nothing is called off.
+ * Stops an attempt that was cancelled or timed out, before its next effect; another may already be running. Never
+ * throws outside an activity.
  */
 export function throwIfCalledOff(): void {
   asyncLocalStorage.getStore()?.cancellationSignal.throwIfAborted();

@@ -1,43 +1,43 @@
-/** Looks again and again until there is an answer or an absolute time has come, with a heartbeat all the while. */
+/** Polls until there is an answer or an absolute deadline has passed, with heartbeats meanwhile. */
 import { Context, type Info } from "@temporalio/activity";
 import { ApplicationFailure } from "@temporalio/common";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Change, SharedWatch } from "./informer.ts";
 
 interface Poll<T> {
-  /** Epoch milliseconds of the last look. */
+  /** Epoch milliseconds of the last read. */
   until: number;
-  /** Milliseconds between looks where there is no news to wait for; a function is asked after each of them. */
+  /** Milliseconds between reads without events; a function is called after each of them. */
   every?: number | (() => number);
-  /** Least milliseconds between looks that news asks for; half of `every` unless told. */
+  /** Least milliseconds between reads caused by events; half of `every` by default. */
   gap?: number;
-  /** Wakes it; as long as all news is heard of, nobody looks without any but once in a while. */
+  /** Wakes the wait; while all events are received, reads without an event are rare. */
   news?: News;
-  /** Epoch milliseconds of the next look at the latest; asked after each. */
+  /** Latest time of the next read, in epoch milliseconds; called after each. */
   lookBy?: () => number;
-  /** Gives the answer, or in `missing` what is still waited for (names only; it becomes the heartbeat). */
+  /** Returns the answer, or in `missing` what is still waited for (names only; it becomes the heartbeat). */
   look: () => Promise<{ answer: T } | { missing: string }>;
   /** Milliseconds between heartbeats; shorter than any heartbeat timeout. */
   beat?: number;
   /**
-   * Where answers are judged by a deadline: what is answered when nobody could look for `ms`, given what the first look
-   * afterwards says. An API server that is away is then waited for too.
+   * For answers that depend on a deadline: the answer after a period of `ms` without a successful read, given the first
+   * answer afterwards. The wait then also outlasts an unreachable API server.
    */
   unseen?: (ms: number, answer: T | undefined) => T;
-  /** Makes the failure when the time has come. */
+  /** Creates the failure when the deadline has passed. */
   expired: (missing: string) => Error;
 }
 
-/** Between looks without news: no watch is trusted for ever. */
+/** Pause between reads without events: no watch is trusted for ever. */
 const restMs = { from: 30_000, to: 45_000 };
-/** Looks a second of all waits of a process together while they have to go by the clock. */
+/** Reads per second of all waits of a process together while they have to poll by the clock. */
 const looksPerSecond = 20;
 const longestMs = 15_000;
 
-/** Waits of this process that go by the clock though they are made for news. */
+/** Waits of this process that poll by the clock although they expect events. */
 let deaf = 0;
 
-/** Polls; a cancelled or timed-out activity stops at its next look, and at once while it rests. */
+/** Polls; a cancelled or timed-out activity stops at its next read, and at once during a pause. */
 export async function poll<T>(wait: Poll<T>): Promise<T> {
   const { until, news, beat = 3_000, expired } = wait;
   const context = Context.current();
@@ -55,7 +55,7 @@ export async function poll<T>(wait: Poll<T>): Promise<T> {
   }
 }
 
-/** Milliseconds between looks at an API server that is away. */
+/** Returns the milliseconds between reads of an unreachable API server. */
 function blindRest<T>({ every = 500 }: Poll<T>): number {
   return Math.min(5_000, 10 * (typeof every === "function" ? every() : every));
 }
@@ -78,7 +78,7 @@ function isAway(error: unknown): error is ApplicationFailure {
   return error instanceof ApplicationFailure && error.type === "ApiUnavailable";
 }
 
-/** Rests until there is news or it is time to look again. */
+/** Waits for an event or the time of the next read. */
 async function rest<T>(wait: Poll<T>, pulse: () => void): Promise<void> {
   const { until, news, lookBy, beat = 3_000 } = wait;
   const { cancellationSignal: signal } = Context.current();
@@ -86,7 +86,7 @@ async function rest<T>(wait: Poll<T>, pulse: () => void): Promise<void> {
   const begun = Date.now();
   const slow = restMs.from + Math.random() * (restMs.to - restMs.from);
   const gap = wait.gap ?? every / 2;
-  // Who asks for a look in the past gets no look after look.
+  // A time in the past must not cause reads without a pause.
   const latest = Math.max(begun + 1, Math.min(until, Math.max(begun + gap, lookBy?.() ?? Infinity)));
   for (let [isNews, beaten] = [false, begun]; !isNews;) {
     const isDeaf = news !== undefined && !news.isHeard;
@@ -104,7 +104,7 @@ async function rest<T>(wait: Poll<T>, pulse: () => void): Promise<void> {
       if (isDeaf) deaf -= 1;
     }
   }
-  // What changes all the time is not looked at all the time.
+  // Objects that change all the time are not read all the time.
   const left = begun + gap - Date.now();
   if (left > 0) await next(undefined, left, signal);
 }
@@ -118,10 +118,12 @@ async function next(news: News | undefined, ms: number, signal: AbortSignal): Pr
   return false;
 }
 
-/** A look that takes longer hangs, although each request has an end of its own: the next try begins it afresh. */
+/**
+ * A read that takes longer (ms) hangs, although each request has a timeout of its own: the next attempt starts again.
+ */
 const longestLookMs = 180_000;
 
-// A look of many slow requests outlasts the heartbeat timeout, and each try of it would.
+// A read of many slow requests outlasts the heartbeat timeout, as every attempt of it would.
 export async function beating<T>(
   look: () => Promise<T>,
   { pulse, beat }: { pulse: () => void; beat: number },
@@ -136,17 +138,20 @@ export async function beating<T>(
   }
 }
 
-// What wakes a wait: changes of the objects that it is about, as shared watches tell of them.
+// Events that wake a wait: changes of its objects, as reported by shared watches.
 
 /** Some objects of one kind. */
 interface Source {
-  /** All changes of them are told at the moment. */
+  /** Whether all of their changes are currently reported. */
   isFresh(): boolean;
-  /** Calls back for each change of one of them; what concerns may become clear only when it is asked. */
+  /**
+   * Calls back for each change of one of them; whether a change concerns the wait is decided when the callback's
+   * argument is called.
+   */
   listen(tell: (concerns: () => boolean) => void): () => void;
 }
 
-/** Those objects of a watch that `concerns` picks. */
+/** Returns the objects of a watch that `concerns` selects. */
 export function sourceOf<T>(watch: SharedWatch<T>, concerns: (change: Change<T>) => boolean): Source {
   return {
     isFresh: () => watch.isFresh,
@@ -154,13 +159,13 @@ export function sourceOf<T>(watch: SharedWatch<T>, concerns: (change: Change<T>)
   };
 }
 
-/** Changes that may come during one look before they are all taken for news. */
+/** Changes during one read above which all count as events. */
 const most = 1_000;
 
 export class News implements Disposable {
   readonly #sources: readonly Source[];
   readonly #ends: (() => void)[];
-  /** What came since the look began: whom a look finds decides what concerns it. */
+  /** Changes since the read began: what a read finds decides which of them concern it. */
   #pending: (() => boolean)[] = [];
   #wake: (() => void) | undefined;
   #isNew = false;
@@ -170,22 +175,22 @@ export class News implements Disposable {
     this.#ends = sources.map((source) => source.listen((concerns) => this.#hear(concerns)));
   }
 
-  /** All news is heard of at once; else who waits has to look by itself. */
+  /** Whether all events arrive at once; else the wait has to poll. */
   get isHeard(): boolean {
     return this.#sources.every((source) => source.isFresh());
   }
 
-  /** The last wait for it ended with news, and not by the clock. */
+  /** Whether the last pause ended with an event, and not by the clock. */
   get isNew(): boolean {
     return this.#isNew;
   }
 
-  /** A look begins, which sees all that has happened until now. */
+  /** Marks the start of a read, which sees all changes until now. */
   begin(): void {
     this.#pending = [];
   }
 
-  /** Waits for news since the look began; true when there is any, false after `ms`. */
+  /** Waits for an event since the read began; returns true for one, false after `ms`. */
   async next(ms: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     const isPending = this.#pending.length > most || this.#pending.some((concerns) => concerns());
@@ -220,29 +225,29 @@ export class News implements Disposable {
   }
 }
 
-// How long nobody could look at something that is waited for. Whatever kept us from it, the API server, Temporal or all
-// workers being away: that time counts for no deadline. It is noted in the heartbeat, so that the next try knows.
+// How long the awaited object could not be read. Whatever prevented it, an unreachable API server, Temporal or all
+// workers: that time counts for no deadline. It is recorded in the heartbeat for the next attempt.
 
-/** Looks that are further apart had something in between: as long as no watch goes without one. */
+/** A longer pause (ms) between reads counts as an outage, as no watch goes without a read for so long. */
 const unseenFromMs = 90_000;
-/** After an outage everybody reports again within this time, which does not count either. */
+/** After an outage everything reports again within this time (ms), which does not count either. */
 const graceMs = 30_000;
 
-/** What the next try has to know. */
+/** The record for the next attempt. */
 interface Noted {
   waitsFor: string;
   /** Epoch ms. */
   lookedAt: number;
 }
 
-/** By so much the clocks of a worker and of Temporal may differ: what is less may have been no wait at all. */
+/** The clocks of a worker and of Temporal may differ by this much (ms), so a shorter wait may have been none. */
 const skewMs = 600_000;
 
 export class Sight {
   #lookedAt: number;
   #isBlind = false;
 
-  /** Goes on where the try before it stopped; the first one begins when it was asked for. */
+  /** Continues where the previous attempt stopped; the first one starts when the activity was scheduled. */
   constructor(
     { heartbeatDetails, scheduledTimestampMs }: Pick<Info, "heartbeatDetails" | "scheduledTimestampMs">,
     now = Date.now(),
@@ -252,30 +257,30 @@ export class Sight {
     this.#lookedAt = lookedAt ?? (now - asked < skewMs ? now : asked);
   }
 
-  /** The last look saw nothing. */
+  /** Whether the last read failed. */
   get isBlind(): boolean {
     return this.#isBlind;
   }
 
-  /** A look begins. */
+  /** Marks the start of a read. */
   begin(): void {
     this.#isBlind = false;
   }
 
-  /** Notes that there was no answer, and why. */
+  /** Records that there was no answer, and why. */
   missed(why: string): { missing: string } {
     this.#isBlind = true;
     return { missing: why };
   }
 
-  /** Notes a look; gives the milliseconds that count for nothing, 0 for none. */
+  /** Records a read; returns the milliseconds that do not count, 0 for none. */
   looked(now: number): number {
     const gap = now - this.#lookedAt;
     this.#lookedAt = now;
     return gap < unseenFromMs ? 0 : gap + graceMs;
   }
 
-  /** For the heartbeat. */
+  /** Returns the record for the heartbeat. */
   noted(waitsFor: string): Noted {
     return { waitsFor, lookedAt: this.#lookedAt };
   }

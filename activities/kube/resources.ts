@@ -5,7 +5,7 @@ import { refused } from "../failures.ts";
 import { asJsonPatch, asMergePatch, homeOf, type Kube, listThere } from "./client.ts";
 import { Selector, statusOf } from "./status.ts";
 
-// What Ostler reads of machine-controller's objects; lenient about everything it does not use.
+// The parts of machine-controller's objects that Ostler reads; lenient about all other fields.
 
 const annotations = z.record(z.string(), z.string()).optional();
 
@@ -74,7 +74,7 @@ export type Machine = z.infer<typeof Machine>;
 export const OsProfileObject = z.object({ metadata: Metadata, spec: z.unknown() });
 export type OsProfileObject = z.infer<typeof OsProfileObject>;
 
-/** Read in two steps, so that a fault in one policy is no trouble of pools that it does not select. */
+/** Parsed in two steps, so that an invalid policy does not affect pools that it does not select. */
 export const RolloutPolicyObject = z.object({ metadata: Metadata, spec: z.unknown() });
 export type RolloutPolicyObject = z.infer<typeof RolloutPolicyObject>;
 
@@ -98,9 +98,9 @@ export interface Resource<T> {
   version: string;
   plural: string;
   schema: z.ZodType<T>;
-  /** Where only some of them are watched. */
+  /** Set if only some of the objects are watched. */
   fieldSelector?: string;
-  /** Where only those of one namespace are watched; of the core group. */
+  /** Set if only the objects of one namespace are watched; of the core group. */
   namespace?: string;
 }
 
@@ -146,7 +146,7 @@ export async function readObject<T>(kube: Kube, resource: Resource<T>, name: Obj
   );
 }
 
-/** Reads the objects of one namespace that carry the labels, page by page. */
+/** Reads the objects of one namespace that have the labels, page by page. */
 export async function listObjects<T>(
   kube: Kube,
   resource: Resource<T>,
@@ -160,14 +160,14 @@ export async function listObjects<T>(
   });
 }
 
-/** Some objects of a kind, and where to go on. */
+/** Some objects of a kind, and where the next page starts. */
 export interface Page<T> {
   items: T[];
-  /** Missing on the last page. */
+  /** Absent on the last page. */
   next?: string;
 }
 
-/** Reads one page of the objects of all namespaces; leaves out what cannot be read, as one must not hide the others. */
+/** Reads one page of the objects of all namespaces; leaves out unreadable ones, as one must not hide the others. */
 export async function listPage<T>(
   kube: Kube,
   resource: Resource<T>,
@@ -181,7 +181,7 @@ export async function listPage<T>(
   return { items: read.flatMap(({ data }) => data === undefined ? [] : [data]), ...(next ? { next } : {}) };
 }
 
-/** Creates an object, and gives what it is then; one that exists already is the API's 409. */
+/** Creates an object, and returns the result; an existing one is the API's 409. */
 export async function createObject<T>(kube: Kube, resource: Resource<T>, body: ObjectBody): Promise<T> {
   const { namespace } = body.metadata;
   const request = { ...place(resource), namespace, body };
@@ -215,14 +215,14 @@ export async function editObject(
   await thereIn(kube, resource, where).patchNamespacedCustomObject(request, asJsonPatch);
 }
 
-/** Replaces an object, and gives what it is then; another resource version in place is the API's 409. */
+/** Replaces an object, and returns the result; another resource version is the API's 409. */
 export async function replaceObject<T>(kube: Kube, resource: Resource<T>, body: ObjectBody): Promise<T> {
   const { namespace, name } = body.metadata;
   const request = { ...place(resource), namespace, name, body };
   return parsed(resource, await thereIn(kube, resource, body.metadata).replaceNamespacedCustomObject(request));
 }
 
-/** Merges `status` into the status of an object, and gives what it is then; with another `resourceVersion` in place, a 409. */
+/** Merges `status` into the status of an object, and returns the result; another `resourceVersion` is a 409. */
 export async function patchStatus<T>(
   kube: Kube,
   resource: Resource<T>,
@@ -234,7 +234,7 @@ export async function patchStatus<T>(
   return parsed(resource, await there.patchNamespacedCustomObjectStatus(request, asMergePatch));
 }
 
-/** Deletes an object; a missing one is the API's 404, one that is not as `body` wants it 409. */
+/** Deletes an object; a missing one is the API's 404, one that does not match `body` a 409. */
 export async function deleteObject(
   kube: Kube,
   resource: Resource<unknown>,
@@ -247,7 +247,7 @@ function thereIn(kube: Kube, resource: Resource<unknown>, { namespace }: { names
   return homeOf(kube, resource, namespace).custom;
 }
 
-// These kinds have no schema of their own in the cluster, so anything may stand there.
+// These kinds have no schema of their own in the cluster, so any content is possible.
 function parsed<T>({ plural, schema }: Resource<T>, object: unknown): T {
   const result = schema.safeParse(object);
   if (result.success) return result.data;
@@ -261,7 +261,7 @@ function place(resource: Resource<unknown>): { group: string; version: string; p
   return { group, version, plural };
 }
 
-// Lists of any length, a page at a time: one page is all that is ever held in full.
+// Lists of any length, a page at a time: never more than one page is held in full.
 
 /** Objects in one page. */
 const pageSize = 500;
@@ -272,13 +272,13 @@ export interface PageOf {
   _continue?: string;
 }
 
-/** A page as a typed client gives it, or as it comes. */
+/** A page as a typed client returns it, or as raw JSON. */
 export interface ListPage<T> {
   items?: T[];
   metadata?: { _continue?: string; continue?: string; resourceVersion?: string };
 }
 
-/** Hands each page to `take`; gives the resource version at which all of them were read. */
+/** Passes each page to `take`; returns the resource version at which all of them were read. */
 export async function eachPage<T>(
   read: (page: PageOf) => Promise<ListPage<T>>,
   take: (items: T[]) => void,
@@ -294,7 +294,7 @@ export async function eachPage<T>(
   return version ?? "";
 }
 
-/** All objects of a list; begun once more where its place was forgotten while it was read. */
+/** Returns all objects of a list; starts again once if the continue token expires. */
 export async function allPages<T>(read: (page: PageOf) => Promise<ListPage<T>>): Promise<T[]> {
   for (let nth = 1;; nth++) {
     const all: T[] = [];
@@ -307,9 +307,9 @@ export async function allPages<T>(read: (page: PageOf) => Promise<ListPage<T>>):
   }
 }
 
-// Reads and writes custom resources that are in no namespace, parsed at the edge.
+// Reads and writes cluster-scoped custom resources, parsed at the edge.
 
-/** A kind whose objects are in no namespace. */
+/** A kind of cluster-scoped objects. */
 export type ClusterResource<T> = Resource<T>;
 
 /** Reads one object; a missing one is the API's 404. */
@@ -326,7 +326,7 @@ export async function listClusterObjects<T>(kube: Kube, resource: ClusterResourc
   });
 }
 
-/** Creates an object, and gives it as it is then; one of that name is the API's 409. */
+/** Creates an object, and returns the result; an existing one of that name is the API's 409. */
 export async function createClusterObject<T>(
   kube: Kube,
   resource: ClusterResource<T>,
@@ -337,7 +337,7 @@ export async function createClusterObject<T>(
   return parsedOf(resource, await kube.custom.createClusterCustomObject({ ...placeOf(resource), body: object }));
 }
 
-/** Merges `body` into an object, and gives what it is then; with another `resourceVersion` in place, a 409. */
+/** Merges `body` into an object, and returns the result; another `resourceVersion` is a 409. */
 export async function patchClusterObject<T>(
   kube: Kube,
   resource: ClusterResource<T>,
@@ -347,7 +347,7 @@ export async function patchClusterObject<T>(
   return parsedOf(resource, await kube.custom.patchClusterCustomObject(request, asMergePatch));
 }
 
-/** Merges `status` into the status of an object; with another `resourceVersion` in place, a 409. */
+/** Merges `status` into the status of an object; another `resourceVersion` is a 409. */
 export async function patchClusterStatus(
   kube: Kube,
   resource: ClusterResource<unknown>,
@@ -357,7 +357,7 @@ export async function patchClusterStatus(
   await kube.custom.patchClusterCustomObjectStatus({ ...placeOf(resource), name, body }, asMergePatch);
 }
 
-/** Deletes that very object: a missing one is the API's 404, one that came in its place, or was changed, 409. */
+/** Deletes exactly that object: a missing one is the API's 404, a replaced or changed one a 409. */
 export async function deleteClusterObject(
   kube: Kube,
   resource: ClusterResource<unknown>,

@@ -1,14 +1,14 @@
 /**
- * What a run has read a moment ago of its pool, for all of its activities in the same process. For those alone to whom it
- * does not matter that the world has moved on since: whoever is told nothing reads for itself.
+ * What a run read of its pool moments ago, for all of its activities in the same process that tolerate outdated data:
+ * an activity that gets nothing reads for itself.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "./cache.ts";
 import { asyncLocalStorage } from "@temporalio/activity";
 
-/** As long as a run takes from its look to its report where many begin at once. */
+/** The time (ms) that a run takes from its read to its report when many start at once. */
 const momentMs = 30_000;
-/** Runs of which something is kept. */
+/** Runs with a kept value. */
 const most = 1_000;
 
 interface Noted<T> {
@@ -20,14 +20,14 @@ interface Noted<T> {
 export class SeenByRun<T> {
   readonly #shelf = new Shelf<Noted<T>>(most);
 
-  /** Takes the place of what the run has seen before. */
+  /** Replaces what the run has read before. */
   note(kube: Cluster, value: T, now = Date.now()): void {
     const run = runId();
     if (run === undefined) return;
     kube.cache.shelf(this.#shelf).set(run, { value, until: now + momentMs });
   }
 
-  /** What the run that asks has seen, if it was a moment ago. */
+  /** Returns what the calling run has read, if that was moments ago. */
   get(kube: Cluster, now = Date.now()): T | undefined {
     const noted = kube.cache.shelf(this.#shelf).get(runId() ?? "");
     return noted && now <= noted.until ? noted.value : undefined;

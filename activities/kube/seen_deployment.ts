@@ -1,4 +1,4 @@
-/** The MachineDeployment as a run has read it a moment ago. */
+/** The MachineDeployment as a run read it moments ago. */
 import type { Cluster } from "../cluster.ts";
 import { revisionAnnotation } from "./machine_deployment.ts";
 import type { MachineDeployment } from "./resources.ts";
@@ -10,20 +10,20 @@ interface SeenDeployment {
   uid: string;
   generation: number;
   revision: string;
-  /** Machines that it asks for. */
+  /** Desired number of machines. */
   replicas: number;
 }
 
 const seen = new SeenByRun<SeenDeployment>();
 
-/** Notes it for the run that has read it. */
+/** Records the MachineDeployment for the run that has read it. */
 export function noteDeployment(kube: Cluster, { metadata, spec }: Pick<MachineDeployment, "metadata" | "spec">): void {
   const { namespace, name, uid, generation = Infinity, annotations } = metadata;
   const revision = annotations?.[revisionAnnotation] ?? "";
   seen.note(kube, { namespace, name, uid, generation, revision, replicas: spec.replicas ?? 1 });
 }
 
-/** What this run has seen of it; undefined where that is no moment ago. */
+/** Returns what this run has read of the MachineDeployment; undefined if that was not moments ago. */
 export function seenDeployment(kube: Cluster, pool: { namespace: string; name: string }): SeenDeployment | undefined {
   const found = seen.get(kube);
   return found?.namespace === pool.namespace && found.name === pool.name ? found : undefined;

@@ -1,15 +1,15 @@
-/** HTTP status → failure: what an answer of the API server means for the step that asked. */
+/** HTTP status → failure: what a response of the API server means for the activity. */
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
 import { denied, refused, unavailable } from "../failures.ts";
 import { ApiException } from "./client_node.ts";
 import { z } from "zod";
 
-/** The answer of the API server to a request, or undefined when there was none. */
+/** Returns the HTTP status of a request, or undefined without a response. */
 export function statusOf(error: unknown): number | undefined {
   return error instanceof ApiException ? error.code : undefined;
 }
 
-/** Gives undefined for an object that does not exist. */
+/** Returns undefined for an object that does not exist. */
 export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -20,8 +20,8 @@ export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Runs one step and sorts its failure; `attempt` completes "Cannot …".
- * The body of an answer is never quoted beyond the API server's own message: it may echo what was sent.
+ * Runs one step and sorts its failure; `attempt` completes "Failed to …". A response body is never quoted beyond the
+ * API server's own message: it may echo the request.
  */
 export async function attempting<T>(attempt: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -47,8 +47,9 @@ const unconfigured =
   / is forbidden: ValidatingAdmissionPolicy '[^']*'.* denied request: failed to configure (policy|binding): /;
 
 /**
- * An admission policy cannot judge, as the API server has not seen its parameters, which may be on their way. The words, of
- * `k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go`, tell nothing of what was sent.
+ * Returns whether an admission policy failed because the API server has not seen its parameters yet, which may be on
+ * their way. The message, from `k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go`, quotes nothing
+ * of the request.
  */
 function isUnconfigured(error: unknown, status: number): boolean {
   return status === 422 && unconfigured.test(messageOf(error));
@@ -60,7 +61,7 @@ function isNetwork(error: unknown): boolean {
   return error.name === "TimeoutError" || error.message === "fetch failed";
 }
 
-// Node marks faults of the caller with codes too, such as ERR_INVALID_ARG_TYPE: nothing that waiting cures.
+// Node gives codes to errors of the caller too, such as ERR_INVALID_ARG_TYPE, which no retry fixes.
 function isOfTheWire(code: string): boolean {
   return !code.startsWith("ERR_") || /^ERR_(TLS|SSL|SOCKET|STREAM|HTTP|HTTP2)_/.test(code);
 }
@@ -70,7 +71,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? cause.message || cause.name : String(cause);
 }
 
-/** The API server's own words for what it did not do; "" when it gave none. */
+/** Returns the API server's message about a refusal; "" without one. */
 export function messageOf(error: unknown): string {
   const message = error instanceof ApiException ? parse(error.body)?.["message"] : undefined;
   return typeof message === "string" ? message.slice(0, 300) : "";
@@ -89,17 +90,20 @@ function parse(body: unknown): Record<string, unknown> | undefined {
     const value: unknown = typeof body === "string" ? JSON.parse(body) : body;
     return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined;
   } catch {
-    return undefined; // a proxy's HTML page, say: the status is all there is to tell
+    return undefined; // for example a proxy's HTML page, of which only the status is useful
   }
 }
 
-// Many requests, a few at a time.
+// Runs many requests, a few at a time.
 
-/** Does `work` for each item, at most `width` at once, with the results in the order of the items; the first failure ends it. */
+/**
+ * Calls `work` for each item, at most `width` at once, and returns the results in the order of the items; ends with the
+ * first failure.
+ */
 export async function abreast<T, R>(width: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();
-  // They share one iterator, so each takes the next item that nobody has.
+  // They share one iterator, so each takes the next free item.
   const lane = async (): Promise<void> => {
     for (const [index, item] of queue) results[index] = await work(item);
   };
@@ -108,8 +112,8 @@ export async function abreast<T, R>(width: number, items: readonly T[], work: (i
 }
 
 /**
- * Waits for all of them, also where one has failed: none goes on when its activity has ended, and another try begun.
- * Throws the failure of the first one, in their order.
+ * Waits for all works, even after a failure: none may continue when its activity has ended and another attempt has
+ * begun. Throws the failure of the first one, in their order.
  */
 export async function sideBySide<Works extends readonly unknown[]>(
   ...works: Works

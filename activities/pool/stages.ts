@@ -21,7 +21,10 @@ import { beating } from "../kube/polling.ts";
 /** A machine that comes for another; `deadlines` in epoch ms. */
 type Replacement = { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines };
 
-/** Chooses the victim before the newcomer is admitted: their maker may act as soon as that is Ready. */
+/**
+ * Chooses the machine to be replaced before the new machine is admitted: their controller may act as soon as the new
+ * machine is Ready.
+ */
 export async function awaitReplacementJoined(
   kube: Cluster,
   { pool, kubelet, victim, machine, deadlines }: Replacement,
@@ -43,7 +46,7 @@ export async function awaitNodeEmptied(
   return late ?? await awaitNodeDrained(kube, order);
 }
 
-/** Releases a drained machine, then sees it gone. */
+/** Releases a drained machine, then waits until it is deleted. */
 export async function awaitVictimGone(
   kube: Cluster,
   { node, until, ...member }: MemberRef & { node?: string; until: number },
@@ -53,30 +56,30 @@ export async function awaitVictimGone(
   return late;
 }
 
-// Orders that stand at the beginning of a wait, in one step with it: given once, and tried as often as an order alone.
+// Orders at the beginning of a wait, in one step with it: given once, and retried as often as a separate order.
 
-/** As often as an order by itself; longer trouble is left to the rollout, which says so and looks again. */
+/** As often as a separate order; longer failures are left to the rollout, which reports them and reads again. */
 const triesAtMost = 8;
-/** A first try that waited longer for its turn (ms) was kept waiting by workers that were away or full; clocks differ by less. */
+/** A first attempt that waited longer (ms) was delayed by absent or busy workers; clocks differ by less. */
 const turnMs = 60_000;
-/** An order that got through within this time (ms) costs nobody anything. */
+/** An order that succeeded within this time (ms) delays nothing. */
 const promptMs = 5_000;
 /** Milliseconds between heartbeats. */
 const beat = 3_000;
 
-/** The heartbeat of a try that has not given its order yet. */
+/** The heartbeat of an attempt that has not given its order yet. */
 const ordering = "ordering";
 
 /**
- * Gives the order unless a try before has; undefined when all is well, and what came late, as it was tried again and
- * again, as time that nobody could look in.
+ * Gives the order unless an attempt before has; returns undefined if it was prompt, else the delay caused by retries,
+ * as time without a read.
  */
 export async function orderFirst(order: () => Promise<void>): Promise<Unseen | undefined> {
   const context = Context.current();
   const { heartbeatDetails, scheduledTimestampMs, attempt } = context.info;
-  if (heartbeatDetails !== undefined && heartbeatDetails !== ordering) return undefined; // a look came after it
+  if (heartbeatDetails !== undefined && heartbeatDetails !== ordering) return undefined; // a read followed the order
   const now = Date.now();
-  // The time of the first try is its own, as clocks may differ, unless it came late.
+  // The start of the first attempt is its own, as clocks may differ, unless it came late.
   const isOwn = attempt === 1 && now - (scheduledTimestampMs ?? now) < turnMs;
   const begun = isOwn ? now : scheduledTimestampMs ?? now;
   try {
