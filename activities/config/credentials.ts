@@ -22,13 +22,13 @@ import { readSecretTexts, splitName } from "./read_facts.ts";
 export interface Credentials {
   /** Reads this pool's secrets and writes its boot report, nothing else. */
   fetchToken: string;
-  /** Stands in the kubeconfig. */
+  /** Part of the kubeconfig. */
   joinToken: string;
-  /** Names the bootstrap token, where the join token is one. */
+  /** Id of the bootstrap token, if the join token is one. */
   tokenId?: string;
-  /** SHA-256 of what the fetch token may do. */
+  /** SHA-256 of the permissions of the fetch token. */
   identityDigest: string;
-  /** Lets the fetch token do what machines need it for; to be done before any of them can have it. */
+  /** Grants the fetch token its permissions; must run before any machine can have the token. */
   grant: () => Promise<void>;
   expiresAt: Date;
   renewAt: Date;
@@ -37,18 +37,18 @@ export interface Credentials {
 interface CredentialOrder {
   pool: PoolRef;
   isEdge: boolean;
-  /** `namespace/name` of a service account whose token machines join with; "" takes bootstrap tokens. */
+  /** `namespace/name` of a service account whose token machines join with; "" uses bootstrap tokens. */
   joinAccount: string;
   lifeSeconds: number;
-  /** Bootstrap tokens tell of their pool: see `token_group.ts`. */
+  /** Bootstrap tokens name their pool: see `token_group.ts`. */
   tokensTellPool?: boolean;
-  /** SHA-256 of the API server's address and CA, as they are told to machines; missing where nobody has looked. */
+  /** SHA-256 of the API server's address and CA as passed to machines; absent if not read. */
   clusterDigest?: string;
-  /** Where those in use stand. */
+  /** The published artefacts with the credentials in use. */
   standing: Pick<Standings, "kubeconfig" | "bootstrap">;
 }
 
-/** A token with its life. */
+/** A token with its lifetime. */
 interface Token {
   token: string;
   id?: string;
@@ -57,17 +57,17 @@ interface Token {
 }
 
 interface FetchToken extends Token {
-  /** What it may do has to be granted yet. */
+  /** Its permissions are not granted yet. */
   isBare?: true;
 }
 
 /**
- * The credentials that stand published, as long as they are not due; fresh ones in place of those that are. Earlier ones
- * stay valid until they expire, as machines may be booting with them.
+ * Returns the published credentials while they are not due; fresh ones instead of due ones. Earlier ones stay valid
+ * until they expire, as machines may be booting with them.
  */
 export async function credentialsFor(kube: Kube, order: CredentialOrder): Promise<Credentials> {
   const [toFetch, toJoin] = await sideBySide(standingFetchToken(kube, order), standingJoinToken(kube, order));
-  // Nothing is made in a name that may be somebody else's.
+  // Nothing is created under a name that may belong to another pool.
   const issue = { ...order, tended: isTended(order, new Date()) };
   if (!toFetch && !issue.tended) await ensureAccount(kube, order.pool, { isNew: isNew(order) });
   const fetched: Promise<FetchToken> = toFetch ? Promise.resolve(toFetch) : issueFetchToken(kube, issue);
@@ -84,28 +84,28 @@ export async function credentialsFor(kube: Kube, order: CredentialOrder): Promis
   };
 }
 
-/** The service account whose token fetches secrets, as `namespace/name`. */
+/** Returns the service account whose token fetches secrets, as `namespace/name`. */
 export function fetchAccount(pool: PoolRef): string {
   return `${secretsNamespace}/${namesOf(pool).identity}`;
 }
 
-/** The API server takes what machines fetch and join with by tokens of service accounts, as they stand published. */
+/** Returns whether the API server accepts the published service account tokens that machines fetch and join with. */
 export async function areAllTaken(kube: Kube, pool: PoolRef, standing: Standing[]): Promise<boolean> {
   const isFetching = (token: string): boolean => accountOf(token)?.account === fetchAccount(pool);
   const tokens = standing.flatMap((each) => {
     const found = accountTokensIn(each.found?.text ?? "");
-    // A kubeconfig holds none but that which joins; user-data may hold tokens of anybody.
+    // A kubeconfig contains only the join token; user-data may contain tokens of other accounts.
     return each.name === namesOf(pool).kubeletBootstrap ? found : found.filter(isFetching);
   });
   return await areTaken(kube, tokens);
 }
 
-// What machines of a new version count on has to be granted before: then the identity is written anew.
+// Permissions that machines of a new version need must be granted first: then the identity is written anew.
 async function standingFetchToken(kube: Kube, order: CredentialOrder): Promise<Token | undefined> {
   const { pool, clusterDigest, standing: { bootstrap } } = order;
   const annotations = annotationsOf(bootstrap);
   if (annotations[identityDigestAnnotation] !== identityDigest(order)) return undefined;
-  // One API server's token is not another's.
+  // A token of one API server is not valid on another.
   if (clusterDigest !== undefined && annotations[clusterDigestAnnotation] !== clusterDigest) return undefined;
   return await taken(kube, withLife(pool, bootstrap, tokenOf(bootstrap.found?.text ?? "", fetchAccount(pool))));
 }
@@ -126,7 +126,7 @@ async function standingJoinToken(kube: Kube, order: CredentialOrder): Promise<To
   return token && { ...token, id };
 }
 
-/** Undefined for what is due, or none of ours. */
+/** Returns undefined for a token that is due, or not ours. */
 function withLife(pool: PoolRef, standing: Standing, token: string | undefined): Token | undefined {
   const annotations = annotationsOf(standing);
   const renewAt = new Date(annotations[renewalAnnotation] ?? "");
@@ -136,7 +136,7 @@ function withLife(pool: PoolRef, standing: Standing, token: string | undefined):
 }
 
 interface Issue extends CredentialOrder {
-  /** What belongs to the credentials was looked after today. */
+  /** The objects around the credentials were checked today. */
   tended: boolean;
 }
 
@@ -145,19 +145,22 @@ async function issueFetchToken(kube: Kube, { pool, lifeSeconds, tended }: Issue)
   const account = { namespace: secretsNamespace, name: namesOf(pool).identity };
   const issue = (): ReturnType<typeof requestToken> => requestToken(kube, account, lifeSeconds);
   const known = tended ? await ifFound(issue()) : undefined;
-  // Where there is no such service account, all of the identity is made anew.
+  // Without that service account, the whole identity is created anew.
   if (!known && tended) await ensureAccount(kube, pool, { isNew: false });
   const { token, expiresAt } = known ?? await issue();
   const renewAt = dueAt(ownerOf(pool), { issuedAt: now, expiresAt });
   return { token, expiresAt, renewAt, ...(known ? {} : { isBare: true }) };
 }
 
-/** Nothing stands that could hold any. */
+/** Returns whether no artefact exists that could contain credentials. */
 function isNew({ standing: { kubeconfig, bootstrap } }: CredentialOrder): boolean {
   return !kubeconfig.found && !bootstrap.found;
 }
 
-/** What stands is due and nothing else, and was made on the same day: once a day what belongs to it is looked after. */
+/**
+ * Returns whether the published credentials are merely due, and were created on the same day: the objects around them
+ * are checked once a day.
+ */
 function isTended(order: CredentialOrder, now: Date): boolean {
   const { pool, clusterDigest, lifeSeconds, standing: { bootstrap } } = order;
   const annotations = annotationsOf(bootstrap);
@@ -196,19 +199,19 @@ function earlier(one: Date, other: Date): Date {
   return other < one ? other : one;
 }
 
-// A service account's token in place of a bootstrap token, where the settings ask for it.
+// A service account's token instead of a bootstrap token, if the settings ask for it.
 
 interface AccountToken {
   token: string;
-  /** Missing for a token that lives as long as its secret. */
+  /** Absent for a token that lives as long as its secret. */
   expiresAt?: Date;
 }
 
 const tokenType = "kubernetes.io/service-account-token";
 
 /**
- * The first token secret that service account `namespace/name` lists, as Operating System Manager takes it; since
- * Kubernetes stopped making those by itself, else a token of its own with a bounded life.
+ * Returns the first token secret that service account `namespace/name` lists, as Operating System Manager does; without
+ * one, as Kubernetes no longer creates them, a requested token with a bounded lifetime.
  */
 async function accountToken(kube: Kube, setting: string, lifeSeconds: number): Promise<AccountToken> {
   const where = splitName("the service account of bootstrap tokens", setting);
@@ -222,7 +225,10 @@ async function accountToken(kube: Kube, setting: string, lifeSeconds: number): P
   return await requestToken(kube, where, lifeSeconds);
 }
 
-/** Whoever comes from Operating System Manager has accounts that list secrets, which nobody has let us read. */
+/**
+ * Returns undefined without permission: after a migration from Operating System Manager, accounts list secrets that
+ * Ostler may not read.
+ */
 async function ifAllowed<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;
@@ -232,9 +238,9 @@ async function ifAllowed<T>(read: Promise<T>): Promise<T | undefined> {
   }
 }
 
-// Tokens that the API server makes for a service account.
+// Tokens that the API server issues for a service account.
 
-/** Asks for a token of that life; refuses one so short that its renewal could come too late. */
+/** Requests a token of that lifetime; refuses one so short that its renewal could come too late. */
 async function requestToken(
   kube: Kube,
   { namespace, name }: { namespace: string; name: string },

@@ -11,11 +11,11 @@ import { refused } from "../failures.ts";
 
 export interface IdentityOrder {
   pool: PoolRef;
-  /** On provider edge a person's script fetches the bootstrap secret too. */
+  /** On provider edge the user's script fetches the bootstrap secret too. */
   isEdge: boolean;
 }
 
-/** Makes the service account, whose name is claimed by that; where none is known to be there, without a look. */
+/** Creates the service account, which claims the name; without a read if none is known to exist. */
 export async function ensureAccount(kube: Kube, pool: PoolRef, { isNew }: { isNew: boolean }): Promise<void> {
   const metadata = metadataOf(pool);
   const { name, namespace } = metadata;
@@ -26,7 +26,7 @@ export async function ensureAccount(kube: Kube, pool: PoolRef, { isNew }: { isNe
   else await create();
 }
 
-/** Makes Role and RoleBinding of a service account that is ours; a Role that says something else is corrected. */
+/** Creates Role and RoleBinding of an owned service account; corrects a Role with other rules. */
 export async function ensureRights(kube: Kube, { pool, isEdge }: IdentityOrder): Promise<void> {
   const metadata = metadataOf(pool);
   const { name, namespace } = metadata;
@@ -47,7 +47,7 @@ function metadataOf(pool: PoolRef): IdentityMetadata {
   return { name: namesOf(pool).identity, namespace: secretsNamespace, annotations };
 }
 
-/** SHA-256 of what the identity may do: another one has to be written before machines count on it. */
+/** Returns the SHA-256 of the identity's permissions: changed ones must be written before machines need them. */
 export function identityDigest({ pool, isEdge }: IdentityOrder): string {
   return createHash("sha256").update(JSON.stringify(rulesFor(namesOf(pool), isEdge))).digest("hex");
 }
@@ -69,7 +69,7 @@ function binding(metadata: IdentityMetadata): V1RoleBinding {
   };
 }
 
-/** False when it existed already. */
+/** Returns false if the object already existed. */
 async function created(work: Promise<unknown>): Promise<boolean> {
   try {
     await work;
@@ -80,14 +80,14 @@ async function created(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-// Whose an artefact is: names of two pools can collide, and then neither may overwrite the other.
+// The owner of an artefact: names of two pools can collide, and then neither may overwrite the other.
 
-/** The owner as written on artefacts. */
+/** Returns the owner as written on artefacts. */
 export function ownerOf(pool: PoolRef): string {
   return `${pool.namespace}/${pool.name}`;
 }
 
-/** Refuses to touch what another pool published; artefacts without an owner are taken over. */
+/** Refuses artefacts that another pool published; artefacts without an owner are taken over. */
 export function claim(pool: PoolRef, what: string, annotations: Record<string, string> | undefined): void {
   const owner = annotations?.[ownerAnnotation];
   if (owner === undefined || owner === ownerOf(pool)) return;
@@ -97,27 +97,27 @@ export function claim(pool: PoolRef, what: string, annotations: Record<string, s
   );
 }
 
-// Whose pools a config of the management cluster is for. Names of pools are alike in many clusters, and nothing but this tells
-// one's config from another's there: an owner reference would point at what is in another cluster, and garbage collection
-// takes away whatever has an owner that it does not find.
+// The cluster of a config in the management cluster. Names of pools are alike in many clusters, and only this mark
+// distinguishes their configs: an owner reference would point at an object in another cluster, and the garbage
+// collector deletes objects whose owner it does not find.
 
-/** Ours, on configs in a management cluster: the UID of kube-system in the cluster with the pools. */
+/** On configs in a management cluster: the UID of kube-system in the cluster with the pools. */
 export const clusterAnnotation = "ostler.dev/cluster-uid";
 
 type Annotations = Record<string, string> | undefined;
 
-/** What tells that a config is of the cluster with these pools; nothing where one cluster has all. */
+/** Returns the annotation that marks a config as of the cluster with these pools; empty if one cluster has all. */
 export async function clusterMark(kube: Cluster): Promise<Record<string, string>> {
   return kube.management ? { [clusterAnnotation]: await uidOf(kube) } : {};
 }
 
-/** Whether a config is of no other cluster; one without a mark is of whoever finds it. */
+/** Returns whether a config belongs to no other cluster; a config without a mark belongs to any. */
 export async function isOfThisCluster(kube: Cluster, annotations: Annotations): Promise<boolean> {
   const mark = annotations?.[clusterAnnotation];
   return mark === undefined || mark === await uidOf(kube);
 }
 
-/** Refuses to take the place of another cluster's config. */
+/** Refuses to replace another cluster's config. */
 export async function claimForCluster(kube: Cluster, what: string, annotations: Annotations): Promise<void> {
   if (await isOfThisCluster(kube, annotations)) return;
   const owner = `pool "${annotations?.[ownerAnnotation]}" of the cluster whose kube-system has UID "${
@@ -129,7 +129,7 @@ export async function claimForCluster(kube: Cluster, what: string, annotations: 
   );
 }
 
-// One API server is of one cluster for as long as a process lives; what failed is asked for again.
+// An API server belongs to one cluster for the life of a process; a failed read is retried.
 function uidOf(kube: Cluster): Promise<string> {
   return kube.cache.read("uid of the cluster", () => readUid(kube), { freshMs: Infinity });
 }
@@ -139,9 +139,9 @@ async function readUid(kube: Kube): Promise<string> {
   return metadata?.uid ?? "";
 }
 
-// What a MachineDeployment says to whoever makes its config, by the names that Operating System Manager gave them.
+// Annotations of a MachineDeployment that configure its config, by Operating System Manager's names.
 
 export const profileAnnotation = "k8c.io/operating-system-profile";
 export const profileNamespaceAnnotation = "k8c.io/operating-system-profile-namespace";
-/** It waits to be cleaned up after. */
+/** Keeps a MachineDeployment until its artefacts are cleaned up. */
 export const finalizer = "kubermatic.io/cleanup-operating-system-configs";

@@ -1,7 +1,7 @@
 /**
- * The profiles that a pool's configs were rendered from, merged with those they extend, so that a pool can go back to
- * one when it is written nowhere else any more: the last good one, and the one in use. In a secret, as a profile may
- * hold anything.
+ * Keeps the profiles that a pool's configs were rendered from, merged with those they extend, so that a pool can return
+ * to a profile that exists nowhere else any more: the last good one, and the one in use. In a secret, as a profile may
+ * contain anything.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
@@ -15,35 +15,35 @@ import { ifFound, statusOf } from "../kube/status.ts";
 import { ownerAnnotation } from "./names.ts";
 import { claim, ownerOf } from "./identity.ts";
 
-/** What a config was rendered from beside the template. */
+/** The inputs of a config besides the template. */
 export interface KeptProfile {
   profile: OsProfile;
-  /** The MachineDeployment's settings of that time. */
+  /** The MachineDeployment's settings at that time. */
   settings: Record<string, string>;
 }
 
 const Kept = z.object({ profile: z.unknown(), settings: z.record(z.string(), z.string()) });
 
-/** Bytes of a packed profile that is kept; two of them fit into a secret. A larger one is left out. */
+/** Maximum size (bytes) of a kept packed profile; two of them fit into a secret. A larger one is left out. */
 const largest = 450_000;
 
-/** The secret of a pool. */
+/** Returns the name of a pool's secret. */
 export function keptProfileName({ namespace, name }: PoolRef): string {
   return `ostler-last-good-${name}-${namespace}`;
 }
 
-/** What to keep it as. */
+/** How a profile is kept. */
 interface Keeping {
   pool: PoolRef;
   inputs: string;
   good: () => Promise<string>;
-  /** Nothing is kept for the pool, as far as is known. */
+  /** As far as known, nothing is kept for the pool yet. */
   isNew: boolean;
 }
 
 /**
- * Keeps what `inputs` names beside what the last good config was rendered from, which is asked for where anything is kept
- * yet; forgets all others.
+ * Keeps the profile of `inputs` and that of the last good config, which is read if anything is kept yet; deletes all
+ * others.
  */
 export async function keepProfile(
   kube: Kube,
@@ -61,7 +61,7 @@ export async function keepProfile(
   await write(kube, pool, { existing, data });
 }
 
-/** False where something is kept for the pool after all. */
+/** Returns false if something is kept for the pool after all. */
 async function keepFirst(
   kube: Kube,
   pool: PoolRef,
@@ -79,14 +79,14 @@ async function keepFirst(
 }
 
 interface Packed {
-  /** Of the MachineDeployment, as JSON. */
+  /** Settings of the MachineDeployment, as JSON. */
   settings: string;
   text: string | undefined;
 }
 
 const known = new WeakMap<OsProfile, Packed>();
 
-/** In base64, once for pools of one profile that set the same; undefined where it is too large. */
+/** Returns base64, computed once for pools with the same profile and settings; undefined if it is too large. */
 function packedOf({ profile, settings }: KeptProfile): string | undefined {
   const set = JSON.stringify(settings);
   const last = known.get(profile);
@@ -97,7 +97,7 @@ function packedOf({ profile, settings }: KeptProfile): string | undefined {
   return text;
 }
 
-/** Reads it again; undefined where it was not kept, or was too large. */
+/** Reads a kept profile; undefined if it was not kept, or was too large. */
 export async function readKeptProfile(kube: Kube, pool: PoolRef, inputs: string): Promise<KeptProfile | undefined> {
   const packed = (await readSecret(kube, pool))?.data?.[inputs];
   if (packed === undefined) return undefined;

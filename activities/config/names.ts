@@ -11,20 +11,22 @@ export const secretRevisionAnnotation = "k8c.io/machine-deployment-revision";
 /** SHA-256 of all annotations of the MachineDeployment, as Operating System Manager writes it. */
 export const annotationsHashAnnotation = "k8c.io/mdannotations-hash";
 export const profileVersionAnnotation = "k8c.io/osp-version";
-/** Ours: whose artefact it is, what decided it, and until when it can be used. */
+/** Annotations of Ostler: owner, digest and expiry of an artefact. */
 export const ownerAnnotation = "ostler.dev/machine-deployment";
 export const digestAnnotation = "ostler.dev/config-digest";
-/** Ours: SHA-256 of the API server's address and CA in the kubeconfig, which no template has to mention. */
+/**
+ * Annotation of Ostler: SHA-256 of the API server's address and CA in the kubeconfig, which a template may not mention.
+ */
 export const clusterDigestAnnotation = "ostler.dev/cluster-digest";
-/** Ours, on secrets alone: the bootstrap token in use, by the id in the name of its secret. */
+/** Annotation of Ostler, on secrets only: id of the bootstrap token in use, as in the name of its secret. */
 export const tokenIdAnnotation = "ostler.dev/bootstrap-token-id";
-/** Ours, on secrets alone: SHA-256 of what the machines' identity may do. */
+/** Annotation of Ostler, on secrets only: SHA-256 of the permissions of the machines' identity. */
 export const identityDigestAnnotation = "ostler.dev/identity-digest";
 export const expiryAnnotation = "ostler.dev/credentials-expire";
 export const renewalAnnotation = "ostler.dev/credentials-renew";
 export const tokenLabel = "ostler.dev/pool";
 /**
- * Operating System Manager's, and ours of before. It makes a token where none bears the label, and can go on no more where
- * several do: so no token of ours may, or nobody could go back to it.
+ * Label of Operating System Manager, and of earlier versions of Ostler. Operating System Manager creates a token if
+ * none has the label, and fails if several have it, so no token of Ostler may have it, or a return would be impossible.
  */
 export const osmTokenLabel = "machinedeployment.k8s.io/name";

@@ -1,4 +1,4 @@
-/** The identity of everything a rollout depends on, so that controller and workflow agree on what is news. */
+/** The identity of everything a rollout depends on, so that controller and workflow agree on what has changed. */
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../profiles/canonical_json.ts";
 import { parameterPrefix } from "../../profiles/mod.ts";
@@ -9,19 +9,22 @@ import type { LinedProfile } from "./profile_line.ts";
 
 const kubeletPrefix = "v1.kubelet-config.machine-controller.kubermatic.io/";
 
-/** What of a MachineDeployment tells whether a rollout has to look again. */
+/** The fields of a MachineDeployment whose change requires a rollout to reconcile. */
 export interface Observable {
   metadata: Pick<MachineDeployment["metadata"], "uid" | "generation" | "annotations" | "deletionTimestamp">;
 }
 
-/** Picks that out of all else. */
+/** Returns only those fields. */
 export function observableOf({ metadata }: MachineDeployment): Observable {
   const { uid, generation, annotations = {}, deletionTimestamp } = metadata;
   const relevant = Object.fromEntries(Object.entries(annotations).filter(([key]) => isRelevant(key)));
   return { metadata: { uid, generation, annotations: relevant, deletionTimestamp } };
 }
 
-/** A short text, with the profile's `lineState` in it, that changes when, and only when, a rollout has to look again. */
+/**
+ * Returns a short text, including the profile's `lineState`, that changes when, and only when, a rollout has to
+ * reconcile.
+ */
 export function observedOf({ metadata }: Observable, profileState: number | string | undefined): string {
   const { uid, generation, annotations = {}, deletionTimestamp } = metadata;
   const relevant = Object.entries(annotations).filter(([key]) => isRelevant(key)).sort();
@@ -29,7 +32,7 @@ export function observedOf({ metadata }: Observable, profileState: number | stri
   return `g${generation ?? 0}-r${annotations[revisionAnnotation] ?? 0}-${digest}`;
 }
 
-/** The same without what scaling changes: the identity of what machines boot with. */
+/** Returns the same text without the effects of scaling: the identity of what machines boot with. */
 export function changeOf(deployment: MachineDeployment, profileState: number | string | undefined): string {
   const { uid, annotations = {} } = deployment.metadata;
   const relevant = Object.entries(annotations).filter(([key]) => isRelevant(key)).sort();
@@ -37,25 +40,25 @@ export function changeOf(deployment: MachineDeployment, profileState: number | s
 }
 
 /**
- * What a config is rendered from beside the template: the profile and the settings in annotations. By content, so that
- * it is equal again when an earlier profile is put back under a new generation.
+ * Returns the identity of a config's inputs besides the template: the profile and the settings in annotations. By
+ * content, so that an earlier profile under a new generation is equal again.
  */
 export function inputsOf(deployment: MachineDeployment, line: LinedProfile[]): string {
   const said = line.map(({ ref, object }) => object?.spec ?? ref.name);
   return short([settingsOf(deployment.metadata.annotations), said]);
 }
 
-/** The annotations that settings of machines stand in. */
+/** Returns the annotations with machine settings. */
 export function settingsOf(annotations: Record<string, string> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => isSetting(key)));
 }
 
-/** The identity of a change without any numbering: of its template, and of its inputs as a part that can be read. */
+/** Returns the identity of a change without any numbering: of its template, and of its inputs as a readable part. */
 export function specHashOf(template: unknown, inputs: string): string {
   return `${short(template ?? "none")}-${inputs}`;
 }
 
-/** The inputs in a `specHashOf`; "" where there are none. */
+/** Returns the inputs in a `specHashOf`; "" if there are none. */
 export function inputsIn(specHash: string): string {
   return /^[0-9a-f]{16}-([0-9a-f]{16})$/.exec(specHash)?.[1] ?? "";
 }

@@ -1,25 +1,25 @@
-/** A profile and those it is built on: a change of any of them is a change for its pools. */
+/** A profile and those it extends: a change of any of them is a change for its pools. */
 import type { Cluster } from "../cluster.ts";
 import { type ObjectName, type OsProfileObject, profiles, readObject } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 
-/** No more are looked at: a longer line is refused when it is rendered. */
+/** More are not read: rendering refuses a longer line. */
 const longest = 6;
 
-/** One profile of a line; without an object there is none of that name. */
+/** One profile of a line; without an object if none has that name. */
 export interface LinedProfile {
   ref: ObjectName;
   object: OsProfileObject | undefined;
 }
 
-/** Identity of a line of profiles: the generation of one that stands alone, else all of them in their order. */
+/** Returns the identity of a line of profiles: the generation of a single one, else all of them in order. */
 export function lineState(line: LinedProfile[]): number | string | undefined {
   const generations = line.map(({ object }) => object?.metadata.generation);
   if (generations.length <= 1) return generations[0];
   return generations.map((generation) => generation ?? "none").join(",");
 }
 
-/** The line that begins with `ref`, of objects at hand. */
+/** Returns the line that begins with `ref`, from the given objects. */
 export function profileLine(ref: ObjectName, find: (ref: ObjectName) => OsProfileObject | undefined): LinedProfile[] {
   const line: LinedProfile[] = [];
   for (let next: ObjectName | undefined = ref; next && line.length < longest;) {
@@ -30,7 +30,7 @@ export function profileLine(ref: ObjectName, find: (ref: ObjectName) => OsProfil
   return line;
 }
 
-/** The same, read from the API server; answers may be `freshMs` old. */
+/** Reads the line from the API server; answers may be `freshMs` old. */
 export async function readProfileLine(kube: Cluster, ref: ObjectName, freshMs = 0): Promise<LinedProfile[]> {
   const line: LinedProfile[] = [];
   for (let next: ObjectName | undefined = ref; next && line.length < longest;) {

@@ -1,4 +1,4 @@
-/** What stands published for a pool, as its annotations tell: each artefact by itself has to fit. */
+/** The publication of a pool, by the annotations of its artefacts: each artefact has to match by itself. */
 import { annotationsHash, machineCluster, namesOf } from "../../profiles/mod.ts";
 import type { PoolRef, Publication, PublishInput } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
@@ -21,10 +21,10 @@ import {
 import { ownerOf } from "./identity.ts";
 import type { RenderedPool } from "./render_config.ts";
 
-/** What has to be published; where `configDigest` is given, nothing else may be. */
+/** The publication order; if `configDigest` is given, nothing else may be published. */
 export type PublishOrder = PublishInput;
 
-/** The annotations of all artefacts; secrets tell of the token too. */
+/** Returns the annotations of all artefacts; those of secrets include the token. */
 export function stampOf(
   { pool, revision }: PublishOrder,
   rendered: RenderedPool,
@@ -41,12 +41,12 @@ export function stampOf(
   return { config, secret: { ...config, ...credentialsStamp(credentials) } };
 }
 
-/** What tells of the life of credentials: of all artefacts, and nothing else of them, this is renewed. */
+/** Returns the annotations with the lifetime of credentials, the only ones of all artefacts that a renewal changes. */
 export function timesStamp({ expiresAt, renewAt }: Credentials): Record<string, string> {
   return { [expiryAnnotation]: expiresAt.toISOString(), [renewalAnnotation]: renewAt.toISOString() };
 }
 
-/** The same of secrets, with whose credentials they are. */
+/** Returns these annotations for secrets, with the identity of their credentials. */
 export function credentialsStamp(credentials: Credentials): Record<string, string> {
   return {
     ...timesStamp(credentials),
@@ -55,13 +55,13 @@ export function credentialsStamp(credentials: Credentials): Record<string, strin
   };
 }
 
-/** SHA-256 of the API server's address and CA, as they are told to machines. */
+/** Returns the SHA-256 of the API server's address and CA as passed to machines. */
 export function clusterDigest(facts: Parameters<typeof machineCluster>[0]): string {
   const { apiServer, caPem } = machineCluster(facts);
   return sha256(JSON.stringify([apiServer, caPem]));
 }
 
-/** What Operating System Manager writes, and nobody but it reads: it says nothing of what machines boot with. */
+/** Returns annotations that only Operating System Manager reads: they do not affect what machines boot with. */
 function toldToOthers({ deployment, profile }: RenderedPool): Record<string, string> {
   return {
     [annotationsHashAnnotation]: annotationsHash(deployment.metadata.annotations ?? {}),
@@ -69,7 +69,7 @@ function toldToOthers({ deployment, profile }: RenderedPool): Record<string, str
   };
 }
 
-/** Each artefact is there, of this revision, and says what it would say if it were written now. */
+/** Returns whether each artefact exists, is of this revision, and is as it would be written now. */
 export function fits(
   standing: Standing[],
   { pool, revision }: PublishOrder,
@@ -84,7 +84,7 @@ export function fits(
   );
 }
 
-/** What holds credentials: all secrets, but the user-data that sets a machine up only where its profile says so. */
+/** Returns the artefacts with credentials: all secrets, but the setup user-data only if its profile includes any. */
 function bearing(pool: PoolRef, standing: Standing[]): Standing[] {
   const { provisioning } = namesOf(pool);
   return standing.filter(({ kind, name, found }) =>
@@ -92,7 +92,10 @@ function bearing(pool: PoolRef, standing: Standing[]): Standing[] {
   );
 }
 
-/** Until when what stands can be used; a renewal that stopped half way left some with earlier times, and they count. */
+/**
+ * Returns how long the published artefacts can be used; the earliest time counts, as an interrupted renewal leaves some
+ * with earlier times.
+ */
 export function timesOf(pool: PoolRef, standing: Standing[]): Pick<Publication, "expiresAt" | "renewAt"> {
   const times = bearing(pool, standing).map(annotationsOf).map((annotations) => ({
     expiresAt: annotations[expiryAnnotation] ?? "",
@@ -101,7 +104,7 @@ export function timesOf(pool: PoolRef, standing: Standing[]): Pick<Publication, 
   return times.sort((a, b) => a.renewAt.localeCompare(b.renewAt))[0] ?? { expiresAt: "", renewAt: "" };
 }
 
-/** The credentials are not due yet, and nobody took away the tokens that stand there, or what they are made for. */
+/** Returns whether the credentials are not due yet, and their tokens and accounts still exist. */
 export async function areUsable(kube: Kube, pool: PoolRef, standing: Standing[]): Promise<boolean> {
   if (!(Date.now() < Date.parse(timesOf(pool, standing).renewAt))) return false;
   const ids = new Set(bearing(pool, standing).map((each) => annotationsOf(each)[tokenIdAnnotation] ?? ""));
@@ -109,7 +112,7 @@ export async function areUsable(kube: Kube, pool: PoolRef, standing: Standing[])
   return live.every((token) => token !== undefined) && await areAllTaken(kube, pool, standing);
 }
 
-/** Corrects in place what only others read, where nothing else has changed; the credentials stay. */
+/** Corrects annotations that only others read, if nothing else has changed; the credentials stay. */
 export async function restamp(
   kube: Kube,
   standing: Standing[],

@@ -1,7 +1,7 @@
 /**
- * Publishes what a machine boots with, in the order in which it is needed:
- * config (no credentials) → provisioning secret and kubelet bootstrap kubeconfig → bootstrap secret.
- * The bootstrap secret's revision annotation is the fence: machine-controller orders no instance before it fits.
+ * Publishes what a machine boots with, in the order in which it is needed: config (no credentials) → provisioning
+ * secret and kubelet bootstrap kubeconfig → bootstrap secret. The bootstrap secret's revision annotation is the fence:
+ * machine-controller orders no instance before it matches.
  */
 import type { Cluster } from "../cluster.ts";
 import { namesOf, specOf } from "../../profiles/mod.ts";
@@ -39,25 +39,25 @@ import { hasTokens } from "./published_tokens.ts";
 // Writes what a machine boots with in the order in which it needs it, with the fence last.
 
 export interface Publisher extends Renderer {
-  /** Life of the credentials that machines boot with; they are renewed at a third of it at the latest. */
+  /** Lifetime of the credentials that machines boot with; they are renewed after a third of it at the latest. */
   credentialSeconds: number;
-  /** Bootstrap tokens tell of their pool: see `token_group.ts`. */
+  /** Bootstrap tokens name their pool: see `token_group.ts`. */
   tokensTellPool?: boolean;
 }
 
-/** What is asked for, what it comes to, and what stands. */
+/** The order, the rendered config and the published artefacts. */
 export interface Work {
   order: PublishOrder;
   rendered: RenderedPool;
   standing: Standings;
-  /** Nobody has looked: what stands after all makes the API server refuse what is written. */
+  /** The artefacts were not read: if they exist after all, the API server refuses the write. */
   isPresumed?: true;
 }
 
 /**
- * What stands is read before all that decides what is written, and nothing is written but in its place. So who publishes
- * something newer has taken that place by then, and a try that was overtaken, however late it goes on, finds it taken.
- * Where nothing stands nothing newer has been published, so there what was desired a moment before will do.
+ * Reads the published artefacts before everything that decides what is written, and replaces only these versions. So a
+ * newer publication has replaced them by then, and an outdated attempt, however late it continues, fails. If nothing is
+ * published, nothing newer is, so a desired state read a moment before is acceptable there.
  */
 export async function readWork(
   publisher: Publisher,
@@ -69,17 +69,17 @@ export async function readWork(
   const isNew = inOrder(standing).every(({ found }) => !found);
   const rendered = await renderPool({ ...publisher, ...(isNew && desired ? { desired } : {}) }, order.pool, order.seen);
   if (!isEdge(rendered)) return { order, rendered, standing };
-  // Its turn comes after that of others, so it need not be read before all.
+  // Written after all others, so it need not be read first.
   return { order, rendered, standing: await withEdgeScript(kube, namesOf(order.pool), standing) };
 }
 
 /**
- * The same for a revision that is not published yet, where this process knows what stands since it published last. What
- * the run has read of what is desired since then serves here, too.
+ * Does the same for an unpublished revision, if this process remembers its last publication. A desired state that the
+ * run has read since then is used here, too.
  */
 async function readWorkFor(publisher: Publisher, order: PublishOrder): Promise<Work> {
   const { kube, settings } = publisher;
-  // Where machines join by a service account, its token is in a text that is not kept.
+  // If machines join with a service account, its token is in a text that is not remembered.
   const isKept = settings.bootstrapTokenServiceAccountName === "";
   const desired = desiredInputs.take(kube);
   if (desired && isUntouched(desired.deployment)) return await presumeNothing(publisher, order, desired);
@@ -91,7 +91,7 @@ async function readWorkFor(publisher: Publisher, order: PublishOrder): Promise<W
   return isEdge(rendered) ? await readWork(publisher, order) : { order, rendered, standing: left.standing };
 }
 
-/** What is published for a pool stands under its finalizer. */
+/** Returns whether nothing is published for the pool yet, as its finalizer is missing. */
 function isUntouched({ metadata: { finalizers = [] } }: MachineDeployment): boolean {
   return !finalizers.includes(finalizer);
 }
@@ -102,7 +102,7 @@ async function presumeNothing(publisher: Publisher, order: PublishOrder, desired
   return { order, rendered, standing, isPresumed: true };
 }
 
-/** Writes with credentials that are fresh where those that stand are due; a renewal only what they are in. */
+/** Writes with fresh credentials instead of due ones; a renewal writes only the artefacts with credentials. */
 export async function writePublication(
   { kube, settings, credentialSeconds, tokensTellPool = false }: Publisher,
   work: Work,
@@ -114,7 +114,7 @@ export async function writePublication(
     clusterDigest: clusterDigest(rendered.facts),
     joinAccount: settings.bootstrapTokenServiceAccountName,
   });
-  // The API server takes its time to let us grant something, and nobody needs it until the last is written.
+  // Granting permissions takes the API server some time, and they are needed only when the last artefact is written.
   const granted = credentials.grant();
   const writing = { ...work, credentials, granted, isRenewal: news === "Renewed" };
   const [artefacts] = await sideBySide(writeInOrder(kube, writing), granted);
@@ -124,7 +124,7 @@ export async function writePublication(
 
 interface Writing extends Work {
   credentials: Credentials;
-  /** Machines may do what they need the fetch token for. */
+  /** Resolves when machines have the permissions of the fetch token. */
   granted: Promise<void>;
   isRenewal: boolean;
 }
@@ -147,7 +147,7 @@ async function writeInOrder(kube: Cluster, work: Writing): Promise<Artefact[]> {
       kubeconfig: write(kubeconfig, kubeconfigKey, texts.kubeconfig),
     }),
   };
-  // What follows holds the fetch token.
+  // The following artefacts contain the fetch token.
   await work.granted;
   const written = {
     ...before,
@@ -159,33 +159,33 @@ async function writeInOrder(kube: Cluster, work: Writing): Promise<Artefact[]> {
   return Object.values(written).map(({ artefact }) => artefact);
 }
 
-// None of them names another by what it holds, so a machine may find one of them new and the other not yet.
+// No artefact refers to the content of another, so a machine may read a new one beside an old one.
 async function together(writes: Record<string, Promise<Written>>): Promise<Record<string, Written>> {
   const written = await sideBySide(...Object.values(writes));
   return Object.fromEntries(Object.keys(writes).map((which, nth) => [which, written[nth] as Written]));
 }
 
-// Most profiles have no credentials in the user-data that sets a machine up.
+// Most profiles have no credentials in the setup user-data.
 function isAsWanted({ found }: Standing, text: string): boolean {
   return found?.text === text && !hasTokens(text);
 }
 
-/** Most characters of a name in Kubernetes. */
+/** Maximum length of a name in Kubernetes. */
 const longestName = 253;
 
-/** Makes sure that everything for one revision is published, and does nothing when it already is. */
+/** Ensures that everything for one revision is published; does nothing if it already is. */
 export function publishConfig(publisher: Publisher, order: PublishOrder): Promise<Published> {
   return attempting(`publish the config of "${ownerOf(order.pool)}"`, async () => {
     const work = await readWorkFor(publisher, order);
     const { rendered, standing } = work;
     checkOrder(order, rendered);
-    // What stands is claimed before anything is written, so a collision changes nothing; of a new pool nobody has looked.
+    // Claimed before anything is written, so a collision changes nothing; a new pool's artefacts were not read.
     claimAll(order.pool, standing);
     const publication = await ensurePublished(publisher, work);
-    // Last, as no machine waits for it. What the last good config was rendered from is kept already.
+    // Last, as no machine waits for it. The inputs of the last good config are kept already.
     const { inputs, goodInputs, profile, settings } = rendered;
     if (publication.news !== "Published" || inputs !== goodInputs) {
-      // What is forgotten is decided by what stands now, whatever the run has seen.
+      // The current state, and not what the run has read, decides what is deleted.
       const { pool, seen } = order;
       const good = async (): Promise<string> => seen ? await readGoodInputs(publisher.kube, pool) : goodInputs;
       await keepProfile(publisher.kube, { pool, inputs, good, isNew: work.isPresumed === true, profile, settings });
@@ -207,7 +207,7 @@ async function ensurePublished(publisher: Publisher, work: Work): Promise<Public
   return { artefacts: [], news: "None", ...timesOf(order.pool, standing) };
 }
 
-// Between rendering and publishing the world may have moved on; then this order must not overwrite newer work.
+// The desired state may have changed between rendering and publishing; then this order must not overwrite newer work.
 function checkOrder({ pool, revision, configDigest }: PublishOrder, rendered: RenderedPool): void {
   const now = rendered.deployment.metadata.annotations?.[revisionAnnotation] ?? "";
   if (now !== revision || rendered.digest !== (configDigest ?? rendered.digest)) {
@@ -230,11 +230,12 @@ async function publish(publisher: Publisher, work: Work, news: "Renewed" | "Publ
   if (!work.isPresumed) await giveReportPlace();
   try {
     const publication = await writePublication(publisher, work, news);
-    // Until here its name may have been another pool's, with what that one's machines say in it.
+    // Until here its name may have been another pool's, with reports of that pool's machines.
     if (work.isPresumed) await giveReportPlace();
     return publication;
   } catch (error) {
-    // The next try looks at what stands. Where that is another pool's, nothing of a publication is left beside it.
+    // The next attempt reads the artefacts. If they belong to another pool, nothing of this publication stays beside
+    // them.
     if (work.isPresumed && statusOf(error) === 409) await withdrawIfTaken(publisher, pool);
     throw error;
   }
@@ -254,7 +255,7 @@ function claimAll(pool: PoolRef, standing: Standings): void {
   for (const each of inOrder(standing)) claim(pool, "its artefacts", annotationsOf(each));
 }
 
-// Where no machine is wanted none reports; one that is wanted later is a change of scale, which comes here too.
+// Without desired machines none reports; a later scale-up publishes again.
 async function ensureReportPlace(kube: Cluster, pool: PoolRef, { deployment }: RenderedPool): Promise<void> {
   if (deployment.spec.replicas !== 0) await ensureBootReport(kube, pool);
 }

@@ -1,10 +1,10 @@
 /**
- * The tokens in a published text: those of a service account by whom they name, a bootstrap token by its id. They are
- * made of letters, digits, dots and dashes, which user-data holds as they are, or with all of their file in base64.
+ * Finds the tokens in a published text: service account tokens by their account, bootstrap tokens by their id. They
+ * consist of letters, digits, dots and dashes, which user-data contains as they are, or with the whole file in base64.
  */
 import { Buffer } from "node:buffer";
 
-/** Whose tokens stand in a text. */
+/** Owners of the tokens in a text. */
 export interface TokenOwners {
   /** Service accounts as `namespace/name`. */
   accounts: string[];
@@ -17,20 +17,20 @@ const encodedFiles = /[A-Za-z0-9+/]{32,}={0,2}/g;
 /** How often a file may be encoded. */
 const layers = 3;
 
-/** Whose a token says it is. */
+/** The account that a token claims. */
 export interface TokenAccount {
   /** Service account as `namespace/name`. */
   account: string;
-  /** UID of that service account; "" where the token does not tell. */
+  /** UID of that service account; "" if the token has none. */
   uid: string;
 }
 
-/** The first token of service account `namespace/name` in a text. */
+/** Returns the first token of service account `namespace/name` in a text. */
 export function tokenOf(text: string, account: string): string | undefined {
   return accountTokensIn(text).find((token) => accountOf(token)?.account === account);
 }
 
-/** All tokens of service accounts in a text, whoever's they are. */
+/** Returns all service account tokens in a text, of any account. */
 export function accountTokensIn(text: string): string[] {
   const found: string[] = [];
   exchange(text, (token) => {
@@ -40,7 +40,7 @@ export function accountTokensIn(text: string): string[] {
   return found;
 }
 
-/** Whether a text holds any token, whoever's. */
+/** Returns whether a text contains any token. */
 export function hasTokens(text: string): boolean {
   let found = false;
   exchange(text, (token) => {
@@ -50,7 +50,7 @@ export function hasTokens(text: string): boolean {
   return found;
 }
 
-/** The text with `token` in place of each of theirs, and how many those were. */
+/** Returns the text with `token` in place of each token of these owners, and the number of replacements. */
 export function withToken(
   text: string,
   { accounts, ids }: TokenOwners,
@@ -65,21 +65,21 @@ export function withToken(
   return { text: exchange(text, exchangeOne), exchanged };
 }
 
-// Before a token may stand what a URL writes for a character, such as %20.
+// A token may be preceded by an encoded character of a URL, such as %20.
 const bootstrapTokens = /(?<=^|[^A-Za-z0-9.]|%[0-9A-F]{2})[a-z0-9]{6}\.[a-z0-9]{16}(?![A-Za-z0-9])/g;
 
 function exchange(text: string, by: (token: string) => string, layer = 0): string {
   const plain = text.replaceAll(accountTokens, by).replaceAll(bootstrapTokens, by);
   if (layer === layers) return plain;
   return plain.replaceAll(encodedFiles, (encoded) => {
-    // Byte for byte, whatever the bytes are.
+    // Byte for byte, whatever the encoding is.
     const decoded = Buffer.from(encoded, "base64").toString("latin1");
     const changed = exchange(decoded, by, layer + 1);
     return changed === decoded ? encoded : Buffer.from(changed, "latin1").toString("base64");
   });
 }
 
-/** The service account that a token names; undefined for one of anybody else. */
+/** Returns the service account of a token; undefined for a token of any other kind. */
 export function accountOf(token: string): TokenAccount | undefined {
   const { sub, ...claims } = claimsOf(token);
   const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(String(sub)) ?? [];
@@ -93,6 +93,6 @@ function claimsOf(token: string): Record<string, unknown> {
     const claims: unknown = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
     return typeof claims === "object" && claims !== null ? claims as Record<string, unknown> : {};
   } catch {
-    return {}; // it looks like a token and is none
+    return {}; // looks like a token, but is not one
   }
 }

@@ -1,4 +1,4 @@
-/** Everything that decides what the machines of a pool boot with, read from wherever it lives. */
+/** Reads everything that decides what the machines of a pool boot with, from wherever it lives. */
 import type { Cluster } from "../cluster.ts";
 import {
   type NodeSettings,
@@ -24,15 +24,15 @@ export interface FactReader {
   settings: NodeSettings;
   /** PEM of the CA by which this process trusts the API server now: for a cluster that announces none. */
   clusterCa: () => string;
-  /** What stands in for values that a provider spec points at and that are not there. */
+  /** Replaces values that a provider spec references and that do not exist. */
   environment: Environment;
-  /** Namespaces that a provider spec may point into; all that the worker may read where none is named. */
+  /** Namespaces that a provider spec may reference; if empty, all that the worker may read. */
   referenceNamespaces?: readonly string[];
-  /** Age in milliseconds that answers may have which all pools share; 0 unless given. */
+  /** Age in milliseconds that answers shared by all pools may have; 0 by default. */
   freshMs?: number;
 }
 
-/** Reads them all but the machines' own credentials, which are made when they are published. */
+/** Reads all facts except the machines' own credentials, which are created when they are published. */
 export async function readFacts(reader: FactReader, deployment: MachineDeployment): Promise<RenderFacts> {
   const { kube, settings, clusterCa, freshMs = 0 } = reader;
   const { namespace, name, annotations = {} } = deployment.metadata;
@@ -51,7 +51,7 @@ export async function readFacts(reader: FactReader, deployment: MachineDeploymen
   return { ...known, cluster, secrets: { token: "", bootstrapKubeconfig: "", registryAuths, references, seed } };
 }
 
-// Where machines find the API server: what the cluster announces, else what its own service knows.
+// The API server's address for machines: the announced one, else that of its own service.
 
 interface ClusterInfo {
   apiServer: string;
@@ -68,14 +68,14 @@ const Announcement = z.object({
   })).min(1),
 });
 
-/** The same for all who ask at once; see `readAddress`. */
+/** Returns the same answer to concurrent callers; see `readAddress`. */
 export function readClusterInfo(kube: Cluster, caPem: string, freshMs = 0): Promise<ClusterInfo> {
   return kube.cache.read(`cluster ${caPem}`, () => readAddress(kube, caPem), { freshMs });
 }
 
 /**
- * Reads ConfigMap kube-public/cluster-info. Where it says nothing of use, the ready endpoints of service
- * default/kubernetes stand in for the address; `caPem` stands in for a CA that is not announced.
+ * Reads ConfigMap kube-public/cluster-info. Without a usable address there, uses the ready endpoints of service
+ * default/kubernetes; `caPem` replaces a CA that is not announced.
  */
 async function readAddress(kube: Kube, caPem: string): Promise<ClusterInfo> {
   const announced = await readAnnouncement(kube);
@@ -98,11 +98,11 @@ function parsed(text: string | undefined): unknown {
   try {
     return text ? loadYaml(text) : undefined;
   } catch {
-    return undefined; // no YAML announces nothing
+    return undefined; // not YAML, so nothing is announced
   }
 }
 
-// A plain read with a time limit: nothing is watched, so the right to list this one namespace is enough.
+// A plain read with a time limit: without a watch, permission to list this one namespace is enough.
 async function readEndpoint(kube: Kube): Promise<string | undefined> {
   const labelSelector = "kubernetes.io/service-name=kubernetes";
   const where = { namespace: "default", labelSelector, timeoutSeconds: 10 };
@@ -120,7 +120,7 @@ function unknown(what: string, state: string): Error {
   return refused("ObjectInvalid", `Failed to find the API server for machines: ${what} is known, ${state}`);
 }
 
-// How containerd logs in at registries, from the secret that the settings name.
+// Credentials of containerd for registries, from the secret that the settings name.
 
 const text = z.string().optional();
 const Auth = z.object({ username: text, password: text, auth: text, identitytoken: text })
@@ -131,8 +131,8 @@ const dockerType = "kubernetes.io/dockerconfigjson";
 const dockerKey = ".dockerconfigjson";
 
 /**
- * Reads `namespace/name`; "" has no credentials. A secret of a Docker config holds all registries in one key, any other
- * has one key a registry. Never quotes what it read.
+ * Reads `namespace/name`; "" has no credentials. A Docker config secret has all registries in one key, any other has
+ * one key per registry. Never quotes the content.
  */
 async function readRegistryAuths(kube: Kube, setting: string): Promise<Record<string, RegistryAuth>> {
   if (!setting) return {};
@@ -154,7 +154,7 @@ function json(value: string | undefined): unknown {
   try {
     return JSON.parse(value ?? "");
   } catch {
-    return undefined; // the schema says which key it was
+    return undefined; // the schema error names the key
   }
 }
 
@@ -162,15 +162,16 @@ function unusable(setting: string, state: string): Error {
   return missing(`Failed to read registry credentials from Secret "${setting}": ${state}`);
 }
 
-// What the random functions of templates start from: made once for an installation and kept, as keys depend on it.
+// The seed of the random functions of templates: created once per installation and kept, as keys depend on it.
 
-// Not with the secrets of pools: what machines read those with may, left from former days, read all that is there.
+// Not beside the secrets of pools: a token left by Operating System Manager, with which machines read those, may read
+// every secret there.
 const where = { namespace: tokensNamespace, name: "ostler-seed" };
 
-/** Nobody changes it but by deleting the secret; milliseconds after which that is noticed. */
+/** The seed changes only if its secret is deleted; milliseconds until that is noticed. */
 const keptMs = 600_000;
 
-/** The seed, which is read every so often; made where there is none. */
+/** Returns the seed, which is read regularly; creates it if it does not exist. */
 export function ensureSeed(kube: Cluster, now = Date.now()): Promise<string> {
   return kube.cache.read("seed", () => readSeed(kube), { freshMs: keptMs, now });
 }
@@ -179,7 +180,7 @@ async function readSeed(kube: Kube): Promise<string> {
   const secret = await readSecretTexts(kube, where);
   if (!secret) return await createSeed(kube);
   const { seed } = secret.texts;
-  // Nothing in its place would do: chance that starts from nothing can be guessed.
+  // There is no fallback: random values from an empty seed can be guessed.
   if (!seed) throw missing(`Failed to read Secret "${where.namespace}/${where.name}": key "seed" is missing or empty`);
   return seed;
 }
@@ -194,31 +195,34 @@ async function createSeed(kube: Kube): Promise<string> {
     });
     return seed;
   } catch (error) {
-    // Another activity was faster.
+    // Conflict: another activity created it first.
     if (statusOf(error) === 409) return await readSeed(kube);
     throw error;
   }
 }
 
-// Values that a provider spec does not hold but points at.
+// Values that a provider spec references.
 
-/** The environment as the worker hands it in; only names that a reference asks for are looked at. */
+/** The environment as the worker passes it in; only referenced names are read. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whose rights anybody would have who may write a MachineDeployment and read what its machines boot from. */
+/**
+ * With these, a user who may write a MachineDeployment and read its boot data would have the permissions of the
+ * account.
+ */
 const keysOfAccounts = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
 const seed = "kube-system/ostler-seed";
 
 interface ReferenceReader {
   kube: Kube;
   environment: Environment;
-  /** Namespaces that may be pointed into; all that the worker may read where none is named. */
+  /** Namespaces that may be referenced; if empty, all that the worker may read. */
   referenceNamespaces?: readonly string[];
 }
 
 /**
- * Reads `secret:namespace/name/key`, `configmap:namespace/name/key` and `env:NAME`. What is not there is left out:
- * whether that matters is for the one who asked, as the environment may stand in for an object.
+ * Reads `secret:namespace/name/key`, `configmap:namespace/name/key` and `env:NAME`. Absent values are left out: the
+ * caller decides whether they matter, as the environment may replace an object.
  */
 export async function readReferences(
   { kube, environment, referenceNamespaces = [] }: ReferenceReader,
@@ -245,7 +249,7 @@ async function readObjectTexts(
 ): Promise<Record<string, string>> {
   const [, kind, namespace = "", name = ""] = /^(secret|configmap):([^/]+)\/([^/]+)$/.exec(id) ?? [];
   if (kind === undefined) return {};
-  // Where machines boot from lie other pools' credentials, and no provider's.
+  // The namespace with boot secrets contains credentials of other pools, and none of providers.
   const isFree = namespaces.length === 0 && namespace !== secretsNamespace;
   if (!isFree && !namespaces.includes(namespace)) {
     throw forbidden(id, `namespace "${namespace}" is not listed in provider-reference-namespaces`);
@@ -262,7 +266,7 @@ function forbidden(id: string, why: string): Error {
   return refused("CredentialsMissing", `Failed to read "${id}", which the provider spec references: ${why}`);
 }
 
-// Secrets and config maps that settings and MachineDeployments point at.
+// Secrets and ConfigMaps that settings and MachineDeployments reference.
 
 /** A secret's content as text. */
 interface SecretTexts {
@@ -270,7 +274,7 @@ interface SecretTexts {
   texts: Record<string, string>;
 }
 
-/** Reads a secret, or undefined when there is none. */
+/** Reads a secret; undefined if it does not exist. */
 export async function readSecretTexts(
   kube: Kube,
   where: { namespace: string; name: string },
@@ -281,12 +285,12 @@ export async function readSecretTexts(
   return { type: secret.type ?? "Opaque", texts: Object.fromEntries(texts) };
 }
 
-/** The text of one value of a secret. */
+/** Decodes one value of a secret. */
 export function decode(value: string): string {
   return Buffer.from(value, "base64").toString();
 }
 
-/** Splits `namespace/name`; refuses anything else, naming the setting it stands in. */
+/** Splits `namespace/name`; refuses anything else, naming its setting. */
 export function splitName(setting: string, text: string): { namespace: string; name: string } {
   const [namespace, name, ...more] = text.split("/");
   if (namespace && name && more.length === 0) return { namespace, name };

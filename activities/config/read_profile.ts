@@ -1,4 +1,4 @@
-/** The profile of a MachineDeployment with its settings, or what was kept in their place. */
+/** Reads the profile of a MachineDeployment with its settings, or the kept ones in their place. */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
 import {
@@ -32,30 +32,30 @@ import { HandedOn } from "../kube/handed_on.ts";
 export interface ProfileReader {
   kube: Cluster;
   profileNamespace: string;
-  /** Age in milliseconds that profiles may have; 0 unless given. */
+  /** Age in milliseconds that profiles may have; 0 by default. */
   freshMs?: number;
-  /** Given, what is desired has been read already. */
+  /** If set, the desired state has been read already. */
   desired?: DesiredInputs;
 }
 
-/** What a run has seen before it asks for a config, as `specHashOf` tells it. */
+/** The inputs that a run has read before it orders a config, as returned by `specHashOf`. */
 export type SeenInputs = NonNullable<PublishInput["seen"]>;
 
-/** What a config is rendered from beside the template. */
+/** The inputs of a config besides the template. */
 export interface Inputs {
-  /** Its identity, as `inputsOf` tells it. */
+  /** Their identity, as returned by `inputsOf`. */
   inputs: string;
   profile: OsProfile;
   settings: Record<string, string>;
-  /** The inputs of the last good config, which are kept; "" where there is none. */
+  /** The inputs of the last good config, which are kept; "" if there is none. */
   goodInputs: string;
-  /** Identity of what is desired, as `observedOf` tells it. */
+  /** Identity of the desired state, as returned by `observedOf`. */
   observed: string;
 }
 
 /**
- * Reads it as it stands, or as it was kept when it is pinned. Refuses a name that is missing or leads nowhere, a profile
- * that cannot be read, and a pin to what is not kept any more.
+ * Reads the live inputs, or the kept ones of a pinned pool. Refuses a profile name that is missing or does not exist,
+ * an invalid profile, and a pin to a profile that is not kept any more.
  */
 export async function readInputs(
   reader: ProfileReader,
@@ -74,7 +74,7 @@ export async function readInputs(
   const line = desired?.line ?? await readProfileLine(kube, ref, freshMs);
   const observed = observedOf(deployment, lineState(line));
   const inputs = inputsOf(deployment, line);
-  // Who saw that these are desired has looked for a pin.
+  // The read that found these inputs has checked the pin already.
   if (seen && inputsIn(seen.specHash) === inputs) {
     const goodInputs = inputsIn(seen.goodSpecHash);
     return await asRefusal(async () => {
@@ -90,7 +90,7 @@ export async function readInputs(
   });
 }
 
-/** What was last good, as it stands on the Rollout now; "" where nothing was. */
+/** Returns the last good inputs, as on the Rollout now; "" if there are none. */
 export async function readGoodInputs(kube: Kube, { namespace, name }: ObjectName): Promise<string> {
   const rollout = await ifFound(readObject(kube, rollouts, { namespace, name }));
   return inputsIn(memoryOf(rollout).lastGood?.specHash ?? "");
@@ -118,7 +118,9 @@ async function readPinned(
   throw refused("LastGoodMissing", `Failed to render the config of "${ownerOf(metadata)}": ${state}`);
 }
 
-/** Turns what only a change of profile or MachineDeployment can mend into the failure that halts a rollout. */
+/**
+ * Converts an error that only a change of profile or MachineDeployment can fix into the failure that halts a rollout.
+ */
 export async function asRefusal<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -129,7 +131,7 @@ export async function asRefusal<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-// Which profile a MachineDeployment asks for.
+// The profile that a MachineDeployment names.
 
 const Provider = z.object({
   operatingSystem: z.string(),
@@ -138,8 +140,8 @@ const Provider = z.object({
 });
 
 /**
- * Name and namespace of the profile: the one it names, else the default, so that nothing waits for a webhook.
- * Undefined for a MachineDeployment that is none of ours.
+ * Returns name and namespace of the profile: the named one, else the default, so that nothing waits for a webhook.
+ * Undefined for a MachineDeployment that names none and whose provider has no default.
  */
 export function profileRef(
   deployment: MachineDeployment,
@@ -156,14 +158,14 @@ function defaultOf({ spec }: MachineDeployment): string | undefined {
   return provider.success ? defaultProfileName(provider.data) : undefined;
 }
 
-// Profiles as they are rendered, with all that they extend: read once, however many pools are published from one.
+// Profiles as rendered, with all that they extend: read once for all pools with the same profile.
 
-/** Those of a fleet that are in use at a time; each has as many bytes as its objects. */
+/** The profiles of a fleet in use at a time; each is as large as its objects. */
 const resolvedLines = new Shelf<OsProfile>(16);
 
 /**
- * What stands on the first of a line, with its parents merged in; never to be changed, as others have it too. Throws
- * ProfileRefused. A line holds more profiles than may follow each other, so all that are asked for are in it.
+ * Returns the first profile of a line, with its parents merged in; must never be changed, as other callers share it.
+ * Throws ProfileRefused. A line contains more profiles than may extend each other, so all requested ones are in it.
  */
 export async function resolvedProfile(
   kube: Cluster,
@@ -182,20 +184,20 @@ export async function resolvedProfile(
   return profile;
 }
 
-/** Of exactly these contents; undefined where they do not tell their version. */
+/** Returns a key of exactly these contents; undefined if they have no version. */
 function lineKey(line: readonly LinedProfile[]): string | undefined {
   const versions = line.map(({ object }) => object?.metadata.resourceVersion);
   if (versions.includes(undefined)) return undefined;
   return line.map(({ object }, nth) => `${object?.metadata.uid}@${versions[nth]}`).join(",");
 }
 
-// What a run has read of what is desired, for the publication that it asks for next.
+// The desired state that a run has read, for its next publication.
 
 export interface DesiredInputs {
   deployment: MachineDeployment;
-  /** Its profile, and those that it is built on. */
+  /** Its profile, and those that it extends. */
   line: LinedProfile[];
-  /** When they were begun to be read, as `performance.now()` tells. */
+  /** When their read began, as of `performance.now()`. */
   since: number;
 }
 

@@ -1,4 +1,4 @@
-/** Renders the config of a MachineDeployment from its profile; nothing of what comes out is a secret. */
+/** Renders the config of a MachineDeployment from its profile; the result contains no secrets. */
 import { Buffer } from "node:buffer";
 import type { PoolRef, Rendering } from "../../workflows/contracts/mod.ts";
 import {
@@ -28,23 +28,23 @@ import type { Credentials } from "./credentials.ts";
 
 export interface Renderer extends FactReader, ProfileReader {}
 
-/** A rendered config with the facts around it; stays inside one activity. */
+/** A rendered config with its facts; never leaves the activity. */
 export interface RenderedPool extends Inputs {
   deployment: MachineDeployment;
   facts: RenderFacts;
-  /** What people may see: placeholders stand for secrets. */
+  /** The public part: placeholders replace secrets. */
   shown: OsConfig;
   digest: string;
 }
 
-/** What may be told of it: names and sizes only. */
+/** Returns the reportable part: names and sizes only. */
 export function renderingOf({ shown, digest, profile }: RenderedPool): Rendering {
   const files = shown.bootstrapConfig.files.length + shown.provisioningConfig.files.length;
   const bytes = Buffer.byteLength(JSON.stringify(shown));
   return { configDigest: digest, profileVersion: profile.version, files, bytes };
 }
 
-/** Renders the config as it is desired now. */
+/** Renders the config of the current desired state. */
 export function renderPool(renderer: Renderer, pool: PoolRef, seen?: SeenInputs): Promise<RenderedPool> {
   return attempting(`render the config of "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = renderer.desired?.deployment ??
@@ -71,7 +71,7 @@ async function renderShown(profile: OsProfile, facts: RenderFacts): Promise<{ sh
   const { operatingSystem, cloudProvider, operatingSystemSpec } = facts.provider;
   checkProfileFits(profile, { operatingSystem, provider: cloudProvider, operatingSystemSpec });
   const config = await render(profile, hideSecrets(facts));
-  // What cannot become user-data is refused before anything is published, and with nothing secret in the words.
+  // A config that cannot become user-data is refused before anything is published, and without secrets in the message.
   for (const phase of phases) generateUserData(config, phase, userDataFacts(facts));
   const shown = { ...config, cloudProvider: { ...config.cloudProvider, spec: {} } };
   return { shown, digest: configDigest(shown, facts) };
@@ -79,23 +79,23 @@ async function renderShown(profile: OsProfile, facts: RenderFacts): Promise<{ sh
 
 const phases: Phase[] = ["bootstrap", "provisioning"];
 
-// Renders what stands in secrets only, with everything that must not be seen elsewhere.
+// Renders the part with real secrets, which is stored in secrets only.
 
 /** The texts of a pool's secrets. */
 interface SecretTexts {
   provisioning: string;
   kubeconfig: string;
   bootstrap: string;
-  /** On provider edge alone. */
+  /** On provider edge only. */
   edgeScript?: string;
 }
 
-/** On provider edge a script is published too. */
+/** Returns whether the provider is edge, where a script is published too. */
 export function isEdge({ facts }: RenderedPool): boolean {
   return facts.provider.cloudProvider === "edge";
 }
 
-/** Renders with real credentials; a failure tells nothing of them. */
+/** Renders with real credentials; a failure reveals nothing of them. */
 export async function renderSecrets(
   rendered: RenderedPool,
   { fetchToken, joinToken }: Credentials,
@@ -113,7 +113,8 @@ export async function renderSecrets(
       ...(isEdge(rendered) ? { edgeScript: edgeScript(fetch) } : {}),
     };
   } catch (error) {
-    // Without a cause: with placeholders it rendered, so what failed is what is secret, and the words may quote it.
+    // Without a cause: rendering with placeholders succeeded, so the error depends on secrets, and its message may
+    // quote them.
     throw whatHides(error);
   }
 }

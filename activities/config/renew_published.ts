@@ -1,7 +1,7 @@
 /**
- * Renews the credentials in what stands published, and nothing else of it, so that a pool whose profile cannot be
- * rendered any more goes on scaling and repairing itself. Revision, config and digests stay as they are, and so does the
- * fence. The kubeconfig needs no profile: where it is gone it is made anew.
+ * Renews the published credentials, and nothing else, so that a pool whose profile cannot be rendered any more
+ * continues to scale and repair itself. Revision, config and digests stay as they are, and so does the fence. The
+ * kubeconfig needs no profile: if it is missing, it is created.
  */
 import type { Cluster } from "../cluster.ts";
 import { bootstrapKubeconfig, machineCluster, namesOf } from "../../profiles/mod.ts";
@@ -49,7 +49,7 @@ import { inputsIn, observedOf } from "./observed.ts";
 import { lineState, readProfileLine } from "./profile_line.ts";
 import { profileRef } from "./read_profile.ts";
 
-/** Renews what is due; says so where nothing of ours is published. */
+/** Renews due credentials; reports if nothing of ours is published. */
 export function renewPublished(publisher: Publisher, pool: PoolRef): Promise<Renewal> {
   return attempting(`renew the credentials of "${ownerOf(pool)}"`, async () => {
     const { kube } = publisher;
@@ -78,7 +78,7 @@ export function renewPublished(publisher: Publisher, pool: PoolRef): Promise<Ren
   });
 }
 
-/** Read before all else, as by who publishes. Without the bootstrap secret no machine boots. */
+/** Reads the artefacts first, as in a publication. Without the bootstrap secret no machine boots. */
 async function readOurs(publisher: Publisher, pool: PoolRef): Promise<Standings | undefined> {
   const standing = await readStanding(publisher, pool);
   if (!isOurs(pool)(standing.bootstrap)) return undefined;
@@ -89,7 +89,7 @@ function isOurs(pool: PoolRef): (standing: Standing) => boolean {
   return (standing) => annotationsOf(standing)[ownerAnnotation] === ownerOf(pool);
 }
 
-// No machine joins without it, and only who renders knows what it holds.
+// No machine joins without this secret, and only rendering creates its content.
 function refuseWithout({ name, found }: Standing, pool: PoolRef): void {
   if (found) return;
   const state = `Secret "${name}" is missing; the next publication creates it`;
@@ -110,7 +110,7 @@ async function renew(publisher: Publisher, { pool, standing }: Work): Promise<Cr
   const credentials = await credentialsFor(kube, order);
   await credentials.grant();
   const ids = inOrder(standing).map((each) => annotationsOf(each)[tokenIdAnnotation] ?? "").filter((id) => id !== "");
-  // Who joined by another account until now left its tokens.
+  // Machines that joined with another account until now left its tokens.
   const joined = accountTokensIn(kubeconfig.found?.text ?? "").map((token) => accountOf(token)?.account ?? "");
   const accounts = [joinAccount, ...joined].filter((account) => account !== "");
   const texts = new Exchange(kube, { pool, credentials, ids, accounts });
@@ -123,7 +123,7 @@ async function renew(publisher: Publisher, { pool, standing }: Work): Promise<Cr
   return credentials;
 }
 
-/** Makes the kubeconfig that is gone, for the revision that all else is of. */
+/** Creates the missing kubeconfig, for the revision of all other artefacts. */
 async function writeKubeconfig(
   { kube, settings, clusterCa }: Publisher,
   { pool, standing: { kubeconfig, bootstrap } }: Work,
@@ -143,13 +143,13 @@ async function writeKubeconfig(
 interface Exchanged {
   pool: PoolRef;
   credentials: Credentials;
-  /** Ids of the bootstrap tokens that stand there now. */
+  /** Ids of the published bootstrap tokens. */
   ids: string[];
-  /** Service accounts that machines join by, or did. */
+  /** Service accounts that machines join with, or did. */
   accounts: string[];
 }
 
-/** Puts credentials in the place of those that stand in a secret. */
+/** Replaces the credentials in a secret. */
 class Exchange {
   constructor(private readonly kube: Kube, private readonly given: Exchanged) {}
 
@@ -165,23 +165,23 @@ class Exchange {
   }
 }
 
-// With annotations that promise fresh ones nobody would look again.
+// With annotations of fresh credentials, the secret would never be renewed.
 function unknown({ name }: Standing): Error {
   return missing(`Failed to renew the credentials in Secret "${name}": it contains no known credentials`);
 }
 
-// Finds the pools whose credentials are due, by what their Rollouts say.
+// Finds the pools with due credentials, by their Rollouts.
 
 interface PoolReader {
   kube: Cluster;
   profileNamespace: string;
 }
 
-/** Rollouts read at once, and due pools after which the rest is left to the next call. */
+/** Rollouts per page, and due pools after which the rest is left to the next call. */
 const pageSize = 100;
 const enough = 50;
 
-/** Reads page by page until it has found enough or seen all. */
+/** Reads page by page until enough pools are found or all are read. */
 export function listDuePools(
   reader: PoolReader,
   { after }: { after?: string },
@@ -199,7 +199,7 @@ export function listDuePools(
   });
 }
 
-// A place in a list is forgotten after some minutes; what is left is found by the next look.
+// A continue token expires after some minutes; the next scheduled call finds the rest.
 async function readPage(kube: Kube, after: string | undefined): Promise<Page<RolloutObject>> {
   try {
     return await listPage(kube, rollouts, { limit: pageSize, after });
@@ -213,26 +213,26 @@ function isDue({ status }: RolloutObject): boolean {
   return Date.parse(status?.credentials?.renewAt ?? "") <= Date.now();
 }
 
-/** Nothing for a MachineDeployment that is gone or is none of ours any more. */
+/** Returns undefined for a MachineDeployment that was deleted or is not ours any more. */
 async function duePool(
   { kube, profileNamespace }: PoolReader,
   rollout: RolloutObject,
 ): Promise<DuePool | undefined> {
   const { metadata: { namespace, name }, status } = rollout;
   const rest = restOf(rollout);
-  // Who renews it reads more of it than is to be read here.
+  // The renewal itself reads more of the pool than is necessary here.
   if (rest) return { namespace, name, publishOnly: false, rest };
   const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
   const ref = deployment && profileRef(deployment, profileNamespace);
   if (!ref || deployment.metadata.deletionTimestamp) return undefined;
-  // One that went back is what it asks for; one that was cancelled is not, and stays so.
+  // A rolled back pool desires what it runs; an aborted one does not, and stays aborted.
   if (status?.phase !== "Aborted" || status["left"]) return { namespace, name, publishOnly: false };
-  // A change since then is a reason to roll out, and must not be swallowed.
+  // A later change requires a rollout, and must not be lost.
   const observed = observedOf(deployment, lineState(await readProfileLine(kube, ref)));
   return { namespace, name, publishOnly: status.observed === observed };
 }
 
-/** Undefined for a pool that is not at rest, or that uses another profile than it names. */
+/** Returns undefined for a pool that is not converged, or that uses another profile than it names. */
 function restOf(rollout: RolloutObject): Rest | undefined {
   const { observed, lastGood } = memoryOf(rollout);
   if (rollout.status?.phase !== "Converged" || pinOf(rollout) || !observed || !lastGood) return undefined;

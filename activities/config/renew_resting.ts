@@ -1,8 +1,8 @@
 /**
- * Renews the credentials of a pool at rest: one whose rollout has converged, and where all is as that has left it. What
- * machines boot with is rendered as for a publication, so that what nobody watches is looked at as often as credentials
- * are renewed: a secret that is gone, another password of a registry, another address of the API server. Where anything
- * is not as it was left, nothing is written, as that is a rollout's affair.
+ * Renews the credentials of a pool at rest: one whose rollout has converged, and whose objects are unchanged since. The
+ * boot data is rendered as for a publication, so that objects without a watch are checked as often as credentials are
+ * renewed: a deleted secret, a new password of a registry, a new address of the API server. If anything has changed,
+ * nothing is written, as that requires a rollout.
  */
 import type { Cluster } from "../cluster.ts";
 import { ApplicationFailure } from "@temporalio/common";
@@ -24,12 +24,12 @@ export interface RestOrder {
 
 type Renewed = Extract<RestRenewal, { renewAt: string }>;
 
-/** Renews what is due, and notes it on the Rollout; or says why it did not. */
+/** Renews due credentials, and records it on the Rollout; or returns why it did not. */
 export function renewResting(publisher: Publisher, order: RestOrder): Promise<RestRenewal> {
   const { pool } = order;
   return attempting(`renew the credentials of "${ownerOf(pool)}"`, async () => {
     const renewed = await renewAtRest(publisher, order).catch((error: unknown) => {
-      // What is refused, a rollout tells people.
+      // A rollout reports the refusal.
       if (error instanceof ApplicationFailure && error.nonRetryable) return undefined;
       throw error;
     });
@@ -37,14 +37,14 @@ export function renewResting(publisher: Publisher, order: RestOrder): Promise<Re
   });
 }
 
-/** Age that an answer may have which the work on many pools shares (ms). */
+/** Age (ms) that an answer shared by the work on many pools may have. */
 const sharedFreshMs = 10_000;
 
-/** Undefined where something is not as it was left. */
+/** Returns undefined if anything has changed since the rollout. */
 async function renewAtRest(publisher: Publisher, { pool, rest }: RestOrder): Promise<Renewed | undefined> {
   const { kube } = publisher;
   const seen = { specHash: rest.specHash, goodSpecHash: rest.specHash };
-  // What all pools share may be a moment old: rendered from it, nothing fits what was published from something newer.
+  // Shared answers may be a moment old: a config rendered from them never matches one published from newer ones.
   const work = await readWork({ ...publisher, freshMs: sharedFreshMs }, { pool, revision: "", seen });
   const { annotations = {} } = work.rendered.deployment.metadata;
   const found = { ...work, order: { pool, revision: annotations[revisionAnnotation] ?? "" } };
@@ -62,7 +62,7 @@ function isAsLeft({ order, rendered, standing }: Work, { observed }: Rest): bool
   return rendered.observed === observed && finalizers.includes(finalizer) && fits(inOrder(standing), order, rendered);
 }
 
-/** Undefined where there is no Rollout. Of two that note at once either may be last: the next look sets it right. */
+/** Returns undefined without a Rollout. Of two concurrent records either may be last: the next check corrects it. */
 async function noted(kube: Cluster, pool: PoolRef, renewed: Renewed): Promise<Renewed | undefined> {
   const { namespace, name } = pool;
   const { expiresAt, renewAt } = renewed;
@@ -73,7 +73,7 @@ async function noted(kube: Cluster, pool: PoolRef, renewed: Renewed): Promise<Re
   return renewed;
 }
 
-/** Somebody may have taken it away, or from us, since its rollout. */
+/** Returns whether the pool is still ours, as it may have been deleted or given away since its rollout. */
 async function isServed({ kube, profileNamespace }: Publisher, pool: PoolRef): Promise<boolean> {
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
   if (!deployment || deployment.metadata.deletionTimestamp) return false;

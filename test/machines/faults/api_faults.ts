@@ -6,7 +6,7 @@ import { FaultView } from "./fault_view.ts";
 import { Impostor } from "./impostor.ts";
 import type { Scene } from "./scene.ts";
 
-const silence = /it sent no boot report: most often it does not reach the API server, does not trust the certificate/i;
+const silence = /it sent no boot report: it most likely cannot reach the API server, does not trust its certificate/i;
 
 /** A machine that was cut off before it could ask for anything: it goes on by itself, and tells of it. */
 export async function isCutOff({ world }: Scene, view: FaultView): Promise<void> {

@@ -102,7 +102,7 @@ Deno.test("what Operating System Manager leaves goes on request, once no machine
   assert.equal(early.code, 1);
   assert.match(
     early.out,
-    /^ServiceAccount "cloud-init-settings\/cloud-init-getter" .* boots with it until Ostler has published/m,
+    /^ServiceAccount "cloud-init-settings\/cloud-init-getter" .* boots with it until Ostler publishes/m,
   );
   assert.notEqual(world.secret("cloud-init-getter-token"), undefined);
   await world.runOstler();
@@ -157,7 +157,7 @@ Deno.test("webhooks that nobody answers go before anything is taken over", async
   };
   const { code, out } = await world.run(["adopt"]);
   assert.equal(code, 1);
-  assert.match(out, /^validatingwebhookconfigurations .* it stops all writes of .*; --remove-leftovers removes it$/m);
+  assert.match(out, /^validatingwebhookconfigurations .* it blocks all writes of .*; --remove-leftovers removes it$/m);
   assert.match((await world.run(["adopt", "--remove-leftovers"])).out, /4 pools taken over/);
 });
 

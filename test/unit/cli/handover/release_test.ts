@@ -132,7 +132,7 @@ Deno.test("a pool whose profile only Ostler can render is named, and keeps what 
   assert.equal(code, 1);
   assert.match(
     err,
-    /pool "fleet\/pool": nothing that Operating .* can render: profile "osp-own" says templating: eta; have/,
+    /pool "fleet\/pool": nothing that Operating .* can render: profile "osp-own" uses templating: eta; have/,
   );
   assert.equal((await world.run(["release", "--yes", "--unrenderable"])).code, 0);
   const { bootstrap } = namesOf(usual);

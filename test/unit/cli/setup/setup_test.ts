@@ -77,7 +77,7 @@ for (const code of [permissionDenied, unimplemented]) {
     const there = await setUp(world, "--no-rights", "--retention", "3d");
     assert.equal(there.code, 1);
     assert.match(there.out, /`temporal operator namespace update --namespace fleet --retention 72h`$/m);
-    assert.match(there.out, /^search attributes: Cannot register .*`temporal operator search-attribute create /m);
+    assert.match(there.out, /^search attributes: Failed to register .*`temporal operator search-attribute create /m);
     world.temporal.namespaces.set("fleet", { retention: 86_400, columns: new Set(all) });
     assert.equal((await setUp(world, "--no-rights")).code, 0, "nothing is left to do");
   });
