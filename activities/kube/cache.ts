@@ -1,7 +1,7 @@
 /**
- * What one process has read of a cluster and still uses. One rule decides how long an answer counts: it serves every
- * caller that asked before the request began, and for `freshMs` after that; a value that a caller keeps by name counts
- * until it is dropped.
+ * Values that one process has read of a cluster and still uses. One rule decides how long an answer counts: it serves
+ * every caller that asked before the request began, and for `freshMs` after that; a value that a caller keeps by name
+ * counts until it is dropped.
  */
 
 /** Longer (ms) than most answers take: no caller waits longer for a hanging request. */

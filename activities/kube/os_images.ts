@@ -97,7 +97,7 @@ export const osImages: ClusterResource<OSImage> = {
   schema: OSImage,
 };
 
-/** The condition that says whether an image may run. */
+/** Returns the condition that shows whether an image may run. */
 export function acceptedCondition({ status }: Pick<OSImage, "status">): ImageCondition | undefined {
   return status?.conditions.find(({ type }) => type === "Accepted");
 }

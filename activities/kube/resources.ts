@@ -247,7 +247,7 @@ function thereIn(kube: Kube, resource: Resource<unknown>, { namespace }: { names
   return homeOf(kube, resource, namespace).custom;
 }
 
-// These kinds have no schema of their own in the cluster, so any content is possible.
+// Custom resources without a schema in the cluster may have any content.
 function parsed<T>({ plural, schema }: Resource<T>, object: unknown): T {
   const result = schema.safeParse(object);
   if (result.success) return result.data;
@@ -266,7 +266,7 @@ function place(resource: Resource<unknown>): { group: string; version: string; p
 /** Objects in one page. */
 const pageSize = 500;
 
-/** What is asked for one page. */
+/** The request of one page. */
 export interface PageOf {
   limit: number;
   _continue?: string;

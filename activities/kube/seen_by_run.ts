@@ -1,6 +1,6 @@
 /**
- * What a run read of its pool moments ago, for all of its activities in the same process that tolerate outdated data:
- * an activity that gets nothing reads for itself.
+ * Values that a run read of its pool moments ago, for all of its activities in the same process that tolerate outdated
+ * data: an activity that gets nothing reads for itself.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "./cache.ts";

@@ -17,7 +17,7 @@ const Condition = z.object({
   lastTransitionTime: z.string().optional(),
 }).loose();
 
-/** What all nodes of its groups are to run. */
+/** The versions that all nodes of its groups must run. */
 export const NodeVersion = z.object({
   metadata: ClusterMetadata.extend({ managedFields: z.array(z.unknown()).optional() }),
   spec: z.object({

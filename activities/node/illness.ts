@@ -10,7 +10,10 @@ export const neverRepaired: RepairRules = { enabled: false, notReadyFor: 0, cond
 /** The node of a machine, or when it was first missed (epoch ms). */
 export type Seen = { facts: NodeFacts } | { goneSince: number; node: string | undefined };
 
-/** Returns the illness that is due first, or undefined for a healthy node; without repair none is ever due. Pure. */
+/**
+ * Returns why a node is unhealthy, by the rule that is due first, or undefined for a healthy node; without repair none
+ * is ever due. Pure.
+ */
 export function illnessOf(seen: Seen, repair: RepairRules): Illness | undefined {
   const [first] = illnesses(seen, repair).sort((a, b) => a.due - b.due);
   if (!first) return undefined;

@@ -1,4 +1,4 @@
-/** What a process remembers of its reads of one API server, where the server itself records no time. */
+/** Values that a process remembers of its reads of one API server, where the server itself records no time. */
 import type { Member } from "../../workflows/contracts/mod.ts";
 
 /** A longer pause between two reads may have been an outage (ms). */

@@ -74,9 +74,10 @@ function withinBytes(lists: Lists): Lists {
 }
 
 /**
- * As many of each zone, as the next to go may have to be of one of them; who is needed first comes first. Those are the
- * chosen ones, then those of the oldest template, which may have to be emptied before others, and who does not serve.
- * Among these the first zone by name is whole, as zones may go one after another, and then each zone has its next one.
+ * Lists as many of each zone, as the next machines to be removed may have to be of a single zone; the most needed come
+ * first: chosen machines, then those of the oldest template, which may have to be emptied before others, and those that
+ * do not serve. The first zone by name is listed whole, as zones may be replaced one after another, and then each zone
+ * has its next machine.
  */
 function nextOfZones(group: Member[], limit: number): Member[] {
   const oldest = group.reduce<Member | undefined>(older, undefined)?.templateHash;
@@ -94,7 +95,7 @@ function nextOfZones(group: Member[], limit: number): Member[] {
     .map(({ member }) => member);
 }
 
-// Held newcomers of an earlier change are paper, and no set of theirs is emptied.
+// Held new machines of an earlier change are not ordered yet, so their set does not have to be emptied.
 function older(found: Member | undefined, each: Member): Member | undefined {
   if (each.phase === "Held") return found;
   return found !== undefined && found.since <= each.since ? found : each;
@@ -141,9 +142,12 @@ function countsOf({ staying, leaving, updated, old, ill }: Groups, unproven: Set
   };
 }
 
-/** The order of going: who may go at all, chosen before, preferred by who makes the machines, ill, no loss, oldest. */
+/**
+ * Compares by removal order: removable, chosen before, preferred by the controller that makes the machines, unhealthy,
+ * without loss, oldest.
+ */
 export function byTurn(a: Member, b: Member): number {
-  // Who stays would only crowd out those that go.
+  // Members that are kept would only crowd out those to be removed.
   const isKept = ({ kept }: Member): number => Number(kept !== undefined);
   return isKept(a) - isKept(b) || Number(b.marked) - Number(a.marked) || Number(b.expendable) - Number(a.expendable) ||
     byDue(a, b) || Number(isReady(a)) - Number(isReady(b)) ||
@@ -159,7 +163,7 @@ function isReady({ phase }: Member): boolean {
   return phase === "Ready";
 }
 
-// One that failed its gates stays out of service on purpose.
+// A machine that failed its gates stays out of service on purpose.
 function isStale({ phase, marked, held, kept }: Member): boolean {
   return phase !== "Held" && (marked || held) && kept !== "Failed";
 }
@@ -168,7 +172,7 @@ function isWaiting({ phase, held }: Member): boolean {
   return phase === "Held" && held;
 }
 
-// Without times: those of an illness may move while nothing else does.
+// Without the times of unhealthy members, which may change while nothing else does.
 function fingerprintOf(members: readonly Member[]): string {
   const facts = members.map((member) => {
     const { id, phase, held, marked, expendable, templateHash, zone = "", ill, kept, staged, replaceable } = member;
