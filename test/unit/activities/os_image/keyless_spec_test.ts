@@ -28,7 +28,7 @@ const faults: [what: string, change: (keyless: Keyless) => unknown, words: RegEx
   [
     "an identity with a space",
     (keyless) => ({ ...keyless, identities: [{ ...workflow, issuer: "a b" }] }),
-    /has a space/,
+    /must be ASCII without spaces/,
   ],
   [
     "a log's key as a root",
@@ -41,7 +41,7 @@ const faults: [what: string, change: (keyless: Keyless) => unknown, words: RegEx
     /transparencyLogs\[0\] is not a PEM public/,
   ],
   ["two roots in one", (keyless) => ({ ...keyless, roots: [keyless.roots.join("\n").repeat(2)] }), /roots\[0\] is not/],
-  ["neither keys nor keyless", () => undefined, /one of keys and keyless has to be there/],
+  ["neither keys nor keyless", () => undefined, /must have keys or keyless/],
 ];
 
 for (const [what, change, words] of faults) {
