@@ -22,12 +22,12 @@ export const takeSettings: readonly string[] = ["render", "diff"];
 function addRender(program: Command, wiring: Wiring): void {
   const { terminal, argv, end } = wiring;
   const command = program.command("render")
-    .summary("show what machines would boot with")
-    .description("show every file that the machines of a MachineDeployment would boot with; secrets are placeholders")
+    .summary("render the files that machines boot with")
+    .description("render every file that the machines of a MachineDeployment would boot with; secrets are placeholders")
     .argument("<profile>", "file or name")
     .argument("<machine-deployment>", "file")
     .addOption(outputOption("text", "json", "yaml"))
-    .option("--out <folder>", "write a tree of files instead; the folder must be new or empty");
+    .option("--out <folder>", "write files to this new or empty folder");
   withSettings(command, wiring).action(async (profile: string, deployment: string, given: RenderOptions) => {
     const { render } = await import("./render_command.ts");
     end(await render(terminal, { ...given, profile, deployment, argv }));
@@ -42,11 +42,11 @@ Exit code 0: no errors; 1: errors; 2: it could not be looked at; 3: no errors by
 function addValidate(program: Command, { terminal, end }: Wiring): void {
   const command = program.command("validate")
     .summary("check profiles")
-    .description("render profiles for each of their providers and every kubelet, and check what comes out")
-    .argument("[profiles...]", "files or names; without any, the profiles that come with Ostler")
+    .description("render profiles for each of their providers and every kubelet, and check the output")
+    .argument("[profiles...]", "files or names (default: the built-in profiles)")
     .addOption(outputOption("text", "json"))
-    .option("--parameter <name=value>", "value to try a parameter with that has no default", collect)
-    .option("--timeout <duration>", "how long all of it may take, such as 90s or 1h30m; 0 is for ever", "10m")
+    .option("--parameter <name=value>", "trial value of a parameter without default", collect)
+    .option("--timeout <duration>", "longest duration, such as 90s; 0 is unlimited", "10m")
     .addHelpText("after", validateHelp);
   withParents(command).action(async (profiles: string[], given: ValidateOptions) => {
     const { validate } = await import("./validate_command.ts");
@@ -64,14 +64,14 @@ type DiffArguments = [string, string | undefined, string | undefined, DiffOption
 
 function addDiff(program: Command, wiring: Wiring): void {
   const command = program.command("diff")
-    .summary("show what a change would alter")
-    .description("show what a change would alter: of a pool in the cluster, or of what machines boot with")
+    .summary("show the effect of a change")
+    .description("show the effect of a change on a pool in the cluster, or on the files that machines boot with")
     .usage("[options] <pool>\n       ostler diff [options] <before> [after] <machine-deployment>")
-    .argument("<before>", "profile: file or name; or a MachineDeployment in the cluster, where it stands alone")
-    .argument("[after]", "profile; without it, only settings change")
+    .argument("<before>", "profile (file or name), or, as the only argument, a MachineDeployment in the cluster")
+    .argument("[after]", "profile; omit it to compare settings only")
     .argument("[machine-deployment]", "file")
     .addOption(outputOption("text", "json"))
-    .option("--set <flag=value>", "a setting of the second side, such as node-http-proxy=http://proxy:3128", collect)
+    .option("--set <flag=value>", "setting of the second side, such as node-http-proxy=http://proxy:3128", collect)
     .addHelpText("after", diffHelp);
   withConnection(withNamespace(withSettings(command, wiring))).action(async (...all: DiffArguments) => {
     wiring.end(await told(diffOf(wiring, all)));
@@ -104,16 +104,16 @@ async function told(found: Promise<number>): Promise<number> {
 }
 
 function outputOption(...formats: [string, ...string[]]): Option {
-  return new Option("-o, --output <format>", "how to show it").choices(formats).default(formats[0]);
+  return new Option("-o, --output <format>", "output format").choices(formats).default(formats[0]);
 }
 
 function withParents(command: Command): Command {
-  return command.option("-f, --files <path>", "file or folder with profiles that others extend; repeatable", collect);
+  return command.option("-f, --files <path>", "file or folder with parent profiles; repeatable", collect);
 }
 
 function withSettings(command: Command, { settingsHelp = "" }: Wiring): Command {
   return withParents(command)
-    .option("--config <file>", "YAML file of settings, by these names without the dashes")
+    .option("--config <file>", "YAML file of settings, named without dashes")
     .addHelpText("after", `\nSettings of the machines:\n${settingsHelp}`);
 }
 

@@ -1,4 +1,4 @@
-/** The command line of `ostler`: which commands there are, and how they end. */
+/** The command line of `ostler`: its commands and its exit codes. */
 import { Command, CommanderError } from "commander";
 import { addCompletion, completeWord, suggested } from "./completion/completion_command.ts";
 import { seenThrough } from "./connect/seen_through.ts";
@@ -15,7 +15,7 @@ import { calledAs, type Terminal } from "./terminal.ts";
 import type { Wiring } from "./wiring.ts";
 import manifest from "../package.json" with { type: "json" };
 
-/** Runs one command line; gives the exit code, which is promised in `--help`. Template engines are kept for another one. */
+/** Runs one command line and returns the exit code listed in `--help`. Template engines are kept for the next one. */
 export async function runProgram(
   terminal: Terminal,
   args: readonly string[],
@@ -40,7 +40,7 @@ export async function runProgram(
     }
     const rest = settings?.withoutSettings(args) ?? args;
     const command = rest.find((argument) => !argument.startsWith("-"));
-    // Commander sees what is no setting; all, where none are taken.
+    // Commander gets the arguments that are not settings, or all of them for commands without settings.
     await program.parseAsync(takeSettings.includes(command ?? "") ? rest : args, { from: "user" });
     return code;
   } catch (error) {
@@ -58,11 +58,13 @@ function explained(error: unknown): string {
 function programOf(wiring: Wiring): Command {
   const { terminal } = wiring;
   const program = new Command(calledAs(terminal))
-    .description("Looks at rollouts of machines and steers them; shows what machines boot with, and checks profiles.")
+    .description(
+      "Shows and controls rollouts of machines, renders the files that machines boot with, and checks profiles.",
+    )
     .version(manifest.version)
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
-    .showHelpAfterError("--help tells more")
+    .showHelpAfterError("See --help")
     .addHelpText("after", helpAfter);
   program.commandsGroup("Rollouts:");
   addRolloutCommands(program, wiring);
@@ -79,8 +81,9 @@ function programOf(wiring: Wiring): Command {
 }
 
 const helpAfter = `
-PROFILE is a file, - for standard input, or the name of a profile that comes with Ostler; these commands need no cluster.
+PROFILE is a file, - for standard input, or the name of a built-in profile; these commands need no cluster.
 A file has at most 1.5 MiB, a folder 6 MiB.
-POOL is a MachineDeployment; -l, --all and -A choose several. Only commands that steer, image admit, clusters, setup and release need Temporal.
+POOL is a MachineDeployment; -l, --all and -A choose several.
+Only commands that control rollouts, image admit, clusters, setup and release need Temporal.
 
 ${exitCodes}`;

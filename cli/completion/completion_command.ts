@@ -7,7 +7,7 @@ const help = `
   zsh   echo 'source <(ostler completion zsh)' >> ~/.zshrc
   fish  ostler completion fish > ~/.config/fish/completions/ostler.fish
 
-\`ostler\` has to be on the PATH, as a link to cli/kubectl-ostler. kubectl completes \`kubectl ostler\` by itself when the same
+Link \`ostler\` on the PATH to cli/kubectl-ostler. kubectl completes \`kubectl ostler\` by itself when the same
 file is linked as kubectl_complete-ostler too.`;
 
 /** Adds `completion SHELL`. */

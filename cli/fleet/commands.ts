@@ -1,4 +1,4 @@
-/** The command that looks at all clusters: flags and words. */
+/** The command that shows all clusters: flags and texts. */
 import type { Command } from "commander";
 import { exitCodes } from "../failure.ts";
 import { tableOutput, withTemporal } from "../rollout/cluster_command.ts";
@@ -10,11 +10,11 @@ export function addClusters(program: Command, { terminal, end, inWorld }: Wiring
   const command = program.command("clusters")
     .summary("show all clusters of one Temporal")
     .description(
-      "show all clusters that share a namespace of Temporal: who each is, whether workers poll for it and in which " +
-        "version, its open rollouts, and when its credentials were last renewed; asks Temporal alone and needs no " +
-        "kubeconfig. A controller polls nothing and is not seen here",
+      "show all clusters that share a Temporal namespace: identity, polling workers and version, open rollouts, " +
+        "last renewal of credentials; reads only Temporal and needs no kubeconfig. Controllers poll nothing, so " +
+        "they are not shown",
     )
-    .option("--check", "exit code 1 where a cluster needs somebody")
+    .option("--check", "exit with 1 if a cluster needs action")
     .addOption(tableOutput("wide", "json", "yaml"));
   withTemporal(command).addHelpText("after", `\n${exitCodes}`).action(async (given: ClustersFlags) => {
     const { showClusters } = await import("./clusters_command.ts");

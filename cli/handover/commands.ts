@@ -1,4 +1,4 @@
-/** The commands that take a cluster over from Operating System Manager, and give it back: flags and words. */
+/** The commands that take a cluster over from Operating System Manager, and give it back: flags and texts. */
 import type { Command } from "commander";
 import { exitCodes } from "../failure.ts";
 import { tableOutput, withConnection } from "../rollout/cluster_command.ts";
@@ -16,10 +16,10 @@ function addAdopt(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = withPlaces(program.command("adopt"))
     .summary("take a cluster over from Operating System Manager")
     .description(
-      "put Ostler's name on what Operating System Manager made for each pool, with nothing of it changed and no machine " +
-        "replaced, and tell what it leaves; refuses beside one that is at work. docs/how-to/hand-over.md tells the whole way",
+      "label the objects of Operating System Manager as Ostler's for each pool, without changing them or replacing a " +
+        "machine, and report leftovers; fails while Operating System Manager runs. See docs/how-to/hand-over.md",
     )
-    .option("--remove-leftovers", "remove what Operating System Manager leaves and no machine boots with any more");
+    .option("--remove-leftovers", "remove unused objects of Operating System Manager");
   withConnection(command).addHelpText("after", `\n${exitCodes}`).action(async (given: AdoptFlags) => {
     const { adopt } = await import("./adopt_command.ts");
     end(await inWorld(given, (world) => adopt(terminal, world, given)));
@@ -30,14 +30,14 @@ function addRelease(program: Command, { terminal, end, inWorld }: Wiring): void 
   const command = withPlaces(program.command("release"))
     .summary("give a cluster back to Operating System Manager")
     .description(
-      "take away all that is Ostler's, and leave what machines boot from so that Operating System Manager goes on with " +
-        "it; no machine is replaced. Ostler has to be scaled down, and Operating System Manager not up yet. What was cut " +
-        "short goes on when it is run again. docs/how-to/hand-over.md tells the whole way",
+      "remove all objects of Ostler, and keep the objects that machines boot from for Operating System Manager; no " +
+        "machine is replaced. Scale Ostler down first, and start Operating System Manager afterwards. Repeat after an " +
+        "interruption. See docs/how-to/hand-over.md",
     )
-    .option("-y, --yes", "do not ask")
-    .option("--unfinished", "also pools in mid-rollout: machine-controller goes on with them by its own rules")
-    .option("--unrenderable", "also pools with a profile that Operating System Manager cannot render")
-    .option("--without-temporal", "leave Temporal alone, as when it cannot be reached");
+    .option("-y, --yes", "do not ask for confirmation")
+    .option("--unfinished", "include unfinished rollouts; machine-controller continues them")
+    .option("--unrenderable", "include profiles that Operating System Manager cannot render")
+    .option("--without-temporal", "skip Temporal, for example when unreachable");
   withConnection(command).addHelpText("after", `\n${exitCodes}`).action(async (given: ReleaseFlags) => {
     const { release } = await import("./release_command.ts");
     end(await inWorld(given, (world) => release(terminal, world, given)));
@@ -46,7 +46,7 @@ function addRelease(program: Command, { terminal, end, inWorld }: Wiring): void 
 
 function withPlaces(command: Command): Command {
   return command
-    .option("--dry-run", "say what would be done, and write nothing")
+    .option("--dry-run", "show the steps without writing anything")
     .option("--system-namespace <name>", "namespace of Ostler's processes", "ostler-system")
     .option("--profile-namespace <name>", "namespace of profiles and configs", "kube-system")
     .addOption(tableOutput("json", "yaml"));

@@ -1,4 +1,4 @@
-/** The command about images of operating systems: flags and words. */
+/** The command about OSImages: flags and texts. */
 import { Argument, type Command } from "commander";
 import { exitCodes } from "../failure.ts";
 import { tableOutput, withConnection } from "../rollout/cluster_command.ts";
@@ -12,25 +12,25 @@ type Action = typeof actions[number];
 /** Adds it. */
 export function addImage(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("image")
-    .summary("show images of operating systems, or have one judged anew")
+    .summary("show OSImages, or evaluate one again")
     .description(
-      "list: all OSImages, and whether each is accepted; show: one in full, with the digests that were accepted before; " +
-        "admit: ask its registry again, and wait for what comes of it (exit code 0 when it is accepted)",
+      "list: show all OSImages and whether each is accepted; show: show one in full, with digests accepted before; " +
+        "admit: query its registry again, and wait for the result (exit code 0 when accepted)",
     )
-    .addArgument(new Argument("<action>", "what to do").choices(actions))
+    .addArgument(new Argument("<action>", "action").choices(actions))
     .argument("[image]", "name of an OSImage, for show and admit")
     .addOption(tableOutput("wide", "json", "yaml"))
-    .option("--timeout <duration>", "with admit: how long to wait, such as 90s", "5m");
+    .option("--timeout <duration>", "with admit: longest wait, such as 90s", "5m");
   const finished = withConnection(command).addHelpText("after", `\n${exitCodes}`);
   finished.action(async (action: Action, image: string | undefined, given: ImageFlags) => {
     if (action === "list") {
       if (image !== undefined) {
-        throw new UsageError(`Cannot list "${image}": one is shown by \`ostler image show ${image}\``);
+        throw new UsageError(`Cannot list "${image}": "list" takes no name; use \`ostler image show ${image}\``);
       }
       const { listImages } = await import("./list_images.ts");
       return end(await inWorld(given, (world) => listImages(terminal, world, given)));
     }
-    if (image === undefined) throw new UsageError(`Cannot ${action} an image: no name is given`);
+    if (image === undefined) throw new UsageError(`Cannot ${action} an OSImage: its name is missing`);
     if (action === "show") {
       const { showImage } = await import("./show_image.ts");
       return end(await inWorld(given, (world) => showImage(terminal, world, { ...given, image })));

@@ -1,4 +1,4 @@
-/** What all commands that look at a cluster have in common: flags, the world, and how trouble is told. */
+/** Flags, the world and failure texts that all commands on a cluster share. */
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { Connect, ConnectOptions, World } from "../connect/world.ts";
@@ -10,7 +10,7 @@ import type { Selection } from "./pools.ts";
 /** Flags of every such command. */
 export type ClusterFlags = ConnectOptions & Selection;
 
-/** Runs a command in a world that is closed afterwards; what the API server answered becomes a failure for people. */
+/** Runs a command in a world that is closed afterwards; errors of the API server become failures with an exit code. */
 export async function inWorld<T>(
   { terminal, connect }: { terminal: Terminal; connect: Connect },
   flags: ConnectOptions,
@@ -21,7 +21,7 @@ export async function inWorld<T>(
     return await work(world);
   } catch (error) {
     if (error instanceof CommandFailure || error instanceof UsageError) throw error;
-    // Who asks Temporal alone need have no kubeconfig that could be told of.
+    // A command that needs only Temporal may run without a kubeconfig, so the error is rethrown as it is.
     const cluster = await world.cluster().catch(() => undefined);
     if (cluster === undefined) throw error;
     const { clusterFailure } = await import("../connect/cluster.ts");
@@ -34,14 +34,14 @@ export async function inWorld<T>(
 /** Adds the flags that say where Kubernetes and Temporal are. */
 export function withConnection(command: Command): Command {
   const located = command
-    .option("--kubeconfig <file>", "kubeconfig; else KUBECONFIG, else ~/.kube/config")
-    .option("--context <name>", "context of the kubeconfig")
+    .option("--kubeconfig <file>", "kubeconfig (default: KUBECONFIG, then ~/.kube/config)")
+    .option("--context <name>", "context in the kubeconfig")
     .option(
       "--management-kubeconfig <file>",
-      "kubeconfig of the cluster with profiles and configs, where that of the pools has none; else the same file",
+      "kubeconfig of the management cluster (default: the same file)",
     )
-    .option("--management-context <name>", "context of that cluster")
-    .option("--cluster <name>", "the cluster's name in Temporal; else OSTLER_CLUSTER, else none");
+    .option("--management-context <name>", "context of the management cluster")
+    .option("--cluster <name>", "the cluster's name in Temporal (default: OSTLER_CLUSTER)");
   return withTemporal(located);
 }
 
@@ -50,28 +50,28 @@ export function withTemporal(command: Command): Command {
   return command
     .option(
       "--temporal-address <host:port>",
-      "Temporal's frontend; else TEMPORAL_ADDRESS, else temporal.toml, else 127.0.0.1:7233",
+      "Temporal frontend (default: TEMPORAL_ADDRESS, temporal.toml, 127.0.0.1:7233)",
     )
     .option(
       "--temporal-namespace <name>",
-      "Temporal's namespace; else TEMPORAL_NAMESPACE, else temporal.toml, else default",
+      "Temporal namespace (default: TEMPORAL_NAMESPACE, temporal.toml, default)",
     );
 }
 
 /** Adds the flags that choose pools. */
 export function withSelection(command: Command): Command {
   return withNamespace(command)
-    .option("-l, --selector <labels>", "MachineDeployments that carry these labels")
-    .option("--all", "all of the namespace")
-    .option("-A, --all-namespaces", "all of the cluster");
+    .option("-l, --selector <labels>", "select MachineDeployments by label")
+    .option("--all", "select all pools of the namespace")
+    .option("-A, --all-namespaces", "select all pools of the cluster");
 }
 
 /** Adds the flag that chooses a namespace. */
 export function withNamespace(command: Command): Command {
-  return command.option("-n, --namespace <name>", "namespace; else that of the context");
+  return command.option("-n, --namespace <name>", "namespace (default: the context's)");
 }
 
 /** The flag `-o`, with table as default. */
 export function tableOutput(...formats: string[]): Option {
-  return new Option("-o, --output <format>", "how to show it").choices(["table", ...formats]).default("table");
+  return new Option("-o, --output <format>", "output format").choices(["table", ...formats]).default("table");
 }

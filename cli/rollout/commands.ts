@@ -1,4 +1,4 @@
-/** The commands that look at rollouts and steer them: flags and words; each does its work in a module of its own. */
+/** The commands that show and control rollouts: flags and texts; each command has a module of its own. */
 import { type Command, Option } from "commander";
 import type { CommandName } from "../connect/engine.ts";
 import { exitCodes } from "../failure.ts";
@@ -10,7 +10,7 @@ import type { PlanFlags } from "./plan_command.ts";
 import type { SendFlags } from "./send_command.ts";
 import type { StatusFlags } from "./status_command.ts";
 
-/** Adds them, in the order in which a change is lived through. */
+/** Adds the commands, in the order in which a change passes through them. */
 export function addRolloutCommands(program: Command, wiring: Wiring): void {
   addPlan(program, wiring);
   addStatus(program, wiring);
@@ -24,17 +24,17 @@ export function addRolloutCommands(program: Command, wiring: Wiring): void {
 const poolWords = "MachineDeployment: NAME, NAMESPACE/NAME or machinedeployment/NAME; a scaling group: sg/NAME";
 const profilePlace = [
   "--profile-namespace <name>",
-  "namespace of profiles, as the workers have it (default: kube-system)",
+  "namespace of profiles, as set for the workers (default: kube-system)",
 ] as const;
-const timeoutWords = "how long to wait, such as 90s or 1h30m; else without end";
+const timeoutWords = "longest wait, such as 90s or 1h30m (default: unlimited)";
 
 function addPlan(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("plan")
     .summary("show what a rollout would do")
-    .description("show which machines would be replaced, in which order and waves, what blocks, and how long it takes")
+    .description("show the machines to be replaced, their order and waves, the blockers, and the expected duration")
     .argument("[pool]", poolWords)
     .addOption(tableOutput("wide", "json", "yaml"))
-    .option("-f, --file <file>", "a MachineDeployment that is not applied yet, - for standard input")
+    .option("-f, --file <file>", "MachineDeployment not applied yet; - for standard input")
     .option(...profilePlace);
   finished(withSelection(command)).action(async (pool: string | undefined, given: PlanFlags) => {
     const { showPlan } = await import("./plan_command.ts");
@@ -44,15 +44,15 @@ function addPlan(program: Command, { terminal, end, inWorld }: Wiring): void {
 
 function addStatus(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("status")
-    .summary("show how rollouts stand")
-    .description("show how rollouts stand; one that is named in full")
+    .summary("show the status of rollouts")
+    .description("show the status of rollouts; of a named pool in full")
     .argument(
       "[pool]",
       `${poolWords}; a NodeVersion with its groups: nodeversion/NAME; without one, all of the namespace`,
     )
     .addOption(tableOutput("wide", "json", "yaml"))
-    .option("--all-clusters", "pools with an open rollout of all clusters of one Temporal, without a kubeconfig")
-    .option("-w, --watch", "go on looking until all have ended; exit code 0 when they are ready")
+    .option("--all-clusters", "show open rollouts of all clusters, without a kubeconfig")
+    .option("-w, --watch", "watch until all have ended; exit code 0 when ready")
     .option("--timeout <duration>", `with -w: ${timeoutWords}`);
   finished(withSelection(command)).action(async (pool: string | undefined, given: StatusFlags) => {
     const flags = named(pool, given);
@@ -66,32 +66,32 @@ function addStatus(program: Command, { terminal, end, inWorld }: Wiring): void {
   });
 }
 
-/** A command to whole rollouts, in words. */
+/** A command that controls whole rollouts, with its texts. */
 interface Steering {
   name: CommandName;
   summary: string;
-  /** What `--wait` waits for. */
+  /** The state that `--wait` waits for. */
   waits: string;
 }
 
 const untilEnded = "the rollout is ready, or has ended otherwise";
 
-const untilRetried = `${untilEnded}; of a pool that went back, until its change may be applied again`;
+const untilRetried = `${untilEnded}; after a rollback, until its change may be applied again`;
 
 const steering: readonly Steering[] = [
-  { name: "pause", summary: "admit no more machines; what is under way is finished", waits: "nothing is under way" },
-  { name: "resume", summary: "admit machines again", waits: "it is no longer paused" },
-  { name: "approve", summary: "let a plan, or its next wave, begin", waits: untilEnded },
-  { name: "promote", summary: "end a soak now, or take inconclusive gates as passed", waits: untilEnded },
-  { name: "retry", summary: "try again what halted or was quarantined", waits: untilRetried },
-  { name: "abort", summary: "stop, and go back to the last good template", waits: "it is aborted" },
+  { name: "pause", summary: "pause admission; finish machines under way", waits: "no machine is under way" },
+  { name: "resume", summary: "resume admission of machines", waits: "the rollout is no longer paused" },
+  { name: "approve", summary: "approve a plan, or its next wave", waits: untilEnded },
+  { name: "promote", summary: "end a soak, or accept inconclusive gates", waits: untilEnded },
+  { name: "retry", summary: "retry a halted or quarantined change", waits: untilRetried },
+  { name: "abort", summary: "stop, and return to the last good template", waits: "the rollout is aborted" },
 ];
 
 function addSteering(program: Command, { terminal, end, inWorld }: Wiring, { name, summary, waits }: Steering): void {
   const command = program.command(name).summary(summary).description(summary).argument("[pool]", poolWords);
-  if (name === "approve") command.option("--plan <hash>", "the plan that is meant, as `ostler plan` shows it");
-  if (name === "promote") command.option("--full", "all waves that are left at once");
-  if (name === "abort") command.option("-y, --yes", "do not ask");
+  if (name === "approve") command.option("--plan <hash>", "hash of the plan, as `ostler plan` shows it");
+  if (name === "promote") command.option("--full", "promote all remaining waves at once");
+  if (name === "abort") command.option("-y, --yes", "do not ask for confirmation");
   const full = finished(withSelection(withReason(command, waits)));
   full.action(async (pool: string | undefined, given: SendFlags) => {
     const { sendCommand } = await import("./send_command.ts");
@@ -101,8 +101,8 @@ function addSteering(program: Command, { terminal, end, inWorld }: Wiring, { nam
 
 function addSkip(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("skip")
-    .summary("leave one old machine as it is")
-    .description("leave one old machine as it is, for this change")
+    .summary("skip one outdated machine")
+    .description("skip one outdated machine for this change")
     .argument("<machine>", "machine, or its node");
   const full = finished(withNamespace(withReason(command, untilEnded)));
   full.action(async (machine: string, given: SendFlags) => {
@@ -113,16 +113,16 @@ function addSkip(program: Command, { terminal, end, inWorld }: Wiring): void {
 
 function withReason(command: Command, waits: string): Command {
   return command
-    .option("--reason <text>", "why; it is shown in the status, the Events and the history")
-    .option("--as <name>", "who asks; else the user that the API server knows")
+    .option("--reason <text>", "reason, shown in status, Events and history")
+    .option("--as <name>", "user name to record (default: the API server's user)")
     .option("--wait", `wait until ${waits}`)
     .option("--timeout <duration>", `with --wait: ${timeoutWords}`);
 }
 
 function addExplain(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("explain")
-    .summary("say why a machine is where it is")
-    .description("say in one paragraph why a machine is where it is, and what happens next and when")
+    .summary("explain the state of a machine")
+    .description("explain in one paragraph the state of a machine, its reason, and the next step with its time")
     .argument("<machine>", "machine, or its node")
     .addOption(tableOutput("json", "yaml"))
     .option(...profilePlace);
@@ -134,15 +134,15 @@ function addExplain(program: Command, { terminal, end, inWorld }: Wiring): void 
 
 function addLogs(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("logs")
-    .summary("tell the story of a rollout")
-    .description("tell the story of a rollout: its Events and the steps of its run, in the order of time")
+    .summary("show the events of a rollout")
+    .description("show the Events of a rollout and the steps of its run, in order of time")
     .argument("<pool>", poolWords)
     .addOption(tableOutput("json", "yaml"))
-    .addOption(new Option("--tail <lines>", "the newest lines").default("200"))
-    .option("--since <duration>", "no older ones, such as 10m")
-    .option("--waits", "with what the run waited for between its steps")
-    .option("-f, --follow", "go on telling")
-    .option("--timeout <duration>", "with -f: how long; else without end");
+    .addOption(new Option("--tail <lines>", "number of newest lines").default("200"))
+    .option("--since <duration>", "skip older lines than this, such as 10m")
+    .option("--waits", "include waits of the run between its steps")
+    .option("-f, --follow", "keep printing new lines")
+    .option("--timeout <duration>", "with -f: longest duration (default: unlimited)");
   finished(withNamespace(command)).action(async (pool: string, given: LogsFlags) => {
     const { showLogs } = await import("./logs_command.ts");
     end(await inWorld(given, (world) => showLogs(terminal, world, { ...given, pool })));
@@ -152,7 +152,7 @@ function addLogs(program: Command, { terminal, end, inWorld }: Wiring): void {
 function addHistory(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("history")
     .summary("show the last ten rollouts")
-    .description("show the last ten rollouts of pools: what, when, who, and how it ended")
+    .description("show the last ten rollouts of pools: change, time, user and result")
     .argument(
       "[pool]",
       `${poolWords}; a NodeVersion with its groups: nodeversion/NAME; without one, all of the namespace`,

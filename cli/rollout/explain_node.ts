@@ -1,4 +1,4 @@
-/** `ostler explain NODE` of a node that no Machine made: whose it is, what it runs, and what is done with it. */
+/** `ostler explain NODE` for a node without a Machine: its NodePool, its OS image, and its current step. */
 import type { Note } from "../../activities/backends/node_pool/note.ts";
 import { type PoolNode, readPoolNode } from "../../activities/backends/node_pool/pool_nodes.ts";
 import { isSelected } from "../../activities/backends/node_pool/selected.ts";
@@ -10,14 +10,14 @@ import { moment } from "../view/durations.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { readRow } from "./pools.ts";
 
-/** What is known of a node, in one paragraph and as data. */
+/** The facts about a node, in one paragraph and as data. */
 export interface NodeStory {
   text: string;
   pool?: PoolRow["pool"];
   node: Pick<PoolNode, "name" | "bootId" | "isReady"> & { os: Note };
 }
 
-/** Undefined for a name that no node has. */
+/** Returns the story of a node; undefined for a name that no node has. */
 export async function explainNode(cluster: NamedCluster, name: string, now: number): Promise<NodeStory | undefined> {
   const node = await ifAllowed(readPoolNode(cluster.kube, name));
   if (!node) return undefined;
@@ -27,7 +27,7 @@ export async function explainNode(cluster: NamedCluster, name: string, now: numb
   if (!owner) {
     return {
       ...story,
-      text: `Node "${name}" is of no NodePool and no Machine made it, so Ostler has nothing to do with it.`,
+      text: `Node "${name}" belongs to no NodePool and no Machine, so Ostler does not manage it.`,
     };
   }
   const row = await readRow(
@@ -50,24 +50,25 @@ async function ownerOf({ kube }: NamedCluster, node: PoolNode): Promise<NodePool
 
 function whoseText({ name, isReady }: PoolNode, { metadata, spec: { image } }: NodePool): string {
   const asked = !image
-    ? "nothing: its nodes update themselves, and ask before they reboot"
+    ? "no image: its nodes update themselves, and ask before they reboot"
     : "reference" in image
     ? `image ${image.reference}`
     : `OSImage "${image.osImage}"`;
-  const state = isReady ? "" : ", and is not Ready";
-  return `Node "${name}" is of NodePool "${metadata.namespace}/${metadata.name}", which asks for ${asked}${state}.`;
+  const state = isReady ? "" : "; it is not Ready";
+  const pool = `${metadata.namespace}/${metadata.name}`;
+  return `Node "${name}" belongs to NodePool "${pool}", which asks for ${asked}${state}.`;
 }
 
 function lockText({ lock }: PoolNode, now: number): string {
-  if (!lock) return "It asks for no lock, and holds none.";
-  if (!lock.held) return `It asks for a lock to reboot since ${moment(new Date(lock.asked).toISOString(), now)}.`;
-  const failed = lock.failed ? ", did not give it back in time, and keeps its place until somebody has looked" : "";
-  return `It holds the lock to reboot since ${moment(new Date(lock.held).toISOString(), now)}${failed}.`;
+  if (!lock) return "It neither requests nor holds a lock to reboot.";
+  if (!lock.held) return `It has requested a lock to reboot since ${moment(new Date(lock.asked).toISOString(), now)}.`;
+  const failed = lock.failed ? ", did not release it in time, and keeps its slot until a user intervenes" : "";
+  return `It has held the lock to reboot since ${moment(new Date(lock.held).toISOString(), now)}${failed}.`;
 }
 
 function ranText({ bootId, note: { bootId: seenAt, booted, staged, by } }: PoolNode): string {
   if (seenAt === "" || seenAt !== bootId) {
-    return "What it runs since its last boot is not known yet: it is asked before anything is done with it.";
+    return "The image that it runs since its last boot is not known yet; Ostler asks the node before it acts on it.";
   }
   const next = staged === ""
     ? ""
@@ -80,9 +81,9 @@ function failedText({ failed }: Note, now: number): string {
     `${digest} failed on it ${moment(new Date(at).toISOString(), now)}: ${reason}`
   );
   const may = failed.some(({ isReplaceable }) => isReplaceable)
-    ? " Where its policy says ReplaceIfRefused it is asked once more in its turn, and replaced if that is still so."
+    ? " With policy ReplaceIfRefused Ostler asks the node once more in its turn, and replaces it if it still refuses."
     : "";
-  const until = "It is not tried there again until somebody says ostler retry.";
+  const until = "Ostler does not try it there again until a user runs ostler retry.";
   return told.length === 0 ? "" : `${told.join("; ")}. ${until}${may}`;
 }
 
@@ -90,9 +91,11 @@ function doneText(name: string, { status }: PoolRow, now: number): string {
   const own = status?.underway.find(({ machine }) => machine === name);
   if (own) {
     const held = own.blockers.map(({ pod, why }) => `pod ${pod} (${why})`).join(", ");
-    return `It is at ${own.step}, until ${moment(own.until, now)} at the latest${held ? `, held up by ${held}` : ""}.`;
+    return `It is in step ${own.step}, until ${moment(own.until, now)} at the latest${
+      held ? `, blocked by ${held}` : ""
+    }.`;
   }
   return status
     ? `Its pool: ${status.phase} (${status.reason}): ${status.message}`
-    : "No rollout of its pool has begun.";
+    : "No rollout of its pool has started.";
 }

@@ -1,4 +1,4 @@
-/** The command that prepares Temporal: flags and words. */
+/** The command that prepares Temporal: flags and texts. */
 import type { Command } from "commander";
 import { exitCodes } from "../failure.ts";
 import { tableOutput, withConnection } from "../rollout/cluster_command.ts";
@@ -8,14 +8,14 @@ import type { SetupFlags } from "./setup_command.ts";
 /** Adds it. */
 export function addSetup(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("setup")
-    .summary("prepare Temporal for Ostler, and check the rights of its processes")
+    .summary("prepare Temporal, and check Kubernetes permissions")
     .description(
-      "make Temporal's namespace and search attributes where they are absent, look whether the processes may do in " +
-        "Kubernetes what they have to, and say so, one line each; what is there stays as it is",
+      "create missing search attributes and the namespace in Temporal, check the permissions of the processes in " +
+        "Kubernetes, and print one line for each; existing objects stay unchanged",
     )
-    .option("--retention <duration>", "how long what has ended is kept, such as 7d; of a namespace that is there, too")
-    .option("--dry-run", "say what would be done, and write nothing")
-    .option("--no-rights", "leave Kubernetes alone")
+    .option("--retention <duration>", "retention of ended workflows, such as 7d")
+    .option("--dry-run", "show the steps without writing anything")
+    .option("--no-rights", "skip the permission check in Kubernetes")
     .option("--system-namespace <name>", "namespace of the processes", "ostler-system")
     .option("--profile-namespace <name>", "namespace of profiles and configs", "kube-system")
     .addOption(tableOutput("json", "yaml"));

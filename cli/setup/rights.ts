@@ -1,4 +1,4 @@
-/** What the processes need of Kubernetes to do anything at all; the whole is in `deploy/kubernetes/rbac`. */
+/** The permissions in Kubernetes that every setup needs; `deploy/kubernetes/rbac` has all of them. */
 
 export interface Right {
   verb: string;
@@ -8,11 +8,11 @@ export interface Right {
   /** Missing is the whole cluster. */
   namespace?: string;
   name?: string;
-  /** That of the processes, where the pools are in another cluster; profiles and configs are there anyway. */
+  /** The cluster of the processes, if pools are in another one; profiles and configs are always there. */
   cluster?: "management";
 }
 
-/** Where things are. */
+/** The namespaces in which permissions are needed. */
 export interface Places {
   /** Of the processes: their lease and their ServiceAccounts. */
   system: string;
@@ -26,7 +26,7 @@ const updateKinds = "nodeversions scalinggroups pendingnodes joiningnodes autosc
 const [bootstrap, system] = ["cloud-init-settings", "kube-system"];
 const identity: Right = { verb: "get", group: "", resource: "namespaces", name: system };
 
-/** The ServiceAccounts, by the process that has them, and what each needs. */
+/** Returns the permissions that each ServiceAccount needs. */
 export function rightsOf(places: Places): Record<"ostler-controller" | "ostler-worker", Right[]> {
   return {
     "ostler-controller": [
@@ -62,22 +62,22 @@ export function rightsOf(places: Places): Record<"ostler-controller" | "ostler-w
   };
 }
 
-/** Each verb on each resource of a group; both lists are separated by blanks. */
+/** Returns each verb on each resource of a group; both lists are separated by spaces. */
 export function rights(verbs: string, group: string, resources: string): Right[] {
   return resources.split(" ").flatMap((resource) => verbs.split(" ").map((verb) => ({ verb, group, resource })));
 }
 
-/** The same in one namespace. */
+/** Returns the permissions, limited to one namespace. */
 export function within(namespace: string, needed: Right[]): Right[] {
   return needed.map((right) => ({ ...right, namespace }));
 }
 
-/** The same in the cluster of the processes. */
+/** Returns the permissions, in the cluster of the processes. */
 export function besideProcesses(needed: Right[]): Right[] {
   return needed.map((right) => ({ ...right, cluster: "management" }));
 }
 
-/** As people read it: `patch machines.cluster.k8s.io`. */
+/** Returns a permission as text: `patch machines.cluster.k8s.io`. */
 export function rightText({ verb, group, resource, namespace, name }: Right): string {
   const [plural = "", sub] = resource.split("/");
   const kind = `${group === "" ? plural : `${plural}.${group}`}${sub === undefined ? "" : `/${sub}`}`;

@@ -1,4 +1,4 @@
-/** Whether the processes may do in Kubernetes what they have to; nothing is granted here. */
+/** Checks the permissions of the processes in Kubernetes; grants none. */
 import { homeOf, type Kube } from "../../activities/kube/client.ts";
 import { statusOf } from "../../activities/kube/status.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
@@ -14,8 +14,8 @@ export async function checkRights(cluster: NamedCluster, places: Places): Promis
     ...accounts.map(([account, needed]) =>
       lookAt(cluster, { places, account }, async (missingOf) => {
         const missing = await missingOf(needed);
-        if (missing.length === 0) return { outcome: "Present", message: "it may do what it has to" };
-        return { outcome: "Refused", message: `it may not ${named(missing)}; ${remedy}` };
+        if (missing.length === 0) return { outcome: "Present", message: "all permissions present" };
+        return { outcome: "Refused", message: `missing permissions: ${named(missing)}; ${remedy}` };
       })
     ),
     ...webhookRightsOf(places, isSplit).map((needed) => lookAtWebhook(cluster, places, needed)),
@@ -42,13 +42,13 @@ async function lookAt(
   { places: { system }, account, where = "" }: { places: Places; account: string; where?: string },
   look: Look,
 ): Promise<Step> {
-  const about = `rights of ServiceAccount "${system}/${account}"${where}`;
+  const about = `permissions of ServiceAccount "${system}/${account}"${where}`;
   const user = `system:serviceaccount:${system}:${account}`;
   try {
     return { about, ...await look((needed) => missingOf(cluster, user, needed)) };
   } catch (error) {
     if (statusOf(error) !== 403) throw error;
-    return { about, outcome: "Unknown", message: "not looked at: who asks may not create subjectaccessreviews" };
+    return { about, outcome: "Unknown", message: "skipped: you cannot create SubjectAccessReviews" };
   }
 }
 
@@ -60,7 +60,7 @@ async function hasPolicies({ kube }: NamedCluster): Promise<boolean> {
 /** Of controller and worker. */
 const remedy = "apply deploy/kubernetes/rbac, or the chart";
 
-/** Told by name: the others go the way of these. */
+/** Most permissions named in a message: the remedy for the others is the same. */
 const mostNamed = 5;
 
 function named(missing: Right[]): string {
@@ -83,7 +83,7 @@ async function missingOf(cluster: NamedCluster, user: string, needed: Right[]): 
   return needed.filter((_, index) => !answers[index]);
 }
 
-/** Of profiles one namespace is looked at in a management cluster. */
+/** Returns where a permission is needed; in a management cluster only one namespace of profiles is checked. */
 function whereNeeded({ kube }: NamedCluster, right: Right): { kube: Kube; namespace: string | undefined } {
   const { group, namespace, cluster } = right;
   const { management } = kube;

@@ -1,4 +1,4 @@
-/** `ostler setup`: what Temporal must have before the processes start, made where it is absent; and what they may do. */
+/** `ostler setup`: creates what Temporal needs before the processes start, and checks their permissions. */
 import type { ConnectOptions, World } from "../connect/world.ts";
 import { CommandFailure } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
@@ -18,16 +18,16 @@ export interface SetupFlags extends ConnectOptions {
   output: Format;
   retention?: string;
   dryRun?: boolean;
-  /** False where `--no-rights` is given. */
+  /** False with `--no-rights`. */
   rights: boolean;
   systemNamespace: string;
   profileNamespace: string;
 }
 
-/** Milliseconds in which Temporal must have answered everything. */
+/** Milliseconds within which Temporal must have answered every request. */
 const patienceMs = 60_000;
 
-/** Runs the steps in order, and tells of each as it is done; exit code 1 where one was refused. */
+/** Runs the steps in order and prints each when it is done; exit code 1 if one was refused. */
 export async function setUp(terminal: Terminal, world: World, flags: SetupFlags): Promise<number> {
   const retention = retentionOf(flags);
   const steps: Step[] = [];
@@ -52,12 +52,12 @@ async function prepareTemporal(
     const { step, isThere } = await ensureNamespace(server, wish);
     tell(step);
     const columns = { dryRun: wish.dryRun, isNamespaceThere: isThere, sleep: world.sleep };
-    // Where nobody may make the namespace, there is nothing to ask about.
+    // Without a namespace there are no search attributes to read.
     if (isThere || wish.dryRun) tell(await ensureColumns(server, columns));
   });
 }
 
-// Who prepares a Temporal need not have a cluster at hand.
+// Temporal can be prepared without access to a cluster.
 async function lookAtRights(world: World, flags: SetupFlags, tell: (step: Step) => void): Promise<void> {
   const { systemNamespace: system, profileNamespace: profiles } = flags;
   try {
@@ -66,26 +66,28 @@ async function lookAtRights(world: World, flags: SetupFlags, tell: (step: Step) 
     const { kubeconfig, context, managementKubeconfig, managementContext } = flags;
     const isNamed = kubeconfig ?? context ?? managementKubeconfig ?? managementContext;
     if (isNamed || !(error instanceof CommandFailure)) throw error;
-    tell({ about: "rights of the processes", outcome: "Unknown", message: `not looked at: ${error.message}` });
+    tell({ about: "permissions of the processes", outcome: "Unknown", message: `not checked: ${error.message}` });
   }
 }
 
 function retentionOf({ retention }: SetupFlags): { retention?: number } {
   if (retention === undefined) return {};
   const seconds = parseDuration(retention) / 1000;
-  if (seconds < 86_400) throw new UsageError(`Cannot use "${retention}" as a retention: Temporal takes a day at least`);
+  if (seconds < 86_400) {
+    throw new UsageError(`Cannot use "${retention}" as a retention: the minimum of Temporal is one day`);
+  }
   return { retention: seconds };
 }
 
-// The columns of the run list, which workers register too, where they may.
+// The search attributes of the run list, which workers register too if they are allowed to.
 
-/** Milliseconds: a server takes some seconds to hear of its own new namespace. */
+/** Milliseconds: a server takes some seconds to see its own new namespace. */
 const patience = { pause: 500, most: 30_000 };
 
 const about = "search attributes";
 
 export interface ColumnsWish extends Manner {
-  /** As the step of before left it: nothing can be asked about one that is only wanted. */
+  /** Result of the previous step: a dry run may leave the namespace absent. */
   isNamespaceThere: boolean;
   sleep: (ms: number) => Promise<void>;
 }
@@ -99,16 +101,16 @@ export async function ensureColumns(server: Server, wish: ColumnsWish): Promise<
   try {
     missing = await onceKnown(wish.sleep, () => missingColumns(service, list));
   } catch (error) {
-    return { about, outcome: "Refused", message: `cannot be looked at: ${refusalIn(address, error)}` };
+    return { about, outcome: "Refused", message: `cannot be read: ${refusalIn(address, error)}` };
   }
-  if (missing.length === 0) return { about, outcome: "Present", message: "already there" };
+  if (missing.length === 0) return { about, outcome: "Present", message: "already exist" };
   const names = missing.map((name) => `"${name}"`).join(", ");
   if (wish.dryRun) return { about, outcome: "Wanted", message: `would be registered: ${names}` };
   try {
     await onceKnown(wish.sleep, () => ensureSearchAttributes(service, list));
     return { about, outcome: "Created", message: `registered ${names}` };
   } catch (error) {
-    // Says what somebody has to do, where it is not the server that failed.
+    // An error without a gRPC code is ours, and its message has the remedy.
     if (codeOf(error) === undefined) return { about, outcome: "Refused", message: (error as Error).message };
     return { about, outcome: "Refused", message: refusalIn(address, error) };
   }

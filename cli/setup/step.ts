@@ -1,17 +1,17 @@
-/** What `ostler setup`, `adopt` and `release` found or did, one line each. */
+/** Results of the steps of `ostler setup`, `adopt` and `release`, one line each. */
 
-/** `Present`: it was there; `Wanted`: a dry run would do it; `Refused`: somebody has to do something by hand. */
+/** `Present`: already there; `Wanted`: a dry run would do it; `Refused`: the user must act. */
 export type Outcome = "Present" | "Created" | "Changed" | "Removed" | "Wanted" | "Unknown" | "Refused";
 
 export interface Step {
-  /** What it is about, such as `namespace "fleet"`. */
+  /** The subject, such as `namespace "fleet"`. */
   about: string;
   outcome: Outcome;
-  /** In words, after "about: ". */
+  /** Result as text, printed after "about: ". */
   message: string;
 }
 
-/** How it is done. */
+/** Options of a step. */
 export interface Manner {
   /** Nothing is written. */
   dryRun: boolean;

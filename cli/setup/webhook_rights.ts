@@ -1,4 +1,4 @@
-/** What the webhook needs, which not every cluster has, and which may be given a certificate or make its own. */
+/** Permissions of the webhook, which is optional and uses a mounted certificate or creates its own. */
 import { holdName } from "../../activities/kube/machine_deployment.ts";
 import { besideProcesses, type Places, type Right, rights, within } from "./rights.ts";
 import type { Step } from "./step.ts";
@@ -7,20 +7,20 @@ import type { Step } from "./step.ts";
 const authority = "ostler-webhook-authority";
 
 export interface WebhookRights {
-  /** In which of two clusters, in words; "" where one has all. */
+  /** The cluster, as a phrase; "" with a single cluster. */
   where: string;
   /** New machines are held there. */
   isForPools: boolean;
   /** In any mode. */
   judging: Right[];
-  /** To make and renew a certificate of its own; not where one is mounted, such as cert-manager's. */
+  /** To create and renew a self-made certificate; not needed for a mounted one, such as cert-manager's. */
   certificate: Right[];
 }
 
 const pools = "operatingsystemmanager.k8c.io";
 const admission = "admissionregistration.k8s.io";
 
-/** What `deploy/kubernetes/webhook` grants; of two clusters in each what the chart grants there. */
+/** Returns the permissions that `deploy/kubernetes/webhook` grants; with two clusters, those of the chart in each. */
 export function webhookRightsOf({ system, profiles }: Places, isSplit = false): WebhookRights[] {
   const readProfiles = rights("get", "operatingsystemmanager.k8c.io", "operatingsystemprofiles");
   const validating = rights("get update", admission, "validatingwebhookconfigurations");
@@ -53,7 +53,7 @@ function named(name: string, needed: Right[]): Right[] {
   return needed.map((right) => ({ ...right, name }));
 }
 
-/** What was found out about a webhook: the rights that it lacks, of all that it may need. */
+/** The permissions that a webhook lacks, of all that it may need. */
 export interface WebhookLook extends WebhookRights {
   duties: Right[];
   own: Right[];
@@ -61,7 +61,7 @@ export interface WebhookLook extends WebhookRights {
   isHeld: boolean;
 }
 
-/** Judges by what there is which mode is meant: none at all, a certificate of its own, or one that is mounted. */
+/** Infers the mode from the present permissions: no webhook, a self-made certificate, or a mounted one. */
 export function judgeWebhook(
   { isForPools, judging, certificate, duties, own, isHeld }: WebhookLook,
   words: (missing: Right[]) => string,
@@ -69,20 +69,23 @@ export function judgeWebhook(
   const isAbsent = duties.length === judging.length && own.length === certificate.length;
   if (isAbsent && isHeld) {
     const holds = isForPools ? ": this API server holds new machines by a policy" : "";
-    return { outcome: "Present", message: `none, which is right where no webhook is installed${holds}` };
+    return { outcome: "Present", message: `none, as expected without an installed webhook${holds}` };
   }
-  const lacks = `it may not ${words([...duties, ...own])}`;
+  const lacks = `missing permissions: ${words([...duties, ...own])}`;
   if (isAbsent) {
     const message =
-      `${lacks}, and this API server has no policy that holds new machines; apply deploy/overlays/before_1.36`;
+      `${lacks}; this API server has no policy that holds new machines: apply deploy/overlays/before_1.36`;
     return { outcome: "Refused", message: `${message}, or the chart` };
   }
   const isMounted = own.length === certificate.length;
-  if (duties.length === 0 && own.length === 0) return { outcome: "Present", message: "it may do what it has to" };
+  if (duties.length === 0 && own.length === 0) return { outcome: "Present", message: "all permissions present" };
   if (duties.length === 0 && isMounted) {
-    const message = `it may do what it has to with a certificate that is mounted; for one of its own ${lacks}`;
+    const message = `all permissions for a mounted certificate present; for a self-made one, ${lacks}`;
     return { outcome: "Present", message };
   }
   const missing = isMounted ? duties : [...duties, ...own];
-  return { outcome: "Refused", message: `it may not ${words(missing)}; apply deploy/kubernetes/webhook, or the chart` };
+  return {
+    outcome: "Refused",
+    message: `missing permissions: ${words(missing)}; apply deploy/kubernetes/webhook, or the chart`,
+  };
 }

@@ -11,8 +11,8 @@ export function isChange({ changes, before, after }: PendingChange): boolean {
 /** A pending change: image, kubelet and config in short, then field by field. */
 export function changeText(terminal: Terminal, change: PendingChange): string {
   const { before, after, patch } = change;
-  if (before === undefined) return `nothing to compare with: no earlier template is known\n`;
-  if (!isChange(change)) return `no change: ${after.title} is what ${before.title} was\n`;
+  if (before === undefined) return `Nothing to compare with: no earlier template is known\n`;
+  if (!isChange(change)) return `No change: ${after.title} equals ${before.title}\n`;
   const rows: [string, string, string][] = [
     ["image", before.image, after.image],
     ["kubelet", before.kubelet, after.kubelet],

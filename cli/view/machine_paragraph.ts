@@ -1,4 +1,4 @@
-/** One paragraph about a machine: why it is where it is, and what happens next and when. Pure. */
+/** One paragraph about a machine: its state, the reason for it, and the next step with its time. Pure. */
 import type { MachineFacts } from "../rollout/machine_facts.ts";
 import type { RolloutStatus, UnderwayRow } from "../rollout/pool_row.ts";
 import { counted } from "./counted.ts";
@@ -6,7 +6,7 @@ import { clock, duration, moment, range } from "./durations.ts";
 import { waveWindow } from "./wave_bars.ts";
 import type { RolloutPlan } from "../../workflows/contracts/mod.ts";
 
-/** Sentences, with what is known for certain first and the evidence last. */
+/** Returns the paragraph: the certain facts first, the evidence last. */
 export function machineParagraph(facts: MachineFacts): string {
   return [whoItIs(facts), ...whatIsDone(facts), ...evidence(facts)].filter(Boolean).join(" ");
 }
@@ -22,23 +22,24 @@ function whoItIs({ member, row, node, now }: MachineFacts): string {
 
 function whatIsDone(facts: MachineFacts): string[] {
   const { row, member } = facts;
-  if (row === undefined) return ["No MachineDeployment made it, so no rollout replaces it."];
+  if (row === undefined) return ["No MachineDeployment owns it, so no rollout replaces it."];
   const { status } = row;
-  if (status === undefined) return ["No rollout of its pool has begun yet; the controller starts one when it runs."];
+  if (status === undefined) return ["No rollout of its pool has started yet; the controller starts one when it runs."];
   const underway = status.underway.find(({ machine }) => machine === member.id);
   if (underway !== undefined) return underwayText(facts, underway);
   if (member.phase === "Leaving") return leavingText(facts);
-  if (facts.error !== "") return [`machine-controller gave it up: ${facts.error}.`, illText(facts)];
+  if (facts.error !== "") return [`machine-controller reports a terminal error: ${facts.error}.`, illText(facts)];
   if (member.phase === "Held") return heldText(facts, status);
   if (["Provisioning", "Booting", "Joining"].includes(member.phase)) return comingText(facts, status);
   return member.templateHash === status.targetTemplateHash ? updatedText(facts, status) : oldText(facts, status);
 }
 
 const steps: Record<string, (attempt: number) => string> = {
-  Joining: (attempt) => `is booting and about to join${attempt > 0 ? `, as attempt ${attempt + 1} of its place` : ""}`,
-  Gates: () => "has joined and has to pass its gates",
-  Draining: () => "is being drained, to be removed",
-  Relieving: () => "is to go once nothing about etcd is in doubt, and hands on what only it has",
+  Joining: (attempt) =>
+    `is booting and joining the cluster${attempt > 0 ? ` (attempt ${attempt + 1} of its slot)` : ""}`,
+  Gates: () => "has joined and must pass its gates",
+  Draining: () => "is being drained and will be removed",
+  Relieving: () => "hands over its unique duties, and is removed once the etcd check is conclusive",
   Removing: () => "is drained and being removed",
   Repairing: () => "is unhealthy and being replaced",
 };
@@ -50,39 +51,41 @@ function underwayText({ now, rules }: MachineFacts, { step, since, until, attemp
   const more = others.length > 0 ? `, and ${moreText(others.length)}` : "";
   const blocked = first === undefined
     ? ""
-    : `Pod ${first.pod}${first.owner === "" ? "" : ` of ${first.owner}`} does not move: ${first.why}${more}.`;
+    : `Pod ${first.pod}${first.owner === "" ? "" : ` of ${first.owner}`} is not evicted: ${first.why}${more}.`;
   const next = nextAfter(step, rules?.drain.onBlocked);
   return [
-    `It ${does}; that began ${ago} ago.`,
+    `It ${does}; this step started ${ago} ago.`,
     blocked,
-    until === "" ? "" : `It has until ${moment(until, now)}; ${next}.`,
+    until === "" ? "" : `The deadline is ${moment(until, now)}: ${next}.`,
   ];
 }
 
 function moreText(count: number): string {
-  return count === 1 ? "1 more pod does not move" : `${count} more pods do not move`;
+  return count === 1 ? "1 more pod is not evicted" : `${count} more pods are not evicted`;
 }
 
 function nextAfter(step: string, onBlocked: string | undefined): string {
   if (step === "Joining") {
-    return "if it has not joined by then it is recreated, and after its last attempt the change halts";
+    return "a machine that has not joined by then is recreated, and the rollout halts after the last attempt";
   }
-  if (step === "Gates") return "when they pass it counts, and an old machine may go";
-  if (step === "Relieving") return "nothing about etcd may be in doubt then: else it stays, and is asked again";
-  if (step === "Removing") return "when it is gone, the next machine may begin";
-  if (step === "Repairing") return "another machine takes its place";
-  if (onBlocked === "Force") return "pods that remain then are deleted";
+  if (step === "Gates") return "once its gates pass, it counts as updated and an old machine can be removed";
+  if (step === "Relieving") {
+    return "if the etcd check is inconclusive by then, the machine is kept and the check is retried";
+  }
+  if (step === "Removing") return "once it is gone, the next machine can start";
+  if (step === "Repairing") return "another machine replaces it";
+  if (onBlocked === "Force") return "pods that remain by then are deleted";
   return onBlocked === "SetAside"
-    ? "if pods remain then it is set aside and runs on"
-    : "if pods remain then it goes on waiting";
+    ? "if pods remain by then, the machine is set aside and keeps running"
+    : "if pods remain by then, the drain keeps waiting";
 }
 
 function leavingText({ member, leavingSince, now }: MachineFacts): string[] {
   const ago = leavingSince === undefined ? "" : ` ${duration((now - leavingSince) / 1000)} ago`;
-  if (!member.held) return [`It is on its way out: it was deleted${ago}, and machine-controller is removing it.`];
+  if (!member.held) return [`It was deleted${ago}, and machine-controller is removing it.`];
   return [
-    `It is on its way out: machine-controller took it down${ago}, and Ostler keeps it running meanwhile.`,
-    "It is drained and let go as soon as enough other machines are Ready.",
+    `machine-controller deleted it${ago}, and Ostler keeps it running for now.`,
+    "Ostler drains and releases it as soon as enough other machines are Ready.",
   ];
 }
 
@@ -91,92 +94,97 @@ function heldText(facts: MachineFacts, status: RolloutStatus): string[] {
   const quarantined = quarantineText(facts, status);
   if (quarantined !== "") return ["It is held and does not boot.", quarantined];
   if (!member.held) {
-    return ["Somebody other than Ostler holds it; machine-controller leaves it alone until they let go."];
+    return ["Another holder than Ostler holds it; machine-controller does nothing until that hold is released."];
   }
   if (member.templateHash !== status.targetTemplateHash) {
-    return ["It is held and does not boot, as it belongs to a template that is no longer wanted; it goes unused."];
+    return ["It is held and does not boot, because its template is no longer desired; it will be deleted unused."];
   }
-  return ["It is held: it exists on paper only, and boots when it is admitted.", waitText(facts, status)];
+  return ["It is held: it has no instance yet, and boots when it is admitted.", waitText(facts, status)];
 }
 
 function quarantineText({ member, row }: MachineFacts, { quarantine }: RolloutStatus): string {
   const change = quarantine.find(({ templateHash }) => templateHash === member.templateHash);
   if (change === undefined) return "";
-  const until = `until the MachineDeployment changes or somebody says \`ostler retry ${row?.pool.name}\``;
-  return `Its change, revision ${change.revision}, is quarantined (${change.reason}), and nothing more of it begins ${until}.`;
+  const until = `until the MachineDeployment changes or a user runs \`ostler retry ${row?.pool.name}\``;
+  const quarantined = `Its change, revision ${change.revision}, is quarantined (${change.reason})`;
+  return `${quarantined}, and no more of its machines start ${until}.`;
 }
 
-// Why nothing more begins, for those who wait to begin.
+// Returns why no more machines start, for a machine that waits to start.
 function waitText({ row, now, progress }: MachineFacts, status: RolloutStatus): string {
   const { paused, pausedBy, blockedReason, phase, message, underway, waves } = status;
   if (paused) {
     const why = pausedBy?.reason ? `: ${pausedBy.reason}` : "";
     return `The rollout is paused by ${
-      pausedBy?.by || "somebody"
-    }${why}; \`ostler resume ${row?.pool.name}\` lets it go on.`;
+      pausedBy?.by || "an unknown user"
+    }${why}; \`ostler resume ${row?.pool.name}\` resumes it.`;
   }
-  if (phase === "Halted") return `The rollout is halted and needs a person: ${message}.`;
+  if (phase === "Halted") return `The rollout is halted and needs a user: ${message}.`;
   if (blockedReason !== "") {
     const why = status.conditions.find(({ type }) => type === "Blocked")?.message || blockedReason;
     const soak = status.waves.find(({ state }) => state === "Soaking")?.soakUntil ?? progress?.until;
-    return `Nothing begins now: ${why}${soak === undefined ? "" : `; it is looked at again at ${moment(soak, now)}`}.`;
+    return `No machine starts now: ${why}${soak === undefined ? "" : `; next check at ${moment(soak, now)}`}.`;
   }
   const soaking = waves.findIndex(({ state }) => state === "Soaking");
   if (soaking >= 0) {
-    return `Nothing begins before wave ${waveWindow(status).earlier + soaking + 1} has soaked, at ${
+    return `No machine starts before the soak of wave ${waveWindow(status).earlier + soaking + 1} ends, at ${
       moment(waves[soaking]?.soakUntil, now)
     }.`;
   }
   const many = `${counted(underway.length, "machine")} under way`;
-  return underway.length > 0 ? `The budget is used by ${many}; its turn comes when one is done.` : "";
+  return underway.length > 0 ? `The budget is used by ${many}; this machine starts when one of them is done.` : "";
 }
 
-const rungs: Record<string, string> = {
-  Provisioning: "waits for its instance",
-  Booting: "has an instance that boots, and no node yet",
-  Joining: "has a node that was never Ready",
+const joinStages: Record<string, string> = {
+  Provisioning: "is waiting for its instance",
+  Booting: "has an instance that is booting, and no node yet",
+  Joining: "has a node that has not been Ready yet",
 };
 
 function comingText(facts: MachineFacts, status: RolloutStatus): string[] {
   const { member } = facts;
-  const what = `It ${rungs[member.phase]}.`;
+  const what = `It ${joinStages[member.phase]}.`;
   const quarantined = quarantineText(facts, status);
   if (quarantined !== "") return [what, quarantined];
   if (status.phase === "Halted") return [what, waitText(facts, status)];
-  if (member.templateHash === status.targetTemplateHash) return [what, "When its node is Ready it counts as updated."];
-  return [what, "It is of an old template: it is replaced when its turn comes."];
+  if (member.templateHash === status.targetTemplateHash) return [what, "It counts as updated when its node is Ready."];
+  return [what, "It has an old template and will be replaced in its turn."];
 }
 
 function updatedText(facts: MachineFacts, { phase }: RolloutStatus): string[] {
   const { member } = facts;
   const ill = illText(facts);
   if (ill !== "") return [ill];
-  if (member.marked) return ["It is what is wanted, but still marked from an earlier change; the mark is taken back."];
-  return [phase === "Converged" ? "It is what is wanted: nothing is to be done." : "It is updated already, and stays."];
+  if (member.marked) {
+    return ["It is up to date, but still marked for deletion by an earlier change; Ostler removes the mark."];
+  }
+  return [phase === "Converged" ? "It is up to date; nothing is to be done." : "It is already updated and stays."];
 }
 
 function oldText(facts: MachineFacts, status: RolloutStatus): string[] {
   const { member, progress, plan } = facts;
   if (progress?.skipped.includes(member.id)) {
-    return ["It is of an old template and stays: somebody said skip.", "It is replaced with the next change."];
+    return ["It has an old template and stays, because a user ran skip.", "The next change replaces it."];
   }
   if (progress?.setAside.includes(member.id)) {
     return [
-      "It could not be drained and was set aside: it runs on, cordoned, and counts as out until a person frees it.",
+      "It could not be drained and was set aside: it keeps running, cordoned, and counts as out until a user frees it.",
     ];
   }
   const ill = illText(facts);
-  if (["RolledBack", "Aborted"].includes(status.phase)) return [ill, "It is of a template that was left."];
-  const chosen = member.marked ? "It is chosen to go next, when its replacement is Ready." : "";
+  if (["RolledBack", "Aborted"].includes(status.phase)) return [ill, "Its template was given up."];
+  const chosen = member.marked
+    ? "It is selected as the next machine to be removed, when its replacement is Ready."
+    : "";
   const line = plan === undefined || chosen !== "" ? "" : placeInLine(plan, member.id, facts.now);
-  return [ill, "It is of an old template and will be replaced.", chosen, line, waitText(facts, status)];
+  return [ill, "It has an old template and will be replaced.", chosen, line, waitText(facts, status)];
 }
 
 function illText({ member, node, rules, now }: MachineFacts): string {
   if (member.ill === undefined) return node === undefined || node.ready ? "" : notReady(node.why, node.since, now);
   const { why, since, due } = member.ill;
   const said = `It is unhealthy: ${why} for ${duration((now - since) / 1000)}.`;
-  if (rules?.repair.enabled !== true) return `${said} Its policy repairs nothing.`;
+  if (rules?.repair.enabled !== true) return `${said} Its policy disables repair.`;
   const most = `unless more than ${rules.repair.maxUnhealthy} % of the pool is unhealthy`;
   return due <= now
     ? `${said} It is replaced now, ${most}.`
@@ -184,39 +192,41 @@ function illText({ member, node, rules, now }: MachineFacts): string {
 }
 
 function notReady(why: string, since: string, now: number): string {
-  return `Its node is not Ready since ${moment(since, now)}${why === "" ? "" : `: ${why}`}.`;
+  return `Its node has not been Ready since ${moment(since, now)}${why === "" ? "" : `: ${why}`}.`;
 }
 
 function evidence({ member, lastEvent, bootReport, silence = "", node, forbidden, now }: MachineFacts): string[] {
   const joined = member.phase === "Ready";
   return [
     node?.cordoned ? "Its node is cordoned." : "",
-    bootReport === undefined || joined ? "" : `Its own last report: ${bootReport}.`,
+    bootReport === undefined || joined ? "" : `Its last boot report: ${bootReport}.`,
     member.phase === "Booting" && silence !== "" ? `${silence[0]?.toUpperCase()}${silence.slice(1)}.` : "",
     lastEvent === undefined || (joined && lastEvent.type === "Normal")
       ? ""
       : `Last event, at ${moment(lastEvent.at, now)}: ${lastEvent.reason}: ${lastEvent.message.replace(/\.$/, "")}.`,
-    forbidden.length === 0 ? "" : `You may not read ${forbidden.join(" and ")}, so more may be known.`,
+    forbidden.length === 0
+      ? ""
+      : `You are not allowed to read ${forbidden.join(" and ")}, so facts may be missing here.`,
   ];
 }
 
-/** Where a machine stands in the line of those to be replaced: "It is 7th in line, in wave 2 of 3, at about 14:05.". */
+/** Returns the position of a machine to be replaced: "It is 7th of 9 in the order, in wave 2 of 3, at about 14:05.". */
 function placeInLine({ waves, seconds, machines }: RolloutPlan, machine: string, now: number): string {
   const wave = waves.findIndex((one) => one.machines.includes(machine));
   const total = waves.reduce((sum, { size }) => sum + size, 0);
-  if (wave < 0) return machines > 0 && total > 0 ? "Its place in line is not known yet." : "";
+  if (wave < 0) return machines > 0 && total > 0 ? "Its position in the order is not known yet." : "";
   const before = waves.slice(0, wave).reduce((sum, { size }) => sum + size, 0);
   const position = before + (waves[wave]?.machines.indexOf(machine) ?? 0) + 1;
   const when = position === 1 ? ", next" : whenText(seconds, (position - 1) / total, now);
-  return `It is ${ordinal(position)} of ${total} in line, in wave ${wave + 1} of ${waves.length}${when}.`;
+  return `It is ${ordinal(position)} of ${total} in the order, in wave ${wave + 1} of ${waves.length}${when}.`;
 }
 
-// Evenly spread over the predicted time: soaks make that rough, so the hour is "about".
+// Machines are assumed to spread evenly over the predicted time; soaks make that rough, so the hour is "about".
 function whenText(seconds: RolloutPlan["seconds"], share: number, now: number): string {
-  if (seconds === null) return "; when that is cannot be told yet";
+  if (seconds === null) return "; the time cannot be estimated yet";
   const [early, late] = [seconds.low * share, seconds.high * share];
   const at = now + (early + late) / 2 * 1000;
-  return `, at about ${clock(at, now)} (in ${range({ low: early, high: late })}) if nothing holds it up`;
+  return `, at about ${clock(at, now)} (in ${range({ low: early, high: late })}) if nothing blocks it`;
 }
 
 /** "1st", "2nd", "23rd". */

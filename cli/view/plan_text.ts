@@ -26,7 +26,7 @@ export function planText(terminal: Terminal, planned: Planned, shape: PlanShape)
 }
 
 function summary({ plan, replicas, isNew, change }: Planned): string {
-  if (isNew) return `${counted(replicas, "machine")} will be created, none is replaced`;
+  if (isNew) return `${counted(replicas, "machine")} will be created, no machine is replaced`;
   const count = replaced({ plan });
   if (count === 0) return `nothing to replace, ${allText(plan.machines)} of ${change.after.title}`;
   const waves = plan.waves.filter(({ size }) => size > 0).length;
@@ -34,7 +34,7 @@ function summary({ plan, replicas, isNew, change }: Planned): string {
 }
 
 function allText(machines: number): string {
-  if (machines === 0) return "there is no machine";
+  if (machines === 0) return "no machines";
   return machines === 1 ? "its 1 machine is" : `all ${machines} machines are`;
 }
 
@@ -68,8 +68,8 @@ function factsOf(planned: Planned, { program }: PlanShape): [string, string][] {
   rows.push(["policy", policy]);
   if (replaced(planned) === 0) return rows;
   rows.push(["takes", range(plan.seconds)]);
-  if (!isApplied) return [...rows, ["approve", "the plan of a file cannot be approved: apply it first"]];
+  if (!isApplied) return [...rows, ["approve", "not possible for a file; apply it first"]];
   rows.push(["plan", plan.hash]);
   const command = `${program} approve -n ${pool.namespace} ${pool.name} --plan ${plan.hash}`;
-  return [...rows, ["approve", approval === "Never" ? "not needed by its policy" : command]];
+  return [...rows, ["approve", approval === "Never" ? "not required by its policy" : command]];
 }

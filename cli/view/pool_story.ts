@@ -1,4 +1,4 @@
-/** How one pool stands, in full: what `status NAME` and the live view show. */
+/** The full status of one pool, as `status NAME` and the live view show it. */
 import type { Progress } from "../../workflows/contracts/mod.ts";
 import { conditionOf, type PoolRow, type RolloutStatus, type UnderwayRow, updatedCount } from "../rollout/pool_row.ts";
 import { calledAs, styled, type Terminal } from "../terminal.ts";
@@ -8,15 +8,15 @@ import { waveBars } from "./wave_bars.ts";
 
 interface Story {
   row: PoolRow;
-  /** Of the run itself, where Temporal could be asked: fresher, and it knows more. */
+  /** The answer of the run itself, if Temporal could be reached: fresher and more detailed than the status. */
   progress?: Progress | undefined;
   now: number;
 }
 
-/** Lines of a story; the caller puts the pool's name and columns above them. */
+/** Returns the lines of a story; the caller prints the pool's name and columns above them. */
 export function poolStory(terminal: Terminal, story: Story): string[] {
   const { status } = story.row;
-  if (status === undefined) return ["No rollout of it has begun; the controller starts one when it runs"];
+  if (status === undefined) return ["No rollout has started; the controller starts one when it runs"];
   const message = localTimes(story.progress?.message ?? status.message, story.now);
   const parts: [string, string[]][] = [
     ["waves", status.waves.length > 1 || isUnderWay(status) ? waveBars(terminal, status, story.now) : []],
@@ -40,7 +40,7 @@ export function poolStory(terminal: Terminal, story: Story): string[] {
   ];
 }
 
-/** Something is being done, or waits to be. */
+/** Reports whether a step is in progress or waiting to start. */
 export function isUnderWay(status: RolloutStatus): boolean {
   return conditionOf(status, "Progressing")?.status === "True" || status.underway.length > 0;
 }
@@ -71,11 +71,11 @@ function etcdLines(terminal: Terminal, { etcd }: RolloutStatus): string[] {
   const told = seats.map(({ name, role, isWell, version }) => [
     name,
     role.toLowerCase(),
-    isWell ? "well" : styled(terminal, "red", "not well"),
+    isWell ? "healthy" : styled(terminal, "red", "unhealthy"),
     version,
   ]);
   return [
-    `${quorum.well} voters are well, ${quorum.needed} are needed`,
+    `${quorum.well} voters are healthy, ${quorum.needed} are required`,
     ...plainTable(told).split("\n").slice(0, -1),
     ...doubts.map(({ says }) => styled(terminal, "yellow", says)),
   ];
@@ -102,7 +102,6 @@ function underwayLines(terminal: Terminal, underway: readonly UnderwayRow[], now
   return table.flatMap((line, index) => [line, ...(underway[index]?.blockers ?? []).map(blockerText)]);
 }
 
-/** Which pod does not move, and what protects it. */
 function blockerText({ pod, owner, why }: UnderwayRow["blockers"][number]): string {
   return `  blocked by pod ${pod}${owner === "" ? "" : ` of ${owner}`}: ${why}`;
 }
@@ -112,7 +111,7 @@ function blockedLines(terminal: Terminal, { progress, now }: Story, status: Roll
   if (status.blockedReason === "" && condition?.status !== "True") return [];
   const message = localTimes(condition?.message || status.blockedReason, now);
   const next = nextLook(status, progress);
-  const told = next === undefined ? "" : `; looked at again at ${moment(next, now)}`;
+  const told = next === undefined ? "" : `; next check at ${moment(next, now)}`;
   return [`${styled(terminal, "yellow", message)}${told}`];
 }
 
@@ -124,7 +123,7 @@ function pausedLines({ paused, pausedBy }: RolloutStatus, now: number): string[]
   if (!paused) return [];
   const { by = "", reason = "", since = 0 } = pausedBy ?? {};
   const when = since > 0 ? ` since ${clock(since, now)}` : "";
-  return [`by ${by || "somebody"}${when}${reason === "" ? "" : `: ${reason}`}; what is under way is finished`];
+  return [`by ${by || "an unknown user"}${when}${reason === "" ? "" : `: ${reason}`}; machines under way are finished`];
 }
 
 function revisionLines({ revision, image, kubelet, policy, workflowId }: RolloutStatus): string[] {
@@ -138,7 +137,7 @@ function revisionLines({ revision, image, kubelet, policy, workflowId }: Rollout
   return known === "" ? [] : [known, ...(workflowId === "" ? [] : [`workflow ${workflowId}`])];
 }
 
-/** What a person can say to a rollout that waits for one, as commands; nothing where it goes on by itself. */
+/** Returns the commands that a waiting rollout needs from its user; empty when it continues by itself. */
 function thingsToDo(terminal: Terminal, { pool, status }: PoolRow): string[] {
   if (status === undefined) return [];
   const { phase, paused, plan, blockedReason, quarantine, waves } = status;
@@ -146,12 +145,14 @@ function thingsToDo(terminal: Terminal, { pool, status }: PoolRow): string[] {
     `${calledAs(terminal)} ${name} -n ${pool.namespace} ${pool.name}${more}   ${what}`;
   const halted = phase === "Halted" || (quarantine.length > 0 && blockedReason === "Quarantined");
   return [
-    ...(paused ? [say("resume", "", "goes on")] : []),
+    ...(paused ? [say("resume", "", "resume the rollout")] : []),
     ...(plan && !plan.approved && blockedReason !== "" && /approval/i.test(blockedReason)
-      ? [say("plan", "", "shows what would be done"), say("approve", ` --plan ${plan.hash}`, "lets it begin")]
+      ? [say("plan", "", "show the plan"), say("approve", ` --plan ${plan.hash}`, "approve the plan")]
       : []),
-    ...(halted ? [say("retry", "", "tries again"), say("abort", "", "goes back to what was last good")] : []),
-    ...(blockedReason === "EtcdInDoubt" ? [say("promote", "", "goes on although that is in doubt, upon you")] : []),
-    ...(waves.some(({ state }) => state === "Soaking") ? [say("promote", "", "ends the soak now")] : []),
+    ...(halted ? [say("retry", "", "retry the change"), say("abort", "", "return to the last good template")] : []),
+    ...(blockedReason === "EtcdInDoubt"
+      ? [say("promote", "", "continue despite the etcd check, at your own risk")]
+      : []),
+    ...(waves.some(({ state }) => state === "Soaking") ? [say("promote", "", "end the soak now")] : []),
   ];
 }

@@ -1,12 +1,12 @@
-/** What of a machine template changes, leaf by leaf, with nothing in it that nobody should read. */
+/** The changes of a machine template, field by field, without credentials. */
 import { canonicalJson } from "../../profiles/canonical_json.ts";
 
-/** A field that differs; texts are as they may be shown. */
+/** A field that differs, with credentials hidden. */
 export interface TemplateChange {
   path: string;
   /** Missing where the field is new. */
   before?: string;
-  /** Missing where the field goes. */
+  /** Missing where the field is removed. */
   after?: string;
 }
 
@@ -15,7 +15,7 @@ export const hiddenText = "<hidden>";
 
 const longest = 160;
 
-/** The fields that differ, by path; credentials are hidden on both sides. Pure. */
+/** Returns the fields that differ, by path; credentials are hidden on both sides. Pure. */
 export function templateChanges(before: unknown, after: unknown): TemplateChange[] {
   const [left, right] = [leavesOf(before), leavesOf(after)];
   const paths = [...new Set([...left.keys(), ...right.keys()])].sort();
@@ -30,7 +30,7 @@ export function templateChanges(before: unknown, after: unknown): TemplateChange
   });
 }
 
-/** The changes as a unified diff between two named sides; "" where there are none. */
+/** Returns the changes as a unified diff between two named sides; "" without changes. */
 export function changesPatch(changes: readonly TemplateChange[], before: string, after: string): string {
   if (changes.length === 0) return "";
   const lines = changes.flatMap(({ path, before, after }) => [
@@ -40,7 +40,7 @@ export function changesPatch(changes: readonly TemplateChange[], before: string,
   return `--- ${before}\n+++ ${after}\n${lines.join("\n")}\n`;
 }
 
-// What machine-controller itself puts into the templates of its sets says nothing about a change.
+// machine-controller sets these fields in the templates of its MachineSets, so they are not part of a change.
 const ownPaths = /^metadata\.(creationTimestamp|labels\.machine-template-hash)$/;
 
 function leavesOf(template: unknown): Map<string, string> {
@@ -64,7 +64,7 @@ function shown(path: string, value: string): string {
   return plain.length > longest ? `${plain.slice(0, longest)}… (${value.length} characters)` : plain;
 }
 
-// A reference names a Secret and holds none; taints have keys that open nothing.
+// A reference names a Secret without holding its value, and the keys of taints are not credentials.
 const reference = /\.(secretKeyRef|configMapKeyRef)\.(name|namespace|key)$/;
 const publicKey = /public-?keys?(\[\d+\])?$/i;
 const guarded = /^spec\.providerSpec\.|^metadata\.annotations/;
@@ -72,7 +72,7 @@ const secretWord =
   /pass(word|wd|phrase)|secret|token|credential|private|auth|kubeconfig|cert|user-?name|service-?account|user-?data|cloud-?config|(^|[^a-z])keys?($|[^a-z])|(access|api|account|ssh|encryption|secret)-?key/i;
 const secretValue = /-----BEGIN|eyJ[\w-]+\.|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|:\/\/[^/\s:@]*:[^/\s@]+@/;
 
-/** Whether a field may hold a credential: rather hidden once too often, as the template belongs to any provider. */
+/** Reports whether a field may hold a credential; hides too much rather than too little, as providers differ. */
 function isSecret(path: string, value: string): boolean {
   if (secretValue.test(value)) return true;
   return guarded.test(path) && !reference.test(path) && !publicKey.test(path) && secretWord.test(path);

@@ -6,11 +6,11 @@ import { counted } from "./counted.ts";
 import { plainTable } from "./plain_table.ts";
 import { phaseText } from "./pool_columns.ts";
 
-/** Groups of a stage that are named; of more, those that have converged are counted. */
+/** Most groups of a stage that are named; of more, converged groups are only counted. */
 const shown = 20;
 const titles: Record<Stage, string> = { ControlPlane: "control planes", Workers: "workers" };
 
-/** A line for the version, one for each stage that has groups, and one for each group. */
+/** Returns a line for the version, one for each stage that has groups, and one for each group. */
 export function versionTree(terminal: Terminal, version: VersionRow): string[] {
   const has = stages.filter((stage) => version.groups[stage].length > 0);
   return [
@@ -21,7 +21,7 @@ export function versionTree(terminal: Terminal, version: VersionRow): string[] {
 
 function headOf(terminal: Terminal, { name, image, imageVersion, ready }: VersionRow): string {
   const { status, reason, message } = ready;
-  const said = reason === "" ? "nobody has looked at it yet" : `${reason}: ${message}`;
+  const said = reason === "" ? "not evaluated yet" : `${reason}: ${message}`;
   return `nodeversion/${name}  ${imageVersion || image}  ${
     styled(terminal, status === "True" ? "green" : "yellow", said)
   }`;
@@ -57,7 +57,7 @@ function stateOf({ groups, released, ready }: VersionRow, stage: Stage): string 
   const done = groups[stage].filter(isConverged).length;
   const of = `${done} of ${counted(groups[stage].length, "group")} converged`;
   const isReleased = released !== undefined && stages.indexOf(stage) <= stages.indexOf(released);
-  return isReleased || ready.status === "True" ? of : `waits to be released; ${of}`;
+  return isReleased || ready.status === "True" ? of : `waiting for release; ${of}`;
 }
 
 function isConverged({ status }: PoolRow): boolean {

@@ -10,7 +10,7 @@ const widest = 30;
 /** A bar of `width` cells. */
 export function bar(done: number, total: number, width: number): string {
   const filled = total <= 0 ? width : Math.round(width * Math.min(1, Math.max(0, done / total)));
-  // What has begun is seen, and what is not done is not shown as if it were.
+  // A started wave shows at least one cell, and an unfinished wave never shows a full bar.
   const honest = done > 0 && done < total ? Math.min(width - 1, Math.max(1, filled)) : filled;
   return "█".repeat(honest) + "░".repeat(width - honest);
 }
@@ -47,8 +47,8 @@ interface Wave {
 }
 
 /**
- * Of many waves a Rollout holds those around the one that is under way: how many came before them, and how many there
- * are. "7/100", or that all are done, tells where they stand.
+ * Returns how many waves came before those in the status, and how many there are in all: of many waves a Rollout holds
+ * only those around the current one, and its "7/100" gives their position.
  */
 export function waveWindow({ wave, waves }: RolloutStatus): { earlier: number; total: number } {
   const [, number, all] = /^(\d+)\/(\d+)$/.exec(wave) ?? [];
@@ -62,7 +62,7 @@ function wavesOf(status: RolloutStatus, earlier: number): Wave[] {
   const { waves } = status;
   const updated = updatedCount(status);
   return waves.map(({ upTo, state, soakUntil }, index) => {
-    // Of the first of a window no size is known; it is among those that are summed up.
+    // The status has no size of the first wave of its window, which is among the summed-up waves.
     const before = waves[index - 1]?.upTo ?? (earlier > 0 ? upTo : 0);
     const size = Math.max(0, upTo - before);
     // A wave that passed stays full, though one of its machines may be under repair now.
@@ -73,7 +73,7 @@ function wavesOf(status: RolloutStatus, earlier: number): Wave[] {
 
 function stateText({ state, soakUntil }: Wave, now: number): string {
   if (state === "Soaking" && soakUntil) return `soaking until ${moment(soakUntil, now)}`;
-  return state === "Gates" ? "asking its gates" : state.toLowerCase();
+  return state === "Gates" ? "evaluating gates" : state.toLowerCase();
 }
 
 function colourOf(state: string): "green" | "cyan" | "yellow" | "gray" {

@@ -1,4 +1,4 @@
-/** Breaks a text at blanks so that no line is longer than `columns`, if its words allow it. */
+/** Breaks a text at spaces so that no line is longer than `columns`, or than 100, unless one word is. */
 export function wrapped(text: string, columns: number): string {
   const lines: string[] = [];
   let line = "";

@@ -27,5 +27,5 @@ async function findsBoth({ site: { stack: { temporal, adminKubeconfig } } }: Wor
   assert.match(await asked("status", "-n", "kube-system"), /^pool +.*Converged/m);
   // The template is rendered by a Deno of its own, without permissions: that of the archive.
   assert.match(await asked("plan", "pool", "-n", "kube-system"), /pool/);
-  assert.match(await asked("setup", "--dry-run"), /^search attributes: .*\nrights of ServiceAccount/m);
+  assert.match(await asked("setup", "--dry-run"), /^search attributes: .*\npermissions of ServiceAccount/m);
 }

@@ -27,12 +27,12 @@ test("ostler setup makes a namespace that workers can use at once, and finds it 
   match(wanted.out, /^namespace "made": would be created/);
   const first = await setUp(stage.address, ...made, "--retention", "3d");
   deepEqual([first.code, first.err], [0, ""]);
-  match(first.out, /^namespace "made": created, to keep what has ended for 3d\nsearch attributes: registered "/);
+  match(first.out, /^namespace "made": created, with a retention of 3d\nsearch attributes: registered "/);
   const { config } = await stage.client.workflowService.describeNamespace({ namespace: "made" });
   equal(Number(config?.workflowExecutionRetentionTtl?.seconds), 3 * 86_400);
   deepEqual(await setUp(stage.address, ...made), {
     ...{ code: 0, err: "" },
-    out: 'namespace "made": already there, keeps what has ended for 3d\nsearch attributes: already there\n',
+    out: 'namespace "made": already exists, with a retention of 3d\nsearch attributes: already exist\n',
   });
 });
 

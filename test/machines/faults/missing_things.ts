@@ -20,7 +20,7 @@ const steps = { noPackage: /^packages$/, fullDisk: installing, badKubelet: /^kub
 export async function saysWhy(view: FaultView, fault: keyof typeof lastWords): Promise<void> {
   const why = lastWords[fault].source;
   await view.untilReport(new RegExp(why));
-  await view.untilExplained(new RegExp(`Its own last report: setup step .*${why}`));
+  await view.untilExplained(new RegExp(`Its last boot report: setup step .*${why}`));
   const { phase, state, step } = await view.untilReport(new RegExp(`^${why}.* try ([2-9]|[12]\\d) of 30\\)$`));
   assert.deepEqual([phase, state], ["setup", "Failed"]);
   assert.match(step, steps[fault]);
@@ -41,7 +41,7 @@ export async function isGivenUp(view: FaultView, fault: keyof typeof lastWords):
   if (!told.test(await view.verdict("registered"))) await view.isTriedAgain();
   assert.match(await view.verdict("registered"), told);
   const quarantined = 'Its change, revision 1, is quarantined \\(JoinAttemptsExhausted: .*"registered"';
-  await view.untilExplained(new RegExp(`and no node yet\\. ${quarantined}.*Its own last report: .*${why}`));
+  await view.untilExplained(new RegExp(`and no node yet\\. ${quarantined}.*Its last boot report: .*${why}`));
 }
 
 /** A kubelet that is not what its checksum says: nothing of it is installed until it is. */

@@ -49,12 +49,17 @@ const profileCases: Case[] = [
   {
     args: ["validate", "osp.yaml"],
     code: 2,
-    says: /^Cannot tell: .*Requires run access/s,
+    says: /^Internal error: .*Requires run access/s,
     alone: { isCrippled: true },
   },
   { args: ["diff", "osp.yaml", "osp.yaml", "md.yaml"], code: 0, says: /^no difference: / },
   { args: ["diff", "osp.yaml", "changed.yaml", "md.yaml"], code: 1, says: /^before osp-acme/ },
-  { args: ["diff", "osp.yaml", "osp.yaml", "md.yaml"], code: 2, says: /^Cannot tell: /, alone: { isCrippled: true } },
+  {
+    args: ["diff", "osp.yaml", "osp.yaml", "md.yaml"],
+    code: 2,
+    says: /^Internal error: /,
+    alone: { isCrippled: true },
+  },
 ];
 
 const there = ["--kubeconfig", "there.json"];

@@ -41,7 +41,7 @@ Deno.test("ostler clusters shows who works, what is open and what to do, and nev
   assert.deepEqual([code, err], [0, "1 open rollout did not say where they are: shown by phase alone\n"]);
 });
 
-Deno.test("ostler clusters --check ends with 1 only where a cluster needs somebody", async () => {
+Deno.test("ostler clusters --check ends with 1 only if a cluster needs action", async () => {
   assert.equal((await twoClusters().run(["clusters", "--check"])).code, 1);
   assert.equal((await fleet({ north: {} }).run(["clusters", "--check"])).code, 0);
   const none = await fleet({}).run(["clusters"]);

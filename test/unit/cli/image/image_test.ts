@@ -97,7 +97,7 @@ for (
     ["image", "admit", "good", "--timeout", "soon"],
   ]
 ) {
-  Deno.test(`ostler ${args.join(" ")} was not asked as it must be`, async () => {
+  Deno.test(`ostler ${args.join(" ")} is a usage error`, async () => {
     const { code, out } = await world().run(args);
     deepEqual([code, out], [2, ""]);
   });

@@ -33,11 +33,11 @@ async function explained(made: FakeWorld, name = "m-1"): Promise<string> {
 const updated = { hash: "hash-2" };
 const held = { hash: "hash-2", annotations: hold, finalizers: [], status: {} };
 
-Deno.test("explain tells what is done with a machine, until when, and which pod blocks", async () => {
+Deno.test("explain shows the step of a machine, its deadline, and the pod that blocks it", async () => {
   const text = await explained(world(rollingStatus(), {}, "old-1"), "old-1");
-  assert.match(text, /is being drained, to be removed; that began 4m ago\./);
-  assert.match(text, /Pod apps\/web-1 of Deployment apps\/web does not move: PodDisruptionBudget apps\/web allows 0/);
-  assert.match(text, /It has until .*\(in 56m\); if pods remain then it goes on waiting\./);
+  assert.match(text, /is being drained and will be removed; this step started 4m ago\./);
+  assert.match(text, /Pod apps\/web-1 of Deployment apps\/web is not evicted: PodDisruptionBudget apps\/web allows 0/);
+  assert.match(text, /The deadline is .*\(in 56m\): if pods remain by then, the drain keeps waiting\./);
 });
 
 Deno.test("explain tells of a node that a machine made and a NodePool updates both, and that it may be replaced", async () => {
@@ -51,8 +51,11 @@ Deno.test("explain tells of a node that a machine made and a NodePool updates bo
   const image = { reference: `registry.example/os@${digest}` };
   made.kube.put("nodepools", { metadata: { namespace: "fleet", name: "edge" }, spec: { ...spec, image } });
   const text = await explained(made, "node-m-1");
-  assert.match(text, /Machine "m-1" of pool "fleet\/pool".*Node "node-m-1" is of NodePool "fleet\/edge"/);
-  assert.match(text, /failed on it .*: StageRefused\. .*asked once more in its turn, and replaced if that is still so/);
+  assert.match(text, /Machine "m-1" of pool "fleet\/pool".*Node "node-m-1" belongs to NodePool "fleet\/edge"/);
+  assert.match(
+    text,
+    /failed on it .*: StageRefused\. .*asks the node once more in its turn, and replaces it if it still refuses\./,
+  );
 });
 
 Deno.test("explain tells of a machine that joins which attempt it is, and the last event about it", async () => {
@@ -68,11 +71,11 @@ Deno.test("explain tells of a machine that joins which attempt it is, and the la
     },
   });
   const text = await explained(made, "new-1");
-  assert.match(text, /about to join, as attempt 2 of its place; that began 2m ago\./);
+  assert.match(text, /joining the cluster \(attempt 2 of its slot\); this step started 2m ago\./);
   assert.match(text, /Last event, at .*\(1m ago\): CreateFailed: no quota\.\n$/);
 });
 
-Deno.test("explain tells of a machine that boots what it last said, or what its silence usually means", async () => {
+Deno.test("explain shows the last boot report of a booting machine, or the typical cause of its silence", async () => {
   const status = { addresses: [{ address: "10.0.0.7" }] };
   const made = world(rollingStatus(), { hash: "hash-2", status }, "new-1");
   const silent = await explained(made, "new-1");
@@ -81,11 +84,11 @@ Deno.test("explain tells of a machine that boots what it last said, or what its 
   const metadata = { namespace: "cloud-init-settings", name: "ostler-boot-pool-fleet" };
   made.kube.put("configmaps", { metadata, data: { "new-1": JSON.stringify(line) } });
   const text = await explained(made, "new-1");
-  assert.match(text, / Its own last report: setup step "packages" failed: no route to the mirror\.\n$/);
+  assert.match(text, / Its last boot report: setup step "packages" failed: no route to the mirror\.\n$/);
   assert.doesNotMatch(text, /no boot report/);
 });
 
-Deno.test("explain tells a held machine whom it waits for: pause, what blocks, soak, budget", async () => {
+Deno.test("explain shows what a held machine waits for: pause, block, soak, budget", async () => {
   const pausedBy = { by: "ada", reason: "lunch", since: start };
   assert.match(
     await explained(world(rollingStatus({ paused: true, pausedBy }), held)),
@@ -93,11 +96,11 @@ Deno.test("explain tells a held machine whom it waits for: pause, what blocks, s
   );
   const blocked = { ...condition("Blocked", "True"), message: "outside its windows" };
   const outside = rollingStatus({ blockedReason: "OutsideWindow", conditions: [blocked] });
-  assert.match(await explained(world(outside, held)), /Nothing begins now: outside its windows\./);
+  assert.match(await explained(world(outside, held)), /No machine starts now: outside its windows\./);
   const waves = [{ upTo: 1, state: "Soaking", soakUntil: new Date(start + 300_000).toISOString() }];
   assert.match(
     await explained(world(rollingStatus({ waves, wave: "1/1" }), held)),
-    /before wave 1 has soaked, at .*\(in 5m\)\./,
+    /before the soak of wave 1 ends, at .*\(in 5m\)\./,
   );
   assert.match(await explained(world(rollingStatus(), held)), /The budget is used by 2 machines under way/);
 });
@@ -118,10 +121,10 @@ Deno.test("explain tells of a quarantined change until when it is held", async (
     /It is held and does not boot\. Its change, revision 2, is quarantined \(2 failed\).* `ostler retry pool`\./,
   );
   const failed = await explained(world(rollingStatus({ quarantine, underway: [] }), { hash: "hash-2", status: {} }));
-  assert.match(failed, /has an instance that boots, and no node yet\. Its change, revision 2, is quarantined/);
+  assert.match(failed, /has an instance that is booting, and no node yet\. Its change, revision 2, is quarantined/);
 });
 
-Deno.test("explain tells an old machine its place in line", async () => {
+Deno.test("explain shows the position of an old machine in the order", async () => {
   const made = world(rollingStatus({ underway: [], usual: { join: [60], leave: [30] } }));
   made.kube.put("machines", machine("m-2", { metadata: { ...owned, creationTimestamp: "2026-01-02T00:00:00Z" } }));
   made.kube.put("nodes", node("node-m-2"));
@@ -142,31 +145,31 @@ Deno.test("explain tells an old machine its place in line", async () => {
   made.kube.put("machines", machine("new-1", held));
   assert.match(
     await explained(made, "m-1"),
-    /of an old template and will be replaced\. It is 1st of 2 in line, in wave 1 of 1, next\./,
+    /has an old template and will be replaced\. It is 1st of 2 in the order, in wave 1 of 1, next\./,
   );
   assert.match(
     await explained(made, "node-m-2"),
-    /It is 2nd of 2 in line, in wave 1 of 1, at about .* if nothing holds it up\./,
+    /It is 2nd of 2 in the order, in wave 1 of 1, at about .* if nothing blocks it\./,
   );
 });
 
-Deno.test("explain tells of skipped machines and of those that were set aside", async () => {
+Deno.test("explain describes skipped machines and machines set aside", async () => {
   const made = world(rollingStatus({ underway: [] }));
   made.progress = { skipped: ["m-1"], setAside: [] } as never;
-  assert.match(await explained(made), /stays: somebody said skip\./);
+  assert.match(await explained(made), /stays, because a user ran skip\./);
   made.progress = { skipped: [], setAside: ["m-1"] } as never;
   assert.match(await explained(made), /could not be drained and was set aside/);
 });
 
-Deno.test("explain tells of a machine on its way out whether it is kept running", async () => {
+Deno.test("explain says whether a machine that is being deleted is kept running", async () => {
   const deletionTimestamp = new Date(start - 60_000).toISOString();
   const kept = world(rollingStatus({ underway: [] }), { annotations: hold, metadata: { deletionTimestamp } });
-  assert.match(await explained(kept), /took it down 1m ago, and Ostler keeps it running/);
+  assert.match(await explained(kept), /machine-controller deleted it 1m ago, and Ostler keeps it running/);
   const free = world(rollingStatus({ underway: [] }), { metadata: { deletionTimestamp } });
-  assert.match(await explained(free), /it was deleted 1m ago, and machine-controller is removing it\./);
+  assert.match(await explained(free), /It was deleted 1m ago, and machine-controller is removing it\./);
 });
 
-Deno.test("explain tells of an ill machine why, and when it is replaced", async () => {
+Deno.test("explain shows why a machine is unhealthy, and when it is replaced", async () => {
   const made = world(readyStatus(), updated);
   made.kube.put("nodes", node("node-m-1", { ready: false }));
   assert.match(
@@ -175,18 +178,18 @@ Deno.test("explain tells of an ill machine why, and when it is replaced", async 
   );
 });
 
-Deno.test("explain tells of a machine in order that nothing is to be done, and of one that gave up why", async () => {
-  assert.match(await explained(world(readyStatus(), updated)), /It is what is wanted: nothing is to be done\.\n$/);
+Deno.test("explain says that nothing is to be done for an updated machine, and shows a terminal error", async () => {
+  assert.match(await explained(world(readyStatus(), updated)), /It is up to date; nothing is to be done\.\n$/);
   const broken = { hash: "hash-2", status: { errorReason: "InvalidConfiguration", errorMessage: "no such image" } };
   assert.match(
     await explained(world(readyStatus(), broken)),
-    /machine-controller gave it up: InvalidConfiguration: no such image\./,
+    /machine-controller reports a terminal error: InvalidConfiguration: no such image\./,
   );
 });
 
-Deno.test("explain tells of machines that no MachineDeployment made", async () => {
+Deno.test("explain says that no rollout replaces a machine without a MachineDeployment", async () => {
   const made = world(readyStatus(), { metadata: { ownerReferences: [] } });
-  assert.match(await explained(made), /No MachineDeployment made it, so no rollout replaces it\.\n$/);
+  assert.match(await explained(made), /No MachineDeployment owns it, so no rollout replaces it\.\n$/);
 });
 
 Deno.test("explain ends with 1 for a machine that is gone, with what is still known", async () => {
@@ -217,8 +220,11 @@ function namespaced(made: FakeWorld, ...others: string[]): FakeWorld {
 
 Deno.test("explain tells people without rights on nodes what may be known without, and what they may not read", async () => {
   const text = await explained(namespaced(world(readyStatus(), updated), "list events"));
-  assert.match(text, /It is what is wanted: nothing is to be done\./);
-  assert.match(text, /You may not read its node "node-m-1" and its Events, so more may be known\.\n$/);
+  assert.match(text, /It is up to date; nothing is to be done\./);
+  assert.match(
+    text,
+    /You are not allowed to read its node "node-m-1" and its Events, so facts may be missing here\.\n$/,
+  );
   const made = world(readyStatus(), updated);
   made.kube.onRequest = (request) => {
     if (request.startsWith("get nodes")) throw answer(503, "ServiceUnavailable");
@@ -252,8 +258,8 @@ Deno.test("explain numbers a wave that soaks by all there are, and one pod is no
     ...(index < 5 ? { state: "Done" } : { state: "Soaking", soakUntil }),
   }));
   const text = await explained(world(rollingStatus({ waves, wave: "31/120" }), held));
-  assert.match(text, /Nothing begins before wave 31 has soaked/);
+  assert.match(text, /No machine starts before the soak of wave 31 ends/);
   const blockers = ["web-1", "web-2"].map((pod) => ({ pod, owner: "", why: "it stays" }));
   const underway = [{ machine: "m-1", step: "Draining", since: new Date(start).toISOString(), until: "", blockers }];
-  assert.match(await explained(world(rollingStatus({ underway }))), /it stays, and 1 more pod does not move\./);
+  assert.match(await explained(world(rollingStatus({ underway }))), /it stays, and 1 more pod is not evicted\./);
 });

@@ -27,9 +27,9 @@ Deno.test("ostler status nodeversion/NAME shows its stages and groups as a tree"
   assert.equal(code, 0);
   assert.deepEqual(out.split("\n"), [
     "nodeversion/all  v2  Rolling: 3 outdated, 1 joining",
-    "├─ control planes: waits to be released; 1 of 1 group converged",
+    "├─ control planes: waiting for release; 1 of 1 group converged",
     "│  └─ sg/cp   10/10   Converged",
-    "└─ workers: waits to be released; 1 of 2 groups converged",
+    "└─ workers: waiting for release; 1 of 2 groups converged",
     "   ├─ sg/alpha   3/10    Rolling     Joining alpha-new-1",
     "   └─ sg/beta    10/10   Converged",
     "",
@@ -40,7 +40,7 @@ Deno.test("K23 ostler status nodeversion/NAME tells that workers wait for contro
   const digest = hashOf({ image: spec.image, components: spec.kubernetesComponentsReference });
   const { out } = await world({ released: { stage: "ControlPlane", digest } }).run(["status", "nodeversion/all"]);
   assert.match(out, /^├─ control planes: 1 of 1 group converged$/m);
-  assert.match(out, /^└─ workers: waits to be released; 1 of 2 groups converged$/m);
+  assert.match(out, /^└─ workers: waiting for release; 1 of 2 groups converged$/m);
 });
 
 Deno.test("ostler status shows the NodeVersions of the groups that it lists, for programs too", async () => {

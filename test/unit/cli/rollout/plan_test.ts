@@ -51,7 +51,7 @@ Deno.test("ostler plan tells which machines, in which order, what changes, and h
       /^1 +3 +old-1, old-2, old-3$/m,
       /^takes +(about \d+|\d+ to \d+) min$/m,
       /^plan +[0-9a-f]{16}$/m,
-      /^approve +not needed by its policy$/m,
+      /^approve +not required by its policy$/m,
     ]
   ) assert.match(out, part);
 });
@@ -94,14 +94,14 @@ Deno.test("ostler plan -f plans a MachineDeployment that is not applied yet agai
   assert.equal(code, 0);
   assert.match(out, /^fleet\/pool: \d of 4 machines will be replaced/m);
   assert.match(out, /^image +img:1 → img:3$/m);
-  assert.match(out, /^approve +the plan of a file cannot be approved: apply it first$/m);
+  assert.match(out, /^approve +not possible for a file; apply it first$/m);
   assert.deepEqual(made.kube.writes, []);
 });
 
 Deno.test("ostler plan -f of a new pool replaces nothing", async () => {
   const made = new FakeWorld();
   const { out } = await inFile(machineDeployment(), (file) => made.run(["plan", "-f", file]));
-  assert.match(out, /^fleet\/pool: 3 machines will be created, none is replaced$/m);
+  assert.match(out, /^fleet\/pool: 3 machines will be created, no machine is replaced$/m);
 });
 
 Deno.test("ostler plan -f ends with 2 for a file that cannot be used", async () => {
@@ -126,7 +126,7 @@ Deno.test("ostler diff of a pool ends with 1 where something would change, and w
   );
   made.putRollout(rollingStatus({ lastGood: { templateHash: "hash-1", revision: "1" } }));
   const same = await made.run(["diff", "pool"]);
-  assert.deepEqual([same.code, same.out], [0, "fleet/pool\nno change: revision 1 is what revision 1 was\n"]);
+  assert.deepEqual([same.code, same.out], [0, "fleet/pool\nNo change: revision 1 equals revision 1\n"]);
 });
 
 Deno.test("ostler plan --all shows the plans that can be made, says of the others why not, and ends with 1", async () => {

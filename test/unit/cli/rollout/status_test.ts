@@ -71,11 +71,11 @@ Deno.test("ostler status of control planes shows the members of etcd, and what k
   const { out } = await made.run(["status", "pool"]);
   for (
     const part of [
-      /^etcd {8}1 voters are well, 1 are needed$/m,
-      /^ {12}cp-1 +leader +well +3.6.8$/m,
-      /^ {12}cp-2 +learner +not well +3.6.8$/m,
+      /^etcd {8}1 voters are healthy, 1 are required$/m,
+      /^ {12}cp-1 +leader +healthy +3.6.8$/m,
+      /^ {12}cp-2 +learner +unhealthy +3.6.8$/m,
       /^ {12}member "cp-2" is a learner, without a vote yet$/m,
-      /ostler promote -n fleet pool +goes on although that is in doubt, upon you$/m,
+      /ostler promote -n fleet pool +continue despite the etcd check, at your own risk$/m,
     ]
   ) assert.match(out, part);
 });

@@ -58,10 +58,13 @@ Deno.test("judgeWebhook tells the modes apart by what is granted", () => {
     const { outcome, message } = judgeWebhook({ ...needed, duties, own, isHeld }, (all) => `${all.length}`);
     return [outcome, message];
   };
-  assert.deepEqual(judge([], []), ["Present", "it may do what it has to"]);
-  assert.match(judge(judging, certificate).join(), /^Present,none, which is right/);
+  assert.deepEqual(judge([], []), ["Present", "all permissions present"]);
+  assert.match(judge(judging, certificate).join(), /^Present,none, as expected/);
   assert.match(judge(judging, certificate, false).join(), /^Refused,.* no policy .*before_1\.36, or the chart$/);
-  assert.match(judge([], certificate).join(), /^Present,.* certificate that is mounted; .* may not 3$/);
+  assert.match(
+    judge([], certificate).join(),
+    /^Present,.* for a mounted certificate present; .* missing permissions: 3$/,
+  );
   for (
     const [duties, own, count] of [[[], certificate.slice(1), 2], [
       judging.slice(1),
@@ -70,7 +73,7 @@ Deno.test("judgeWebhook tells the modes apart by what is granted", () => {
     ]] as const
   ) {
     const [outcome, message] = judge([...duties], [...own], false);
-    assert.deepEqual([outcome, message.startsWith(`it may not ${count};`)], ["Refused", true], message);
+    assert.deepEqual([outcome, message.startsWith(`missing permissions: ${count};`)], ["Refused", true], message);
   }
 });
 

@@ -5,9 +5,9 @@ import { answer, FakeKube, type Reviewed } from "../../../support/fake_kube.ts";
 import { FakeWorld } from "../../../support/fake_world.ts";
 
 const [permissionDenied, unimplemented, unavailable] = [7, 12, 14];
-const granted = `rights of ServiceAccount "ostler-system/ostler-controller": it may do what it has to
-rights of ServiceAccount "ostler-system/ostler-worker": it may do what it has to
-rights of ServiceAccount "ostler-system/ostler-webhook": it may do what it has to
+const granted = `permissions of ServiceAccount "ostler-system/ostler-controller": all permissions present
+permissions of ServiceAccount "ostler-system/ostler-worker": all permissions present
+permissions of ServiceAccount "ostler-system/ostler-webhook": all permissions present
 `;
 
 function setUp(world: FakeWorld, ...args: string[]): ReturnType<FakeWorld["run"]> {
@@ -21,7 +21,7 @@ Deno.test("ostler setup makes what is absent, says so, and finds it there the ne
   assert.deepEqual([first.code, first.err], [0, ""]);
   assert.equal(
     first.out,
-    `namespace "fleet": created, to keep what has ended for 7d
+    `namespace "fleet": created, with a retention of 7d
 search attributes: registered "KubernetesCluster", "KubernetesNamespace", "MachineDeployment", "TargetImage", "Phase"
 ${granted}`,
   );
@@ -29,7 +29,7 @@ ${granted}`,
   const again = await setUp(world, "--cluster", "north");
   assert.equal(
     again.out,
-    `namespace "fleet": already there, keeps what has ended for 7d\nsearch attributes: already there\n${granted}`,
+    `namespace "fleet": already exists, with a retention of 7d\nsearch attributes: already exist\n${granted}`,
   );
   assert.deepEqual([again.code, world.temporal.writes], [0, writes]);
 });
@@ -37,7 +37,7 @@ ${granted}`,
 Deno.test("ostler setup changes the retention of a namespace that is there only where it is asked to", async () => {
   const world = new FakeWorld();
   world.temporal.namespaces.set("fleet", { retention: 3 * 86_400, columns: new Set() });
-  assert.match((await setUp(world)).out, /^namespace "fleet": already there, keeps what has ended for 3d$/m);
+  assert.match((await setUp(world)).out, /^namespace "fleet": already exists, with a retention of 3d$/m);
   assert.match((await setUp(world, "--retention", "30d", "--dry-run")).out, /would be changed from 3d to 30d$/m);
   assert.equal(world.temporal.namespaces.get("fleet")?.retention, 3 * 86_400);
   assert.match(
@@ -45,7 +45,7 @@ Deno.test("ostler setup changes the retention of a namespace that is there only 
     /^namespace "fleet": its retention changed from 3d to 30d$/m,
   );
   assert.equal(world.temporal.namespaces.get("fleet")?.retention, 30 * 86_400);
-  assert.match((await setUp(world, "--retention", "30d")).out, /already there, keeps what has ended for 30d$/m);
+  assert.match((await setUp(world, "--retention", "30d")).out, /already exists, with a retention of 30d$/m);
 });
 
 Deno.test("ostler setup --dry-run writes nothing, and says what it would do", async () => {
@@ -54,7 +54,7 @@ Deno.test("ostler setup --dry-run writes nothing, and says what it would do", as
   assert.equal(code, 0);
   assert.equal(
     out,
-    'namespace "fleet": would be created, to keep what has ended for 7d\nsearch attributes: would be registered\n',
+    'namespace "fleet": would be created, with a retention of 7d\nsearch attributes: would be registered\n',
   );
   world.temporal.namespaces.set("fleet", { retention: 86_400, columns: new Set(["Phase", "TargetImage"]) });
   const known = await setUp(world, "--dry-run", "--no-rights");
@@ -70,8 +70,8 @@ for (const code of [permissionDenied, unimplemented]) {
     assert.deepEqual([absent.code, absent.err], [1, ""]);
     assert.equal(
       absent.out,
-      'namespace "fleet": is not there, and Temporal at temporal.test:7233 does not let us: said by the fake; ' +
-        "somebody who may has to run `temporal operator namespace create --namespace fleet --retention 168h`\n",
+      'namespace "fleet": does not exist, and Temporal at temporal.test:7233 refuses it: said by the fake; ' +
+        "an administrator must run `temporal operator namespace create --namespace fleet --retention 168h`\n",
     );
     world.temporal.namespaces.set("fleet", { retention: 86_400, columns: new Set(["Phase"]) });
     const there = await setUp(world, "--no-rights", "--retention", "3d");
@@ -85,14 +85,17 @@ for (const code of [permissionDenied, unimplemented]) {
 
 const all = ["KubernetesNamespace", "MachineDeployment", "TargetImage", "Phase"];
 
-Deno.test("ostler setup names what a process may not do, by its ServiceAccount", async () => {
+Deno.test("ostler setup names the missing permissions of a process by its ServiceAccount", async () => {
   const world = new FakeWorld();
   world.kube.mayDo = (user, { verb, resource }) =>
     !(user.endsWith(":worker-of:ostler-worker") && `${verb} ${resource}` === "create pods");
   const { code, out } = await setUp(world, "--system-namespace", "worker-of");
   assert.equal(code, 1);
-  assert.match(out, /^rights of ServiceAccount "worker-of\/ostler-controller": it may do what it has to$/m);
-  assert.match(out, /ostler-worker": it may not create pods\/eviction; apply deploy\/kubernetes\/rbac, or the chart$/m);
+  assert.match(out, /^permissions of ServiceAccount "worker-of\/ostler-controller": all permissions present$/m);
+  assert.match(
+    out,
+    /ostler-worker": missing permissions: create pods\/eviction; apply deploy\/kubernetes\/rbac, or the chart$/m,
+  );
   world.kube.mayDo = (user) => !user.endsWith(":ostler-webhook");
   for (const [hasPolicies, outcome] of [[true, 0], [false, 1]] as const) {
     world.kube.hasPolicies = hasPolicies;
@@ -103,7 +106,7 @@ Deno.test("ostler setup names what a process may not do, by its ServiceAccount",
   };
   const blind = await setUp(world);
   assert.equal(blind.code, 0);
-  assert.match(blind.out, /ostler-worker": not looked at: who asks may not create subjectaccessreviews$/m);
+  assert.match(blind.out, /ostler-worker": skipped: you cannot create SubjectAccessReviews$/m);
 });
 
 Deno.test("of two clusters ostler setup asks each about what is there", async () => {
@@ -118,7 +121,7 @@ Deno.test("of two clusters ostler setup asks each about what is there", async ()
   const { code, out } = await setUp(world, ...given);
   assert.equal(code, 0, out);
   for (const where of ["management", "worker"]) {
-    assert.match(out, new RegExp(`webhook" in the ${where} cluster: it may`));
+    assert.match(out, new RegExp(`webhook" in the ${where} cluster: all permissions`));
   }
   assert.deepEqual([...asked.management].filter((each) => / \* \S+$/.test(each)).sort(), [
     "get validatingwebhookconfigurations * north.operatingsystemmanager.k8c.io",
@@ -129,9 +132,12 @@ Deno.test("of two clusters ostler setup asks each about what is there", async ()
   assert.ok(asked.management.has("update secrets north-system ostler-webhook-authority"));
   // No webhook is asked there, and nothing is granted to it.
   world.kube.mayDo = (user) => !user.endsWith(":ostler-webhook");
-  assert.match((await setUp(world, ...given)).out, /worker cluster: none, which is right .* by a policy$/m);
+  assert.match((await setUp(world, ...given)).out, /worker cluster: none, as expected .* by a policy$/m);
   world.kube.hasPolicies = false;
-  assert.match((await setUp(world, ...given)).out, /worker cluster: it may not .* no policy that holds new machines/);
+  assert.match(
+    (await setUp(world, ...given)).out,
+    /worker cluster: missing permissions: .* no policy that holds new machines/,
+  );
 });
 
 Deno.test("ostler setup -o json gives the steps as data", async () => {
