@@ -49,7 +49,7 @@ export async function approveJoiningNodes(deps: ApproverDeps, signal: AbortSigna
   });
   await pools.start();
   await requests.start();
-  log.info("Controller approves nodes that machines wait for");
+  log.info("Controller approves the certificates of joining nodes");
   await pending.run(signal);
 }
 

@@ -29,7 +29,7 @@ export async function readClusterIdentity(
   } catch (error) {
     if (statusOf(error) !== 403) throw unreachable(kubeConfig, error);
     const uid = proven.get(kubeConfig) ?? "";
-    if (uid === "") log.warn('Cannot prove which cluster this is: reading namespace "kube-system" is not allowed');
+    if (uid === "") log.warn('Cannot identify this cluster: missing permission to get namespace "kube-system"');
     return { name, uid };
   }
 }

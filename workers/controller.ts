@@ -80,7 +80,7 @@ export async function runController(
     await leadWhileHolding(clusters.management, { config, log, signal, onStandby }, async (leading) => {
       ready = false;
       void approveNodes({ config, clusters, log }, leading).catch((error) =>
-        log.error("Cannot approve nodes", { error })
+        log.error("Failed to approve nodes", { error })
       );
       await serveWhileOurs({ claim, log, signal: leading }, async (serving) => {
         const onReady = (): void => void (ready = true);
@@ -213,7 +213,7 @@ export async function installDefaultProfiles(
     await attempting(`install profile "${name}"`, async () => {
       const existing = await ifFound(readObject(kube, profiles, { name, namespace }));
       const newer = existing && newerInstalled(existing, profile);
-      if (newer) return log.info("Leaving a default profile that a newer Ostler installed", { name, version: newer });
+      if (newer) return log.info("Keeping a default profile that a newer Ostler installed", { name, version: newer });
       await install(kube, { profile, namespace, existing });
     });
   }

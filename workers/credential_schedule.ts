@@ -40,7 +40,7 @@ export async function keepCredentialSchedule(config: Config, deps: ScheduleDeps)
       isCurrent = true;
     } catch (error) {
       isCurrent = false;
-      log.warn("Cannot set up the renewal of credentials: it is tried again", { error });
+      log.warn("Failed to set up the renewal of credentials; retrying", { error });
     }
     // Aborting ends the rest early; nothing else can be thrown.
     await setTimeout(isCurrent ? standing : failed, undefined, { signal }).catch(() => undefined);

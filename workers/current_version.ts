@@ -38,13 +38,13 @@ export async function keepVersionCurrent(config: VersionConfig, deps: VersionDep
     try {
       const outcome = await ensureVersionCurrent(await connect(), config);
       if (outcome === "NoWorkers" && outcome !== known) {
-        log.warn("Version is not current: no workers of it poll", version);
+        log.warn("Keeping the current version: no workers of this version poll", version);
       }
-      if (outcome === "MadeCurrent") log.info("Version is the current one", version);
+      if (outcome === "MadeCurrent") log.info("Made this version the current one", version);
       known = outcome;
     } catch (error) {
       known = undefined;
-      log.warn("Cannot make the version current: it is tried again", { ...version, error });
+      log.warn("Failed to make this version the current one; retrying", { ...version, error });
     }
     const pause = known === "Current" || known === "MadeCurrent" ? current : waiting;
     // Aborting ends the rest early; nothing else can be thrown.

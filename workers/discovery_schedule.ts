@@ -18,7 +18,7 @@ export async function keepDiscoverySchedule(
 ): Promise<void> {
   while (config.cloud !== "" && !signal.aborted) {
     const stands = await ensureSchedule(connect, config).then(() => true, (error: unknown) => {
-      log.warn("Cannot set up the discovery of scaling groups: it is tried again", { error });
+      log.warn("Failed to set up the discovery of scaling groups; retrying", { error });
       return false;
     });
     // Aborting ends the rest early; nothing else can be thrown.

@@ -43,8 +43,8 @@ export function serveFleetLock(deps: FleetLock): Server | undefined {
   if (deps.port === 0) return undefined;
   const server = createServer((request, response) => {
     void answer(deps, request, response).catch((error: unknown) => {
-      deps.log.warn("Cannot answer a node that asks for its lock: it asks again", { error });
-      send(response, { code: 500, kind: "failed_lock", value: "the cluster could not be asked" });
+      deps.log.warn("Failed to answer a FleetLock request; the node retries", { error });
+      send(response, { code: 500, kind: "failed_lock", value: "the cluster could not be reached" });
     });
   });
   server.requestTimeout = 30_000;
@@ -60,12 +60,14 @@ async function answer(deps: FleetLock, request: IncomingMessage, response: Serve
 async function judged(deps: FleetLock, request: IncomingMessage, response: ServerResponse): Promise<Answer> {
   const { method, url = "", headers } = request;
   const verb = /^\/v1\/(pre-reboot|steady-state)$/.exec(url)?.[1];
-  if (!verb) return { code: 404, kind: "unknown_endpoint", value: "there is /v1/pre-reboot and /v1/steady-state" };
+  if (!verb) {
+    return { code: 404, kind: "unknown_endpoint", value: "unknown path; use /v1/pre-reboot or /v1/steady-state" };
+  }
   if (method !== "POST" || headers["fleet-lock-protocol"] !== "true") {
-    return { code: 400, kind: "bad_request", value: "a POST with header fleet-lock-protocol: true is needed" };
+    return { code: 400, kind: "bad_request", value: "a POST with header fleet-lock-protocol: true is required" };
   }
   const client = await clientIn(request);
-  if (!client) return { code: 400, kind: "bad_request", value: "client_params with id and group are needed" };
+  if (!client) return { code: 400, kind: "bad_request", value: "client_params with id and group are required" };
   const found = await findClient(deps.kube, client);
   if ("kind" in found) return { code: 400, kind: found.kind, value: found.message };
   if (verb === "steady-state") {
@@ -90,11 +92,11 @@ async function granted(
   for (;;) {
     const seen = await turnOf(kube, node);
     if (!seen?.lock) {
-      return { code: 409, kind: "failed_lock", value: "what it asked for was taken back, or it is gone" };
+      return { code: 409, kind: "failed_lock", value: "the request was withdrawn, or the node is gone" };
     }
     if (seen.lock.held > 0) return { code: 200 };
     if (Date.now() >= end || response.destroyed) {
-      return { code: 409, kind: "failed_lock", value: "its turn has not come yet: it keeps it, and may ask again" };
+      return { code: 409, kind: "failed_lock", value: "no slot is free yet; the request stays queued, retry later" };
     }
     await pause(Math.min(patience.look, Math.max(1, end - Date.now())));
   }

@@ -37,7 +37,7 @@ export async function followAccess(client: Pick<LazyClient, "renew" | "connectio
       const outcome = await askTemporal(server, () => client.renew());
       // At each look, as a worker may have begun with the connection of before.
       if (outcome !== "NeverOpened") move(deps.workers(), await client.connection());
-      if (outcome === "Renewed") log.info("Connected to Temporal with what lets us in now");
+      if (outcome === "Renewed") log.info("Connected to Temporal with reloaded credentials");
       said = "";
     } catch (error) {
       const { message } = error as Error;
@@ -51,4 +51,4 @@ function move(workers: Connected[], connection: NativeConnection): void {
   for (const worker of workers) if (!/STOPPED|FAILED/.test(worker.getState())) worker.connection = connection;
 }
 
-const kept = "Cannot take what lets us into Temporal now, the connection of before stays";
+const kept = "Failed to reload Temporal credentials; keeping the current connection";

@@ -65,7 +65,7 @@ export async function leadWhileHolding(
   }
   if (!lost.signal.aborted) return;
   const seconds = times.deadline / 1000;
-  throw new LeaseLost(`Cannot go on as leader: Lease "${lease.name}" could not be renewed for ${seconds} seconds`);
+  throw new LeaseLost(`Lost leadership: failed to renew Lease "${lease.name}" for ${seconds} seconds`);
 }
 
 async function keepRenewing(
@@ -124,7 +124,7 @@ class LeaseHolder {
       await this.#write(lease);
       return true;
     } catch (error) {
-      if (statusOf(error) !== 409) log.warn("Cannot hold the lease: it is tried again", { error });
+      if (statusOf(error) !== 409) log.warn("Failed to acquire or renew the lease; retrying", { error });
       return false;
     }
   }

@@ -127,11 +127,11 @@ export class PendingJoins {
     const { name, node = "" } = request;
     try {
       const verdict = await this.#deps.judge(request);
-      if (verdict.is === "Left") return `Certificate request "${name}" is left undecided: ${verdict.why}`;
+      if (verdict.is === "Left") return `Certificate request "${name}" stays undecided: ${verdict.why}`;
       if (verdict.is === "Approved") this.#deps.log.info("Node approved", { node, request: name });
       return "";
     } catch (error) {
-      return `Cannot judge certificate request "${name}": ${String((error as Error).message).slice(0, 200)}`;
+      return `Failed to evaluate certificate request "${name}": ${String((error as Error).message).slice(0, 200)}`;
     }
   }
 }

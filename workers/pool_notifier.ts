@@ -135,7 +135,7 @@ export class PoolNotifier {
       this.#memories.set(key, { observed, illness, policies, at: Date.now() });
       this.deps.log.info("Rollout notified", { pool: key, generation: seen.generation, ...told });
     } catch (error) {
-      this.deps.log.warn(`Cannot notify the rollout of "${key}": it is tried again`, { error });
+      this.deps.log.warn(`Failed to signal the rollout of "${key}"; retrying`, { error });
     }
   }
 

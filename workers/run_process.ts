@@ -19,7 +19,7 @@ export async function runProcess(run: (config: Config, signal: AbortSignal) => P
   } catch (error) {
     const log = createLogger(config.logLevel);
     if (error instanceof LeaseLost) log.warn(error.message);
-    else log.error("Cannot go on: the process ends", { error });
+    else log.error("Process failed; exiting", { error });
     process.exit(exitCodeOf(error));
   }
 }

@@ -72,7 +72,7 @@ async function troubleOf(claim: () => Promise<void>): Promise<Error | undefined>
 function tell(log: ServeDeps["log"], trouble: Error): void {
   if (trouble instanceof ClusterConflict) log.error(trouble.message);
   else if (trouble instanceof TemporalTrouble) log.warn(trouble.message);
-  else log.warn("Cannot begin to serve: it is tried again", { error: trouble });
+  else log.warn("Failed to start serving; retrying", { error: trouble });
 }
 
 async function rest(ms: number, signal: AbortSignal): Promise<void> {

@@ -36,7 +36,7 @@ async function endUnderOtherId(client: Client, pool: PoolRef, run: ReportedRun |
   const plain = workflowIdOf(ofAny);
   if (!run || run.workflowId === id || !`/${run.workflowId}`.endsWith(`/${plain}`)) return;
   const handle = client.workflow.getHandle(run.workflowId, run.runId);
-  await handle.terminate(`It goes on as "${id}": its cluster has another name`).catch((error: unknown) => {
+  await handle.terminate(`Continues as "${id}": the cluster was renamed`).catch((error: unknown) => {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   });
 }

@@ -38,7 +38,7 @@ export async function tellObjects({ what, seen, tell, log, every }: ObjectNews, 
         news.slice(at, at + width).map(async ([name, identity]) => {
           await tell(name).then(
             () => told.set(name, { identity, at: now }),
-            (error: unknown) => log.warn(`Cannot tell of ${what} "${name}": it is tried again`, { error }),
+            (error: unknown) => log.warn(`Failed to signal workflow for ${what} "${name}"; retrying`, { error }),
           );
         }),
       );

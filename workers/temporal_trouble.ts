@@ -29,12 +29,12 @@ export function temporalTrouble({ address, namespace }: Place, error: unknown): 
     return trouble(error, `Cannot use ${place}: ${absent(namespace)}`);
   }
   if (code === permissionDenied || code === unauthenticated) {
-    return trouble(error, `Cannot use ${place}: it refuses this process: "${text}"; ${rights}`);
+    return trouble(error, `Cannot use ${place}: it refuses this process: "${text}"; ${remedy}`);
   }
   if (code === unimplemented) {
-    return trouble(error, `Cannot use ${place}: it does not know what is asked: "${text}"; ${older}`);
+    return trouble(error, `Cannot use ${place}: it does not support the request: "${text}"; ${older}`);
   }
-  return trouble(error, `Cannot reach Temporal at ${address}: ${text}; it is asked again`);
+  return trouble(error, `Cannot reach Temporal at ${address}: ${text}; retrying`);
 }
 
 /** Runs what asks Temporal; throws its failures as people can act on them. */
@@ -48,11 +48,11 @@ export async function askTemporal<T>(place: Place, ask: () => Promise<T>): Promi
 
 type Place = Pick<TemporalServer, "address" | "namespace">;
 
-const rights = "give who asks (TEMPORAL_API_KEY, TEMPORAL_TLS_*) the right to read and write there";
-const older = "the server is older than Ostler needs (it is tried with 1.29), or no Temporal";
+const remedy = "grant this identity (TEMPORAL_API_KEY, TEMPORAL_TLS_*) permission to read and write there";
+const older = "the server is older than Ostler needs (tested with 1.29), or is not Temporal";
 
 function absent(namespace: string): string {
-  return `there is none of this name; set --temporal-namespace (TEMPORAL_NAMESPACE), or make it with ` +
+  return `it does not exist; set --temporal-namespace (TEMPORAL_NAMESPACE), or create it with ` +
     `\`ostler setup --temporal-namespace ${namespace}\``;
 }
 

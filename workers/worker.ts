@@ -158,7 +158,7 @@ export async function throwOnceFailed(
 ): Promise<never> {
   while (!workers.some((each) => each.getState() === "FAILED")) await setTimeout(look, undefined, { signal });
   await setTimeout(grace, undefined, { signal });
-  throw new Error("Cannot go on with workers that Temporal has refused for a minute");
+  throw new Error("Stopping: Temporal has refused the workers for a minute");
 }
 
 if (import.meta.main) await runProcess(runWorker);

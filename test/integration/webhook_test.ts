@@ -51,7 +51,7 @@ async function namesField(world: World): Promise<void> {
 
 async function keepsConfig(world: World): Promise<void> {
   const path = `${configsPath}/chosen-kube-system-config`;
-  await assert.rejects(world.patch(path, { spec: { osVersion: "mine" } }), /403 .*it is rendered; change the/);
+  await assert.rejects(world.patch(path, { spec: { osVersion: "mine" } }), /403 .*Ostler renders it; change the/);
   await world.patch(path, { metadata: { labels: { mine: "yes" } } });
   assert.match(await rerendered(world, "111"), /maxPods: 111/);
 }

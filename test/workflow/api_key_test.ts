@@ -58,7 +58,7 @@ test("an API key changes under workers at work: the old one is refused, the work
     // A key that nobody has made known yet changes nothing.
     file.write("second");
     await eventually("the refusal of a key too early", () => said.length === 1);
-    match(said[0] ?? "", /^Cannot take what lets us into Temporal now, the connection of before stays: /);
+    match(said[0] ?? "", /^Failed to reload Temporal credentials; keeping the current connection: /);
     ok(!said.join().includes("second"), "a key is told to nobody");
     equal(await client.connection(), first);
 
@@ -69,7 +69,7 @@ test("an API key changes under workers at work: the old one is refused, the work
     keys = ["second"];
     door.cut();
     equal((await goesOn.result()).outcome, "Converged");
-    equal(said.at(-1), "Connected to Temporal with what lets us in now");
+    equal(said.at(-1), "Connected to Temporal with reloaded credentials");
     await rejects(clientOf({ ...env, TEMPORAL_API_KEY_PATH: "", TEMPORAL_API_KEY: "first" }).get());
     ended.abort();
     await following;

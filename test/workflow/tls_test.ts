@@ -93,7 +93,7 @@ test("certificates, keys and authorities change under workers at work: the old o
     // Only half of what changes has come, and the door is still the old one.
     secret.write({ "ca.crt": `${oldCa}${newCa}`, "tls.crt": fresh.certificatePem });
     await eventually("the refusal of half a change", () => said.length === 1);
-    match(said[0] ?? "", /^Cannot take what lets us into Temporal now, the connection of before stays: /);
+    match(said[0] ?? "", /^Failed to reload Temporal credentials; keeping the current connection: /);
     equal(await client.connection(), first);
     equal((await run.result()).outcome, "Converged");
 
@@ -103,7 +103,7 @@ test("certificates, keys and authorities change under workers at work: the old o
     secret.write({ "tls.key": fresh.keyPem });
     equal((await goesOn.result()).outcome, "Converged");
     equal(await client.connection() === first, false);
-    equal(said.at(-1), "Connected to Temporal with what lets us in now");
+    equal(said.at(-1), "Connected to Temporal with reloaded credentials");
     deepEqual(at.map(({ connection }) => connection === first), [false, false]);
     await rejects(clientOf(environmentOf(door, newCa, old)).get(), "a door that takes old certificates");
     ended.abort();

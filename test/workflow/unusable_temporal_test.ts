@@ -129,8 +129,7 @@ test(
   async (stage) => {
     await withApi(async (kubeconfig) => {
       const absent = /^Cannot reach Temporal at 127\.0\.0\.1:1: Connection refused;/;
-      const typo =
-        /^Cannot use namespace "typo" of .*: there is none of this name; .*`ostler setup --temporal-namespace typo`$/;
+      const typo = /^Cannot use namespace "typo" of .*: it does not exist; .*`ostler setup --temporal-namespace typo`$/;
       await Promise.all([
         refuses({ kubeconfig, address: "127.0.0.1:1" }, absent),
         refuses({ kubeconfig, address: stage.address, namespace: "typo" }, typo),

@@ -56,7 +56,9 @@ export function denied(faults: string[], warnings: string[] = []): Verdict {
 
 /** An operation that this webhook was never meant to be asked about. */
 export function unknownOperation({ operation }: AdmissionRequest): Verdict {
-  return { denial: { code: 400, message: `Cannot judge operation "${operation}": only changes are judged here` } };
+  return {
+    denial: { code: 400, message: `Unsupported operation "${operation}": this webhook validates only changes` },
+  };
 }
 
 const reasons: Record<number, string> = { 400: "BadRequest", 403: "Forbidden", 422: "Invalid", 504: "Timeout" };

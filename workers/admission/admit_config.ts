@@ -11,7 +11,7 @@ export function admitConfig(trustedUsers: readonly string[]): Admission {
     if (isDeepStrictEqual(object.spec, oldObject.spec) || trustedUsers.includes(userInfo.username)) {
       return Promise.resolve({});
     }
-    const message = `Cannot change the spec of "${object.metadata.name}": it is rendered; ` +
+    const message = `Cannot change the spec of "${object.metadata.name}": Ostler renders it; ` +
       "change the OperatingSystemProfile or the MachineDeployment instead";
     return Promise.resolve({ denial: { code: 403, message } });
   };

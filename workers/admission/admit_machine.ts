@@ -28,8 +28,8 @@ export function admitMachine({ convergedHashOf, log }: MachineAdmission): Admiss
       }
       return {};
     } catch (error) {
-      log.warn("Cannot tell whether a new machine is to be held: it may boot", { namespace, error });
-      return { warnings: ["Ostler could not tell whether this machine is to be held: it may boot"] };
+      log.warn("Failed to determine whether a new machine must be held; it can boot", { namespace, error });
+      return { warnings: ["Ostler could not determine whether this machine must be held; it can boot"] };
     }
   };
 }

@@ -64,7 +64,7 @@ async function chooseProfile(change: Change, context: MachineDeploymentAdmission
   if (profile === defaultProfileName(before.provider) && name) {
     return {
       patch: annotate(object, name),
-      warnings: [`profile "${profile}" became "${name}", as the system changed`],
+      warnings: [`profile "${profile}" was changed to "${name}" because the operating system changed`],
     };
   }
   return await keepProfile(change, context);
@@ -79,9 +79,9 @@ async function keepProfile(
   const spec = await specOf({ namespace, name: profile }) as { osName?: string } | undefined;
   if (spec?.osName === provider.operatingSystem) return {};
   const systems = `from "${before?.provider.operatingSystem}" to "${provider.operatingSystem}"`;
-  const cure = `name one for "${provider.operatingSystem}" in annotation "${profileAnnotation}", or remove it`;
+  const cure = `set annotation "${profileAnnotation}" to a profile for "${provider.operatingSystem}", or remove it`;
   return denied([
-    `Cannot change the operating system ${systems}: profile "${profile}" stays, which is not for it; ${cure}`,
+    `Cannot change the operating system ${systems}: profile "${profile}" does not support it; ${cure}`,
   ]);
 }
 
@@ -90,7 +90,7 @@ function noDefault({ operatingSystem, cloudProvider }: ProviderConfig): string {
   if (operatingSystem === "flatcar") {
     return `${what}: it cannot start machines by Ignition; set operatingSystemSpec.provisioningUtility to cloud-init`;
   }
-  return `${what}: no default is for it; name one in annotation "${profileAnnotation}"`;
+  return `${what}: it has no default; set annotation "${profileAnnotation}" to a profile`;
 }
 
 /** A patch that touches the annotation alone. */

@@ -55,13 +55,13 @@ async function judgeTemplates(
   } catch (error) {
     // Applied from one folder, a child may come before its parent.
     if (!(error instanceof ProfileRefused) || error.reason !== "ProfileMissing") throw error;
-    return { warnings: [`${error.message}; nothing was tried`] };
+    return { warnings: [`${error.message}; the profile was not rendered`] };
   }
 }
 
 function unitFaults({ osName, bootstrapConfig, provisioningConfig }: OsProfile): string[] {
   const hasUnits = [bootstrapConfig, provisioningConfig].some(({ units = [] }) => units.length > 0);
-  return hasUnits && osName !== "flatcar" ? [`Cannot use units for "${osName}": they are only for flatcar`] : [];
+  return hasUnits && osName !== "flatcar" ? [`Cannot use units for "${osName}": only flatcar supports them`] : [];
 }
 
 function versionFaults(

@@ -37,7 +37,7 @@ export function createWebhookServer({
   const held = new Map(Object.keys(admissions).map((path) => [path, { bytes: 0, atMost: heldBytes }]));
   return createServer(certificate, (request, response) => {
     void answer(request, response).catch((error: unknown) => {
-      log.error("Cannot answer an admission review", { error });
+      log.error("Failed to answer an admission review", { error });
       response.destroy();
     });
   });
@@ -83,14 +83,14 @@ async function judge(
 ): Promise<Verdict> {
   const done = new AbortController();
   const late = AbortSignal.timeout(limitMs);
-  const message = `Cannot judge this within ${limitMs / 1000} seconds: try again, or make it smaller`;
+  const message = `Failed to validate the object within ${limitMs / 1000} seconds: retry, or make it smaller`;
   const tooLate = setTimeout(limitMs + 500, { denial: { code: 504, message } }, { signal: done.signal });
   tooLate.catch(() => undefined); // it was in time
   try {
     return await Promise.race([admission(asked, late), tooLate]);
   } catch (error) {
-    log.error("Cannot judge an object", { error });
-    return { denial: { code: 500, message: `Cannot judge this now: ${(error as Error).message}; try again` } };
+    log.error("Failed to validate an object", { error });
+    return { denial: { code: 500, message: `Failed to validate the object: ${(error as Error).message}; retry` } };
   } finally {
     done.abort();
   }

@@ -21,7 +21,7 @@ export function serveMetrics({ address: { host, port }, metrics, more, log }: Me
     void scrape().then(
       ({ text, contentType }) => response.writeHead(200, { "content-type": contentType }).end(text),
       (error: unknown) => {
-        log.error("Cannot tell metrics", { error });
+        log.error("Failed to write metrics", { error });
         response.writeHead(500).end();
       },
     );
@@ -35,7 +35,7 @@ export function serveMetrics({ address: { host, port }, metrics, more, log }: Me
   }
 
   function note(error: unknown): string {
-    log.warn("Cannot read the metrics of Temporal's SDK", { error });
+    log.warn("Failed to read the metrics of Temporal's SDK", { error });
     return "";
   }
 }

@@ -27,134 +27,132 @@ const updateVerdicts = ["Updated", "RolledBack", "NotReady", "NotBooted", "Lost"
 export const metrics = {
   ostler_build_info: {
     ...{ type: "gauge", of: all, labels: ["process", "version"] },
-    help: "1; tells which process it is, and the build id that it was given",
+    help: "Constant 1, labelled with the process and its build id",
   },
-  process_start_time_seconds: { type: "gauge", of: all, help: "When the process was started, in seconds since 1970" },
-  process_cpu_seconds_total: { type: "counter", of: all, help: "Processor time that the process has used" },
-  process_resident_memory_bytes: { type: "gauge", of: all, help: "Memory of the process that is resident" },
+  process_start_time_seconds: { type: "gauge", of: all, help: "Start time of the process, in seconds since 1970" },
+  process_cpu_seconds_total: { type: "counter", of: all, help: "CPU time used by the process, in seconds" },
+  process_resident_memory_bytes: { type: "gauge", of: all, help: "Resident memory of the process, in bytes" },
   ostler_api_requests_total: {
     ...{ type: "counter", of: all, labels: ["verb", "resource", "code"] },
-    help: "Requests of the Kubernetes API server that were answered, watches left out; code 0 is one that was not",
+    help: "Requests to the Kubernetes API server, without watches; code 0 means unanswered",
   },
   ostler_api_request_duration_seconds: {
     ...{ type: "histogram", of: all, labels: ["verb"], buckets: requestSeconds },
-    help: "Time until the Kubernetes API server had answered, pauses of our own left out",
+    help: "Response time of the Kubernetes API server in seconds, without client-side delays",
   },
   ostler_leader: {
     type: "gauge",
     of: ["controller"],
-    help: "1 of the controller that leads and watches, 0 of one that stands by or waits for Temporal",
+    help: "1 for the controller that leads and watches, 0 for one that is on standby or waits for Temporal",
   },
   ostler_rollouts: {
     ...{ type: "gauge", of: ["controller"], labels: ["phase"] },
-    help: "Pools by the phase that their Rollout is in; like all that is told of Rollouts, by the leader alone",
+    help: "Pools by phase of their Rollout; like all metrics of Rollouts, exported only by the leader",
   },
-  ostler_rollouts_paused: { type: "gauge", of: ["controller"], help: "Pools that a person paused" },
+  ostler_rollouts_paused: { type: "gauge", of: ["controller"], help: "Pools paused by a user" },
   ostler_rollouts_awaiting_approval: {
     type: "gauge",
     of: ["controller"],
-    help: "Pools that wait for somebody to approve",
+    help: "Pools that wait for approval",
   },
   ostler_rollouts_quarantined: {
     type: "gauge",
     of: ["controller"],
-    help: "Pools whose change failed before and is held",
+    help: "Pools with a change quarantined after a failure",
   },
   ostler_rollouts_blocked: {
     ...{ type: "gauge", of: ["controller"], labels: ["reason"] },
-    help: "Pools where nothing more begins, by the reason of their condition Blocked",
+    help: "Pools that start no more machines, by reason of their condition Blocked",
   },
   ostler_rollout_blocked_seconds: {
     ...{ type: "gauge", of: ["controller"], labels: ["reason"] },
-    help: "How long the pool has been blocked that has been for longest, by reason",
+    help: "Seconds since the longest-blocked pool was blocked, by reason",
   },
   ostler_rollout_machines: {
     ...{ type: "gauge", of: ["controller"], labels: ["state"] },
     help:
-      "Machines of all pools: desired, updated (made from what is desired), ready, and failed in the rollout under way",
+      "Machines of all pools: desired, updated (with the desired template), ready, and failed in the current rollout",
   },
   ostler_rollout_steps: {
     ...{ type: "gauge", of: ["controller"], labels: ["step"] },
-    help: "Machines that something is done with, by step, as Rollouts name them: of each pool the first twenty",
+    help: "Machines in progress, by step of their Rollout, at most 20 per pool",
   },
   ostler_secret_age_seconds: {
     ...{ type: "gauge", of: ["controller"] },
-    help: "Age of the credentials in published secrets, of the pool where they are oldest",
+    help: "Age in seconds of the oldest credentials in published Secrets",
   },
   ostler_credential_life_left_seconds: {
     ...{ type: "gauge", of: ["controller"] },
-    help:
-      "Until credentials in published secrets end, of the pool where that is soonest; negative where they have ended",
+    help: "Seconds until the first credentials in published Secrets expire; negative when expired",
   },
   ostler_credential_overdue_seconds: {
     ...{ type: "gauge", of: ["controller"] },
-    help:
-      "Since when credentials should have been renewed, of the pool where that is longest; 0 where none should have been",
+    help: "Seconds the most overdue renewal of credentials is late; 0 if none is late",
   },
   ostler_credentials_expired: {
     type: "gauge",
     of: ["controller"],
-    help: "Pools whose published credentials have ended",
+    help: "Pools with expired published credentials",
   },
   ostler_rollout_signals_total: {
     ...{ type: "counter", of: ["controller"], labels: ["outcome"] },
     fromStart: [{ outcome: "told" }, { outcome: "failed" }],
-    help: "Changes that Temporal was told of (told), or could not be told of and that are told again (failed)",
+    help: "Changes signalled to Temporal (told), and failed signals that are retried (failed)",
   },
   ostler_notices_total: {
     ...{ type: "counter", of: ["controller"], labels: ["kind", "outcome"] },
-    help: "Notices whose delivery was begun (sent), or could not be begun and is tried again (failed)",
+    help: "Notifications with a started delivery (sent), and failed starts that are retried (failed)",
   },
   ostler_worker_polling: {
     type: "gauge",
     of: ["worker"],
-    help: "1 of a worker that takes up work, 0 of one that waits for Temporal, or for its place there",
+    help: "1 for a worker that polls for work, 0 for one that waits for Temporal or its task queue",
   },
   ostler_machines_under_way: {
     ...{ type: "gauge", of: ["worker"], labels: ["rung"] },
     help:
-      "Machines that this worker waits for, by what they have still to reach: instance, address, registered, ready, gates, drained, gone, booted",
+      "Machines that this worker waits for, by awaited stage: instance, address, registered, ready, gates, drained, gone, booted",
   },
   ostler_join_duration_seconds: {
     ...{ type: "histogram", of: ["worker"], labels: ["pool", "image"], buckets: joinSeconds },
-    help: "From the order to wait for a machine, or to admit it, until its node was Ready",
+    help: "Seconds from the start of the wait for a machine, or its admission, until its node was Ready",
   },
   ostler_drain_duration_seconds: {
     ...{ type: "histogram", of: ["worker"], labels: ["pool", "image"], buckets: drainSeconds },
-    help: "From the order to empty a node until no pod was left that had to move, by the image that went",
+    help: "Seconds from the start of a drain until all pods to be evicted were gone, by old image",
   },
   ostler_stage_duration_seconds: {
     ...{ type: "histogram", of: ["worker"], labels: ["pool", "image"], buckets: joinSeconds },
-    help: "From the order to fetch an image until a node that is updated in place had it",
+    help: "Seconds from the order to fetch an image until a node updated in place had it",
   },
   ostler_update_boot_duration_seconds: {
     ...{ type: "histogram", of: ["worker"], labels: ["pool", "image"], buckets: joinSeconds },
-    help: "From the order to boot an image until the node ran it and was Ready",
+    help: "Seconds from the order to boot an image until the node ran it and was Ready",
   },
   ostler_machine_updates_total: {
     ...{ type: "counter", of: ["worker"], labels: ["verdict"] },
     fromStart: updateVerdicts.map((verdict) => ({ verdict })),
-    help: "Nodes that were told to boot another image, by verdict: Updated, RolledBack, NotReady, NotBooted or Lost",
+    help: "Nodes ordered to boot another image, by verdict: Updated, RolledBack, NotReady, NotBooted or Lost",
   },
   ostler_fleet_lock_requests_total: {
     ...{ type: "counter", of: ["worker"], labels: ["outcome"] },
-    help: "Requests of nodes that update themselves: granted, or by the kind of the answer, such as failed_lock",
+    help: "FleetLock requests of nodes that update themselves: granted, or the kind of the error, such as failed_lock",
   },
   ostler_publish_duration_seconds: {
     ...{ type: "histogram", of: ["worker"], labels: ["news"], buckets: requestSeconds },
-    help: "From the order to publish a config until machines could boot from it, queue and tries counted in",
+    help: "Seconds from the order to publish a config until machines could boot from it, with queueing and retries",
   },
   ostler_activity_failures_total: {
     ...{ type: "counter", of: ["worker"], labels: ["activity", "type"] },
-    help: "Tries of activities that failed, by type of failure; those that were cancelled are none",
+    help: "Failed attempts of activities, by type of failure, without cancellations",
   },
   ostler_admission_reviews_total: {
     ...{ type: "counter", of: ["webhook"], labels: ["path", "verdict"] },
-    help: "Objects that were judged: allowed, denied, or error where no judgement was reached",
+    help: "Admission reviews: allowed, denied, or error when validation failed",
   },
   ostler_admission_duration_seconds: {
     ...{ type: "histogram", of: ["webhook"], labels: ["path"], buckets: requestSeconds },
-    help: "Time that a judgement took",
+    help: "Duration of an admission review in seconds",
   },
 } as const satisfies Record<`ostler_${string}` | `process_${string}`, Metric>;
 

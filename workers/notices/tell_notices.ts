@@ -65,10 +65,10 @@ function old({ notices }: NoticeDeps, now: number): string[] {
 async function send({ send, log }: NoticeDeps, each: PoolNotice): Promise<string | undefined> {
   const { pool: { namespace, name }, notice: { id, kind } } = each;
   try {
-    if (await send(each) === "Sent") log.info("Notice is sent", { pool: `${namespace}/${name}`, kind, id });
+    if (await send(each) === "Sent") log.info("Notification sent", { pool: `${namespace}/${name}`, kind, id });
     return id;
   } catch (error) {
-    log.warn(`Cannot send notice "${kind}" of "${namespace}/${name}": it is tried again`, { error });
+    log.warn(`Failed to send notification "${kind}" of "${namespace}/${name}"; retrying`, { error });
     return undefined;
   }
 }

@@ -19,7 +19,7 @@ export function nextStep(survey: Present): NextStep {
   if (released === stage && rests(survey, stage)) return leave(survey, stage);
   // Also once all is released: a hold may have ended while nobody of us was there.
   if (survey.autoscalers === "On") {
-    return { step: "Hold", standing: held("An autoscaler is on: it is turned off first") };
+    return { step: "Hold", standing: held("Turning off the running autoscaler first") };
   }
   if (released !== stage) return release(survey, stage);
   return wait(...underWay(survey, stage));
@@ -53,7 +53,7 @@ function release({ autoscalers }: Present, stage: VersionStage): NextStep {
 }
 
 /** A look tells of nodes, and of groups of workers. */
-const notTakenUp = "Waiting for the groups of control planes to take up what is wanted";
+const notTakenUp = "Waiting for the control plane groups to take up the desired state";
 
 function underWay(survey: Present, stage: VersionStage): [reason: string, message: string] {
   const { halted, waiting, groups, done } = survey.stages[stage];

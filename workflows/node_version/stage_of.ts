@@ -30,7 +30,9 @@ function skewedOf({ skewed, unannounced }: StageSurvey): number {
 /** Why the stage of control planes is refused. */
 export function refusalOf({ stages: { ControlPlane, Workers } }: Present): string {
   const refusal =
-    'Cannot begin stage "ControlPlane": Kubernetes of control planes is not upgraded by this version yet, ' +
-    `and ${skewedOf(ControlPlane)} of their nodes run other components, or ones that nobody has told`;
-  return Workers.groups === 0 ? refusal : `${refusal}; workers wait, as no kubelet may be newer than its API server`;
+    'Cannot begin stage "ControlPlane": this release does not upgrade the Kubernetes version of control planes, ' +
+    `and ${skewedOf(ControlPlane)} of their nodes run other or unknown components`;
+  return Workers.groups === 0
+    ? refusal
+    : `${refusal}; workers wait, because a kubelet must not be newer than its API server`;
 }

@@ -79,7 +79,7 @@ Deno.test("approveJoiningNodes says once why it leaves one, and approves it as s
   await ask(kube, "csr", "pool-x");
   await using running = approver(client);
   await eventually("three looks", () => requests.filter((each) => each.startsWith("list machines")).length >= 3);
-  deepEqual(running.said, ['Certificate request "csr" is left undecided: machine "ns/pool-x" is held']);
+  deepEqual(running.said, ['Certificate request "csr" stays undecided: machine "ns/pool-x" is held']);
   machineIn(kube, "pool-x");
   await eventually("approval", () => isApproved(kube, "csr"));
   equal(running.said.length, 1);
@@ -101,7 +101,7 @@ Deno.test("approveJoiningNodes goes on after an API server that was away", async
   await eventually("approval", () => isApproved(kube, "csr"));
   match(
     running.said.join(),
-    /^Cannot judge certificate request "csr": Failed to read machine "pool-x": HTTP 503[^,]*, ?[^,]*$/,
+    /^Failed to evaluate certificate request "csr": Failed to read machine "pool-x": HTTP 503[^,]*, ?[^,]*$/,
   );
 });
 

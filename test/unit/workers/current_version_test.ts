@@ -71,7 +71,7 @@ Deno.test("keepVersionCurrent waits for workers, says so once, and takes back wh
     pauses: { current: 1, waiting: 1 },
   });
   await eventually("a warning", () => said.length === 3);
-  match(said.join(), /it is tried again.*it is tried again.*no workers of it poll/);
+  match(said.join(), /retrying.*retrying.*no workers of this version poll/);
   versions.poll("v2");
   await eventually("v2", () => versions.current === "v2");
   versions.current = "v1";

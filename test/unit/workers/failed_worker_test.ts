@@ -7,7 +7,7 @@ Deno.test("throwOnceFailed throws when a worker has failed, whether or not it ev
   const [sound, failing] = [{ getState: () => "RUNNING" }, { state: "RUNNING", getState: () => failing.state }];
   const thrown = throwOnceFailed([sound, failing], new AbortController().signal, pauses);
   failing.state = "FAILED";
-  await rejects(thrown, { message: "Cannot go on with workers that Temporal has refused for a minute" });
+  await rejects(thrown, { message: "Stopping: Temporal has refused the workers for a minute" });
 });
 
 Deno.test("throwOnceFailed leaves workers alone that run or stop in order, and ends with them", async () => {

@@ -133,7 +133,7 @@ for (const trouble of ["isDown", "isFrozen"] as const) {
     });
     await rejects(leaving, (error: Error) => {
       ok(error instanceof LeaseLost);
-      match(error.message, /^Cannot go on as leader: Lease "ostler-system\/ostler-controller" could not be renewed/);
+      match(error.message, /^Lost leadership: failed to renew Lease "ostler-system\/ostler-controller"/);
       equal(exitCodeOf(error), 75);
       return true;
     });

@@ -83,10 +83,10 @@ Deno.test("what work fails with is passed on", async () => {
 
 Deno.test("what Temporal refuses is told as it is", async () => {
   const place = new Place();
-  place.trouble = new TemporalTrouble("Cannot use it: there is none of this name");
+  place.trouble = new TemporalTrouble("Cannot use it: it does not exist");
   const running = place.run();
   await eventually("many looks", () => place.looks > 5);
-  deepEqual([place.lines, place.served], [["Cannot use it: there is none of this name"], 0]);
+  deepEqual([place.lines, place.served], [["Cannot use it: it does not exist"], 0]);
   place.stop.abort();
   await running;
 });

@@ -73,7 +73,7 @@ Deno.test("tellJoiningNodes tries again what Temporal did not take, and says so"
   api.put(path, record("a", "1", past));
   await using told = telling(api, (name) => asked.push(name) < 3 ? new Error("away") : undefined);
   await eventually("the third try", () => asked.length === 3);
-  deepEqual([...new Set(told.said)], ['Cannot tell of joining node "a": it is tried again']);
+  deepEqual([...new Set(told.said)], ['Failed to signal workflow for joining node "a"; retrying']);
 });
 
 Deno.test("tellJoiningNodes tells again of a record that stands long, as its run may have been terminated", async () => {

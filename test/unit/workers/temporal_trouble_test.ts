@@ -19,8 +19,8 @@ function transportError(message: string): Error {
 const wrapped = (error: Error): Error => new ServiceError("Failed to describe schedule", { cause: error });
 
 Deno.test("temporalTrouble says that there is no such namespace, and how to make it", () => {
-  const text = 'Cannot use namespace "fleet" of Temporal at there:7233: there is none of this name; ' +
-    "set --temporal-namespace (TEMPORAL_NAMESPACE), or make it with `ostler setup --temporal-namespace fleet`";
+  const text = 'Cannot use namespace "fleet" of Temporal at there:7233: it does not exist; ' +
+    "set --temporal-namespace (TEMPORAL_NAMESPACE), or create it with `ostler setup --temporal-namespace fleet`";
   equal(told(new NamespaceNotFoundError("fleet")), text);
   equal(told(wrapped(grpcStatus(5, "Namespace fleet is not found."))), text);
 });
@@ -38,7 +38,7 @@ Deno.test("temporalTrouble tells who lacks rights from who is too old, also wher
     `Failed to call GetSystemInfo: code: 'Operation is not implemented or not supported', message: "what?"`;
   for (const error of [grpcStatus(12, "what?"), transportError(unknown)]) {
     ok(
-      told(error).includes('it does not know what is asked: "what?"; the server is older than Ostler needs'),
+      told(error).includes('it does not support the request: "what?"; the server is older than Ostler needs'),
       told(error),
     );
   }
@@ -46,8 +46,8 @@ Deno.test("temporalTrouble tells who lacks rights from who is too old, also wher
 
 Deno.test("temporalTrouble takes one line of what a connection failed with", () => {
   const refused = `tonic::transport::Error(Transport, Os { code: 111, message: "Connection refused" })\nat here`;
-  equal(told(transportError(refused)), "Cannot reach Temporal at there:7233: Connection refused; it is asked again");
-  equal(told(grpcStatus(14, "")), "Cannot reach Temporal at there:7233: no reason given; it is asked again");
+  equal(told(transportError(refused)), "Cannot reach Temporal at there:7233: Connection refused; retrying");
+  equal(told(grpcStatus(14, "")), "Cannot reach Temporal at there:7233: no reason given; retrying");
 });
 
 Deno.test("askTemporal leaves alone what Temporal has nothing to do with", async () => {

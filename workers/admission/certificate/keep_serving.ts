@@ -40,7 +40,7 @@ export async function firstShown(
       return await source.look();
     } catch (error) {
       const { message } = error as Error;
-      if (message !== said) log.warn("Cannot serve without a certificate: trying again", { error });
+      if (message !== said) log.warn("Cannot serve without a certificate; retrying", { error });
       said = message;
     }
     await rest(restMs, signal);
@@ -86,7 +86,7 @@ async function* looks({ server, source }: Serving, first: Shown, { log, signal }
     } catch (error) {
       const { message } = error as Error;
       if (message !== said) {
-        log.warn("Cannot renew the certificate or tell the API server: the last goes on", { error });
+        log.warn("Failed to renew the certificate or register it with the API server; keeping the last one", { error });
       }
       said = message;
     }

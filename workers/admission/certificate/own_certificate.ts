@@ -38,7 +38,7 @@ export class OwnCertificate {
       const next = await this.#taken(state, step);
       if (next && (!step || await this.#write(next, found))) return this.#seen(next);
     }
-    throw new Error(`Cannot keep the certificate in Secret "${this.#name}": others write it all the time`);
+    throw new Error(`Failed to write the certificate to Secret "${this.#name}": repeated conflicts with other writers`);
   }
 
   /** The API server has been told of these authorities. */

@@ -28,6 +28,6 @@ Deno.test("the spec of a config changes only by Ostler's hand", async () => {
   equal(denial?.code, 403);
   match(
     denial.message,
-    /"pool-fleet-config": it is rendered; change the OperatingSystemProfile or the MachineDeployment/,
+    /"pool-fleet-config": Ostler renders it; change the OperatingSystemProfile or the MachineDeployment/,
   );
 });

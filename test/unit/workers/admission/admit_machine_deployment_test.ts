@@ -63,7 +63,7 @@ const refusals: [string, DeploymentWords, RegExp][] = [
   [
     "a system without a default profile",
     { annotations: null, value: { operatingSystem: "sles" } },
-    /no default is for it/,
+    /it has no default/,
   ],
   ...[["EvictionHard", "memory.available"], ["MaxPods", "many"], ["ContainerLogMaxFiles", "abc"], [
     "ImageMinimumGCAge",
@@ -117,7 +117,7 @@ Deno.test("a profile of one's own does not follow the operating system: one for 
   const annotations = { [profileKey]: "my-ubuntu" };
   const flatcar = { operatingSystem: "flatcar" };
   const message = await denial(deployment({ annotations, value: flatcar }), deployment({ annotations }));
-  match(message, /from "ubuntu" to "flatcar": profile "my-ubuntu" stays, which is not for it/);
+  match(message, /from "ubuntu" to "flatcar": profile "my-ubuntu" does not support it/);
 });
 
 Deno.test("an operating system may be changed to that of the profile, which is looked for where it is said to be", async () => {

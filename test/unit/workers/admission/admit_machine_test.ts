@@ -35,7 +35,7 @@ Deno.test("where the pool's state cannot be read the machine is let through, wit
   const admit = admitMachine({ convergedHashOf: () => Promise.reject(new Error("no answer")), log });
   const { denial, patch, warnings: [warning = ""] = [] } = await admit(request(machine()), signal);
   deepEqual([denial, patch], [undefined, undefined]);
-  match(warning, /could not tell whether this machine is to be held/);
+  match(warning, /could not determine whether this machine must be held/);
   equal(said.length, 1);
 });
 

@@ -54,7 +54,7 @@ const broken: [string, Record<string, unknown>, RegExp][] = [
   ["a version without v", { version: "1.0.0" }, /version: must be SemVer/],
   ["an unknown field", { colour: "red" }, /"colour"/],
   ["an unknown provider", { supportedCloudProviders: [{ name: "moon" }] }, /supportedCloudProviders.0.name/],
-  ["units for ubuntu", { provisioningConfig: { units: [{ name: "a.service" }] } }, /only for flatcar/],
+  ["units for ubuntu", { provisioningConfig: { units: [{ name: "a.service" }] } }, /only flatcar supports them/],
 ];
 
 for (const [what, spec, wanted] of broken) {
@@ -126,7 +126,7 @@ Deno.test("a child whose parent is not there yet is admitted with a warning; a c
   const child = profile({ extends: { name: "parent" } });
   const { denial: none, warnings } = await judge(request(child));
   equal(none, undefined);
-  match(warnings?.[0] ?? "", /"parent": it does not exist; nothing was tried/);
+  match(warnings?.[0] ?? "", /"parent": it does not exist; the profile was not rendered/);
   match(await denial(request(child), { profiles: { parent: profile({ extends: { name: "osp-mine" } }) } }), /osp-mine/);
 });
 

@@ -55,7 +55,10 @@ Deno.test("a webhook that is always outpaced says so, and one that may not read 
   kube.onRequest = (request) => {
     if (request.startsWith("create")) throw answer(409, "AlreadyExists", "there");
   };
-  await rejects(webhook().look(), /Cannot keep the certificate in Secret "ostler-system\/ostler-webhook-authority"/);
+  await rejects(
+    webhook().look(),
+    /Failed to write the certificate to Secret "ostler-system\/ostler-webhook-authority"/,
+  );
   kube.onRequest = () => {
     throw answer(403, "Forbidden", "not for you");
   };

@@ -129,7 +129,7 @@ Deno.test("what is no review, or is sent elsewhere, is refused by HTTP", async (
 Deno.test("a judge that fails denies with its words and asks for another try", async () => {
   await using stage = await Stage.open({ "/judge": () => Promise.reject(new Error("Cannot read profile")) });
   const { body } = await stage.send("/judge", reviewText());
-  match(body, /"allowed":false.*"code":500.*Cannot judge this now: Cannot read profile; try again/);
+  match(body, /"allowed":false.*"code":500.*Failed to validate the object: Cannot read profile; retry/);
 });
 
 Deno.test("a judge that takes too long is called off, and answered for when it does not listen", async () => {
@@ -141,7 +141,7 @@ Deno.test("a judge that takes too long is called off, and answered for when it d
     },
   }, 20);
   const { body } = await stage.send("/judge", reviewText());
-  match(body, /"allowed":false.*"code":504.*Cannot judge this within 0.02 seconds/);
+  match(body, /"allowed":false.*"code":504.*Failed to validate the object within 0.02 seconds/);
   equal(wasCalledOff, true);
 });
 

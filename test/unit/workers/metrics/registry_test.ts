@@ -159,7 +159,7 @@ Deno.test("/metrics answers with ours and then the SDK's; without the SDK's wher
   deepEqual([both.status, alone.status, other.status, noUrl.status], [200, 200, 404, 404]);
   match(both.text, /^# HELP ostler_[^]*\ntemporal_request 1\n$/);
   match(alone.text, /^# HELP ostler_/);
-  deepEqual(said, ["Cannot read the metrics of Temporal's SDK"]);
+  deepEqual(said, ["Failed to read the metrics of Temporal's SDK"]);
 });
 
 Deno.test("where the address is taken the process says so, and lives on", async () => {

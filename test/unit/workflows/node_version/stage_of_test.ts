@@ -147,8 +147,8 @@ for (const [what, differs, step, reason] of table) {
 Deno.test("K23 why control planes are refused is told, and that workers wait for them", () => {
   equal(
     nextStep(seen({ control: { outdated: 3, skewed: 2 } })).standing.message,
-    'Cannot begin stage "ControlPlane": Kubernetes of control planes is not upgraded by this version yet, and 2 of their nodes ' +
-      "run other components, or ones that nobody has told; workers wait, as no kubelet may be newer than its API server",
+    'Cannot begin stage "ControlPlane": this release does not upgrade the Kubernetes version of control planes, and 2 of ' +
+      "their nodes run other or unknown components; workers wait, because a kubelet must not be newer than its API server",
   );
 });
 
@@ -156,5 +156,5 @@ Deno.test("a NodeVersion whose nodes all run it tells which groups it waits for"
   const { standing } = nextStep(
     seen({ isSettled: true, released: "ControlPlane", control: { outdated: 0, moving: 1 } }),
   );
-  equal(standing.message, "Waiting for the groups of control planes to take up what is wanted");
+  equal(standing.message, "Waiting for the control plane groups to take up the desired state");
 });

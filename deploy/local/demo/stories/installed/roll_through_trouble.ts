@@ -63,7 +63,7 @@ async function upgrade(play: Play): Promise<void> {
 const arrivalSeconds = 180;
 
 /** The log line of a process that uses the new credentials. */
-const connectedAnew = "Connected to Temporal with what lets us in now";
+const connectedAnew = "Connected to Temporal with reloaded credentials";
 
 /**
  * The names of the connected pods, which must reload the new credentials while they run; standby pods are not
