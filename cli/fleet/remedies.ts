@@ -1,4 +1,4 @@
-/** What somebody has to do about a cluster, in sentences; pure. */
+/** The actions that a cluster needs from its administrator, as sentences; pure. */
 import { duration } from "../view/durations.ts";
 import type { ClusterView } from "./cluster_view.ts";
 import type { Place, Renewals } from "./places.ts";
@@ -28,7 +28,7 @@ export function nameOf(cluster: string): string {
 export function remediesOf(view: ClusterView, others: readonly ClusterView[], now: number): string[] {
   const told: string[] = [];
   for (const reply of [view.place, view.polling, view.rollouts]) {
-    if ("why" in reply) told.push(`Temporal did not tell all: ${reply.why}`);
+    if ("why" in reply) told.push(`Temporal returned incomplete data: ${reply.why}`);
   }
   const place = "value" in view.place ? view.place.value : undefined;
   const polling = "value" in view.polling ? view.polling.value : undefined;
@@ -56,7 +56,7 @@ function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView
     }
   }
   if (place.renewals && place.uid === "") {
-    told.push('nobody knows which cluster it is: let its ServiceAccounts get namespace "kube-system"');
+    told.push('its identity is unproven: allow its ServiceAccounts to get namespace "kube-system"');
   }
   return told;
 }
@@ -64,7 +64,7 @@ function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView
 const bothServed = "and both are served: each rolls the same pools; stop one of the two, and delete its Schedule";
 
 function ofBefore(place: Place): string {
-  return `under a name of before: ${deletion(place)}`;
+  return `under its previous name: ${deletion(place)}`;
 }
 
 function isServed({ polling }: ClusterView): boolean {
@@ -80,12 +80,12 @@ function pollingText({ taskQueue }: Place, { workers, lastAt, unpolled, idleCurr
   if (isUnserved({ workers, unpolled })) {
     const last = lastAt === undefined ? "" : `, the last one ${duration((now - lastAt) / 1000)} ago`;
     told.push(
-      `no worker polls task queue "${taskQueue}"${last}: its rollouts wait; look at the Deployment ostler-worker`,
+      `no worker polls task queue "${taskQueue}"${last}: its rollouts wait; check Deployment "ostler-worker"`,
     );
   }
-  for (const queue of unpolled) told.push(`nobody takes up all that is on task queue "${queue}": look at its workers`);
+  for (const queue of unpolled) told.push(`no worker polls task queue "${queue}" for all its tasks: check its workers`);
   if (idleCurrent !== undefined) {
-    told.push(`version "${idleCurrent}" is the current one, and no worker of it polls: look at the controller's image`);
+    told.push(`version "${idleCurrent}" is the current one, and no worker of it polls: check the controller's image`);
   }
   return told;
 }
@@ -94,17 +94,17 @@ function scheduleText(place: Place, polling: Polling | undefined, now: number): 
   const standing = standingOf(place.renewals, now);
   const isGone = polling !== undefined && isUnserved(polling);
   if (place.renewals === undefined) {
-    const way = isGone ? "if it is no more, terminate its runs" : "a controller makes it";
+    const way = isGone ? "if the cluster no longer exists, terminate its runs" : "a controller creates it";
     return [`no Schedule renews its credentials: ${way}`];
   }
   const { scheduleId } = place.renewals;
   if (standing === "Paused") return [`Schedule "${scheduleId}" is paused: new machines may not be able to join`];
   if (standing === "Stuck") {
-    const way = isGone ? `if the cluster is no more, ${deletion(place)}` : "see its last run in the web UI";
-    return [`Schedule "${scheduleId}" stands still: ${way}`];
+    const way = isGone ? `if the cluster no longer exists, ${deletion(place)}` : "see its last run in the web UI";
+    return [`Schedule "${scheduleId}" is stuck: ${way}`];
   }
   if (standing === "Failing") return [`the last run of Schedule "${scheduleId}" failed: see it in the web UI`];
-  return isGone ? [`if the cluster is no more, ${deletion(place)}`] : [];
+  return isGone ? [`if the cluster no longer exists, ${deletion(place)}`] : [];
 }
 
 function deletion({ renewals, namespace }: Place): string {

@@ -31,8 +31,8 @@ function addRelease(program: Command, { terminal, end, inWorld }: Wiring): void 
     .summary("give a cluster back to Operating System Manager")
     .description(
       "remove all objects of Ostler, and keep the objects that machines boot from for Operating System Manager; no " +
-        "machine is replaced. Scale Ostler down first, and start Operating System Manager afterwards. Repeat after an " +
-        "interruption. See docs/how-to/hand-over.md",
+        "machine is replaced. Scale Ostler down first, and start Operating System Manager afterwards. Repeat after " +
+        "an interruption. See docs/how-to/hand-over.md",
     )
     .option("-y, --yes", "do not ask for confirmation")
     .option("--unfinished", "include unfinished rollouts; machine-controller continues them")

@@ -58,8 +58,8 @@ Deno.test("ostler clusters -o json has a value for everything, and null for what
       ["north", null, 1],
     ],
   );
-  assert.match(items[0].needs[0], /^nobody knows which cluster it is/);
-  assert.match(items[1].needs[0], /^Temporal did not tell all: said by the fake/);
+  assert.match(items[0].needs[0], /^its identity is unproven/);
+  assert.match(items[1].needs[0], /^Temporal returned incomplete data: said by the fake/);
   assert.equal(items[0].credentials.renewedAt, new Date(start - 20 * 60_000).toISOString());
 });
 
@@ -79,9 +79,9 @@ Deno.test("ostler clusters tells places of before, shared queues, lost Schedules
   const { out } = await made.run(["clusters"]);
   for (
     const told of [
-      /"old": the same cluster as "new", under a name of before: temporal schedule delete .*old\/renew-credentials/,
+      /"old": the same cluster as "new", under its previous name: temporal schedule delete .*old\/renew-credentials/,
       /"east": shares task queue "ostler-west" with "west"/,
-      /"gone": no Schedule renews its credentials: if it is no more, terminate its runs/,
+      /"gone": no Schedule renews its credentials: if the cluster no longer exists, terminate its runs/,
       /"idle": version "v2" is the current one, and no worker of it polls/,
       /"one": the same cluster as "two", and both are served: each rolls the same pools/,
       /"still": Schedule "still\/renew-credentials" is paused/,

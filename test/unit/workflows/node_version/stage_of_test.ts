@@ -147,8 +147,9 @@ for (const [what, differs, step, reason] of table) {
 Deno.test("K23 why control planes are refused is told, and that workers wait for them", () => {
   equal(
     nextStep(seen({ control: { outdated: 3, skewed: 2 } })).standing.message,
-    'Cannot begin stage "ControlPlane": this release does not upgrade the Kubernetes version of control planes, and 2 of ' +
-      "their nodes run other or unknown components; workers wait, because a kubelet must not be newer than its API server",
+    'Cannot begin stage "ControlPlane": this release does not upgrade the Kubernetes version of control planes, ' +
+      "and 2 of their nodes run other or unknown components; " +
+      "workers wait, because a kubelet must not be newer than its API server",
   );
 });
 
