@@ -33,7 +33,7 @@ export function holdAutoscalers(kube: Kube, { holder, until }: { holder: string;
 
 /** Takes a hold back; turned on again is what nobody else holds. */
 export function letAutoscalersGo(kube: Kube, { holder }: { holder: string }): Promise<void> {
-  return attempting("let the cluster-autoscaler go", async () => {
+  return attempting("release the hold on the cluster-autoscaler", async () => {
     for (const strategy of await listClusterObjects(kube, autoscalingStrategies)) {
       const { [holder]: own, ...others } = readHolders(strategy.metadata);
       if (own === undefined) continue;
@@ -72,6 +72,6 @@ async function write(
     return await ifFound(patchClusterObject(kube, autoscalingStrategies, { name, body }));
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
-    throw unavailable(`Cannot write AutoscalingStrategy "${name}": somebody else was faster`);
+    throw unavailable(`Failed to update AutoscalingStrategy "${name}": conflict, the object was modified`);
   }
 }

@@ -22,7 +22,7 @@ export function ensureAutoscalerKept(
   kube: Kube,
   { object: { name } }: { object: ClusterObject },
 ): Promise<AutoscalerOutcome> {
-  return attempting(`keep the autoscaler of "${name}"`, async () => {
+  return attempting(`reconcile AutoscalingStrategy "${name}"`, async () => {
     const found = await ifFound(readClusterObject(kube, autoscalingStrategies, name));
     if (!found || found.metadata.deletionTimestamp) return { outcome: "Gone" };
     const strategy = await freedOfOldHolds(kube, found, Date.now());
@@ -35,13 +35,15 @@ export function ensureAutoscalerKept(
 async function keep(kube: Kube, strategy: AutoscalingStrategy): Promise<Standing> {
   const { deploymentName: name, deploymentNamespace: namespace } = strategy.spec;
   const where = `Deployment "${namespace}/${name}"`;
-  if (name === "" || namespace === "") return waiting("DeploymentUnnamed", "The strategy names no Deployment");
+  if (name === "" || namespace === "") {
+    return waiting("DeploymentUnnamed", "The AutoscalingStrategy does not name a Deployment");
+  }
   const read = (): Promise<V1Deployment> => kube.apps.readNamespacedDeployment({ namespace, name });
   const deployment = await ifFound(read());
-  if (!deployment) return waiting("DeploymentMissing", `${where} is not there`);
+  if (!deployment) return waiting("DeploymentMissing", `${where} does not exist`);
   const container = autoscalerOf(deployment);
   const has = deployment.spec?.replicas ?? 1;
-  if (!container) return { ...waiting("ContainerMissing", `${where} has no container`), replicas: has };
+  if (!container) return { ...waiting("ContainerMissing", `${where} does not have a container`), replicas: has };
   const groups = await listClusterObjects(kube, scalingGroups);
   const [binary] = container.command ?? [];
   const wanted = autoscalerCommand(strategy, { groups, ...(binary === undefined ? {} : { binary }) });
@@ -54,7 +56,7 @@ async function keep(kube: Kube, strategy: AutoscalingStrategy): Promise<Standing
 }
 
 function keptWith(where: string, { replicas, wanted }: { replicas: number; wanted: AutoscalerCommand }): Standing {
-  const left = wanted.leftOut.length === 0 ? "" : `; left out: ${wanted.leftOut.join(", ")}`;
+  const left = wanted.leftOut.length === 0 ? "" : `; skipped: ${wanted.leftOut.join(", ")}`;
   const says = `${where} has ${replicas} replicas${left}`.slice(0, 1_000);
   return { outcome: "Kept", reason: wanted.leftOut.length === 0 ? "Kept" : "PartlyKept", says, replicas };
 }
@@ -102,7 +104,7 @@ async function write(
     return await kube.apps.patchNamespacedDeployment({ namespace, name, body }, asJsonPatch);
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
-    throw unavailable(`Cannot write Deployment "${namespace}/${name}": somebody else was faster`);
+    throw unavailable(`Failed to update Deployment "${namespace}/${name}": conflict, the object was modified`);
   }
 }
 
@@ -168,7 +170,7 @@ function isControlPlane(role: string): boolean {
 }
 
 function faultOf({ min, max, autoscalerGroupName }: ScalingGroup["spec"]): string {
-  if (autoscalerGroupName === "") return "it has no autoscalerGroupName";
-  if (unusual.test(autoscalerGroupName)) return "its autoscalerGroupName has control characters";
-  return min < 0 || min > max ? `it may have ${min} to ${max} nodes` : "";
+  if (autoscalerGroupName === "") return "its autoscalerGroupName is empty";
+  if (unusual.test(autoscalerGroupName)) return "its autoscalerGroupName contains control characters";
+  return min < 0 || min > max ? `its size range ${min} to ${max} is invalid` : "";
 }

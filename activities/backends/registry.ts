@@ -38,6 +38,6 @@ export function backendOf(kube: Cluster, { kind = "MachineDeployment", namespace
   if (found) return found(kube);
   throw refused(
     "ObjectInvalid",
-    `Cannot serve pool "${namespace}/${name}": no backend makes machines of kind "${kind}"`,
+    `Failed to serve pool "${namespace}/${name}": no backend supports kind "${kind}"; upgrade Ostler`,
   );
 }

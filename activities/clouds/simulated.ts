@@ -25,7 +25,7 @@ const CloudInstance = z.object({
   ...{ isProtected: z.boolean(), since: z.string() },
 });
 const Instances = z.object({ instances: z.array(CloudInstance) });
-const Refusal = z.object({ reason: z.string().default("Unknown"), says: z.string().default("it did not say why") });
+const Refusal = z.object({ reason: z.string().default("Unknown"), says: z.string().default("no reason given") });
 
 type Method = "GET" | "PUT" | "POST" | "DELETE";
 
@@ -33,7 +33,7 @@ interface Asked<T> {
   method?: Method;
   body?: object;
   schema: z.ZodType<T>;
-  /** Completes "Cannot …". */
+  /** Completes "Failed to …". */
   attempt: string;
 }
 
@@ -45,11 +45,13 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
   const templateOf = async (group: string): Promise<Template> =>
     await api.need(`${pathOf(group)}/template`, { schema: Template, attempt: `read what "${group}" boots` });
   const use = async (group: string, id: string): Promise<BootTemplate> => {
-    const asked = { schema: Template, attempt: `have "${group}" boot template "${id}"`, body: { id } };
+    const asked = { schema: Template, attempt: `set "${group}" to boot template "${id}"`, body: { id } };
     await api.need(`${pathOf(group)}/template`, { ...asked, method: "PUT" });
     // K17: not what was asked for, but what it will do.
     const boots = await templateOf(group);
-    if (boots.id !== id) throw unavailable(`Cannot have "${group}" boot template "${id}": it boots "${boots.id}" now`);
+    if (boots.id !== id) {
+      throw unavailable(`Failed to set "${group}" to boot template "${id}": it still boots "${boots.id}"`);
+    }
     return bootOf(boots);
   };
   return {
@@ -92,7 +94,7 @@ async function ensureListed(
 ): Promise<Template> {
   const path = `${pathOf(group)}/templates`;
   const fields = { ...like.fields, image };
-  const attempt = `make a template of "${group}" with image "${image}"`;
+  const attempt = `create a template of "${group}" with image "${image}"`;
   const { templates } = await api.need(path, { schema: Templates, attempt });
   const known = templates.find((each) => isDeepStrictEqual(each.fields, fields));
   if (known) return known;
@@ -100,7 +102,10 @@ async function ensureListed(
   if (isDeepStrictEqual(made.fields, fields)) return made;
   const lost = Object.keys(fields).filter((key) => !isDeepStrictEqual(made.fields[key], like.fields[key]));
   const others = lost.filter((key) => key !== "image").map((key) => `"${key}"`);
-  throw refused("CloudRefused", `Cannot ${attempt}: the new one differs in ${others.join(", ") || "its image"}`);
+  throw refused(
+    "CloudRefused",
+    `Failed to ${attempt}: the new template also differs in ${others.join(", ") || "its image"}`,
+  );
 }
 
 async function order(api: Api, { group, token }: { group: string; token: string }): Promise<Ordered> {
@@ -109,7 +114,7 @@ async function order(api: Api, { group, token }: { group: string; token: string 
   const answer = await api.ask(`${pathOf(group)}/instances`, asked);
   if (answer.is === "Done") return { outcome: "Ordered", instance: instanceOf(answer.value) };
   if (answer.is === "NoCapacity") return { outcome: "NoCapacity", says: answer.says };
-  throw refused("CloudRefused", `Cannot ${attempt}: there is no such group`);
+  throw refused("CloudRefused", `Failed to ${attempt}: the group does not exist`);
 }
 
 class Api {
@@ -123,7 +128,7 @@ class Api {
 
   async need<T>(path: string, asked: Asked<T>): Promise<T> {
     const found = await this.find(path, asked);
-    if (found === undefined) throw refused("CloudRefused", `Cannot ${asked.attempt}: it is not there`);
+    if (found === undefined) throw refused("CloudRefused", `Failed to ${asked.attempt}: the object does not exist`);
     return found;
   }
 
@@ -131,10 +136,10 @@ class Api {
     const { status, text } = await this.#send(path, { method, body, attempt });
     if (status === 404) return { is: "Absent" };
     if (status === 200) return { is: "Done", value: schema.parse(JSON.parse(text)) };
-    if (status === 429 || status >= 500) throw unavailable(`Cannot ${attempt}: HTTP ${status}`);
+    if (status === 429 || status >= 500) throw unavailable(`Failed to ${attempt}: HTTP ${status}`);
     const { reason, says } = Refusal.parse(JSON.parse(text));
     if (reason === "NoCapacity") return { is: "NoCapacity", says };
-    throw refused("CloudRefused", `Cannot ${attempt}: ${says}`);
+    throw refused("CloudRefused", `Failed to ${attempt}: ${says}`);
   }
 
   async #send(
@@ -148,7 +153,7 @@ class Api {
       return { status: response.status, text: await response.text() };
     } catch (error) {
       this.signal?.throwIfAborted();
-      throw unavailable(`Cannot ${attempt}: ${error instanceof Error ? error.message : "no answer"}`);
+      throw unavailable(`Failed to ${attempt}: ${error instanceof Error ? error.message : "no response"}`);
     }
   }
 }

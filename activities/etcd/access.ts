@@ -26,14 +26,14 @@ const mostEndpoints = 32;
 /** Reads it; refuses a Secret that is missing, lacks something or can let nobody in, and quotes nothing of it. */
 export async function readEtcdAccess(kube: Kube, where: { namespace: string; name: string }): Promise<EtcdAccess> {
   const named = `Secret "${where.namespace}/${where.name}"`;
-  const unfit = (state: string) => refused("EtcdAccessMissing", `Cannot reach etcd with ${named}: ${state}`);
+  const unfit = (state: string) => refused("EtcdAccessMissing", `Failed to reach etcd with ${named}: ${state}`);
   const secret = await attempting(`read ${named}`, () => readSecretTexts(kube, where));
-  if (secret === undefined) throw unfit("there is none");
+  if (secret === undefined) throw unfit("the Secret does not exist");
   const { "ca.crt": ca = "", "tls.crt": cert = "", "tls.key": key = "", endpoints } = secret.texts;
   const lacking = Object.entries({ "ca.crt": ca, "tls.crt": cert, "tls.key": key }).find(([, text]) =>
     text === "" || text.length > longestPem
   );
-  if (lacking) throw unfit(`its "${lacking[0]}" is ${lacking[1] === "" ? "missing" : "too long to be one"}`);
+  if (lacking) throw unfit(`its "${lacking[0]}" is ${lacking[1] === "" ? "missing" : "too long"}`);
   const fault = faultInCertificates({ ca, cert, key }, Date.now());
   if (fault !== undefined) throw unfit(fault);
   return new EtcdAccess({ ca, cert, key }, endpoints === undefined ? undefined : endpointsIn(endpoints, unfit));
@@ -42,9 +42,9 @@ export async function readEtcdAccess(kube: Kube, where: { namespace: string; nam
 function endpointsIn(text: string, unfit: (state: string) => Error): string[] {
   const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
   const endpoints = parts.map(endpointOf).filter((endpoint) => endpoint !== undefined);
-  if (endpoints.length < parts.length) throw unfit('its "endpoints" are not all https addresses without a path');
+  if (endpoints.length < parts.length) throw unfit('its "endpoints" must all be https URLs without a path');
   if (endpoints.length === 0 || endpoints.length > mostEndpoints) {
-    throw unfit(`its "endpoints" name ${endpoints.length} addresses, and 1 to ${mostEndpoints} are possible`);
+    throw unfit(`its "endpoints" has ${endpoints.length} URLs; expected 1 to ${mostEndpoints}`);
   }
   return endpoints;
 }

@@ -13,12 +13,12 @@ const block = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 /** What is wrong with them, as it completes "Secret …: "; undefined where nothing is. No byte of them is quoted. */
 export function faultInCertificates({ ca, cert, key }: Credentials, now: number): string | undefined {
   const [authorities, chain] = [certificatesIn(ca), certificatesIn(cert)];
-  if (!authorities) return `its "ca.crt" holds no certificate in PEM`;
+  if (!authorities) return `its "ca.crt" does not contain a PEM certificate`;
   const [own] = chain ?? [];
-  if (!own) return `its "tls.crt" holds no certificate in PEM`;
+  if (!own) return `its "tls.crt" does not contain a PEM certificate`;
   const privateKey = keyIn(key);
-  if (!privateKey) return `its "tls.key" holds no private key in PEM without a password`;
-  if (!isOf(own, privateKey)) return `its "tls.key" is not the key of its "tls.crt"`;
+  if (!privateKey) return `its "tls.key" does not contain a PEM private key without a password`;
+  if (!isOf(own, privateKey)) return `its "tls.key" does not match its "tls.crt"`;
   const valid = authorities.find((each) => timeFault(each, now) === undefined);
   if (!valid) return `its "ca.crt" ${timeFault(authorities[0], now)}`;
   const fault = timeFault(own, now);
@@ -52,5 +52,5 @@ function isOf({ publicKey }: X509Certificate, key: KeyObject): boolean {
 function timeFault({ validFrom, validTo }: X509Certificate, now: number): string | undefined {
   const [from, to] = [new Date(validFrom), new Date(validTo)];
   if (to.getTime() <= now) return `expired at ${to.toISOString()}`;
-  return from.getTime() > now ? `is valid from ${from.toISOString()} only` : undefined;
+  return from.getTime() > now ? `is not valid before ${from.toISOString()}` : undefined;
 }

@@ -50,7 +50,7 @@ export class EtcdConnection {
   async #ask<Answer extends z.ZodType>(answer: Answer, question: Asked): Promise<z.infer<Answer>> {
     const read = answer.safeParse(await ask({ ...question, credentials: this.#access.credentials }));
     if (read.success) return read.data;
-    throw new EtcdFault("Odd", `"${question.endpoint}" gave no answer of an etcd to ${question.path}`);
+    throw new EtcdFault("Odd", `"${question.endpoint}" did not send a valid etcd response to ${question.path}`);
   }
 }
 
@@ -64,5 +64,5 @@ interface Asked {
 function numberOf(id: string): string {
   const decimal = decimalOf(id);
   if (decimal !== undefined) return decimal;
-  throw new EtcdFault("NotFound", `"${id}" is no id of a member`);
+  throw new EtcdFault("NotFound", `"${id}" is not a member ID`);
 }

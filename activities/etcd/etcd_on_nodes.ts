@@ -48,7 +48,7 @@ export class EtcdOnNodes implements Etcd {
     // A follower's: the leader has enough to do.
     const others = survey.members.filter((member) => member.id !== beside && isHealthyVoter(member, survey));
     const from = others.find(({ id }) => id !== survey.leader) ?? others[0];
-    if (!from) throw unavailable(`Cannot take the snapshot "${name}" of etcd: no member that stays is healthy`);
+    if (!from) throw unavailable(`Failed to take etcd snapshot "${name}": no remaining member is healthy`);
     // Parts of it others may write: what no file may be called is left out.
     const file = `${name.replaceAll(/[^A-Za-z0-9._-]/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 190)}.db`;
     const order = { name: file, sink: await this.#sinkOf(keep), progress: signsOfLife() };
@@ -67,7 +67,9 @@ export class EtcdOnNodes implements Etcd {
     if (!keep.token) return urlSink(keep.url);
     const { namespace, name, key } = keep.token;
     const token = (await readSecretTexts(this.kube, { namespace, name }))?.texts[key];
-    if (!token) throw missing(`Cannot keep a snapshot of etcd: Secret "${namespace}/${name}" has no "${key}"`);
+    if (!token) {
+      throw missing(`Failed to store an etcd snapshot: Secret "${namespace}/${name}" does not have key "${key}"`);
+    }
     return urlSink(keep.url, { token });
   }
 }

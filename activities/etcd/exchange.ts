@@ -33,7 +33,7 @@ export async function ask(question: Question): Promise<unknown> {
   } catch (error) {
     for (const signal of called) signal.throwIfAborted();
     if (error instanceof EtcdFault) throw error;
-    const state = `"${question.endpoint}" did not answer in ${answerMs / 1000} seconds`;
+    const state = `"${question.endpoint}" did not respond within ${answerMs / 1000} s`;
     throw late.aborted ? new EtcdFault("Silent", state) : brokenFault(question.endpoint, error);
   }
 }
@@ -78,7 +78,7 @@ export async function bounded(body: AsyncIterable<Uint8Array>, endpoint: string)
   for await (const chunk of body) {
     text += decoder.decode(chunk, { stream: true });
     if (text.length > largestAnswer) {
-      throw new EtcdFault("Odd", `"${endpoint}" answered more than ${largestAnswer} bytes`);
+      throw new EtcdFault("Odd", `"${endpoint}" sent a response of more than ${largestAnswer} bytes`);
     }
   }
   return text;

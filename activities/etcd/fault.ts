@@ -16,7 +16,7 @@ export type FaultKind =
   | "NotFound"
   | "Odd";
 
-/** The message names the endpoint and its state, and completes "Cannot …: ". */
+/** The message names the endpoint and its state, and completes "Failed to …: ". */
 export class EtcdFault extends Error {
   override readonly name = "EtcdFault";
 
@@ -49,7 +49,7 @@ export interface Refusal {
 export function faultOf({ endpoint, status, code, message }: Refusal): EtcdFault {
   const isDenied = code === grpcPermissionDenied || code === grpcUnauthenticated;
   const kind = isDenied ? "Denied" : known.find(([pattern]) => pattern.test(message))?.[1] ?? "Odd";
-  return new EtcdFault(kind, `"${endpoint}" answered ${message === "" ? `HTTP ${status}` : `"${message}"`}`);
+  return new EtcdFault(kind, `"${endpoint}" responded ${message === "" ? `HTTP ${status}` : `"${message}"`}`);
 }
 
 // As far as Deno tells them: alerts are what the server says of our certificate.
@@ -59,9 +59,9 @@ const distrusts = /^(UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|CERT_|ERR_TLS_CERT|INVALI
 /** Sorts what broke a connection; its own words may hold anything and are not quoted. */
 export function brokenFault(endpoint: string, error: unknown): EtcdFault {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
-  if (denials.test(code)) return new EtcdFault("Denied", `"${endpoint}" refuses our certificate (${code})`);
+  if (denials.test(code)) return new EtcdFault("Denied", `"${endpoint}" refuses the client certificate (${code})`);
   if (distrusts.test(code)) {
-    return new EtcdFault("Untrusted", `"${endpoint}" shows a certificate that ca.crt does not vouch for (${code})`);
+    return new EtcdFault("Untrusted", `"${endpoint}" has a certificate that ca.crt did not sign (${code})`);
   }
   return new EtcdFault("Silent", `"${endpoint}" cannot be reached${code === "" ? "" : ` (${code})`}`);
 }
@@ -72,7 +72,7 @@ export function brokenFault(endpoint: string, error: unknown): EtcdFault {
  */
 export function failureOf(attempt: string, error: unknown): unknown {
   if (!(error instanceof EtcdFault)) return error;
-  return isLasting(error) ? lasting(attempt, error) : unavailable(`Cannot ${attempt}: ${error.message}`);
+  return isLasting(error) ? lasting(attempt, error) : unavailable(`Failed to ${attempt}: ${error.message}`);
 }
 
 /** Whether trying again with the same credentials can never help. */
@@ -82,5 +82,5 @@ export function isLasting({ kind }: EtcdFault): boolean {
 
 /** The failure for what credentials are to blame for. */
 export function lasting(attempt: string, { message }: EtcdFault): ApplicationFailure {
-  return refused("EtcdAccessMissing", `Cannot ${attempt}: ${message}`);
+  return refused("EtcdAccessMissing", `Failed to ${attempt}: ${message}`);
 }

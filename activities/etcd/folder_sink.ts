@@ -40,6 +40,6 @@ async function onDisk<T>(folder: string, work: Promise<T>): Promise<T> {
   } catch (error) {
     // Deno's own, of a process that may not write there, has none.
     const code = error instanceof Error ? ("code" in error ? String(error.code) : error.name) : "no reason given";
-    throw unavailable(`Cannot keep a snapshot of etcd in "${folder}": ${code}`);
+    throw unavailable(`Failed to store an etcd snapshot in "${folder}": ${code}`);
   }
 }

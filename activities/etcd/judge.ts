@@ -16,11 +16,11 @@ export interface Doubt {
 export function doubtsOf(survey: EtcdSurvey): Doubt[] {
   const { members, silence, leader, alarms } = survey;
   const whole = [
-    ...(silence === undefined ? [] : [`etcd as a whole does not answer: ${silence}`]),
-    ...(members.length === 0 ? ["etcd has no members that are known"] : []),
+    ...(silence === undefined ? [] : [`etcd does not respond: ${silence}`]),
+    ...(members.length === 0 ? ["etcd reports no members"] : []),
     ...(leader === "" && silence === undefined ? ["etcd has no leader"] : []),
     // One member raises it, and all stop taking writes.
-    ...alarms.map(({ member, type }) => `alarm ${type} stands at ${named(members, member)}`).sort(),
+    ...alarms.map(({ member, type }) => `alarm ${type} is raised for ${named(members, member)}`).sort(),
   ];
   return [...whole.map((says) => ({ says })), ...doubtsOfMembers(survey)];
 }

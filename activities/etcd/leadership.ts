@@ -20,12 +20,16 @@ const betweenMs = 200;
 export async function moveLeadership(access: EtcdAccess, survey: EtcdSurvey, from: string): Promise<string> {
   const attempt = `move the leadership of etcd away from ${named(survey.members, from)}`;
   const now = await surveyEtcd(access, survey.endpoints);
-  if (now.silence !== undefined) throw unavailable(`Cannot ${attempt}: ${now.silence}`);
-  if (now.leader === "") throw unavailable(`Cannot ${attempt}: etcd has no leader`);
+  if (now.silence !== undefined) throw unavailable(`Failed to ${attempt}: ${now.silence}`);
+  if (now.leader === "") throw unavailable(`Failed to ${attempt}: etcd has no leader`);
   if (now.leader !== from) return now.leader;
   const { leader, heir } = partiesOf(now, from);
-  if (!leader) throw unavailable(`Cannot ${attempt}: it does not answer, and only it can be told`);
-  if (!heir) throw unavailable(`Cannot ${attempt}: there is no other voter that is healthy`);
+  if (!leader) {
+    throw unavailable(
+      `Failed to ${attempt}: the leader does not respond, and only the leader can transfer its leadership`,
+    );
+  }
+  if (!heir) throw unavailable(`Failed to ${attempt}: no other voter is healthy`);
   throwIfCalledOff();
   const connection = new EtcdConnection(access);
   try {
@@ -60,7 +64,7 @@ async function newLeader(
     const leader = await connection.status(heir.endpoint).then((told) => told.leader, unlessFault);
     if (leader !== "" && leader !== from) return leader;
   }
-  throw unavailable(`Cannot ${attempt}: it was told, and after ${seenMs / 1000} seconds nobody else leads`);
+  throw unavailable(`Failed to ${attempt}: no other member leads ${seenMs / 1000} s after the request`);
 }
 
 function unlessFault(error: unknown): string {

@@ -22,24 +22,24 @@ export function named(members: EtcdMember[], id: string): string {
 }
 
 function doubtsOfOne(member: EtcdMember, survey: EtcdSurvey): string[] {
-  const { id, name, isLearner, status, silence = "it was not asked" } = member;
+  const { id, name, isLearner, status, silence = "no request was sent" } = member;
   const who = named(survey.members, id);
   if (name === "" && !status) return [`${isLearner ? "learner" : "voter"} "${id}" never started: ${silence}`];
   return [
-    ...(isLearner ? [`${who} is a learner, without a vote yet`] : []),
-    ...(status ? doubtsOfStatus(who, status, survey) : [`${who} does not answer: ${silence}`]),
+    ...(isLearner ? [`${who} is a learner and does not vote yet`] : []),
+    ...(status ? doubtsOfStatus(who, status, survey) : [`${who} does not respond: ${silence}`]),
   ];
 }
 
 function doubtsOfStatus(who: string, status: EtcdStatus, survey: EtcdSurvey): string[] {
   const { leader, raftIndex, dbSize, dbQuota, errors } = status;
   const lag = leaderIndex(survey) - raftIndex;
-  const leaders = `follows "${leader}" as its leader, and others "${survey.leader}"`;
+  const leaders = `follows leader "${leader}", while others follow "${survey.leader}"`;
   const isDivided = survey.leader !== "" && leader !== survey.leader;
   const told = errors.filter((error) => !/alarm|no leader/i.test(error));
   return [
     ...(isDivided ? [`${who} ${leader === "" ? "has no leader" : leaders}`] : []),
-    ...told.map((error) => `${who} tells of an error: "${error}"`),
+    ...told.map((error) => `${who} reports an error: "${error}"`),
     ...(lag > longestLag ? [`${who} is more than ${longestLag} entries behind the leader`] : []),
     ...(dbQuota && dbSize > dbQuota * fullShare
       ? [`${who} has a database at more than ${fullShare * 100}% of its quota`]

@@ -18,7 +18,7 @@ export async function removeMember(access: EtcdAccess, survey: EtcdSurvey, id: s
   const now = await fresh(access, survey, attempt);
   if (!now.members.some((member) => member.id === id)) return "Absent";
   const [doubt] = removalDoubts(now, id);
-  if (doubt !== undefined) throw unavailable(`Cannot ${attempt}: ${doubt}`);
+  if (doubt !== undefined) throw unavailable(`Failed to ${attempt}: ${doubt}`);
   const endpoint = leadingEndpoint(now, attempt);
   throwIfCalledOff();
   try {
@@ -61,12 +61,12 @@ const outcomes: { [kind in EtcdFault["kind"]]?: EtcdPromotion } = {
 /** What is so now; where members do not agree about that nothing is changed. */
 async function fresh(access: EtcdAccess, { endpoints }: EtcdSurvey, attempt: string): Promise<EtcdSurvey> {
   const now = await surveyEtcd(access, endpoints);
-  if (now.silence !== undefined) throw unavailable(`Cannot ${attempt}: ${now.silence}`);
+  if (now.silence !== undefined) throw unavailable(`Failed to ${attempt}: ${now.silence}`);
   return now;
 }
 
 function leadingEndpoint(survey: EtcdSurvey, attempt: string): string {
   const leader: EtcdMember | undefined = survey.members.find(({ id }) => id === survey.leader);
   if (leader?.endpoint !== undefined && isHealthyVoter(leader, survey)) return leader.endpoint;
-  throw unavailable(`Cannot ${attempt}: its leader does not answer`);
+  throw unavailable(`Failed to ${attempt}: the etcd leader does not respond`);
 }

@@ -18,12 +18,12 @@ export type Place = { member: EtcdMember } | "Absent" | "Outside" | { unknown: s
 export function placeOf(survey: EtcdSurvey, machine: Machine, all: readonly Machine[]): Place {
   const { members, silence } = survey;
   if (silence !== undefined) return { unknown: silence };
-  if (members.length === 0) return { unknown: "etcd has no members that are known" };
+  if (members.length === 0) return { unknown: "etcd reports no members" };
   const found = memberAt(survey, machine);
-  if (found === "Ambiguous") return { unknown: "more than one member of etcd has its address or its name" };
+  if (found === "Ambiguous") return { unknown: "several etcd members have its address or its name" };
   if (found) return { member: found };
   const known = new Set(all.map((each) => memberAt(survey, each)).filter((each) => each !== "Ambiguous"));
   if (members.every((member) => !known.has(member))) return "Outside";
   const stranger = members.find((member) => !known.has(member));
-  return stranger ? { unknown: `nobody knows whose member "${stranger.name || stranger.id}" is` } : "Absent";
+  return stranger ? { unknown: `etcd member "${stranger.name || stranger.id}" does not match any machine` } : "Absent";
 }

@@ -25,12 +25,12 @@ export function leavingDoubts(survey: EtcdSurvey, id: string): string[] {
   const voters = votersOf(survey);
   const needed = majorityOf(voters.length);
   const who = named(survey.members, id);
-  if (!survey.members.some((member) => member.id === id)) return [`${who} is none of this etcd`];
+  if (!survey.members.some((member) => member.id === id)) return [`${who} is not in this etcd cluster`];
   const left = healthyOthers(survey, id);
   if (left >= needed) return [];
-  if (isLastVoter(survey, id)) return [`${who} is the last voter: without it there is no etcd`];
-  if (voters.length === 2) return [`without ${who} ${left} of 2 voters is left, and 1 of 2 is no quorum`];
-  return [`without ${who} ${left} of ${voters.length} voters are healthy, and a quorum takes ${needed}`];
+  if (isLastVoter(survey, id)) return [`${who} is the last voter: etcd cannot run without it`];
+  if (voters.length === 2) return [`without ${who} ${left} of 2 voters remains, and 1 of 2 is not a quorum`];
+  return [`without ${who} ${left} of ${voters.length} voters are healthy, and a quorum needs ${needed}`];
 }
 
 /** Why it may not be removed from the list of members, after which the others alone vote. */
@@ -39,10 +39,10 @@ export function removalDoubts(survey: EtcdSurvey, id: string): string[] {
   const needed = majorityOf(remaining);
   const left = healthyOthers(survey, id);
   const who = named(survey.members, id);
-  if (remaining === 0) return [`${who} is the last voter: without it there is no etcd`];
-  if (survey.leader === id) return [`${who} leads: its leadership has to be moved first`];
+  if (remaining === 0) return [`${who} is the last voter: etcd cannot run without it`];
+  if (survey.leader === id) return [`${who} is the leader: move its leadership first`];
   if (left >= needed) return [];
-  return [`${left} of the ${remaining} voters that remain without ${who} are healthy, and a quorum takes ${needed}`];
+  return [`${left} of the ${remaining} voters that remain without ${who} are healthy, and a quorum needs ${needed}`];
 }
 
 function healthyOthers(survey: EtcdSurvey, id: string): number {

@@ -34,11 +34,11 @@ export async function takeSnapshot(
   { name: member, endpoint }: Pick<EtcdMember, "name" | "endpoint">,
   { name, sink, progress = () => {} }: SnapshotOrder,
 ): Promise<EtcdSnapshot> {
-  const attempt = `take the snapshot "${name}" of etcd from member "${member}"`;
+  const attempt = `take etcd snapshot "${name}" from member "${member}"`;
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(name)) {
-    throw new Error(`Cannot ${attempt}: no file may have this name`);
+    throw new Error(`Failed to ${attempt}: the name is not a valid file name`);
   }
-  if (endpoint === undefined) throw unavailable(`Cannot ${attempt}: it does not answer`);
+  if (endpoint === undefined) throw unavailable(`Failed to ${attempt}: the member does not respond`);
   const digest = createHash("sha256");
   let size = 0;
   const counted = async function* (bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

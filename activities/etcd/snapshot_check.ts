@@ -11,21 +11,21 @@ export async function* checkedBytes(
   pieces: AsyncIterable<SnapshotPiece>,
   endpoint: string,
 ): AsyncGenerator<Uint8Array> {
-  const odd = (state: string) => new EtcdFault("Odd", `"${endpoint}" gave a snapshot that ${state}`);
+  const odd = (state: string) => new EtcdFault("Odd", `"${endpoint}" sent a snapshot that ${state}`);
   const hash = createHash("sha256");
   // The digest comes last and looks like anything else: so many bytes are held back from being counted in.
   let tail: Uint8Array = new Uint8Array(0);
   let remaining: number | undefined;
   for await (const { bytes, remaining: told } of pieces) {
     if (remaining !== undefined && told !== Math.max(0, remaining - bytes.length)) {
-      throw odd(`has ${told} bytes to come where ${remaining} less ${bytes.length} were expected`);
+      throw odd(`announces ${told} remaining bytes instead of ${remaining} less ${bytes.length}`);
     }
     remaining = told;
     tail = digestBut(hash, tail, bytes);
     yield bytes;
   }
   if (remaining !== 0) throw odd(remaining === undefined ? "is empty" : `ended ${remaining} bytes early`);
-  if (!hash.digest().equals(tail)) throw odd("is not of the digest at its end: bytes were lost or changed");
+  if (!hash.digest().equals(tail)) throw odd("does not match the digest at its end: bytes were lost or changed");
 }
 
 /** Adds all but the last bytes to the digest, and gives those. */

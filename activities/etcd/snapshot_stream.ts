@@ -98,7 +98,7 @@ async function* linesOf(body: AsyncIterable<Uint8Array>, endpoint: string): Asyn
     }
     size += chunk.length;
     if (open.length > longestLine || size > 2 * largestSnapshot) {
-      throw new EtcdFault("Odd", `"${endpoint}" sends more than a snapshot can be`);
+      throw new EtcdFault("Odd", `"${endpoint}" sends more than the largest possible snapshot`);
     }
   }
   if (open !== "") yield open;
@@ -107,6 +107,6 @@ async function* linesOf(body: AsyncIterable<Uint8Array>, endpoint: string): Asyn
 function pieceIn(line: string, endpoint: string): SnapshotPiece {
   const read = SnapshotLine.safeParse(parsed(line)).data;
   if (read && "error" in read) throw refusalIn(endpoint, 200, read.error);
-  if (!read) throw new EtcdFault("Odd", `"${endpoint}" sends what is no piece of a snapshot`);
+  if (!read) throw new EtcdFault("Odd", `"${endpoint}" sends data that is not part of a snapshot`);
   return { bytes: Buffer.from(read.result.blob, "base64"), remaining: read.result.remaining_bytes };
 }

@@ -34,7 +34,7 @@ async function look(connection: EtcdConnection, endpoints: string[]): Promise<Et
   const hopeless = new AbortController();
   const seen = async (): Promise<Sighting[]> => {
     const sightings = await sightingsAt(connection, endpoints);
-    if (isLeaderless(sightings)) hopeless.abort(new EtcdFault("NoQuorum", "nobody who answers has a leader"));
+    if (isLeaderless(sightings)) hopeless.abort(new EtcdFault("NoQuorum", "no member that responds has a leader"));
     return sightings;
   };
   const [agreed, sightings] = await sideBySide(agreedList(connection, endpoints, hopeless.signal), seen());
@@ -98,7 +98,7 @@ function leaderOf(members: EtcdMember[]): string {
 /** A machine whose etcd began anew by itself serves too, and what is asked there is not true of the others. */
 function strangers({ header }: MemberList, sightings: Sighting[]): string[] {
   return sightings.filter(({ told }) => told && told.header.cluster_id !== header.cluster_id)
-    .map(({ endpoint }) => `"${endpoint}" is a member of another etcd`);
+    .map(({ endpoint }) => `"${endpoint}" is a member of another etcd cluster`);
 }
 
 function throwIfLockedOut(faults: EtcdFault[], sightings: Sighting[]): void {
@@ -108,14 +108,14 @@ function throwIfLockedOut(faults: EtcdFault[], sightings: Sighting[]): void {
 
 function silenceOf(faults: EtcdFault[], sightings: Sighting[]): string {
   const answering = sightings.filter(({ told }) => told);
-  const counted = `${answering.length} of ${sightings.length} endpoints answer`;
-  if (answering.length === 0) return `nobody answers: ${faults[0]?.message ?? counted}`;
-  if (isLeaderless(sightings)) return `there is no leader and no quorum: ${counted}`;
+  const counted = `${answering.length} of ${sightings.length} endpoints respond`;
+  if (answering.length === 0) return `no endpoint responds: ${faults[0]?.message ?? counted}`;
+  if (isLeaderless(sightings)) return `etcd has no leader and no quorum: ${counted}`;
   const reason = (faults.find(({ kind }) => kind === "NoQuorum") ?? faults[0])?.message ?? "";
-  return `there is no quorum: ${counted}, ${reason}`;
+  return `etcd has no quorum: ${counted}, ${reason}`;
 }
 
 function throwNoEndpoint(): never {
   const needed = `1 to ${mostEndpoints} addresses such as "https://10.0.0.1:2379" are needed`;
-  throw refused("EtcdAccessMissing", `Cannot ${attempt}: ${needed}, and what is given is not that`);
+  throw refused("EtcdAccessMissing", `Failed to ${attempt}: ${needed}, and what is given is not that`);
 }

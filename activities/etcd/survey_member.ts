@@ -29,8 +29,8 @@ function silenceAt(urls: string[], sightings: Sighting[]): string {
   const silent = there.find(({ silence }) => silence !== undefined);
   if (silent?.silence !== undefined) return silent.silence;
   const [other] = there;
-  if (other) return `"${other.endpoint}" answers as another member`;
-  return "it is not asked, as none of its addresses is that of an endpoint";
+  if (other) return `"${other.endpoint}" responds as another member`;
+  return "no request was sent, as none of its addresses is an endpoint";
 }
 
 function statusOf(told: Status): EtcdStatus {

@@ -26,20 +26,20 @@ export function urlSink(url: string, options: UrlSinkOptions = {}): SnapshotSink
       const target = new URL(root);
       target.pathname = `${root.pathname.replace(/\/+$/, "")}/${encodeURIComponent(name)}`;
       const status = await put(target, bytes, options);
-      const attempt = `keep the snapshot "${name}" of etcd at "${target.origin}"`;
-      if (status === 401 || status === 403) throw denied(`Cannot ${attempt}: HTTP ${status}`);
-      if (status < 200 || status > 299) throw unavailable(`Cannot ${attempt}: HTTP ${status}`);
+      const attempt = `store etcd snapshot "${name}" at "${target.origin}"`;
+      if (status === 401 || status === 403) throw denied(`Failed to ${attempt}: HTTP ${status}`);
+      if (status < 200 || status > 299) throw unavailable(`Failed to ${attempt}: HTTP ${status}`);
     },
   };
 }
 
 function rootOf(text: string, { token }: UrlSinkOptions): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const unfit = (state: string) => refused("ObjectInvalid", `Cannot keep snapshots of etcd at a URL: ${state}`);
-  if (url?.protocol !== "https:" && url?.protocol !== "http:") throw unfit("it is no http or https address");
-  if (url.username !== "" || url.password !== "") throw unfit("it holds credentials, which belong into a token");
+  const unfit = (state: string) => refused("ObjectInvalid", `Failed to store etcd snapshots at a URL: ${state}`);
+  if (url?.protocol !== "https:" && url?.protocol !== "http:") throw unfit("expected an http or https URL");
+  if (url.username !== "" || url.password !== "") throw unfit("the URL contains credentials; use a token instead");
   const isOpen = url.protocol === "http:" && !/^(localhost|127\..*|\[::1\])$/.test(url.hostname);
-  if (token !== undefined && isOpen) throw unfit(`a token is not sent to "${url.origin}" without TLS`);
+  if (token !== undefined && isOpen) throw unfit(`a token is only sent over TLS; use https for "${url.origin}"`);
   return url;
 }
 
@@ -55,8 +55,8 @@ async function put(url: URL, bytes: AsyncIterable<Uint8Array>, options: UrlSinkO
     for (const signal of called) signal.throwIfAborted();
     if (isTold(error)) throw error;
     const code = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
-    const state = idle.signal.aborted ? "it took nothing for too long" : `it broke off${code}`;
-    throw unavailable(`Cannot send a snapshot of etcd to "${url.origin}": ${state}`);
+    const state = idle.signal.aborted ? "the server stopped receiving" : `the connection broke${code}`;
+    throw unavailable(`Failed to send an etcd snapshot to "${url.origin}": ${state}`);
   } finally {
     clearTimeout(timer);
     request.destroy();

@@ -37,7 +37,7 @@ export function completionOf({ nodes, joins, leaves }: NodeCounts, limit = 1): C
     return { budget, isSettled: false, outdated };
   }
   if (nodes.invalid.length > 0) {
-    const message = `Of ${namesOf(nodes.invalid)} nobody can tell what it runs`;
+    const message = `Cannot determine the version of nodes ${namesOf(nodes.invalid)}`;
     return { budget, isSettled: false, outdated: { status: "Unknown", reason: "NodesInvalid", message } };
   }
   const message = `All ${nodes.upToDate.length + nodes.mints.length} nodes are up to date`;

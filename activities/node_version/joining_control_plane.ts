@@ -32,7 +32,7 @@ export async function othersFirst(
     each.spec.iscontrolplane && isBefore(each.metadata, record.metadata) && !isOver(each) && !isOld(each)
   );
   return first &&
-    `Waiting for control plane "${first.spec.name}" to have joined: record "${first.metadata.name}" is older`;
+    `Waiting for control plane "${first.spec.name}" to join: JoiningNode "${first.metadata.name}" is older`;
 }
 
 function isBefore(one: JoiningNode["metadata"], other: JoiningNode["metadata"]): boolean {
@@ -56,9 +56,9 @@ export async function lackOf(kube: Cluster, node: string): Promise<string | unde
 
 function wordsFor(survey: EtcdSurvey, place: Place): string | undefined {
   if (place === "Outside") return undefined;
-  if (place === "Absent") return "it is no member of etcd yet";
+  if (place === "Absent") return "the node is not a member of etcd yet";
   if ("unknown" in place) return place.unknown;
   const { id, isLearner } = place.member;
-  if (isLearner) return "its member of etcd does not vote yet";
+  if (isLearner) return "its etcd member is not a voter yet";
   return doubtsOf(survey).find(({ member }) => member === id)?.says;
 }

@@ -22,9 +22,9 @@ export function stateOf({ metadata, spec, status }: V1Pod): HandState {
   if (terminated) {
     const { exitCode, message = "" } = terminated;
     const outcome = verdictIn(message);
-    if (outcome) return { kind: "Told", hasBegun: true, outcome, message: `${pod} has answered` };
+    if (outcome) return { kind: "Told", hasBegun: true, outcome, message: `${pod} reported its result` };
     const why = plain(status?.reason ?? terminated.reason ?? "");
-    const ended = `${pod} ended with ${exitCode}${why && ` (${why})`}, and an answer that cannot be read`;
+    const ended = `${pod} ended with exit code ${exitCode}${why && ` (${why})`} and an unreadable result`;
     const isStopped = exitCode >= signalled || stopped.test(why) || booting(spec?.containers[0]?.args?.[1]);
     if (isStopped) return { kind: "Lost", hasBegun: true, message: ended };
     const failed: OsOutcome = { outcome: "Refused", reason: "DriverFailed", message: `${ended}: ${plain(message)}` };
@@ -33,10 +33,10 @@ export function stateOf({ metadata, spec, status }: V1Pod): HandState {
   const words = [status?.reason, status?.message, waiting?.reason, waiting?.message].filter(Boolean).join(": ");
   const why = words && ` (${plain(words).slice(0, 300)})`;
   if (status?.phase === "Failed" || status?.phase === "Succeeded") {
-    return { kind: "Lost", hasBegun, message: `${pod} ended without an answer${why}` };
+    return { kind: "Lost", hasBegun, message: `${pod} ended without a result${why}` };
   }
   if (metadata?.deletionTimestamp) return { kind: "Waiting", hasBegun, message: `${pod} is being deleted` };
-  return { kind: "Waiting", hasBegun, message: `${pod} ${hasBegun ? "runs" : `has not begun${why}`}` };
+  return { kind: "Waiting", hasBegun, message: `${pod} ${hasBegun ? "is running" : `has not started${why}`}` };
 }
 
 /** Nobody knows then what a hand did that gave no answer. */

@@ -37,7 +37,8 @@ const outage = { from: 90_000, grace: 30_000 };
 export async function givenOrder({ kube, image }: HandDeps, asked: OsOrder): Promise<OsOutcome> {
   const order = judgedOrder(asked);
   if (!handsImagePattern.test(image)) {
-    const message = `Cannot give node "${order.node}" an order: setting hands-image names no image by digest`;
+    const message =
+      `Failed to order an OS operation on node "${order.node}": set hands-image to an image with a digest`;
     return { outcome: "Refused", reason: "DriverMissing", message };
   }
   const hand = new Hand({ kube, image }, order);
@@ -69,7 +70,7 @@ export class Hand {
   #againAt = 0;
   /** Since when nobody could look (epoch ms). */
   #blindSince: number | undefined;
-  #last = "no pod was made for it";
+  #last = "no pod was created";
 
   constructor(deps: HandDeps, order: OsOrder) {
     this.#deps = deps;
@@ -87,7 +88,7 @@ export class Hand {
   async look(now: number): Promise<Look> {
     const { node, verb } = this.#order;
     try {
-      return await attempting(`give node "${node}" the order "${verb}"`, () => this.#look(now));
+      return await attempting(`run OS operation "${verb}" on node "${node}"`, () => this.#look(now));
     } catch (error) {
       if (!(error instanceof ApplicationFailure) || error.type !== "ApiUnavailable") throw error;
       this.#blindSince ??= now;
@@ -143,8 +144,8 @@ export class Hand {
     await sweepHands(kube, now);
     const node = await ifFound(kube.core.readNode({ name }));
     if (!node || node.metadata?.uid !== uid) {
-      const state = node ? `its uid is "${node.metadata?.uid}", not "${uid}"` : "it is gone";
-      throw moot("MachineGone", `Cannot give node "${name}" an order: ${state}`);
+      const state = node ? `its uid is "${node.metadata?.uid}", not "${uid}"` : "the Node was deleted";
+      throw moot("MachineGone", `Failed to run an OS operation on node "${name}": ${state}`);
     }
     const [namespace, body] = [handsNamespace, handPodOf(this.#order, image, now)];
     try {
@@ -154,7 +155,7 @@ export class Hand {
     }
     [this.#made, this.#isThere] = [this.#made + 1, true];
     this.#againAt = now + againMs;
-    return { missing: `pod "${this.name}" was made` };
+    return { missing: `pod "${this.name}" was created` };
   }
 
   async #end(pod: V1Pod | undefined, look: Look): Promise<Look> {
@@ -163,6 +164,6 @@ export class Hand {
   }
 
   #unknown(why: string): { answer: OsOutcome } {
-    return { answer: { outcome: "Unknown", message: `node "${this.#order.node}" did not answer: ${why}` } };
+    return { answer: { outcome: "Unknown", message: `Node "${this.#order.node}" did not report a result: ${why}` } };
   }
 }

@@ -24,7 +24,7 @@ const Order = z.strictObject({
   until: z.number().int().positive(),
 }).superRefine((order, { addIssue }) => {
   const { driver, verb, image, digest, bootId } = order;
-  const lacks = (path: string): void => addIssue({ code: "custom", path: [path], message: `${verb} does not take it` });
+  const lacks = (path: string): void => addIssue({ code: "custom", path: [path], message: `not allowed for ${verb}` });
   const isFetched = verb === "Stage";
   if (isFetched || image !== "") { if (!(driver === "ostree" ? remote : repository).test(image)) lacks("image"); }
   if (digest === "" && (isFetched || verb === "Apply")) lacks("digest");
@@ -36,7 +36,7 @@ export function judgedOrder(order: OsOrder): OsOrder {
   const { success, data, error } = Order.safeParse(order);
   if (success) return data;
   const fields = [...new Set(error.issues.map(({ path }) => path.join(".")))].join(", ");
-  throw refused("ObjectInvalid", `Cannot give a node's operating system an order: its ${fields} cannot be taken`);
+  throw refused("ObjectInvalid", `Failed to order an OS operation on a node: invalid ${fields}`);
 }
 
 /** The name of the pod that carries an order out, and of what it makes on the host: the same for the same order. */

@@ -15,7 +15,7 @@ export function readAcceptedImage(kube: Kube, { object: { name } }: { object: Cl
 /** What an object that was read comes to; one that is being deleted is there no more. */
 export function acceptedImageOf(name: string, found: OSImage | undefined): AcceptedImage {
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
-    return { state: "Missing", reason: "ImageMissing", message: `There is no OSImage "${name}"` };
+    return { state: "Missing", reason: "ImageMissing", message: `OSImage "${name}" does not exist` };
   }
   const { repository, digest } = found.status ?? {};
   const isWhole = repository !== undefined && digest !== undefined && /^sha256:[0-9a-f]{64}$/.test(digest);
@@ -26,6 +26,10 @@ export function acceptedImageOf(name: string, found: OSImage | undefined): Accep
     return { state: "Refused", reason, message: `OSImage "${name}" is refused: ${message}` };
   }
   const isJudged = status === "Unknown" && observedGeneration === generation;
-  const state = isJudged ? message : `its generation ${generation ?? 0} was not judged yet`;
-  return { state: "Waiting", reason: isJudged ? reason : "NotJudged", message: `OSImage "${name}" waits: ${state}` };
+  const state = isJudged ? message : `its generation ${generation ?? 0} is not verified yet`;
+  return {
+    state: "Waiting",
+    reason: isJudged ? reason : "NotJudged",
+    message: `OSImage "${name}" is not accepted yet: ${state}`,
+  };
 }

@@ -10,12 +10,12 @@ const aheadMs = unitMs.h;
 export function ensureYoung({ digest, created }: ResolvedImage, maxAge: string | undefined, now: number): void {
   if (maxAge === undefined) return;
   const age = now - Date.parse(created ?? "");
-  if (Number.isNaN(age)) throw new Unfit("TooOld", `The image ${digest} does not say when it was made`);
+  if (Number.isNaN(age)) throw new Unfit("TooOld", `Image ${digest} does not have a creation time`);
   if (age < -aheadMs) {
-    throw new Unfit("TooOld", `The image ${digest} says that it was made at ${created}, which is to come`);
+    throw new Unfit("TooOld", `The creation time ${created} of image ${digest} is in the future`);
   }
   if (age > durationMs(maxAge)) {
-    throw new Unfit("TooOld", `The image ${digest} was made at ${created}, and may be ${maxAge} old`);
+    throw new Unfit("TooOld", `Image ${digest} was created at ${created}, which is more than ${maxAge} ago`);
   }
 }
 

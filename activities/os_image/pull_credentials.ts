@@ -26,12 +26,12 @@ export async function readPullCredentials(
 ): Promise<Credentials> {
   const where = `Secret "${pullSecretNamespace}/${name}"`;
   const secret = await readSecretTexts(kube, { namespace: pullSecretNamespace, name });
-  if (secret === undefined) throw new Unfit("CredentialsMissing", `There is no ${where}`);
+  if (secret === undefined) throw new Unfit("CredentialsMissing", `${where} does not exist`);
   if (secret.type !== secretType) throw new Unfit("CredentialsMissing", `${where} is not of type ${secretType}`);
   const config = DockerConfig.safeParse(parsed(secret.texts[".dockerconfigjson"] ?? "")).data;
   const found = config && credentialsFor(config.auths, reference);
   if (found) return found;
-  throw new Unfit("CredentialsMissing", `${where} holds no name and password for "${reference.host}"`);
+  throw new Unfit("CredentialsMissing", `${where} does not have a username and password for "${reference.host}"`);
 }
 
 /** The entry that names the longest part of the repository. */

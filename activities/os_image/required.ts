@@ -71,12 +71,12 @@ export function requiredOf(
   );
   if (signed.length === 0) {
     const faults = faultText(judged.map(({ signer }) => signer), ": ");
-    const state = `no ${what} is about this image and by ${trustText(trust)}${faults}`;
+    const state = `no ${what} is for this image and by ${trustText(trust)}${faults}`;
     throw new Unfit(invalid, `Of ${ofType.length} attached, ${state}`);
   }
   const found = signed.find((each) => builder === undefined || each.builder === builder);
   if (found) return found;
-  throw new Unfit(invalid, `The ${what} says that "${signed[0]?.builder ?? ""}" built the image, not "${builder}"`);
+  throw new Unfit(invalid, `The ${what} names builder "${signed[0]?.builder ?? ""}"; expected "${builder}"`);
 }
 
 function summaryOf({ predicateType, predicate }: SignedStatement, signedBy: string): ImageStatement {

@@ -29,9 +29,11 @@ async function resolve(registry: Registry, { spec: { platform }, reference }: As
   if (read.kind === "Manifest") return await imageOf(registry, { fetched: top, manifest: read.manifest }, platform);
   const listed = forPlatform(read.manifests, platform);
   const fetched = await registry.manifest(listed.digest);
-  if (fetched === undefined) throw new Unfit("NotFound", `The registry lists ${listed.digest} and does not have it`);
+  if (fetched === undefined) throw new Unfit("NotFound", `The registry lists ${listed.digest}, but does not have it`);
   const inner = readManifest(fetched);
-  if (inner.kind === "Index") throw new Unfit("ManifestInvalid", `${fetched.digest} is an index inside of an index`);
+  if (inner.kind === "Index") {
+    throw new Unfit("ManifestInvalid", `${fetched.digest} is an index inside an index; expected an image manifest`);
+  }
   const image = await imageOf(registry, { fetched, manifest: inner.manifest, listed }, platform);
   return { ...image, indexDigest: top.digest };
 }
@@ -40,7 +42,7 @@ async function resolve(registry: Registry, { spec: { platform }, reference }: As
 async function needed(registry: Registry, { repository, tag = "", digest }: Reference): Promise<Fetched> {
   const found = await registry.manifest(digest ?? tag);
   if (found) return found;
-  throw new Unfit("NotFound", `The registry has no "${digest ?? tag}" in "${repository}"`);
+  throw new Unfit("NotFound", `Repository "${repository}" does not have "${digest ?? tag}"`);
 }
 
 interface Inner {
@@ -55,8 +57,8 @@ async function imageOf(registry: Registry, { fetched, manifest, listed }: Inner,
   const config = await configOf(registry, manifest);
   const said = platformText(config) ?? (listed && platform);
   if (said === undefined || !isPlatform(said, platform)) {
-    const what = said === undefined ? "does not say for which platform it is" : `is for ${said}`;
-    throw new Unfit("PlatformMissing", `The image ${fetched.digest} ${what}, and ${platform} is wanted`);
+    const what = said === undefined ? "does not name its platform" : `is for ${said}`;
+    throw new Unfit("PlatformMissing", `Image ${fetched.digest} ${what}; expected ${platform}`);
   }
   const { created } = config;
   const isTime = created !== undefined && !Number.isNaN(Date.parse(created));
@@ -75,7 +77,7 @@ function forPlatform(manifests: readonly Listed[], platform: string): Listed {
   const has = manifests.flatMap((each) => each.platform ? platformText(each.platform) ?? [] : []);
   throw new Unfit(
     "PlatformMissing",
-    `${platform} is wanted, and the index has ${has.slice(0, 16).join(", ") || "none"}`,
+    `Platform ${platform} is missing: the index has ${has.slice(0, 16).join(", ") || "none"}`,
   );
 }
 

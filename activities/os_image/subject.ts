@@ -64,8 +64,8 @@ export async function askingRegistry<T>(
   try {
     return await work(new Registry(reference, { credentials, insecure, signal }));
   } catch (error) {
-    const state = error instanceof RegistryAway ? error.message : `it took longer than ${lookMs / 1000} seconds`;
+    const state = error instanceof RegistryAway ? error.message : `timed out after ${lookMs / 1000} s`;
     if (!late.aborted && !(error instanceof RegistryAway)) throw error;
-    throw unreachable(`Cannot ask for "${reference.repository}": ${state}`, attempt);
+    throw unreachable(`Failed to read repository "${reference.repository}": ${state}`, attempt);
   }
 }

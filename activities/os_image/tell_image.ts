@@ -38,7 +38,7 @@ export function ensureImageTold(
     } catch (error) {
       if (statusOf(error) === 404) return "Gone";
       if (statusOf(error) !== 409) throw error;
-      throw unavailable(`Cannot write the status of OSImage "${name}": somebody else was faster`);
+      throw unavailable(`Failed to write the status of OSImage "${name}": conflict, the object was modified`);
     }
   });
 }

@@ -22,7 +22,7 @@ export async function verifyImage(
   const { generation } = image;
   const subject = await readSubject(kube, name);
   if (subject?.generation !== generation) {
-    throw moot("GenerationStale", `Cannot judge OSImage "${name}": it is not generation ${generation} any more`);
+    throw moot("GenerationStale", `Failed to verify OSImage "${name}": generation ${generation} was superseded`);
   }
   return await orRefused<ImageVerdict>(generation, async () => {
     const asked = specOf(subject);
@@ -77,8 +77,8 @@ function signatureIn(
   }
   const { manifests, blobs, mebibytes } = attachmentLimits;
   const most = `${manifests} manifests, ${blobs} blobs and ${mebibytes} MiB`;
-  const limited = isPartial ? `; not all could be looked at (of each digest at most ${most})` : "";
+  const limited = isPartial ? `; not all could be read (at most ${most} for each digest)` : "";
   if (others.length === 0) throw new Unfit("SignatureMissing", `No signature is attached to ${digest}${limited}`);
-  const state = `of ${others.length} attached, none is for it and by ${trustText(trust)}${limited}`;
-  throw new Unfit("SignatureInvalid", `No good signature of ${digest}: ${state}${faultText(others, "; ")}`);
+  const state = `none of ${others.length} attached signatures is for this digest and by ${trustText(trust)}${limited}`;
+  throw new Unfit("SignatureInvalid", `No valid signature of ${digest}: ${state}${faultText(others, "; ")}`);
 }

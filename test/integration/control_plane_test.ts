@@ -35,7 +35,7 @@ async function rolls({ world, ground, etcd, snapshots }: Stage): Promise<void> {
   etcd.cluster.stop(silent);
   const second = { ...first, image: "image-2" };
   await ground.ask(administratorOf(world), second);
-  await inDoubt(world, `member "${silent}" does not answer`);
+  await inDoubt(world, `member "${silent}" does not respond`);
   assert.equal(ground.cloud.instances(control.id).length, before);
   etcd.cluster.goOn(silent);
   const client = new SteadyClient(etcd.cluster);

@@ -121,11 +121,11 @@ Deno.test("a member that stands still is told as one that does not answer, and k
     const removal = inTime(() => removeMember(access, before, other.id));
     const [survey] = await Promise.all([
       inTime(look),
-      rejects(removal, unavailable(/^Cannot remove member "cp-\d" from etcd: 1 of the 2 voters that remain /)),
+      rejects(removal, unavailable(/^Failed to remove member "cp-\d" from etcd: 1 of the 2 voters that remain /)),
     ]);
     equal(survey.leader, before.leader);
     deepEqual(wordsOf(survey), [
-      `member "${victim.name}" does not answer: "${cluster.endpoint(victim.name)}" did not answer in 5 seconds`,
+      `member "${victim.name}" does not respond: "${cluster.endpoint(victim.name)}" did not respond within 5 s`,
     ]);
     match(
       doubtsOfLeaving(survey, other.id)[0] ?? "",
@@ -142,20 +142,20 @@ Deno.test("a quorum that is lost is told as a value, and nothing is removed then
     const survey = await inTime(look);
     equal(survey.leader, "");
     deepEqual(survey.members.map(({ name }) => name).sort(), ["cp-1", "cp-2", "cp-3"]);
-    match(survey.silence ?? "", /^there is no (leader and no )?quorum: 1 of 3 endpoints answer/);
+    match(survey.silence ?? "", /^etcd has no (leader and no )?quorum: 1 of 3 endpoints respond/);
     const [first = "", ...more] = wordsOf(survey);
-    match(first, /^etcd as a whole does not answer: there is no /);
-    match(more.join("\n"), /member "cp-1" does not answer: .*ECONNREFUSED/);
+    match(first, /^etcd does not respond: etcd has no /);
+    match(more.join("\n"), /member "cp-1" does not respond: .*ECONNREFUSED/);
     const steps = [removeMember, moveLeadership, promoteLearner];
     await Promise.all(survey.members.flatMap(({ id }) =>
       steps.map(async (step) => {
-        await rejects(inTime(() => step(access, survey, id)), unavailable(/^Cannot .*: there is no .*quorum/));
+        await rejects(inTime(() => step(access, survey, id)), unavailable(/^Failed to .*: etcd has no .*quorum/));
       })
     ));
     await cluster.kill("cp-3");
     const silent = await inTime(look);
     deepEqual([silent.members, silent.leader], [[], ""]);
-    match(silent.silence ?? "", /^nobody answers: .*ECONNREFUSED/);
+    match(silent.silence ?? "", /^no endpoint responds: .*ECONNREFUSED/);
   });
 });
 
@@ -172,7 +172,7 @@ Deno.test("a learner votes once it has what the others have, and one that stands
     const promotion = inTime(() => promoteLearner(access, { ...added, endpoints }, id));
     const [survey, outcome] = await Promise.all([inTime(look), promotion]);
     equal(outcome, "NotInSync");
-    match(wordsOf(survey).join("\n"), /never started|is a learner, without a vote yet/);
+    match(wordsOf(survey).join("\n"), /never started|is a learner and does not vote yet/);
     cluster.goOn(newcomer.name);
     await eventually("it votes", async () => await promoteLearner(access, await look(), id) === "Promoted");
     equal(await promoteLearner(access, await look(), id), "Voter");
@@ -207,7 +207,7 @@ Deno.test("a machine that lost its disk leaves the list, and joins again under i
     const survey = await surveyEtcd(access, before.endpoints);
     match(
       wordsOf(survey).join("\n"),
-      /^member "cp-\d" does not answer: "https:.*" cannot be reached \(ECONNREFUSED\)$/,
+      /^member "cp-\d" does not respond: "https:.*" cannot be reached \(ECONNREFUSED\)$/,
     );
     deepEqual(memberAt(survey, { addresses: [place.address], node: place.name }), named(survey, victim.name));
     await eventually("it is off the list", () => removed(access, survey, victim.id));
@@ -234,9 +234,12 @@ Deno.test("who is not trusted, and who is not let in, is refused at once", async
     const isRefused = (message: RegExp) => failure("EtcdAccessMissing", message);
     await rejects(
       survey({ ca }),
-      isRefused(/^Cannot survey etcd: "https:.*" shows a certificate that ca\.crt does not/),
+      isRefused(/^Failed to survey etcd: "https:.*" has a certificate that ca\.crt did not/),
     );
-    await rejects(survey({ cert, key }), isRefused(/^Cannot survey etcd: "https:.*" refuses our certificate/));
+    await rejects(
+      survey({ cert, key }),
+      isRefused(/^Failed to survey etcd: "https:.*" refuses the client certificate/),
+    );
   });
 });
 
@@ -248,7 +251,7 @@ Deno.test("a database without space is a doubt, for as long as its alarm stands"
     deepEqual(survey.alarms, [{ member: id, type: "NOSPACE" }]);
     equal(wordsOf(survey)[0], 'alarm NOSPACE stands at member "cp-1"');
     match(wordsOf(survey).join("\n"), /member "cp-1" has a database at more than 90% of its quota/);
-    match(doubtsOfLeaving(survey, id)[0] ?? "", /is the last voter: without it there is no etcd$/);
+    match(doubtsOfLeaving(survey, id)[0] ?? "", /is the last voter: etcd cannot run without it$/);
   });
 });
 

@@ -55,7 +55,7 @@ test("A digest that failed on a node is tried there again when somebody says ret
 test("A1 a node that never comes back is Lost at its deadline, keeps its place, and the others are not touched", async (stage) => {
   const { nodes } = await rolling(stage, { policy: { inPlace: soon }, fate: () => "never comes back" });
   const { quarantine } = await halted(stage, nodes);
-  match(quarantine[0]?.reason ?? "", /UpdateLost: .*it is down since boot/);
+  match(quarantine[0]?.reason ?? "", /UpdateLost: .*[Tt]he node has been down since boot/);
   deepEqual([nodes.down(), nodes.cordoned(), nodes.mostOut], [nodes.given("Apply"), nodes.given("Apply"), 1]);
 });
 

@@ -58,7 +58,7 @@ async function silent(scene: SiteScene): Promise<void> {
       return (await conditionOf(world, "Ready")).message.includes("awaiting annotation");
     });
   });
-  await untilTold(scene, /nobody has written on node/);
+  await untilTold(scene, /does not have the annotation that names its Kubernetes components/);
   befalls.isSilent = () => false;
   await goesOn(scene, "image-5b");
 }

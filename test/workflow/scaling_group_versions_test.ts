@@ -72,7 +72,7 @@ async function controlPlanesWait(world: SiteScene["world"]): Promise<void> {
   const { message } = await readyFor(world, "GroupHalted");
   assert.match(
     message,
-    /"control" waits: EtcdInDoubt: Cannot reach etcd with Secret "kube-system\/ostler-etcd": there is none/,
+    /"control" waits: EtcdInDoubt: Failed to reach etcd with Secret "kube-system\/ostler-etcd": the Secret does not exist/,
   );
 }
 

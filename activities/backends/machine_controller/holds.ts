@@ -24,9 +24,11 @@ const width = 20;
 
 /** Marks and holds the machine that has to go next, so that machine-controller picks it and then waits. */
 export function chooseMachine(kube: Kube, target: MemberRef): Promise<void> {
-  return attempting(`choose machine "${target.machine}" to go`, async () => {
+  return attempting(`mark machine "${target.machine}" for replacement`, async () => {
     const machine = await find(kube, target);
-    if (!machine) throw moot("MachineGone", `Cannot choose machine "${target.machine}" to go: it is gone`);
+    if (!machine) {
+      throw moot("MachineGone", `Failed to mark machine "${target.machine}" for replacement: the Machine was deleted`);
+    }
     const holder = holderOf(target.pool);
     // What somebody else wrote there stays theirs.
     const free = [victimAnnotation, holdAnnotation].filter((key) => !machine.metadata.annotations?.[key]);
@@ -39,7 +41,7 @@ export function chooseMachine(kube: Kube, target: MemberRef): Promise<void> {
  * runs: it stays held unless `release` hands it to machine-controller, which drains it by its own rules.
  */
 export function spareMachine(kube: Kube, target: MemberRef & { release?: boolean }): Promise<void> {
-  return attempting(`spare machine "${target.machine}"`, async () => {
+  return attempting(`uncordon and unmark machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (!machine || (machine.metadata.deletionTimestamp && !target.release)) return;
     const node = machine.status?.nodeRef?.name;
@@ -52,7 +54,7 @@ export function spareMachine(kube: Kube, target: MemberRef & { release?: boolean
 export function admitMachine(kube: Kube, target: MemberRef): Promise<void> {
   return attempting(`admit machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
-    if (!machine) throw moot("MachineGone", `Cannot admit machine "${target.machine}": it is gone`);
+    if (!machine) throw moot("MachineGone", `Failed to admit machine "${target.machine}": the Machine was deleted`);
     await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
   });
 }
@@ -97,7 +99,7 @@ export function replaceMachine(kube: Kube, target: MemberRef & { node?: string; 
  */
 export function releaseAll(kube: Kube, pool: PoolRef): Promise<void> {
   const { namespace, name } = pool;
-  return attempting(`release the machines of "${namespace}/${name}"`, async () => {
+  return attempting(`release the machines of pool "${namespace}/${name}"`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
     if (!deployment || !hasSelector(deployment)) return;
     const found = await listObjects(kube, machines, { namespace, labelSelector: labelSelectorOf(deployment) });
@@ -172,7 +174,7 @@ const stampLength = 16;
  * from, so the config's digest stays what it is; and another template's stamp is another one, also for the same config.
  */
 export function stampTemplate(kube: Kube, { pool, templateHash, configDigest }: TemplateStamp): Promise<void> {
-  return attempting(`stamp the template of "${pool.namespace}/${pool.name}"`, async () => {
+  return attempting(`annotate the template of MachineDeployment "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, pool));
     const stamp = sha256(`${templateHash} ${configDigest}`).slice(0, stampLength);
     if (!deployment || deployment.metadata.deletionTimestamp) return;

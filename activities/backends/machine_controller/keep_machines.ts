@@ -28,7 +28,7 @@ import { isSameTemplate, unlabelled, withoutImage } from "./template.ts";
 
 /** Keeps the machines of a pool whose template has another image. Writes nothing where it refuses. */
 export function keepMachines(kube: Cluster, pool: PoolRef): Promise<Keeping> {
-  return attempting(`keep the machines of "${pool.namespace}/${pool.name}"`, async () => {
+  return attempting(`keep the machines of MachineDeployment "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, pool));
     if (!deployment || deployment.metadata.deletionTimestamp) return { outcome: "Unneeded" };
     const { machines, sets } = await ownMachines(kube, deployment);
@@ -48,7 +48,9 @@ export function keepMachines(kube: Cluster, pool: PoolRef): Promise<Keeping> {
 }
 
 function refusal({ metadata: { namespace, name }, spec }: MachineDeployment, why: string): string {
-  return `Cannot bring "${namespace}/${name}" to image "${imageIn(spec.template)}" without replacing machines: ${why}`;
+  return `Failed to update "${namespace}/${name}" to image "${
+    imageIn(spec.template)
+  }" without replacing machines: ${why}`;
 }
 
 /** Held newcomers are paper: they never boot. */
@@ -64,19 +66,19 @@ function isOf({ metadata: { uid } }: MachineSet, { metadata: { ownerReferences =
 
 function refusalOf({ spec }: MachineDeployment, populated: readonly MachineSet[]): string | undefined {
   const [set, other] = populated;
-  if (!set || other) return `machines of ${populated.length} templates run`;
+  if (!set || other) return `machines of ${populated.length} templates exist`;
   if (surgeOf(spec.strategy?.rollingUpdate?.maxSurge, spec.replicas ?? 1) === 0) {
-    return "with a maxSurge of 0 machine-controller takes machines by itself";
+    return "with maxSurge 0 machine-controller deletes machines by itself";
   }
   const isAlone = isSameTemplate(withoutImage(set.spec?.template), withoutImage(spec.template));
-  return isAlone ? undefined : "its template changes in more than the image";
+  return isAlone ? undefined : "the template changes in more than the image";
 }
 
 async function strayOf(kube: Cluster, running: readonly Machine[]): Promise<string | undefined> {
   const bare = running.find(({ status }) => !status?.nodeRef);
-  if (bare) return `machine "${bare.metadata.name}" has no node yet`;
+  if (bare) return `machine "${bare.metadata.name}" does not have a node yet`;
   const stray = await strayNode(kube, running.flatMap(({ status }) => status?.nodeRef?.name ?? []));
-  return stray === undefined ? undefined : `no NodePool, or more than one, selects node "${stray}"`;
+  return stray === undefined ? undefined : `node "${stray}" must be selected by exactly one NodePool`;
 }
 
 async function giveTemplate(kube: Kube, deployment: MachineDeployment, set: MachineSet): Promise<Keeping> {
@@ -92,7 +94,9 @@ async function giveTemplate(kube: Kube, deployment: MachineDeployment, set: Mach
     if (statusOf(error) === 409) return { outcome: "Pending" }; // somebody was faster, and it is looked at anew
     throw error;
   }
-  const message = `MachineSet ${name} boots ${imageIn(deployment.spec.template)} from now on; its machines stay`;
+  const message = `New machines of MachineSet ${name} boot ${
+    imageIn(deployment.spec.template)
+  }; existing machines are kept`;
   await emitEvents(kube, deployment.metadata, [{ type: "Normal", reason: "MachinesKept", message }]);
   return { outcome: "Kept" };
 }

@@ -42,17 +42,20 @@ export function restoreLastGood(
 ): Promise<{ changed: boolean }> {
   const { pool } = order;
   const restorer = { kube, profileNamespace };
-  return attempting(`go back to what was last good in "${pool.namespace}/${pool.name}"`, async () => {
-    for (let nth = 0; nth < tries; nth++) {
-      const deployment = await ifFound(readObject(restorer.kube, machineDeployments, pool));
-      if (!deployment || deployment.metadata.deletionTimestamp) return { changed: false };
-      const changed = await restore(restorer, deployment, order);
-      if (changed !== undefined) return { changed };
-    }
-    throw unavailable(
-      `Cannot go back to what was last good in "${pool.name}": it was changed ${tries} times meanwhile`,
-    );
-  });
+  return attempting(
+    `roll back MachineDeployment "${pool.namespace}/${pool.name}" to the last good revision`,
+    async () => {
+      for (let nth = 0; nth < tries; nth++) {
+        const deployment = await ifFound(readObject(restorer.kube, machineDeployments, pool));
+        if (!deployment || deployment.metadata.deletionTimestamp) return { changed: false };
+        const changed = await restore(restorer, deployment, order);
+        if (changed !== undefined) return { changed };
+      }
+      throw unavailable(
+        `Failed to roll back MachineDeployment "${pool.namespace}/${pool.name}": ${tries} conflicts with other writers`,
+      );
+    },
+  );
 }
 
 /** Undefined when somebody else was faster. */
@@ -64,7 +67,7 @@ async function restore(
   const { kube } = restorer;
   const rollout = await ifFound(readObject(kube, rollouts, pool));
   const { lastGood } = memoryOf(rollout);
-  if (!lastGood) throw lost(pool, "no rollout of it has converged yet");
+  if (!lastGood) throw lost(pool, "none of its rollouts has converged yet");
   const template = await goodTemplate(kube, deployment, lastGood);
   // Before the template: what is published for the new revision is then the good config at once.
   const isPinned = await ensurePinned(restorer, { deployment, rollout, lastGood });
@@ -72,7 +75,7 @@ async function restore(
   if (!isTold && !await replaceTemplate(kube, deployment, template)) return undefined;
   if (isTold && !isPinned) return false;
   const what = [...isTold ? [] : ["template"], ...isPinned ? ["profile"] : []].join(" and ");
-  const message = `Went back to the ${what} of revision ${lastGood.revision}, by ${by}: ${reason}`;
+  const message = `Rolled back to the ${what} of revision ${lastGood.revision}, by ${by}: ${reason}`;
   await emitEvents(kube, deployment.metadata, [
     { type: "Warning", reason: "LastGoodRestored", message } satisfies PoolEvent,
   ]);
@@ -84,7 +87,7 @@ async function goodTemplate(kube: Kube, deployment: MachineDeployment, lastGood:
   const set = await setOfTemplate(kube, deployment, lastGood.templateHash);
   const template = set?.spec?.template;
   if (template) return unlabelled(template);
-  const state = `the MachineSet of revision ${lastGood.revision} (template ${lastGood.templateHash}) is gone`;
+  const state = `the MachineSet of revision ${lastGood.revision} (template ${lastGood.templateHash}) was deleted`;
   throw lost({ namespace, name }, state);
 }
 
@@ -105,7 +108,7 @@ async function ensurePinned(
   if (bad === good || (pin?.bad === bad && pin.good === good)) return false;
   const { namespace, name } = deployment.metadata;
   if (!await readKeptProfile(kube, deployment.metadata, good)) {
-    throw lost({ namespace, name }, `the profile and settings of revision ${lastGood.revision} were not kept`);
+    throw lost({ namespace, name }, `the profile and settings of revision ${lastGood.revision} are not recorded`);
   }
   await writePin(kube, { namespace, name }, { bad, good });
   return true;
@@ -130,7 +133,7 @@ async function replaceTemplate(kube: Kube, { metadata }: MachineDeployment, temp
 function lost({ namespace, name }: PoolRef, state: string): Error {
   return refused(
     "LastGoodMissing",
-    `Cannot go back to what was last good in "${namespace}/${name}": ${state}; apply the good spec by hand`,
+    `Failed to roll back MachineDeployment "${namespace}/${name}": ${state}; apply the good spec by hand`,
   );
 }
 

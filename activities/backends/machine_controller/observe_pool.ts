@@ -22,7 +22,10 @@ import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./holds.ts"
 
 /** Reads them all; without any machine it is not asked which template is wanted. */
 export function observePool(kube: Cluster, pool: PoolRef): Promise<Observation> {
-  return attempting(`read the machines of "${pool.namespace}/${pool.name}"`, () => observe(kube, pool));
+  return attempting(
+    `read the machines of MachineDeployment "${pool.namespace}/${pool.name}"`,
+    () => observe(kube, pool),
+  );
 }
 
 async function observe(kube: Cluster, pool: PoolRef): Promise<Observation> {
@@ -31,7 +34,12 @@ async function observe(kube: Cluster, pool: PoolRef): Promise<Observation> {
   const isBare = labelSelector !== "" && (await listObjects(kube, machines, { namespace, labelSelector })).length === 0;
   if (isBare) return { members: [], templateHash: "", counted: new Map() };
   const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
-  if (!deployment) throw moot("GenerationStale", `Cannot read the machines of "${name}": it is gone`);
+  if (!deployment) {
+    throw moot(
+      "GenerationStale",
+      `Failed to read the machines of MachineDeployment "${name}": the MachineDeployment was deleted`,
+    );
+  }
   const owned = await ownMachines(kube, deployment);
   return {
     members: owned.machines.map((machine) => memberOf(pool, machine)),

@@ -24,7 +24,7 @@ export async function awaitBootOrdered(
       : { outcome: "Rebooted" };
   }
   if (note.staged !== partsOf(image).digest) {
-    const message = `"${note.staged}" is staged on it, and not what is to be booted`;
+    const message = `The node has staged "${note.staged}" instead of the image to boot`;
     return { outcome: "Refused", reason: "NotStaged", message };
   }
   await patchNote(kube, subject.node, (now) => ({ ...now, ordered: bootId }));

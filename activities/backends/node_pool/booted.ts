@@ -22,7 +22,7 @@ export async function awaitNodeBooted(updating: Updating, wait: Wait): Promise<B
   return await poll<BootVerdict | Unseen>({
     ...{ until: Number.MAX_SAFE_INTEGER, news }, // that it did not come back is an answer too
     lookBy: () => wait.until,
-    look: () => attempting(`see node "${wait.machine}" back`, () => look(updating, wait)),
+    look: () => attempting(`observe the reboot of node "${wait.machine}"`, () => look(updating, wait)),
     unseen: (unseenMs, verdict) =>
       verdict && !("unseenMs" in verdict) && verdict.verdict === "Updated" ? verdict : { unseenMs },
     expired: (missing) => new Error(missing),
@@ -33,7 +33,7 @@ async function look(updating: Updating, wait: Wait): Promise<{ answer: BootVerdi
   const subject = await readBegun(updating.kube, wait);
   // One of that name without a note is another one, which came later.
   const isOther = !isLockTarget(wait.image) && wait.bootId !== "" && subject?.node.note.bootId === "";
-  if (!subject || isOther) return answer("Gone", "the node is gone");
+  if (!subject || isOther) return answer("Gone", "The node was deleted");
   const { node } = subject;
   const isOver = Date.now() >= wait.until;
   if (isLockTarget(wait.image)) return lockVerdict(node, isOver);
@@ -42,7 +42,7 @@ async function look(updating: Updating, wait: Wait): Promise<{ answer: BootVerdi
     const until = Date.now() + toldMs;
     const told = await updating.giveOrder(orderOf(subject, { image: wait.image, verb: "Status", until }));
     if (told.outcome === "Done") return { answer: await judged(updating, { wait, node, status: told.status }) };
-    const missing = `it is Ready, but does not tell what it runs: ${told.message}`;
+    const missing = `The node is Ready, but does not report its image: ${told.message}`;
     return isOver ? answer("NotReady", missing) : { missing };
   }
   const missing = wordsOf(node, isBack);
@@ -56,13 +56,15 @@ async function judged(
 ): Promise<BootVerdict> {
   const { digest } = partsOf(wait.image);
   await patchNote(kube, node, noteFrom(status, digest));
-  if (status.booted === digest) return { verdict: "Updated", evidence: `it booted ${digest} and is Ready` };
-  return { verdict: "RolledBack", evidence: `it booted "${status.booted}" and not "${digest}"` };
+  if (status.booted === digest) return { verdict: "Updated", evidence: `The node booted ${digest} and is Ready` };
+  return { verdict: "RolledBack", evidence: `The node booted "${status.booted}" instead of "${digest}"` };
 }
 
 function wordsOf({ isReady, bootId }: PoolNode, isBack: boolean): string {
-  if (isBack) return `it is back with boot "${bootId}", but not Ready`;
-  return isReady ? `it is Ready, and has not gone down from boot "${bootId}"` : `it is down since boot "${bootId}"`;
+  if (isBack) return `The node rebooted (boot ID "${bootId}"), but is not Ready`;
+  return isReady
+    ? `The node is Ready, but has not rebooted (boot ID "${bootId}")`
+    : `The node has been down since boot ID "${bootId}"`;
 }
 
 function answer(verdict: BootVerdict["verdict"], evidence: string): { answer: BootVerdict } {

@@ -20,7 +20,7 @@ const width = 20;
 
 /** Uncordons all nodes that the pool cordoned. */
 export function releaseNodes(kube: Cluster, pool: PoolRef): Promise<void> {
-  return attempting(`uncordon the nodes of "${pool.namespace}/${pool.name}"`, async () => {
+  return attempting(`uncordon the nodes of pool "${pool.namespace}/${pool.name}"`, async () => {
     const held = (await readPoolNodes(kube)).filter(({ cordonedBy }) => isOwnHold(pool, cordonedBy));
     await abreast(width, held, ({ name }) => ensureNodeUncordoned(kube, { pool, node: name }));
   });
@@ -28,7 +28,7 @@ export function releaseNodes(kube: Cluster, pool: PoolRef): Promise<void> {
 
 /** Nothing is published for nodes that fetch their image; from now on the pool does not go without us. */
 export function ensureHeld(kube: Kube, { pool }: BootOrder): Promise<Published> {
-  return attempting(`hold NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`, async () => {
+  return attempting(`add a finalizer to NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`, async () => {
     const nodePool = await readNodePool(kube, pool);
     if (nodePool) await setFinalizers(kube, nodePool, (all) => [...new Set([...all, nodePoolFinalizer])]);
     const { digest } = partsOf(nodePool ? await imageOf(kube, nodePool) : "");
@@ -42,7 +42,7 @@ export async function letNodePoolGo(kube: Kube, pool: PoolRef): Promise<void> {
   const nodePool = await readNodePool(kube, pool);
   if (!nodePool) return;
   await attempting(
-    `let NodePool "${pool.namespace}/${nodePoolNameOf(pool)}" go`,
+    `remove the finalizer of NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`,
     () => setFinalizers(kube, nodePool, (all) => all.filter((each) => each !== nodePoolFinalizer)),
   );
 }

@@ -12,7 +12,7 @@ export function ensureImageFailed(
   kube: Cluster,
   { machine, image, reason, at, isReplaceable }: NodeUpdate & { reason: string; at: number; isReplaceable?: true },
 ): Promise<void> {
-  return attempting(`remember on node "${machine}" what failed`, async () => {
+  return attempting(`record the failed image on node "${machine}"`, async () => {
     const node = await readPoolNode(kube, machine);
     if (!node) return;
     if (isLockTarget(image)) return await patchLock(kube, node, (lock) => lock && { ...lock, failed: at });

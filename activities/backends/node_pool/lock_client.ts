@@ -48,13 +48,21 @@ export async function findClient(
   const [node, ...others] = (await readPoolNodes(kube)).filter((each) => wanted !== "" && idOf(each) === wanted);
   const pool = node && await poolOf(kube, node);
   if (!node || pool?.spec.driver !== "FleetLock") {
-    return { kind: "unknown_client", message: "no node of a NodePool with driver FleetLock has this id" };
+    return {
+      kind: "unknown_client",
+      message: "Unknown client: no node of a NodePool with driver FleetLock has this id",
+    };
   }
   if (others.length > 0) {
     const names = [node, ...others].slice(0, 5).map(({ name }) => `"${name}"`).join(", ");
-    return { kind: "unknown_client", message: `more than one node has the machine-id of this id: ${names}` };
+    return {
+      kind: "unknown_client",
+      message: `Ambiguous client: several nodes have the machine-id of this id: ${names}`,
+    };
   }
   const own = pool.spec.fleetLock?.group ?? "default";
-  if (own !== group) return { kind: "wrong_group", message: `its group is "${own}", and not "${group}"` };
+  if (own !== group) {
+    return { kind: "wrong_group", message: `Wrong group "${group}": the group of this client is "${own}"` };
+  }
   return { node, pool };
 }

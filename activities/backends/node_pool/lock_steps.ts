@@ -29,7 +29,7 @@ export function lockMemberOf(pool: PoolRef, node: PoolNode): Member {
 }
 
 function illOf(since: number): NonNullable<Member["ill"]> {
-  return { why: "it holds its lock", since, due: since };
+  return { why: "The node holds its FleetLock", since, due: since };
 }
 
 /** One that asks no more has nothing to wait for. */
@@ -54,12 +54,14 @@ export function lockVerdict(
   { bootId, isReady, lock }: PoolNode,
   isOver: boolean,
 ): { answer: BootVerdict } | { missing: string } {
-  if (!lock?.held && isReady) return { answer: { verdict: "Updated", evidence: "it gave its lock back and is Ready" } };
+  if (!lock?.held && isReady) {
+    return { answer: { verdict: "Updated", evidence: "The node released its FleetLock and is Ready" } };
+  }
   const isBack = !lock?.held || lock.bootId !== bootId;
   const missing = !lock?.held
-    ? "it gave its lock back, but is not Ready"
-    : `it holds the lock since ${new Date(lock.held).toISOString()}, ${
-      isBack ? `and is back with boot "${bootId}"` : isReady ? "and has not gone down" : "and is down"
+    ? "The node released its FleetLock, but is not Ready"
+    : `The node has held its FleetLock since ${new Date(lock.held).toISOString()}, ${
+      isBack ? `and rebooted (boot ID "${bootId}")` : isReady ? "and has not rebooted" : "and is down"
     }`;
   return isOver ? { answer: { verdict: isBack ? "NotReady" : "Lost", evidence: missing } } : { missing };
 }

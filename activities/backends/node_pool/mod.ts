@@ -50,6 +50,6 @@ const nobody: Waker = { lookBy: () => Infinity, wake: () => Promise.resolve() };
 function neverReplaced({ pool, machine }: MemberRef): Promise<never> {
   throw refused(
     "ObjectInvalid",
-    `Cannot replace node "${machine}" of "${pool.namespace}/${pool.name}": nobody makes another`,
+    `Failed to replace node "${machine}" of "${pool.namespace}/${pool.name}": no controller creates its nodes`,
   );
 }

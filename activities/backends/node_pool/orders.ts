@@ -42,7 +42,9 @@ export function orderOf(
 ): OsOrder {
   const { repository, digest } = partsOf(image);
   const { driver } = spec;
-  if (driver === "FleetLock") throw new Error(`Cannot order "${verb}" of node "${node.name}": it updates itself`);
+  if (driver === "FleetLock") {
+    throw new Error(`Failed to order "${verb}" on node "${node.name}": the node updates itself`);
+  }
   return {
     ...{ node: node.name, uid: node.uid, driver, verb, image: repository, digest, bootId: node.bootId },
     ...{ token: tokenOf(verb), until },

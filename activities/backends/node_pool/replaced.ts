@@ -50,9 +50,9 @@ export async function awaitNodeGone(
   return await poll<boolean>({
     ...{ until: Number.MAX_SAFE_INTEGER, news, lookBy: () => until }, // that it is there still is an answer too
     look: () =>
-      attempting(`see node "${name}" gone`, async () => {
+      attempting(`observe the deletion of node "${name}"`, async () => {
         if (!await readFound(kube, { name, maker })) return { answer: true };
-        return Date.now() >= until ? { answer: false } : { missing: "the node is there" };
+        return Date.now() >= until ? { answer: false } : { missing: "the Node still exists" };
       }),
     expired: (missing) => new Error(missing),
   });

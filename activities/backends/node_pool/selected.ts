@@ -13,7 +13,10 @@ const word = "node-pool.";
 /** The name of the NodePool of a pool. Refuses what is no name of one. */
 export function nodePoolNameOf({ namespace, name }: PoolRef): string {
   if (name.startsWith(word) && name.length > word.length) return name.slice(word.length);
-  throw refused("ObjectInvalid", `Cannot serve pool "${namespace}/${name}": a NodePool's begins with "${word}"`);
+  throw refused(
+    "ObjectInvalid",
+    `Failed to serve pool "${namespace}/${name}": the pool name of a NodePool begins with "${word}"`,
+  );
 }
 
 /** The NodePool of a pool; undefined when it is gone. */
@@ -44,8 +47,8 @@ export async function refuseRivals(
     const other = `${rival.metadata.namespace}/${rival.metadata.name}`;
     throw refused(
       "NodeClaimedTwice",
-      `Cannot roll out image of driver "${spec.driver}" in "${metadata.namespace}/${metadata.name}": ` +
-        `NodePool "${other}" selects node "${shared.name}" too`,
+      `Failed to roll out an image of driver "${spec.driver}" in NodePool "${metadata.namespace}/${metadata.name}": ` +
+        `NodePool "${other}" also selects node "${shared.name}"`,
     );
   }
 }

@@ -33,7 +33,7 @@ export async function awaitImageStaged(
   const staged: OsOutcome = await giveOrder(orderOf(subject, { image, verb: "Stage", until }));
   if (staged.outcome !== "Done") return staged;
   if (stageOf(staged.status, digest)) return await noted(kube, { subject, status: staged.status, digest });
-  const message = `its tool says that it is done, but "${staged.status.staged}" is staged`;
+  const message = `The OS tool reports success, but "${staged.status.staged}" is staged`;
   return { outcome: "Refused", reason: "DriverFailed", message };
 }
 

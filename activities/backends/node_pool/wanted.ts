@@ -34,7 +34,7 @@ export async function imageOf(kube: Kube, nodePool: NodePool): Promise<string> {
   const found = await readAcceptedImage(kube, { object: { name: image.osImage } });
   if (found.state === "Accepted") return `${found.image}@${found.digest}`;
   const pool = `${metadata.namespace}/${metadata.name}`;
-  throw refused("ImageNotAccepted", `Cannot roll out an image in NodePool "${pool}": ${found.message}`);
+  throw refused("ImageNotAccepted", `Failed to roll out an image in NodePool "${pool}": ${found.message}`);
 }
 
 function desiredOf(nodePool: NodePool, { image, replicas }: { image: string; replicas: number }): Desired {

@@ -44,11 +44,14 @@ const never = "";
 
 /** Makes it so; nothing is written for a group to which nothing is released yet. */
 export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Promise<Published> {
-  return attempting(`have scaling group "${groupNameOf(pool)}" boot revision "${revision}"`, async () => {
+  return attempting(`set ScalingGroup "${groupNameOf(pool)}" to boot revision "${revision}"`, async () => {
     const asked = await needAsked(kube, pool);
     const { target } = asked;
     if (!target) {
-      throw refused("ObjectInvalid", `Cannot have "${groupNameOf(pool)}" boot anything: nothing is released to it`);
+      throw refused(
+        "ObjectInvalid",
+        `Failed to set what ScalingGroup "${groupNameOf(pool)}" boots: no NodeVersion is released to it`,
+      );
     }
     const before = asked.ledger.boots?.template;
     const template = await ensureBoots(kube, { pool, asked });
@@ -68,7 +71,10 @@ export async function ensureBoots(
   const { group, ledger, target } = asked;
   const { groupId } = group.spec;
   if (!target) {
-    throw refused("ObjectInvalid", `Cannot order a machine of "${groupNameOf(pool)}": nothing is released to it`);
+    throw refused(
+      "ObjectInvalid",
+      `Failed to order a machine of ScalingGroup "${groupNameOf(pool)}": no NodeVersion is released to it`,
+    );
   }
   if (!knownFor(asked, target)) await refuseRivals(kube, group);
   const boots = await driver.template(groupId);
@@ -91,8 +97,8 @@ async function refuseRivals(
     other.metadata.uid !== uid && groupKeyOf(other.spec.groupId) === groupKeyOf(groupId)
   );
   if (!rival) return;
-  const state = `ScalingGroup "${rival.metadata.name}" is the same group "${groupId}" of the cloud: delete one of them`;
-  throw refused("GroupClaimedTwice", `Cannot have "${name}" boot anything else: ${state}`);
+  const state = `ScalingGroup "${rival.metadata.name}" names the same cloud group "${groupId}"; delete one of them`;
+  throw refused("GroupClaimedTwice", `Failed to set what ScalingGroup "${name}" boots: ${state}`);
 }
 
 interface Booting {
@@ -141,7 +147,9 @@ async function note(
     const body = { metadata: { resourceVersion: metadata.resourceVersion, annotations, finalizers } };
     await patchClusterObject(kube, scalingGroups, { name: metadata.name, body }).catch((error: unknown) => {
       if (statusOf(error) !== 409) throw error;
-      throw unavailable(`Cannot note what scaling group "${metadata.name}" boots: it was written meanwhile`);
+      throw unavailable(
+        `Failed to record what ScalingGroup "${metadata.name}" boots: conflict, the object was modified`,
+      );
     });
   }
   if (status?.imageReference === now.image) return;
@@ -153,7 +161,7 @@ async function note(
 
 function statusWith(image: string, generation = 0): object {
   const condition = { type: "Outdated", status: "False", reason: "ScalingGroupNodeImageUpToDate" };
-  const message = `Machines that it makes boot ${image}`;
+  const message = `New machines of the group boot ${image}`;
   const [observedGeneration, lastTransitionTime] = [generation, new Date().toISOString()];
   return {
     imageReference: image,
@@ -172,7 +180,7 @@ export function marksOf(image: string, group: string): Record<string, string> {
 /** Pins the group to what was last good there; its NodeVersion stays as people wrote it. Refused as "LastGoodMissing". */
 export function restoreGroup(kube: Kube, order: RestoreOrder): Promise<{ changed: boolean }> {
   const name = groupNameOf(order.pool);
-  return attempting(`go back to what was last good in scaling group "${name}"`, async () => {
+  return attempting(`roll back ScalingGroup "${name}" to the last good revision`, async () => {
     const asked = await readAsked(kube, order.pool);
     if (!asked || asked.group.metadata.deletionTimestamp) return { changed: false };
     const good = await goodBoots(kube, asked, order);
@@ -180,7 +188,7 @@ export function restoreGroup(kube: Kube, order: RestoreOrder): Promise<{ changed
     const { pin } = asked.ledger;
     if (hashOf(good) === from || (pin?.from === from && hashOf(pin.boots) === hashOf(good))) return { changed: false };
     await patchLedger(kube, asked.group.metadata, written({ pin: { from, boots: good } }));
-    const message = `Went back to image ${good.image}, by ${order.by}: ${order.reason}`;
+    const message = `Rolled back to image ${good.image}, by ${order.by}: ${order.reason}`;
     await emitEvents(kube, subjectOfGroup(asked.group), [{ type: "Warning", reason: "LastGoodRestored", message }]);
     return { changed: true };
   });
@@ -191,15 +199,17 @@ async function goodBoots(kube: Kube, { ledger: { boots, former } }: Asked, { poo
   const { lastGood } = memoryOf(await ifFound(readObject(kube, rollouts, { namespace, name })));
   const found = [former, boots].find((each) => each && hashOf(each) === lastGood?.specHash);
   if (found) return found;
-  const state = lastGood ? "what it booted then was not kept" : "no rollout of it has converged yet";
-  throw refused("LastGoodMissing", `Cannot go back to what was last good in "${groupNameOf(pool)}": ${state}`);
+  const state = lastGood
+    ? "the boot template of that rollout is not recorded"
+    : "none of its rollouts has converged yet";
+  throw refused("LastGoodMissing", `Failed to roll back ScalingGroup "${groupNameOf(pool)}": ${state}`);
 }
 
 // What a scaling group asks for: what its NodeVersion says, as many as its cloud keeps for it.
 
 /** Gone, being deleted, or present with what it asks for. One that follows nothing yet asks for what it has. */
 export function readGroupWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
-  return attempting(`read scaling group "${groupNameOf(pool)}"`, async () => {
+  return attempting(`read ScalingGroup "${groupNameOf(pool)}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return { state: "Gone" };
     const { metadata } = asked.group;
@@ -261,14 +271,14 @@ export function isOfControlPlane({ group }: Pick<Asked, "group">, { cloud, insta
 /**
  * Refused where control planes would come to run other components than they do: their Kubernetes is not upgraded by
  * replacing them (K23); and where a group is one of them though its role says something else, as it is released with others
- * then. `attempt` completes "Cannot …".
+ * then. `attempt` completes "Failed to …".
  */
 export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
   if (!isOfControlPlane(asked, seen)) return;
   const { metadata, spec } = asked.group;
   if (!isControlPlane(asked.group)) {
-    const state = `it is of group "${metadata.name}" of control planes, whose role is "${spec.role}"`;
-    throw refused("ControlPlaneRefused", `Cannot ${attempt}: ${state}`);
+    const state = `ScalingGroup "${metadata.name}" has control planes, but its role is "${spec.role}"`;
+    throw refused("ControlPlaneRefused", `Failed to ${attempt}: ${state}`);
   }
   const wanted = asked.target?.components ?? "";
   const others = [...seen.nodes.values()].filter(({ isControlPlane: isOne, components }) =>
@@ -276,10 +286,10 @@ export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
   );
   const [other] = others;
   if (!other) return;
-  const state = `"${wanted}" is wanted of control planes, and node "${other.name}" runs "${other.components}"`;
+  const state = `the NodeVersion names components "${wanted}", but node "${other.name}" runs "${other.components}"`;
   throw refused(
     "ControlPlaneRefused",
-    `Cannot ${attempt}: ${state}; their Kubernetes is not upgraded by replacing them`,
+    `Failed to ${attempt}: ${state}; replacing control planes does not upgrade their Kubernetes`,
   );
 }
 

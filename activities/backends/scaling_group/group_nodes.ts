@@ -102,7 +102,7 @@ type Role = "Worker" | "ControlPlane";
 
 /** Looks once. */
 export function discoverScalingGroups(kube: Cluster, now: number): Promise<DiscoveryResult> {
-  return attempting("look for scaling groups", async () => {
+  return attempting("discover scaling groups", async () => {
     const driver = await kube.cloud.driver();
     const [{ groups, isComplete }, objects] = await Promise.all([
       driver.groups(),

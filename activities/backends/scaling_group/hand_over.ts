@@ -101,7 +101,7 @@ async function write(
     await kube.core.patchNode({ name, body }, asMergePatch);
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
-    throw unavailable(`Cannot hand over to node "${name}": it was written meanwhile`);
+    throw unavailable(`Failed to hand over to node "${name}": conflict, the Node was modified`);
   }
 }
 

@@ -17,13 +17,13 @@ export async function joinEtcd(
   const survey = await etcd.survey();
   const place = placeIn(survey, seen, instance);
   if (place === "Outside") return undefined;
-  if (place === "Absent") return "it is no member of etcd yet";
-  if ("unknown" in place) return `whether it is a member of etcd nobody can tell: ${place.unknown}`;
+  if (place === "Absent") return "the node is not a member of etcd yet";
+  if ("unknown" in place) return `cannot determine whether the node is a member of etcd: ${place.unknown}`;
   const { id, isLearner } = place.member;
   if (isLearner) {
     const answer = await etcd.promoteLearner(id);
-    if (answer === "NotInSync") return "its member of etcd is a learner that is not in sync yet";
-    if (answer === "Promoted") return "its member of etcd has begun to vote this moment";
+    if (answer === "NotInSync") return "its etcd member is a learner that is not in sync yet";
+    if (answer === "Promoted") return "its etcd member was just promoted to a voter";
   }
   return doubtsOf(survey).find(({ member }) => member === id)?.says;
 }

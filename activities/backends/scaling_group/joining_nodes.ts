@@ -31,12 +31,12 @@ export function ensureNodeAnnotated(
   kube: Cluster,
   { object: { name } }: { object: ClusterObject },
 ): Promise<JoiningOutcome> {
-  return attempting(`admit joining node "${name}"`, async () => {
+  return attempting(`admit JoiningNode "${name}"`, async () => {
     for (let nth = 0; nth < tries; nth++) {
       const outcome = await admit(kube, name);
       if (outcome) return outcome;
     }
-    throw unavailable(`Cannot forget joining node "${name}": it was written ${tries} times meanwhile`);
+    throw unavailable(`Failed to delete JoiningNode "${name}": ${tries} conflicts with other writers`);
   });
 }
 
@@ -48,12 +48,12 @@ async function admit(kube: Cluster, name: string): Promise<JoiningOutcome | unde
   const node = wanted === "" ? undefined : await ifFound(kube.core.readNode({ name: wanted }));
   const step = stepOf(record, node, Date.now());
   const until = new Date(joinDeadlineOf(record)).toISOString();
-  if (step === "Wait") return { outcome: "Waiting", says: `Waiting until ${until} for node "${wanted}" to come` };
+  if (step === "Wait") return { outcome: "Waiting", says: `Waiting until ${until} for node "${wanted}" to register` };
   const first = step === "Annotate"
     ? await othersFirst(kube, record, (each) => Date.now() >= joinDeadlineOf(each))
     : undefined;
   if (first !== undefined) return { outcome: "Waiting", says: first, againMs: againMsOf(record) };
-  const says = `No node "${wanted}" came until ${until}`;
+  const says = `Node "${wanted}" did not register by ${until}`;
   if (step === "Annotate") await annotate(kube, wanted, { node, components });
   const lacks = step === "Annotate" && record.spec.iscontrolplane ? await lackOf(kube, wanted) : undefined;
   const isLate = Date.now() >= joinDeadlineOf(record);

@@ -18,7 +18,7 @@ export async function leaveEtcd(
   const place = placeIn(survey, seen, instance);
   if (place === "Outside" || place === "Absent") return;
   if ("unknown" in place) {
-    throw unavailable(`Cannot remove machine "${memberIdOf(instance)}" from etcd: ${place.unknown}`);
+    throw unavailable(`Failed to remove machine "${memberIdOf(instance)}" from etcd: ${place.unknown}`);
   }
   const { id } = place.member;
   if (id === survey.leader) await etcd.moveLeadership(id);

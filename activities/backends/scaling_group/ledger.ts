@@ -137,6 +137,6 @@ export async function patchLedger(
     });
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
-    throw unavailable(`Cannot write on ScalingGroup "${name}": somebody else was faster`);
+    throw unavailable(`Failed to annotate ScalingGroup "${name}": conflict, the object was modified`);
   }
 }

@@ -23,7 +23,7 @@ import { hashOf } from "./version_release.ts";
 
 /** Reads all of them; papers are no more than could be needed. */
 export function observeGroup(kube: Cluster, pool: PoolRef): Promise<Observation> {
-  return attempting(`read the machines of scaling group "${groupNameOf(pool)}"`, async () => {
+  return attempting(`read the machines of ScalingGroup "${groupNameOf(pool)}"`, async () => {
     const asked = await needAsked(kube, pool);
     const { target } = asked;
     if (!target) return { members: [], templateHash: "", counted: new Map() };
@@ -89,14 +89,16 @@ function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | unde
   const seenNode = seen.nodes.get(instance.providerId.toLowerCase());
   // K5: what a node runs that was let in is announced by a JoiningNode.
   const isUnannounced = order !== undefined && seenNode?.components === "";
-  const trouble = instance.trouble || (instance.state === "Failed" ? "the cloud says that it failed" : "");
+  const trouble = instance.trouble || (instance.state === "Failed" ? "the cloud reports that the instance failed" : "");
   return {
     ...{ name: machine, leaving: phase === "Leaving", ordered: true, addresses: instance.addresses, image, object },
     ...(trouble ? { trouble } : {}),
     ...(instance.state === "Failed" ? { failed: true as const } : {}),
     ...(node ? { node } : {}),
     joined: !order || (seenNode !== undefined && !isUnannounced),
-    ...(isUnannounced ? { lacks: `nobody has written on node "${seenNode?.name}" which components it runs` } : {}),
+    ...(isUnannounced
+      ? { lacks: `node "${seenNode?.name}" does not have the annotation that names its Kubernetes components` }
+      : {}),
     finalizers: order?.record.metadata.finalizers ?? [],
   };
 }

@@ -116,10 +116,12 @@ function onJoin(facts: PendingFacts, now: number): PendingVerdict {
   // K12: what was ordered a moment ago may be shown nowhere yet. K11: what is gone before it joined needs no removal.
   if (isGone(facts, now)) return { step: "Gone" };
   // K13: nothing is to be waited for.
-  if (state === "Failed") return { step: "Remove", why: "the cloud says that it failed", until };
+  if (state === "Failed") return { step: "Remove", why: "the cloud reports that the instance failed", until };
   // K1: one of an older target has joined all the same, and is replaced like any other old node.
   if (hasNode && state === "Ready") return isWanted ? { step: "Joined" } : { step: "Gone" };
-  if (deadline !== undefined && now >= deadline) return { step: "Remove", why: "it did not join in time", until };
+  if (deadline !== undefined && now >= deadline) {
+    return { step: "Remove", why: "the machine did not join in time", until };
+  }
   return { step: "Wait", until: deadline ?? until };
 }
 
@@ -128,7 +130,7 @@ function onLeave(facts: PendingFacts, now: number): PendingVerdict {
   const { deadline } = facts;
   if (isGone(facts, now)) return { step: "Gone" };
   if (deadline !== undefined && now < deadline) return { step: "Wait", until: deadline };
-  return { step: "Remove", why: "it is still there", until: now + restMs };
+  return { step: "Remove", why: "the machine still exists", until: now + restMs };
 }
 
 function isGone({ state, wasSeen, since }: PendingFacts, now: number): boolean {

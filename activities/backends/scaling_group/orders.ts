@@ -62,13 +62,13 @@ async function recorded(
 ): Promise<Order> {
   const number = numberIn(groupNameOf(pool), machine);
   if (number === undefined || !taken(asked.ledger.tokens, number)) {
-    throw moot("MachineGone", `Cannot order machine "${machine}": its token was used before`);
+    throw moot("MachineGone", `Failed to order machine "${machine}": its token was already used`);
   }
   const donor = seen.instances.find((each) => memberIdOf(each) === victim);
   // The group makes up for who is gone by itself: an order would be one machine too many.
   const isGoing = seen.records.removals.some(({ member }) => member === victim);
   if (!isAlive(donor) || isGoing) {
-    throw moot("MachineGone", `Cannot order machine "${machine}": nobody is there to go for it`);
+    throw moot("MachineGone", `Failed to order machine "${machine}": the machine to be replaced was deleted`);
   }
   waitForRival(seen, machine, memberIdOf(donor));
   const inheritance = await inheritanceFor(kube, { pool, asked, seen }, donor);
@@ -99,10 +99,8 @@ function waitForRival({ instances, records }: CloudSight, machine: string, donor
     (order.id === donor && open.includes(order))
   );
   if (!rival) return;
-  const state = rival.id === donor
-    ? `that is itself there for "${rival.donor}"`
-    : `"${rival.id}" is there for it already`;
-  throw unavailable(`Cannot order machine "${machine}" for "${donor}": ${state}`);
+  const state = rival.id === donor ? `which itself replaces "${rival.donor}"` : `"${rival.id}" already replaces it`;
+  throw unavailable(`Failed to order machine "${machine}" to replace "${donor}": ${state}`);
 }
 
 /**
@@ -115,7 +113,10 @@ async function withdrawIfLate(kube: Cluster, { group: { spec } }: Asked, order: 
   const instances = await (await kube.cloud.driver()).instances(spec.groupId);
   if (instances.some(({ token }) => token === order.id)) return;
   await deleteRecord(kube, order.record);
-  throw moot("MachineGone", `Cannot order machine "${order.id}": who was to go for it goes already`);
+  throw moot(
+    "MachineGone",
+    `Failed to order machine "${order.id}": the machine to be replaced is already being deleted`,
+  );
 }
 
 async function createRecord(
@@ -127,7 +128,7 @@ async function createRecord(
     return await createClusterObject(kube, pendingNodes, { kind: "PendingNode", ...body });
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
-    throw unavailable(`Cannot order machine "${machine}": its record was written a moment ago`);
+    throw unavailable(`Failed to order machine "${machine}": its PendingNode was just created`);
   }
 }
 
@@ -154,7 +155,10 @@ async function give(kube: Cluster, { pool, asked }: Omit<Place, "seen">, order: 
 function checkAge({ id, since }: Order, instance: Instance): void {
   const slackMs = 60_000;
   if (Date.parse(instance.since) >= Date.parse(since) - slackMs) return;
-  throw refused("CloudRefused", `Cannot order machine "${id}": its token is that of "${instance.providerId}"`);
+  throw refused(
+    "CloudRefused",
+    `Failed to order machine "${id}": its token belongs to older instance "${instance.providerId}"`,
+  );
 }
 
 async function noteTrouble(
@@ -162,7 +166,7 @@ async function noteTrouble(
   { id }: Order,
   { driver, says }: { driver: Driver; says: string },
 ): Promise<void> {
-  const trouble = `no capacity: ${driver.title} says: ${says}`.slice(0, 1_000);
+  const trouble = `no capacity: ${driver.title} reports: ${says}`.slice(0, 1_000);
   const annotations = { [recordAnnotations.trouble]: trouble };
   await patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { annotations } } });
 }
@@ -179,11 +183,11 @@ async function noteInstance(kube: Kube, { id, uid }: Order, { providerId, node, 
 
 /** Marks its node; one without a node is known by what was ordered for it. */
 export function chooseMember(kube: Cluster, member: MemberRef): Promise<void> {
-  return attempting(`choose machine "${member.machine}" to go`, async () => {
+  return attempting(`mark machine "${member.machine}" for replacement`, async () => {
     const asked = await readAsked(kube, member.pool);
     if (!asked) return;
     const seen = await seenFor(kube, asked);
-    refuseUnfit(asked, seen, `choose machine "${member.machine}" to go`);
+    refuseUnfit(asked, seen, `mark machine "${member.machine}" for replacement`);
     const node = nodeIn(seen, member.machine);
     if (!node || node.chosenBy !== "") return;
     await annotate(kube, node, { [chosenAnnotation]: holderOf(member.pool) });
@@ -192,7 +196,7 @@ export function chooseMember(kube: Cluster, member: MemberRef): Promise<void> {
 
 /** Takes mark and cordon back; a mark of the operator of before too, as nothing comes for it any more. */
 export function spareMember(kube: Cluster, member: MemberRef): Promise<void> {
-  return attempting(`spare machine "${member.machine}"`, async () => {
+  return attempting(`uncordon and unmark machine "${member.machine}"`, async () => {
     const node = await nodeOf(kube, member);
     if (!node) return;
     const isOurs = isOwnHold(member.pool, node.chosenBy);

@@ -16,7 +16,7 @@ export function relieveMember(
   kube: Cluster,
   { pool, machine, isLost, taken, snapshot }: RelieveMember,
 ): Promise<Relieved> {
-  return attempting(`have machine "${machine}" hand on its part of etcd`, async () => {
+  return attempting(`move the etcd leadership away from machine "${machine}"`, async () => {
     const nothing: Relieved = { state: "Relieved", snapshot: null };
     const asked = await readAsked(kube, pool);
     if (!asked) return nothing;
@@ -46,7 +46,9 @@ function doubtsAbout(
   { isLost, taken }: { isLost: boolean; taken: readonly string[] },
 ): string[] {
   const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
-  const unknown = typeof place !== "string" && "unknown" in place ? [`which member it is: ${place.unknown}`] : [];
+  const unknown = typeof place !== "string" && "unknown" in place
+    ? [`cannot determine its etcd member: ${place.unknown}`]
+    : [];
   const beside = doubtsOf(survey).filter(({ member }) => !isLost || id === undefined || member !== id);
   const leaving = id === undefined || isLost ? [] : leavingDoubts(survey, id);
   const told = [...leaving, ...unknown, ...beside.map(({ says }) => says)];

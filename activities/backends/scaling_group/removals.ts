@@ -54,7 +54,7 @@ export function removeMember(kube: Cluster, { pool, machine }: MemberRef): Promi
 
 /** Tells again where it is still there; forgets its records once it is gone, and gives what is left of it. */
 export function seeMemberOff(kube: Cluster, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
-  return attempting(`see machine "${machine}" off`, async () => {
+  return attempting(`delete machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return undefined;
     const seen = await readCloud(kube, asked);
@@ -89,7 +89,9 @@ async function settled(kube: Cluster, { group: { spec } }: Asked, removal: Remov
   const [rival] = orders.filter(({ donor, goal }) => donor === removal.member && goal === "Join");
   if (!rival) return removal;
   if (rival.providerId === "") {
-    throw unavailable(`Cannot remove machine "${removal.member}": order "${rival.id}" for it is on its way`);
+    throw unavailable(
+      `Failed to remove machine "${removal.member}": order "${rival.id}" for its replacement is in progress`,
+    );
   }
   const { name, uid } = removal.record.metadata;
   const body = { metadata: { uid, annotations: { [recordAnnotations.shrinks]: "true" } } };
@@ -133,7 +135,7 @@ async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: strin
 /** Somebody may have had it protected while it was drained; a newcomer that never got in is protected by nobody on purpose. */
 async function refuseProtected(kube: Cluster, place: Place, instance: Instance): Promise<void> {
   if (!instance.isProtected || (await keptOf(kube, place)).kept === undefined) return;
-  throw moot("GenerationStale", `Cannot remove machine "${memberIdOf(instance)}": its cloud protects it by now`);
+  throw moot("GenerationStale", `Failed to remove machine "${memberIdOf(instance)}": scale-in protection was enabled`);
 }
 
 /** The group makes another by itself, for which no order says what it takes over: it is written down with the group. */
@@ -181,8 +183,8 @@ async function tell(
   const { groupId } = group.spec;
   const instance = await driver.instance(providerId);
   if (instance && groupKeyOf(instance.group) !== groupKeyOf(groupId)) {
-    const state = `it is of group "${instance.group}"`;
-    throw refused("CloudRefused", `Cannot remove "${providerId}" from group "${groupId}": ${state}`);
+    const state = `the instance belongs to group "${instance.group}"`;
+    throw refused("CloudRefused", `Failed to remove instance "${providerId}" from group "${groupId}": ${state}`);
   }
   if (isOfControlPlane(asked, seen)) {
     refuseUnfit(asked, seen, `remove "${providerId}"`);
@@ -260,7 +262,7 @@ const width = 20;
 
 /** All of it; a group that its cloud has no more leaves only records. */
 export function releaseGroup(kube: Cluster, pool: PoolRef): Promise<void> {
-  return attempting(`release the machines of scaling group "${groupNameOf(pool)}"`, async () => {
+  return attempting(`release the machines of ScalingGroup "${groupNameOf(pool)}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return;
     await abreast(width, await chosenOf(kube, asked), (machine) => spareMember(kube, { pool, machine }));
@@ -286,7 +288,7 @@ export async function removeGroupFinalizer(kube: Kube, pool: PoolRef): Promise<v
   const left = finalizers.filter((each) => each !== groupFinalizer);
   const body = { metadata: { resourceVersion, finalizers: left } };
   await attempting(
-    `let ScalingGroup "${name}" go`,
+    `remove the finalizer of ScalingGroup "${name}"`,
     () => ifFound(patchClusterObject(kube, scalingGroups, { name, body })),
   );
 }

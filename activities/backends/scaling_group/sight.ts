@@ -36,8 +36,8 @@ export async function readAsked(kube: Kube, pool: PoolRef): Promise<Asked | unde
   if (!group) return undefined;
   const version = await ifFound(readClusterObject(kube, nodeVersions, group.spec.nodeImage));
   if (!version) {
-    const state = `its NodeVersion "${group.spec.nodeImage}" is not there`;
-    throw refused("ObjectInvalid", `Cannot roll scaling group "${name}": ${state}`);
+    const state = `its NodeVersion "${group.spec.nodeImage}" does not exist`;
+    throw refused("ObjectInvalid", `Failed to roll ScalingGroup "${name}": ${state}`);
   }
   return { group, version, ledger: ledgerOf(group), target: targetOf(group, version) };
 }
@@ -45,7 +45,9 @@ export async function readAsked(kube: Kube, pool: PoolRef): Promise<Asked | unde
 /** The same; moot for one that is gone. */
 export async function needAsked(kube: Kube, pool: PoolRef): Promise<Asked> {
   const asked = await readAsked(kube, pool);
-  if (!asked) throw moot("GenerationStale", `Cannot look at scaling group "${groupNameOf(pool)}": it is gone`);
+  if (!asked) {
+    throw moot("GenerationStale", `Failed to read ScalingGroup "${groupNameOf(pool)}": the ScalingGroup was deleted`);
+  }
   return asked;
 }
 
@@ -80,7 +82,7 @@ export async function readCloud(kube: Cluster, { group: { metadata, spec } }: As
   if (!cloud) {
     throw refused(
       "CloudRefused",
-      `Cannot look at scaling group "${metadata.name}": ${driver.title} has no "${spec.groupId}"`,
+      `Failed to read ScalingGroup "${metadata.name}": ${driver.title} does not have group "${spec.groupId}"`,
     );
   }
   const at = { now: Date.now(), lagMs: driver.lagMs ?? usualLagMs };

@@ -18,7 +18,7 @@ export function ensureStageReleased(
     if (!version || hashOf(askedBy(version)) !== digest) {
       throw moot(
         "GenerationStale",
-        `Cannot release stage "${stage}" of NodeVersion "${name}": it asks for something else`,
+        `Failed to release stage "${stage}" of NodeVersion "${name}": its spec changed`,
       );
     }
     await write(kube, version, { released: { stage, digest } });
@@ -38,7 +38,7 @@ export function ensureVersionTold(
   kube: Kube,
   { object: { name }, standing }: { object: ClusterObject; standing: VersionStanding },
 ): Promise<void> {
-  return attempting(`tell of NodeVersion "${name}"`, async () => {
+  return attempting(`write the status of NodeVersion "${name}"`, async () => {
     const version = await ifFound(readClusterObject(kube, nodeVersions, name));
     if (!version) return;
     const { ready: status, reason, message } = standing;
@@ -66,7 +66,7 @@ async function write(kube: Kube, { metadata, status }: NodeVersion, changes: obj
     await patchClusterStatus(kube, nodeVersions, { name, resourceVersion, status: { ...least, ...changes } });
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
-    throw unavailable(`Cannot write the status of NodeVersion "${name}": somebody else was faster`);
+    throw unavailable(`Failed to write the status of NodeVersion "${name}": conflict, the object was modified`);
   }
 }
 

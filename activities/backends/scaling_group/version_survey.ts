@@ -37,7 +37,7 @@ export function surveyNodeVersion(
   kube: Cluster,
   { object: { name } }: { object: ClusterObject },
 ): Promise<VersionSurvey> {
-  return attempting(`look at NodeVersion "${name}"`, async () => {
+  return attempting(`survey NodeVersion "${name}"`, async () => {
     const version = await ifFound(readClusterObject(kube, nodeVersions, name));
     if (!version || version.metadata.deletionTimestamp) return { state: "Gone" };
     const [all, strategies, records] = await Promise.all([
@@ -87,7 +87,7 @@ function saysOf(
   { isSettled, outdated }: Completion,
   { isDone, isAllDone, pending }: { isDone: boolean; isAllDone: boolean; pending: readonly PendingNode[] },
 ): string {
-  if (isSettled && !isDone) return "Waiting for the groups to take up what is wanted";
+  if (isSettled && !isDone) return "Waiting for the scaling groups to converge to the NodeVersion";
   if (!isAllDone || pending.length === 0) return outdated.message;
   const names = pending.map(({ metadata }) => `"${metadata.name}"`).sort();
   const rest = names.length > named ? ` and ${names.length - named} more` : "";
@@ -225,11 +225,11 @@ async function troubleWith(
   kube: Cluster,
   { version, groups, all }: { version: NodeVersion; groups: readonly ScalingGroup[]; all: readonly ScalingGroup[] },
 ): Promise<VersionTrouble | null> {
-  if (version.spec.image === "") return { reason: "ImageMissing", message: "The NodeVersion names no image" };
+  if (version.spec.image === "") return { reason: "ImageMissing", message: "The NodeVersion does not name an image" };
   const twice = groups.find((group) => all.some((other) => isSameGroup(group, other)));
   if (twice) {
     const others = all.filter((other) => isSameGroup(twice, other)).map(({ metadata }) => `"${metadata.name}"`);
-    const message = `ScalingGroups "${twice.metadata.name}" and ${others.join(", ")} are one group of the cloud`;
+    const message = `ScalingGroups "${twice.metadata.name}" and ${others.join(", ")} name the same group of the cloud`;
     return { reason: "GroupClaimedTwice", message };
   }
   return await newerThanServer(kube, version) ?? await troubleInCloud(kube, groups);
@@ -244,10 +244,16 @@ async function troubleInCloud(kube: Cluster, groups: readonly ScalingGroup[]): P
     const missing = groups.find((_, nth) => found[nth] === undefined);
     if (!missing) return null;
     const { metadata: { name }, spec: { groupId } } = missing;
-    return { reason: "GroupMissing", message: `ScalingGroup "${name}": ${driver.title} has no group "${groupId}"` };
+    return {
+      reason: "GroupMissing",
+      message: `ScalingGroup "${name}" names group "${groupId}", which ${driver.title} does not have`,
+    };
   } catch (error) {
     if (failureTypeOf(error) !== "CloudRefused") throw error;
-    return { reason: "CloudRefused", message: error instanceof Error ? error.message : "the cloud refused" };
+    return {
+      reason: "CloudRefused",
+      message: error instanceof Error ? error.message : "The cloud refused the request",
+    };
   }
 }
 
@@ -264,8 +270,8 @@ async function newerThanServer(kube: Kube, { spec }: Pick<NodeVersion, "spec">):
   const { gitVersion } = await kube.version.getCode();
   const server = minorOf(gitVersion);
   if (server === undefined || asked <= server) return null;
-  const message = `The NodeVersion asks for Kubernetes "${spec.kubernetesClusterVersion}", and the API server is ` +
-    `"${gitVersion}": no kubelet may be newer, and upgrading control planes is not supported yet`;
+  const message = `The NodeVersion names Kubernetes "${spec.kubernetesClusterVersion}", but the API server is ` +
+    `"${gitVersion}": a kubelet must not be newer than its API server, and Ostler does not upgrade control planes yet`;
   return { reason: "KubernetesTooNew", message };
 }
 

@@ -17,7 +17,7 @@ export interface Connected {
 
 interface Asked<T> {
   call: (clouds: Connected, options: { abortSignal: AbortSignal }) => Promise<T>;
-  /** Completes "Cannot …". */
+  /** Completes "Failed to …". */
   attempt: string;
 }
 
@@ -60,7 +60,7 @@ export class AwsApi {
       signal?.throwIfAborted();
       const { name, message, status } = said(error);
       if (absent.some((code) => codeOf(name) === code)) return undefined;
-      throw failureOf({ name, status, line: `Cannot ${attempt}: ${name}: ${message.slice(0, 500)}` });
+      throw failureOf({ name, status, line: `Failed to ${attempt}: ${name}: ${message.slice(0, 500)}` });
     }
   }
 
@@ -93,7 +93,7 @@ function codeOf(name: string): string {
 }
 
 function said(error: unknown): { name: string; message: string; status: number | undefined } {
-  const { name = "Unknown", message = "no answer", $metadata } = error as {
+  const { name = "Unknown", message = "no response", $metadata } = error as {
     name?: string;
     message?: string;
     $metadata?: { httpStatusCode?: number };

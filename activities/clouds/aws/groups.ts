@@ -33,9 +33,12 @@ export class AwsGroups {
   async need(group: string): Promise<AutoScalingGroup> {
     const found = await this.find(group);
     const trouble = found && troubleOf(found);
-    if (trouble) throw refused("CloudRefused", `Cannot use Auto Scaling group "${group}": ${trouble}`);
+    if (trouble) throw refused("CloudRefused", `Failed to use Auto Scaling group "${group}": ${trouble}`);
     if (found) return found;
-    throw refused("CloudRefused", `Cannot use Auto Scaling group "${group}": this cluster has none of that name`);
+    throw refused(
+      "CloudRefused",
+      `Failed to use Auto Scaling group "${group}": this cluster does not have a group of that name`,
+    );
   }
 
   #asked(asked: DescribeAutoScalingGroupsCommandInput): Promise<AutoScalingGroup[]> {
@@ -64,8 +67,8 @@ export function groupOf(found: AutoScalingGroup): CloudGroup {
 
 /** Machines of a warm pool bear its tag, are none of its size, and join with what the group booted when they were made. */
 function troubleOf({ WarmPoolConfiguration, MixedInstancesPolicy }: AutoScalingGroup): string | undefined {
-  if (WarmPoolConfiguration) return "it keeps a warm pool; delete that";
-  if (MixedInstancesPolicy) return "it has a mixed instances policy, and no launch template of its own";
+  if (WarmPoolConfiguration) return "it has a warm pool; delete the warm pool";
+  if (MixedInstancesPolicy) return "it has a mixed instances policy instead of a launch template of its own";
   return undefined;
 }
 

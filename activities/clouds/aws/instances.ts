@@ -68,13 +68,13 @@ export class AwsInstances {
     const { instance, member } = found;
     const attempt = `remove instance "${providerId}"`;
     if (groupKeyOf(tagOf(instance, groupTag) ?? "") !== groupKeyOf(group)) {
-      throw refused("CloudRefused", `Cannot ${attempt}: it is none of group "${group}"`);
+      throw refused("CloudRefused", `Failed to ${attempt}: the instance does not belong to group "${group}"`);
     }
-    if (!member) throw unavailable(`Cannot ${attempt}: group "${group}" does not list it yet`);
+    if (!member) throw unavailable(`Failed to ${attempt}: group "${group}" does not list the instance yet`);
     if (!shrinks && isHalted(await this.ground.groups.need(group))) {
       throw refused(
         "CloudRefused",
-        `Cannot ${attempt}: its group would make no other, as its process Launch is suspended`,
+        `Failed to ${attempt}: its group would not replace it; resume the suspended process Launch`,
       );
     }
     return await this.#terminate({ providerId, attempt, shrinks });

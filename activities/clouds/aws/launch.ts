@@ -32,8 +32,8 @@ const longest = 256;
 /** Refused for a token that an instance could not bear. */
 export function checkToken({ group, token }: { group: string; token: string }): void {
   if (token.length <= longest) return;
-  const state = `its order "${token}" is to be a tag, which may have ${longest} characters`;
-  throw refused("CloudRefused", `Cannot order an instance of "${group}": ${state}`);
+  const state = `its token "${token}" is stored as a tag of at most ${longest} characters`;
+  throw refused("CloudRefused", `Failed to order an instance of "${group}": ${state}`);
 }
 
 /**
@@ -50,11 +50,14 @@ export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched>
     const [launched] = answer.Instances ?? [];
     const [id] = launched?.InstanceIds ?? [];
     if (id) return await marked(api, { id, zone: launched?.AvailabilityZone ?? zone, token: launch.token });
-    if (!answer.Errors?.length) throw unavailable(`Cannot ${attempt}: AWS does not say what became of it`);
+    if (!answer.Errors?.length) throw unavailable(`Failed to ${attempt}: AWS reports neither an instance nor an error`);
     says.push(...answer.Errors.map(({ ErrorCode, ErrorMessage }) => lineOf(attempt, ErrorCode, ErrorMessage)));
   }
   if (says.length > 0) return { outcome: "NoCapacity", says: says.join("; ") };
-  throw refused("CloudRefused", `Cannot ${attempt}: order "${launch.token}" was given in a zone that it has no longer`);
+  throw refused(
+    "CloudRefused",
+    `Failed to ${attempt}: order "${launch.token}" was placed in a zone that the group no longer has`,
+  );
 }
 
 /** Undefined where the token was used for another zone. */
@@ -77,7 +80,7 @@ async function launchIn(
 function lineOf(attempt: string, code = "Unknown", message = ""): string {
   const line = `${code}: ${message.slice(0, 500)}`;
   if (noRoom.includes(code)) return line;
-  throw failureOf({ name: code, status: 400, line: `Cannot ${attempt}: ${line}` });
+  throw failureOf({ name: code, status: 400, line: `Failed to ${attempt}: ${line}` });
 }
 
 async function marked(
@@ -86,12 +89,12 @@ async function marked(
 ): Promise<Launched> {
   const asked = { Resources: [id], Tags: [{ Key: orderTag, Value: token }] };
   const answer = await api.find({
-    attempt: `mark instance "${id}" with its order "${token}"`,
+    attempt: `tag instance "${id}" with its token "${token}"`,
     absent: ["InvalidInstanceID.NotFound"],
     call: ({ ec2 }, options) => ec2.createTags(asked, options),
   });
   if (answer) return { outcome: "Launched", providerId: providerIdOf(zone, id), zone };
-  throw unavailable(`Cannot mark instance "${id}" with its order "${token}": EC2 does not know it yet`);
+  throw unavailable(`Failed to tag instance "${id}" with its token "${token}": EC2 does not list the instance yet`);
 }
 
 function zonesOf({ AvailabilityZones = [], Instances = [] }: AutoScalingGroup): string[] {

@@ -26,8 +26,8 @@ export class AwsTemplates {
 
   async ensureImage({ group, image }: { group: string; image: string }): Promise<BootTemplate> {
     if (image.startsWith("resolve:")) {
-      const state = "it names a parameter, so what it means may change";
-      throw refused("CloudRefused", `Cannot have "${group}" boot image "${image}": ${state}`);
+      const state = "the image is a parameter, whose value may change; name an AMI by ID";
+      throw refused("CloudRefused", `Failed to set "${group}" to boot image "${image}": ${state}`);
     }
     const found = await this.groups.need(group);
     const boots = await this.#bootedBy(found);
@@ -47,7 +47,10 @@ export class AwsTemplates {
     const [launchTemplate = "", number = ""] = template.split(":");
     const [version] = /^[1-9]\d*$/.test(number) ? await this.#versions(launchTemplate, [number]) : [];
     if (version) return await this.#use(found, version);
-    throw refused("CloudRefused", `Cannot have "${group}" boot template "${template}": it is not there`);
+    throw refused(
+      "CloudRefused",
+      `Failed to set "${group}" to boot template "${template}": the template does not exist`,
+    );
   }
 
   /** Has a group boot a version by its number. Not what was asked for is told, but what it will do (K17). */
@@ -56,12 +59,12 @@ export class AwsTemplates {
     const { id } = bootOf(version);
     const LaunchTemplate = { LaunchTemplateId: version.launchTemplate, Version: version.number };
     await this.api.ask({
-      attempt: `have "${AutoScalingGroupName}" boot template "${id}"`,
+      attempt: `set "${AutoScalingGroupName}" to boot template "${id}"`,
       call: ({ scaling }, options) => scaling.updateAutoScalingGroup({ AutoScalingGroupName, LaunchTemplate }, options),
     });
     const boots = await this.booted(AutoScalingGroupName);
     if (boots.id === id) return boots;
-    throw unavailable(`Cannot have "${AutoScalingGroupName}" boot template "${id}": it boots "${boots.id}" now`);
+    throw unavailable(`Failed to set "${AutoScalingGroupName}" to boot template "${id}": it still boots "${boots.id}"`);
   }
 
   /** One that differs in its image alone: an equal one that is there (K18), or a new one, every field of which is looked at (K19). */
@@ -74,13 +77,13 @@ export class AwsTemplates {
     checkLike(source, made, wanted);
     const [seen] = await this.#versions(made.launchTemplate, [made.number]);
     if (seen) return seen;
-    throw unavailable(`Cannot boot template "${bootOf(made).id}": EC2 does not show it yet`);
+    throw unavailable(`Failed to boot template "${bootOf(made).id}": EC2 does not list it yet`);
   }
 
   async #clone(source: Version, image: string): Promise<Version> {
     const { launchTemplate, number, data: { BlockDeviceMappings } } = source;
     const { LaunchTemplateVersion: made } = await this.api.ask({
-      attempt: `make a version of launch template "${launchTemplate}" with image "${image}"`,
+      attempt: `create a version of launch template "${launchTemplate}" with image "${image}"`,
       call: ({ ec2 }, options) =>
         ec2.createLaunchTemplateVersion({
           LaunchTemplateId: launchTemplate,
@@ -98,10 +101,18 @@ export class AwsTemplates {
   async #bootedBy(group: AutoScalingGroup): Promise<Version> {
     const name = nameOf(group);
     const { LaunchTemplateId: id, Version = "$Default" } = group.LaunchTemplate ?? {};
-    if (!id) throw refused("CloudRefused", `Cannot read what "${name}" boots: it has no launch template of its own`);
+    if (!id) {
+      throw refused(
+        "CloudRefused",
+        `Failed to read what "${name}" boots: the group does not have a launch template of its own`,
+      );
+    }
     const [version] = await this.#versions(id, [Version]);
     if (version) return version;
-    throw refused("CloudRefused", `Cannot read what "${name}" boots: launch template "${id}" has no "${Version}"`);
+    throw refused(
+      "CloudRefused",
+      `Failed to read what "${name}" boots: launch template "${id}" does not have version "${Version}"`,
+    );
   }
 
   /** All where none is named; none where one is not there. */
@@ -138,5 +149,5 @@ function checkLike(source: Version, made: Version, wanted: ResponseLaunchTemplat
   // Names alone: a value may be a secret.
   const names = others.map((key) => `"${key}"`).join(", ");
   const attempt = `boot image "${wanted.ImageId}" from template "${bootOf(made).id}"`;
-  throw refused("CloudRefused", `Cannot ${attempt}: it differs from "${bootOf(source).id}" in ${names}`);
+  throw refused("CloudRefused", `Failed to ${attempt}: it also differs from "${bootOf(source).id}" in ${names}`);
 }

@@ -23,7 +23,7 @@ interface Asked<T> {
     resourceGroup: string,
     options: { abortSignal: AbortSignal },
   ) => Promise<T>;
-  /** Completes "Cannot …". */
+  /** Completes "Failed to …". */
   attempt: string;
 }
 
@@ -97,7 +97,7 @@ export class AzureApi {
   #failure(error: unknown, attempt: string): unknown {
     if (this.signal?.aborted) return this.signal.reason;
     const { name, status, code, message, afterMs } = saidBy(error);
-    const line = `Cannot ${attempt}: ${code}: ${message}`;
+    const line = `Failed to ${attempt}: ${code}: ${message}`;
     if (status === 401 || status === 403 || denying.includes(name)) return denied(line);
     if (status === 409 && lasting.includes(code)) return refused("CloudRefused", line);
     // 409 and 412: somebody else is at it. An answer that was cut off has a status too, and no sense.
@@ -121,7 +121,7 @@ interface Said {
 }
 
 function saidBy(error: unknown): Said {
-  const { name = "Error", statusCode, code, message = "no answer", response } = error as {
+  const { name = "Error", statusCode, code, message = "no response", response } = error as {
     name?: string;
     statusCode?: number;
     code?: string;

@@ -14,5 +14,8 @@ export function managerOf(authority = ""): string {
   const manager = managers[host || "login.microsoftonline.com"];
   if (manager !== undefined) return manager;
   const known = Object.keys(managers).join(", ");
-  throw refused("CloudRefused", `Cannot open Azure: AZURE_AUTHORITY_HOST is "${authority}", and may be ${known}`);
+  throw refused(
+    "CloudRefused",
+    `Failed to connect to Azure: AZURE_AUTHORITY_HOST is "${authority}"; expected ${known}`,
+  );
 }

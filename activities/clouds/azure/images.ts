@@ -16,7 +16,7 @@ export class AzureImages {
     await this.sets.patch(set, { virtualMachineProfile: { storageProfile: { imageReference } } });
     const boots = bootOf(await this.sets.need(group));
     if (isSame(boots.image, image)) return boots;
-    throw unavailable(`Cannot have "${nameOf(set)}" boot "${image}": it boots "${boots.image}" now`);
+    throw unavailable(`Failed to set "${nameOf(set)}" to boot "${image}": it still boots "${boots.image}"`);
   }
 }
 
@@ -47,12 +47,15 @@ function referenceOf(image: string): ImageReference {
   const attempt = `boot image "${image}"`;
   const isOpen = /\/images\/[^/]+$/i.test(image) && /\/galleries\/|^\/(community|shared)Galleries\//i.test(image);
   if (isOpen || /[/:]latest$/i.test(image)) {
-    throw refused("CloudRefused", `Cannot ${attempt}: it names no version, so what it means may change`);
+    throw refused(
+      "CloudRefused",
+      `Failed to ${attempt}: the image does not name a version, so its meaning may change; name a version`,
+    );
   }
   if (/^\/subscriptions\//i.test(image)) return { id: image };
   if (/^\/communityGalleries\//i.test(image)) return { communityGalleryImageId: image };
   if (/^\/sharedGalleries\//i.test(image)) return { sharedGalleryImageId: image };
   const [publisher, offer, sku, version, ...more] = image.split(":");
   if (publisher && offer && sku && version && more.length === 0) return { publisher, offer, sku, version };
-  throw refused("CloudRefused", `Cannot ${attempt}: it is neither a resource nor publisher:offer:sku:version`);
+  throw refused("CloudRefused", `Failed to ${attempt}: expected a resource ID or publisher:offer:sku:version`);
 }

@@ -45,7 +45,7 @@ export function tagsWith(tags: Tags = {}, { open, makeUpFor, orders }: Notes): T
   ] as [string, string][];
   const all = [...others, ...own];
   if (all.length <= most && own.every(([, value]) => value.length <= longest)) return Object.fromEntries(all);
-  throw refused("CloudRefused", "Cannot note an order in the tags of a scale set: they have no room for it");
+  throw refused("CloudRefused", "Failed to record an order in the tags of a scale set: the tags are full; remove some");
 }
 
 /** Whether there will be room for the end of an order too: refused before it is given. */

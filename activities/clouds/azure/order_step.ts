@@ -65,11 +65,16 @@ function stepOf(sight: Sight, open: OpenOrder): Step {
     return says ? { do: "TakeBack", id: idOf(heir), says } : { do: "Bind", id: idOf(heir) };
   }
   // Until then something that is not shown yet could be taken for something that is not there.
-  if (sight.now < open.since + lagMs) return { do: "Wait", says: `order "${open.token}" shows no instance yet` };
+  if (sight.now < open.since + lagMs) {
+    return { do: "Wait", says: `order "${open.token}" does not have an instance yet` };
+  }
   if (sight.lack) return { do: "Withdraw", size: sight.size - (isShort(sight) ? 1 : 0), says: sight.lack };
   // All that it keeps is there: somebody has lowered its size since.
   if (!isShort(sight)) return { do: "Raise" };
-  return { do: "Wait", says: `order "${open.token}" shows no instance, and it keeps fewer than its size` };
+  return {
+    do: "Wait",
+    says: `order "${open.token}" does not have an instance, and the scale set has fewer instances than its size`,
+  };
 }
 
 function isShort({ size, vms }: Pick<Sight, "size" | "vms">): boolean {

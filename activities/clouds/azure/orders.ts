@@ -31,8 +31,8 @@ export class AzureOrders {
       const says = step.do === "Raise" ? await this.#raise(look, token) : await this.#goOn(step, look);
       const isOwn = step.do === "Raise" || look.notes.open?.token === token;
       if (says !== undefined && isOwn) return { outcome: "NoCapacity", says };
-      const attempt = `Cannot order an instance of "${nameOf(look.set)}"`;
-      if (step.do !== "Wait") patience.check(`${attempt}: it is changed over and over`);
+      const attempt = `Failed to order an instance of "${nameOf(look.set)}"`;
+      if (step.do !== "Wait") patience.check(`${attempt}: the scale set keeps changing`);
       else if (isOwn) await patience.rest(`${attempt}: ${step.says}`);
       else throw unavailable(`${attempt}: ${step.says}`);
     }
@@ -74,8 +74,8 @@ export class AzureOrders {
   async #raise({ set, notes, size, vms, now }: Look, token: string): Promise<string | undefined> {
     const { max } = groupOf(set);
     if (size >= max) {
-      const state = `it has ${size} instances, its most`;
-      throw refused("CloudRefused", `Cannot order an instance of "${nameOf(set)}": ${state}`);
+      const state = `the scale set has its maximum of ${size} instances`;
+      throw refused("CloudRefused", `Failed to order an instance of "${nameOf(set)}": ${state}`);
     }
     const orders = kept(notes.orders, vms);
     checkRoom(set.tags, { ...notes, orders }, token);
@@ -106,5 +106,5 @@ function told({ set, vms }: Look, id: number, token: string): Ordered {
 
 /** A change that asks for no place finds room. */
 function settled(set: VirtualMachineScaleSet, outcome: Outcome): void {
-  if (outcome.is === "NoRoom") throw unavailable(`Cannot change scale set "${nameOf(set)}": ${outcome.says}`);
+  if (outcome.is === "NoRoom") throw unavailable(`Failed to update scale set "${nameOf(set)}": ${outcome.says}`);
 }

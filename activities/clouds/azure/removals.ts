@@ -24,7 +24,10 @@ export class AzureRemovals {
     const parts = partsOf(providerId);
     if (!parts) return "Gone";
     if (groupKeyOf(parts.group) !== groupKeyOf(group)) {
-      throw refused("CloudRefused", `Cannot remove instance "${providerId}": it is none of group "${group}"`);
+      throw refused(
+        "CloudRefused",
+        `Failed to remove instance "${providerId}": the instance does not belong to group "${group}"`,
+      );
     }
     const patience = new Patience(this.signal);
     for (let isTold = false;;) {
@@ -37,8 +40,9 @@ export class AzureRemovals {
         return vm ? "Going" : "Gone";
       }
       if (notes.makeUpFor.includes(parts.id) === shrinks) await this.#note(set, notes, { id: parts.id, shrinks });
-      else if (isTold) await patience.rest(`Cannot remove instance "${providerId}": Azure does not say that it goes`);
-      else {
+      else if (isTold) {
+        await patience.rest(`Failed to remove instance "${providerId}": Azure does not report its deletion yet`);
+      } else {
         await this.sets.delete(set, parts.id);
         if (shrinks) return "Going";
         isTold = true;
@@ -74,7 +78,7 @@ export class AzureRemovals {
   async #patch(set: VirtualMachineScaleSet, changes: Parameters<ScaleSets["patch"]>[1]): Promise<void> {
     const outcome = await this.sets.patch(set, changes);
     if (outcome.is === "NoRoom") {
-      throw unavailable(`Cannot keep the size of scale set "${nameOf(set)}": ${outcome.says}`);
+      throw unavailable(`Failed to restore the size of scale set "${nameOf(set)}": ${outcome.says}`);
     }
   }
 }

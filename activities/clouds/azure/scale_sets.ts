@@ -37,16 +37,19 @@ export class ScaleSets {
   async need(group: string): Promise<VirtualMachineScaleSet> {
     const set = await this.find(group);
     if (set) return checked(set);
-    throw refused("CloudRefused", `Cannot use scale set "${group}": this cluster has none of that id`);
+    throw refused(
+      "CloudRefused",
+      `Failed to use scale set "${group}": this cluster does not have a scale set of that ID`,
+    );
   }
 
   /** Nothing where it is another than it was when it was read. */
   async patch(set: VirtualMachineScaleSet, changes: VirtualMachineScaleSetUpdate): Promise<Outcome> {
     const name = nameOf(set);
-    const attempt = `change scale set "${name}"`;
+    const attempt = `update scale set "${name}"`;
     const { etag: ifMatch } = set;
     // Without it, what two write at a time could be lost.
-    if (!ifMatch) throw refused("CloudRefused", `Cannot ${attempt}: Azure does not say which state it is in`);
+    if (!ifMatch) throw refused("CloudRefused", `Failed to ${attempt}: Azure does not report its ETag`);
     return await this.api.change({
       attempt,
       call: ({ virtualMachineScaleSets: sets }, place, options) =>
@@ -114,7 +117,7 @@ export class ScaleSets {
 export function checked(set: VirtualMachineScaleSet): VirtualMachineScaleSet {
   const trouble = troubleOf(set);
   if (trouble === undefined) return set;
-  throw refused("CloudRefused", `Cannot use scale set "${nameOf(set)}": ${trouble}`);
+  throw refused("CloudRefused", `Failed to use scale set "${nameOf(set)}": ${trouble}`);
 }
 
 /** A group in the words of all clouds. Azure knows no bounds: they stand where the cluster-autoscaler looks for them. */
@@ -152,11 +155,11 @@ function boundOf(text = ""): number | undefined {
 
 function troubleOf({ orchestrationMode, upgradePolicy, overprovision }: VirtualMachineScaleSet): string | undefined {
   const { mode = "none", automaticOSUpgradePolicy } = upgradePolicy ?? {};
-  if (orchestrationMode === "Flexible") return "its instances are not uniform";
-  if (mode !== "Manual") return `its upgrade policy is "${mode}", so it would replace machines by itself; set "Manual"`;
+  if (orchestrationMode === "Flexible") return "its orchestration mode is Flexible; use Uniform";
+  if (mode !== "Manual") return `its upgrade policy "${mode}" replaces machines by itself; set "Manual"`;
   if (automaticOSUpgradePolicy?.enableAutomaticOSUpgrade) {
-    return "it upgrades operating systems by itself; turn that off";
+    return "it upgrades operating systems by itself; turn off automatic OS upgrades";
   }
-  if (overprovision) return "it makes more machines than it is asked for; turn overprovisioning off";
+  if (overprovision) return "it creates more machines than requested; turn off overprovisioning";
   return undefined;
 }

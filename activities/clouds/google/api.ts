@@ -16,7 +16,7 @@ type Options = { signal: AbortSignal };
 
 interface Asked<T> {
   call: (compute: compute_v1.Compute, options: Options) => Promise<{ data: T }>;
-  /** Completes "Cannot …". */
+  /** Completes "Failed to …". */
   attempt: string;
 }
 
@@ -84,7 +84,7 @@ export class GoogleApi {
     const end = Date.now() + operationMs;
     let seen = operation;
     for (let ms = 50; seen.status !== "DONE"; ms = Math.min(2 * ms, 1_000)) {
-      if (Date.now() > end) throw unavailable(`Cannot ${attempt}: Google is still at it`);
+      if (Date.now() > end) throw unavailable(`Failed to ${attempt}: the operation of Google is still running`);
       await this.wait(ms);
       seen = await this.ask({ attempt, call: (compute, options) => this.#operation(compute, operation, options) });
     }
@@ -110,7 +110,7 @@ export class GoogleApi {
       const { data } = await Promise.race([call(this.compute, { signal: ends }), endOf(ends)]);
       // What was cut off, or came from somebody between, is text.
       if (typeof data === "object" && data !== null) return { data };
-      return { codes: [], says: "its answer makes no sense", status: undefined };
+      return { codes: [], says: "its response cannot be parsed", status: undefined };
     } catch (error) {
       signal?.throwIfAborted();
       return refusalOf(error);

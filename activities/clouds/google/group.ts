@@ -37,18 +37,18 @@ export function groupOf({ place, id, manager, labels, autoscaler }: Group, proje
 export function unrestOf({ place, manager, autoscaler }: Group): string | undefined {
   const { versions, updatePolicy, targetStoppedSize, targetSuspendedSize } = manager;
   if ((targetStoppedSize ?? 0) + (targetSuspendedSize ?? 0) > 0) {
-    return "it keeps stopped or suspended instances, which join with what it booted before";
+    return "it keeps stopped or suspended instances, which would join with the previous image";
   }
-  if ((versions ?? []).length > 1) return `it boots ${versions?.length} versions, and should boot one`;
+  if ((versions ?? []).length > 1) return `it boots ${versions?.length} versions; configure one`;
   if (updatePolicy?.type === "PROACTIVE") {
-    return "it replaces instances by itself (updatePolicy.type is PROACTIVE, and should be OPPORTUNISTIC)";
+    return "it replaces instances by itself (updatePolicy.type is PROACTIVE); set OPPORTUNISTIC";
   }
   if (place.kind === "regions" && updatePolicy?.instanceRedistributionType !== "NONE") {
-    return "it removes instances by itself to even out zones (updatePolicy.instanceRedistributionType should be NONE)";
+    return "it removes instances by itself to even out zones; set updatePolicy.instanceRedistributionType to NONE";
   }
   const mode = autoscaler?.autoscalingPolicy?.mode ?? "ON";
   if (autoscaler && mode !== "OFF") {
-    return `its autoscaler changes its size by itself (mode is ${mode}, and should be OFF)`;
+    return `its autoscaler changes its size by itself (mode is ${mode}); set OFF`;
   }
   return undefined;
 }

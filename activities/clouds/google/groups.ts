@@ -37,7 +37,10 @@ export class GoogleGroups {
   async need(id: string): Promise<Group> {
     const found = await this.find(id);
     if (found) return found;
-    throw refused("CloudRefused", `Cannot use instance group manager "${id}": this cluster has none of that name`);
+    throw refused(
+      "CloudRefused",
+      `Failed to use instance group manager "${id}": this cluster does not have one of that name`,
+    );
   }
 
   /** The same; refused where it replaces or removes instances by itself, or makes more than one kind of them. */
@@ -45,7 +48,7 @@ export class GoogleGroups {
     const found = await this.need(id);
     const unrest = unrestOf(found);
     if (unrest === undefined) return found;
-    throw refused("CloudRefused", `Cannot use instance group manager "${id}": ${unrest}`);
+    throw refused("CloudRefused", `Failed to use instance group manager "${id}": ${unrest}`);
   }
 
   /** Undefined for a manager of others, or one whose template has gone. */

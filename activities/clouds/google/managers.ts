@@ -91,7 +91,7 @@ export class GoogleManagers {
   patch(place: GroupPlace, requestBody: Manager): Promise<Refusal | undefined> {
     const asked = { ...this.#asked(place), requestBody };
     return this.api.change({
-      attempt: `have "${place.name}" boot another template`,
+      attempt: `change the template of "${place.name}"`,
       call: ({ instanceGroupManagers, regionInstanceGroupManagers }, options) =>
         "zone" in asked
           ? instanceGroupManagers.patch(asked, options)

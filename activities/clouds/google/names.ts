@@ -13,8 +13,9 @@ export function nameOfOrder(group: string, token: string): string {
   const name = `${token}-${endOf("order", group, token)}`;
   if (/^[a-z][-a-z0-9]*$/.test(token) && name.length <= longest) return name;
   const most = longest - hashLength - 1;
-  const state = `its name would be "${token}", and may have ${most} of a-z, 0-9 and "-", a letter first`;
-  throw refused("CloudRefused", `Cannot order an instance of "${group}": ${state}`);
+  const state =
+    `its name would begin with "${token}"; expected at most ${most} characters of a-z, 0-9 and "-", a letter first`;
+  throw refused("CloudRefused", `Failed to order an instance of "${group}": ${state}`);
 }
 
 /** The token in a name; undefined for one that was not ordered from this group. */

@@ -25,7 +25,12 @@ export class GoogleOrders {
     const member = await this.members.one(group, { name });
     if (member) return await this.#watched(group, member);
     const { size, max } = groupOf(group, this.api.project);
-    if (size >= max) throw refused("CloudRefused", `Cannot order an instance of "${id}": it has ${size}, its most`);
+    if (size >= max) {
+      throw refused(
+        "CloudRefused",
+        `Failed to order an instance of "${id}": the group has its maximum of ${size} instances`,
+      );
+    }
     const refusal = await this.ground.managers.create(group.place, name);
     const made = await this.members.one(group, { name });
     if (made) return await this.#watched(group, made);
@@ -46,24 +51,26 @@ export class GoogleOrders {
     const trouble = isUnmade(managed) ? refusalIn(managed.lastAttempt?.errors) : undefined;
     if (trouble && isWithoutRoom(trouble)) return await this.#givenBack(group, member, trouble);
     if (isLeaving(managed) && !managed.instanceStatus) {
-      throw unavailable(`Cannot order instance "${name}": one of its name goes still`);
+      throw unavailable(`Failed to order instance "${name}": an instance of that name is still being deleted`);
     }
     const instance = await this.members.see(group, member);
     if (instance) return { outcome: "Ordered", instance };
-    throw unavailable(`Cannot order instance "${name}": nothing is seen of it`);
+    throw unavailable(`Failed to order instance "${name}": Google does not list it yet`);
   }
 
   async #givenBack(group: Group, { place: { name }, managed }: Member, { says }: Refusal): Promise<Ordered> {
     const refusal = await this.ground.managers.delete(group.place, [managed.instance ?? ""]);
     const after = refusal && await this.members.one(group, { name });
-    if (after && !isLeaving(after.managed)) throw failureOf(refusal, `give back the place of instance "${name}"`);
+    if (after && !isLeaving(after.managed)) {
+      throw failureOf(refusal, `reduce the size of the group by instance "${name}"`);
+    }
     return { outcome: "NoCapacity", says };
   }
 
   /** Google took the order, and shows nothing of it. */
   async #unseen(group: Group, name: string): Promise<Instance> {
     const { place: { kind, where }, manager } = group;
-    if (kind === "regions") throw unavailable(`Cannot order instance "${name}": nobody knows its zone yet`);
+    if (kind === "regions") throw unavailable(`Failed to order instance "${name}": its zone is not known yet`);
     const image = (await this.ground.templates.facts(templateOf(manager)))?.image ?? "";
     const seen = { place: { zone: where, name }, managed: { currentAction: "CREATING" }, machine: undefined, image };
     return instanceOf(group, seen, this.api.project);

@@ -26,7 +26,7 @@ const known = ["alreadyExists", "RESOURCE_ALREADY_EXISTS"];
 
 /** What a call failed with. */
 export function refusalOf(error: unknown): Refusal {
-  const { message = "no answer", status, response } = error as {
+  const { message = "no response", status, response } = error as {
     message?: string;
     status?: number;
     response?: { data?: { error?: { errors?: { reason?: string }[] } } };
@@ -70,7 +70,7 @@ export function isFinal(refusal: Refusal): boolean {
 
 export function failureOf(refusal: Refusal, attempt: string): Error {
   const { codes, says, status } = refusal;
-  const line = `Cannot ${attempt}: ${says}`;
+  const line = `Failed to ${attempt}: ${says}`;
   const isUnknown = status === 401 || /default credentials|invalid_grant|invalid_client/.test(says);
   if (isUnknown) return denied(line);
   // The SDK itself sees that credentials are of one of Google's clouds, and it was told of another.

@@ -41,7 +41,10 @@ export class GoogleRemovals {
   async #goneFrom(id: string, providerId: string): Promise<"Gone"> {
     const elsewhere = await this.members.find(providerId);
     if (!elsewhere || groupKeyOf(elsewhere.group) === groupKeyOf(id)) return "Gone";
-    throw refused("CloudRefused", `Cannot remove instance "${providerId}": it is none of group "${id}"`);
+    throw refused(
+      "CloudRefused",
+      `Failed to remove instance "${providerId}": the instance does not belong to group "${id}"`,
+    );
   }
 
   /**
@@ -58,7 +61,7 @@ export class GoogleRemovals {
     }
     const refusal = substitute ? undefined : await this.ground.managers.create(group.place, name);
     if (refusal && !await this.members.one(group, { name })) {
-      throw failureOf(refusal, `make another instance of "${group.id}" for "${place.name}"`);
+      throw failureOf(refusal, `create a substitute for instance "${place.name}" of "${group.id}"`);
     }
     return [own];
   }

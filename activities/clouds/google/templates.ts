@@ -46,20 +46,20 @@ export class GoogleTemplates {
     if (imageOf(boots) === image) return bootOf(boots);
     // Instances tell their images in this form alone: by another nobody would ever be found to run it.
     if (!/^projects\/[^/]+\/global\/images\/[^/]+$/.test(image)) {
-      const state = `an image is named as "projects/<project>/global/images/<name>"`;
-      throw refused("CloudRefused", `Cannot have "${group.id}" boot image "${image}": ${state}`);
+      const state = `expected an image of the form "projects/<project>/global/images/<name>"`;
+      throw refused("CloudRefused", `Failed to set "${group.id}" to boot image "${image}": ${state}`);
     }
     return await this.#use(group, await this.#like(boots, image));
   }
 
   async ensure(group: Group, template: string): Promise<BootTemplate> {
     const found = await this.#find(template);
-    const attempt = `have "${group.id}" boot template "${template}"`;
-    if (!found) throw refused("CloudRefused", `Cannot ${attempt}: it is not there`);
+    const attempt = `set "${group.id}" to boot template "${template}"`;
+    if (!found) throw refused("CloudRefused", `Failed to ${attempt}: the template does not exist`);
     // By that label the group is known: with another it would be nobody's.
     const isOwn = found.properties?.labels?.[clusterLabel] === group.labels[clusterLabel];
     if (isOwn) return await this.#use(group, found);
-    throw refused("CloudRefused", `Cannot ${attempt}: it is none of this cluster`);
+    throw refused("CloudRefused", `Failed to ${attempt}: the template does not belong to this cluster`);
   }
 
   /** Has a group boot it, unless somebody wrote the group since it was looked at. Not what was asked for is told (K17). */
@@ -72,11 +72,11 @@ export class GoogleTemplates {
       versions: [{ ...versions?.[0], instanceTemplate }],
       ...(fingerprint ? { fingerprint } : {}),
     });
-    if (refusal) throw failureOf(refusal, `have "${group}" boot template "${id}"`);
+    if (refusal) throw failureOf(refusal, `set "${group}" to boot template "${id}"`);
     const after = await this.managers.find(place);
     const boots = after ? templateOf(after) : "nothing";
     if (boots === id) return bootOf(template);
-    throw unavailable(`Cannot have "${group}" boot template "${id}": it boots "${boots}" now`);
+    throw unavailable(`Failed to set "${group}" to boot template "${id}": it still boots "${boots}"`);
   }
 
   /** One that differs in its image alone (K19): by its name it is found again (K18). */
@@ -89,7 +89,10 @@ export class GoogleTemplates {
     // Names alone: a value may be a secret.
     const names = others.map((key) => `"${key}"`).join(", ");
     const attempt = `boot image "${image}" from template "${path}"`;
-    throw refused("CloudRefused", `Cannot ${attempt}: it differs from "${pathOf(source.selfLink)}" in ${names}`);
+    throw refused(
+      "CloudRefused",
+      `Failed to ${attempt}: it also differs from "${pathOf(source.selfLink)}" in ${names}`,
+    );
   }
 
   async #made(
@@ -101,17 +104,17 @@ export class GoogleTemplates {
       ...(source.description ? { description: source.description } : {}),
       properties,
     });
-    if (refusal && !isKnown(refusal)) throw failureOf(refusal, `make template "${path}"`);
+    if (refusal && !isKnown(refusal)) throw failureOf(refusal, `create template "${path}"`);
     const made = await this.#find(path);
     if (made) return made;
-    throw unavailable(`Cannot make template "${path}": Google does not show it yet`);
+    throw unavailable(`Failed to create template "${path}": Google does not list it yet`);
   }
 
   #insert(path: string, requestBody: Template): Promise<Refusal | undefined> {
     const { project } = this.api;
     const { region } = scopeOf(path);
     return this.api.change({
-      attempt: `make template "${path}"`,
+      attempt: `create template "${path}"`,
       call: ({ instanceTemplates, regionInstanceTemplates }, options) =>
         region === undefined
           ? instanceTemplates.insert({ project, requestBody }, options)
@@ -122,7 +125,7 @@ export class GoogleTemplates {
   async #need(path: string): Promise<Template> {
     const found = await this.#find(path);
     if (found) return found;
-    throw refused("CloudRefused", `Cannot read template "${path}": it is not there`);
+    throw refused("CloudRefused", `Failed to read template "${path}": the template does not exist`);
   }
 
   /** None where the path is none of a template of the project. */
@@ -174,8 +177,8 @@ function withImage(source: Template, image: string): Properties {
   const { properties } = source;
   const disk = bootDisk(properties);
   if (!properties || !disk?.initializeParams?.sourceImage) {
-    const state = "its instances boot no image by its name";
-    throw refused("CloudRefused", `Cannot make a template like "${pathOf(source.selfLink)}": ${state}`);
+    const state = "its boot disk does not name an image";
+    throw refused("CloudRefused", `Failed to copy template "${pathOf(source.selfLink)}": ${state}`);
   }
   const other = { ...disk, initializeParams: { ...disk.initializeParams, sourceImage: image } };
   const disks = properties.disks?.map((each) => each === disk ? other : each);

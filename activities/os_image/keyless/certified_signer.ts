@@ -26,7 +26,7 @@ export function certifiedSigner(signed: Signed, certified: Certified, trust: Key
   const chain = certified.chain.map(readCertificate);
   if (!chain.every((each) => each !== undefined)) return unreadable;
   if (!isChained(leaf, chain, { roots: trust.roots, at })) {
-    return { fault: "its certificate goes back to none of the roots, or was not valid when the log took it in" };
+    return { fault: "its certificate does not chain to any of the roots, or was not valid when the log recorded it" };
   }
   return identified(leaf, trust);
 }
@@ -43,18 +43,18 @@ function loggedAt(
   const promised = entries.filter(({ promise }) => promise !== undefined);
   if (promised.length === 0) return "it has no log entry with an inclusion promise (signed entry timestamp)";
   const ours = promised.filter(({ body }) => isOurs(body));
-  if (ours.length === 0) return "its log entry is about another signature";
+  if (ours.length === 0) return "its log entry is for another signature";
   const [at] = ours.flatMap((entry) => promisedAt(entry, logs) ?? []);
-  return at ?? "its log entry is promised by none of the transparency logs";
+  return at ?? "its log entry is not signed by any of the transparency logs";
 }
 
 /** Issuer and subject have to be of one and the same identity. */
 function identified({ identity, purposes = [], isSigner }: Certificate, { identities }: KeylessTrust): Verdict {
   if (!isSigner || !purposes.includes(codeSigning)) return { fault: "its certificate is not for signing code" };
-  if (identity === undefined) return { fault: "its certificate does not say whose it is" };
+  if (identity === undefined) return { fault: "its certificate does not name an identity" };
   const { issuer, subject } = identity;
   if (identities.some((each) => each.issuer === issuer && each.subject === subject)) {
     return { signedBy: `${issuer} ${subject}` };
   }
-  return { fault: `it is by "${subject.slice(0, 200)}" of "${issuer.slice(0, 100)}"` };
+  return { fault: `it is signed by "${subject.slice(0, 200)}" of issuer "${issuer.slice(0, 100)}"` };
 }

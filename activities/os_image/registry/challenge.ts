@@ -45,7 +45,10 @@ export interface Door {
 export async function answerTo({ scheme, parameters }: Challenge, door: Door): Promise<string> {
   if (scheme === "bearer") return `Bearer ${await tokenFrom(parameters, door)}`;
   if (door.credentials) return basic(door.credentials);
-  throw new Unfit("RegistryDenied", "The registry wants a name and a password: name a Secret in spec.pullSecret");
+  throw new Unfit(
+    "RegistryDenied",
+    "The registry requires a username and a password; name a Secret in spec.pullSecret",
+  );
 }
 
 function basic({ username, password }: Credentials): string {
@@ -61,12 +64,12 @@ async function tokenFrom(parameters: Record<string, string>, door: Door): Promis
   const headers: Record<string, string> = credentials ? { authorization: basic(credentials) } : {};
   const { status, body } = await exchange({ url, headers, limit: largestToken, signal });
   if (status === 401 || status === 403) {
-    throw new Unfit("RegistryDenied", `"${url.host}" gives no token to pull "${path}": HTTP ${status}`);
+    throw new Unfit("RegistryDenied", `"${url.host}" refuses a token to pull "${path}": HTTP ${status}`);
   }
-  if (status !== 200) throw new RegistryAway(`"${url.host}" gives no token: HTTP ${status}`);
+  if (status !== 200) throw new RegistryAway(`"${url.host}" did not issue a token: HTTP ${status}`);
   const { token, access_token = "" } = Token.safeParse(jsonOf(body)).data ?? {};
   const given = token || access_token;
-  if (!/^[\x21-\x7e]+$/.test(given)) throw new RegistryAway(`"${url.host}" answered without a token`);
+  if (!/^[\x21-\x7e]+$/.test(given)) throw new RegistryAway(`"${url.host}" responded without a token`);
   return given;
 }
 
@@ -76,7 +79,7 @@ function realmOf(realm: string, { protocol, credentials }: Door): URL {
   const isOpen = url?.protocol === "http:" && protocol === "http:" &&
     (credentials === undefined || isLoopback(url.host));
   if (url && url.username === "" && url.password === "" && (url.protocol === "https:" || isOpen)) return url;
-  throw new Unfit("RegistryDenied", "The registry sends us for a token to an address that is not https");
+  throw new Unfit("RegistryDenied", "The registry names a token server that does not use https");
 }
 
 function jsonOf(body: Uint8Array | undefined): unknown {

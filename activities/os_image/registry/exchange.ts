@@ -35,7 +35,7 @@ export async function exchange(question: Question): Promise<Answer> {
     if (!redirects.includes(answer.status) || location === undefined) return answer;
     const next = URL.canParse(location, url) ? new URL(location, url) : undefined;
     if (!next || next.protocol !== url.protocol || next.username !== "" || next.password !== "") {
-      throw new RegistryAway(`"${url.host}" sends us to an address of another scheme, or to none`);
+      throw new RegistryAway(`"${url.host}" redirects to an invalid URL or another scheme`);
     }
     if (next.host !== url.host) headers = withoutAuthorization(headers);
     url = next;
@@ -58,7 +58,7 @@ async function exchangeOnce({ url, headers, limit, signal }: Question): Promise<
   } catch (error) {
     signal?.throwIfAborted();
     const code = error instanceof Error && "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
-    const state = late.aborted ? `did not answer in ${answerMs / 1000} seconds` : `cannot be reached${code}`;
+    const state = late.aborted ? `did not respond within ${answerMs / 1000} s` : `cannot be reached${code}`;
     throw new RegistryAway(`"${url.host}" ${state}`);
   }
 }

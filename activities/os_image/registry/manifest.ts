@@ -40,7 +40,7 @@ export function readManifest({ bytes, digest }: Fetched): Read {
   const isEither = has(value, "manifests") !== (has(value, "layers") || has(value, "config"));
   if (isEither && index.success) return { kind: "Index", manifests: index.data.manifests };
   if (isEither && manifest.success) return { kind: "Manifest", manifest: manifest.data };
-  throw new Unfit("ManifestInvalid", `What the registry has as ${digest} is neither an image's manifest nor an index`);
+  throw new Unfit("ManifestInvalid", `The content of ${digest} is neither an image manifest nor an index`);
 }
 
 /** The manifests that an index lists; undefined for what is none, or lists too many. */

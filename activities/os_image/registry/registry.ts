@@ -68,7 +68,7 @@ export class Registry {
     const { status, body } = await this.#ask(path, accept, limit);
     const { host } = this.#root;
     if (status === 404) return undefined;
-    if (status !== 200) throw new RegistryAway(`"${host}" answered HTTP ${status} for "${this.#path}"`);
+    if (status !== 200) throw new RegistryAway(`"${host}" responded HTTP ${status} for "${this.#path}"`);
     if (body === undefined) throw new Unfit("ManifestInvalid", `"${host}" has more than ${limit} bytes at ${path}`);
     return { bytes: body, digest: digestOf(body) };
   }
@@ -90,9 +90,9 @@ export class Registry {
     const { status } = answer;
     const { host } = this.#root;
     if (status === 401 || status === 403) {
-      throw new Unfit("RegistryDenied", `"${host}" does not let us read "${this.#path}": HTTP ${status}`);
+      throw new Unfit("RegistryDenied", `"${host}" refuses access to "${this.#path}": HTTP ${status}`);
     }
-    if (status === 429 || status >= 500) throw new RegistryAway(`"${host}" answered HTTP ${status}`);
+    if (status === 429 || status >= 500) throw new RegistryAway(`"${host}" responded HTTP ${status}`);
     return answer;
   }
 }
@@ -104,5 +104,5 @@ export function digestOf(bytes: Uint8Array): string {
 
 function ensureDigest({ digest }: Fetched, wanted: string): void {
   if (digest === wanted) return;
-  throw new Unfit("ManifestInvalid", `The registry gave ${digest} where ${wanted} was asked for`);
+  throw new Unfit("ManifestInvalid", `The registry sent ${digest} instead of the requested ${wanted}`);
 }

@@ -36,8 +36,8 @@ Deno.test("autoscalerCommand leaves out what is no flag, and groups that no auto
       'argument "-x": not the name and value of a flag',
       'argument "a b": not the name and value of a flag',
       'argument "line": not the name and value of a flag',
-      'group "g": it may have 5 to 2 nodes',
-      'group "g": it has no autoscalerGroupName',
+      'group "g": its size range 5 to 2 is invalid',
+      'group "g": its autoscalerGroupName is empty',
     ],
   });
 });

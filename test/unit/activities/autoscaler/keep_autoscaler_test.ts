@@ -73,7 +73,7 @@ Deno.test("AS5, AS6: ensureAutoscalerKept tells the autoscaler of groups, touche
 
 Deno.test("ensureAutoscalerKept says what it waits for, and since when, until it is there", async () => {
   const kube = kubeWith(true, { deployed: false });
-  const says = 'Deployment "kube-system/constellation-cluster-autoscaler" is not there';
+  const says = 'Deployment "kube-system/constellation-cluster-autoscaler" does not exist';
   deepEqual(await keep(kube), { outcome: "Waiting", reason: "DeploymentMissing", says });
   const [before] = statusOf(kube).conditions;
   deepEqual([before?.status, before?.reason, before?.message], ["False", "DeploymentMissing", says]);

@@ -38,7 +38,7 @@ class Node {
   readonly giveOrder = ({ verb, until }: OsOrder): Promise<OsOutcome> => {
     const left = until - Date.now();
     this.given[verb] = left;
-    if (left <= 0) return Promise.resolve({ outcome: "Unknown", message: "no pod was made for it" });
+    if (left <= 0) return Promise.resolve({ outcome: "Unknown", message: "no pod was created" });
     const staged = verb === "Check" ? "" : b ?? "";
     const status = { bootId: "boot-1", booted: a ?? "", staged, fallback: "" };
     return Promise.resolve({ outcome: "Done", status, findings: [] });

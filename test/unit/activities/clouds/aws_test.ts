@@ -109,7 +109,7 @@ Deno.test("K19 openAws boots nothing from a template that lost a field on its wa
   ground.addVersion = (group, fields) => add(group, { image: fields.image });
   await rejects((await world.driver).ensureImage({ group: spec.id, image: "image-2" }), {
     type: "CloudRefused",
-    message: /it differs from "lt-\w+:1" in "InstanceType", "UserData"$/,
+    message: /it also differs from "lt-\w+:1" in "InstanceType", "UserData"$/,
   });
   equal(world.cloud.group(spec.id)?.boots.fields.image, "image-1");
 });
@@ -163,7 +163,7 @@ Deno.test("openAws says who is protected, and whom its group finds ill", async (
   const seen = await (await world.driver).instances(spec.id);
   deepEqual(seen.map(({ isProtected, trouble }) => [isProtected, trouble]), [
     [true, ""],
-    [false, "its group finds it UNHEALTHY"],
+    [false, "its group reports it as UNHEALTHY"],
   ]);
 });
 

@@ -56,13 +56,13 @@ const restless: [string, GroupSpec, Partial<GoogleConditions>, RegExp][] = [
     "replaces instances by itself",
     spec,
     { manager: () => ({ updatePolicy: { type: "PROACTIVE" } }) },
-    /: it replaces instances by itself \(updatePolicy.type is PROACTIVE, and should be OPPORTUNISTIC\)$/,
+    /: it replaces instances by itself \(updatePolicy.type is PROACTIVE\); set OPPORTUNISTIC$/,
   ],
   [
     "keeps stopped instances",
     spec,
     { manager: () => ({ targetStoppedSize: 1 }) },
-    /: it keeps stopped or suspended instances, which join with what it booted before$/,
+    /: it keeps stopped or suspended instances, which would join with the previous image$/,
   ],
   [
     "boots two versions",
@@ -72,19 +72,19 @@ const restless: [string, GroupSpec, Partial<GoogleConditions>, RegExp][] = [
         versions: [{ name: "a" }, { name: "canary" }].map((each) => ({ ...each, instanceTemplate: template })),
       }),
     },
-    /: it boots 2 versions, and should boot one$/,
+    /: it boots 2 versions; configure one$/,
   ],
   [
     "evens out its zones",
     regional,
     { manager: () => ({ updatePolicy: { type: "OPPORTUNISTIC" } }) },
-    /: it removes instances by itself to even out zones \(updatePolicy.instanceRedistributionType should be NONE\)$/,
+    /: it removes instances by itself to even out zones; set updatePolicy.instanceRedistributionType to NONE$/,
   ],
   [
     "is scaled by an autoscaler",
     spec,
     { autoscaler: "ON" },
-    /: its autoscaler changes its size by itself \(mode is ON, and/,
+    /: its autoscaler changes its size by itself \(mode is ON\); set OFF$/,
   ],
 ];
 const template = `projects/${project}/global/instanceTemplates/workers`;
@@ -157,7 +157,7 @@ Deno.test("openGoogle says who is protected, whom its group finds ill, and who s
   const seen = await (await world.driver).instances(spec.id);
   deepEqual(seen.map(({ isProtected, trouble, state }) => [isProtected, trouble, state]), [
     [true, "", "Creating"],
-    [false, "its group finds it UNHEALTHY", "Creating"],
+    [false, "its group reports it as UNHEALTHY", "Creating"],
     [false, "", "Stopped"],
   ]);
 });

@@ -63,7 +63,7 @@ Deno.test("K19 simulatedCloud boots nothing from a template that lost a field on
   await withFault("Altered", `POST ${path}`, async (url, cloud) => {
     await rejects(simulatedCloud({ url }).ensureImage({ group: spec.id, image: "image-2" }), {
       type: "CloudRefused",
-      message: /the new one differs in "machineType", "userData"$/,
+      message: /the new template also differs in "machineType", "userData"$/,
     });
     deepEqual(cloud.group(spec.id)?.boots.fields, spec.template);
   });

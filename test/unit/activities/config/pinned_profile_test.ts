@@ -78,7 +78,7 @@ Deno.test("restoreLastGood pins the profile that was good, with its parents, unt
   const bad = await desiredOf(kube);
   notEqual(bad.specHash, before.specHash);
   deepEqual([await restore(kube), await restore(kube, "2")], [{ changed: true }, { changed: false }]);
-  match(String(kube.all("events").at(-1)?.["message"]), /^Went back to the profile of revision 1, by ann/);
+  match(String(kube.all("events").at(-1)?.["message"]), /^Rolled back to the profile of revision 1, by ann/);
   equal(await publish(kube), good);
   const pinned = await desiredOf(kube);
   equal(pinned.specHash, before.specHash);
@@ -122,7 +122,7 @@ Deno.test("restoreLastGood refuses to go back to a profile that was not kept", a
   kube.remove("secrets", keptName, "cloud-init-settings");
   await rejects(restore(kube), {
     type: "LastGoodMissing",
-    message: /profile and settings of revision 1 were not kept/,
+    message: /profile and settings of revision 1 are not recorded/,
   });
   equal(pinOf(kube), undefined);
 });

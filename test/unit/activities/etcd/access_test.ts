@@ -39,27 +39,31 @@ Deno.test("readEtcdAccess has the endpoints of an etcd that runs elsewhere", asy
 
 const cases: [string, Record<string, string>, string][] = [
   ["no CA", { "ca.crt": "" }, 'its "ca.crt" is missing'],
-  ["a certificate that is none", { "tls.crt": "sesame" }, 'its "tls.crt" holds no certificate in PEM'],
+  ["a certificate that is none", { "tls.crt": "sesame" }, 'its "tls.crt" does not contain a PEM certificate'],
   [
     "a broken certificate",
     { "tls.crt": "-----BEGIN CERTIFICATE-----\nc2VzYW1l\n-----END CERTIFICATE-----\n" },
-    'its "tls.crt" holds no certificate in PEM',
+    'its "tls.crt" does not contain a PEM certificate',
   ],
-  ["a CA that is a key", { "ca.crt": client.keyPem }, 'its "ca.crt" holds no certificate in PEM'],
-  ["a key that is none", { "tls.key": "sesame" }, 'its "tls.key" holds no private key in PEM without a password'],
-  ["another's key", { "tls.key": other.keyPem }, 'its "tls.key" is not the key of its "tls.crt"'],
-  ["too much", { "tls.key": "k".repeat(100_001) }, 'its "tls.key" is too long to be one'],
+  ["a CA that is a key", { "ca.crt": client.keyPem }, 'its "ca.crt" does not contain a PEM certificate'],
+  [
+    "a key that is none",
+    { "tls.key": "sesame" },
+    'its "tls.key" does not contain a PEM private key without a password',
+  ],
+  ["another's key", { "tls.key": other.keyPem }, 'its "tls.key" does not match its "tls.crt"'],
+  ["too much", { "tls.key": "k".repeat(100_001) }, 'its "tls.key" is too long'],
   [
     "endpoints without TLS",
     { endpoints: "http://e1.example:2379" },
-    'its "endpoints" are not all https addresses without a path',
+    'its "endpoints" must all be https URLs without a path',
   ],
   [
     "endpoints with a password",
     { endpoints: "https://sesame:sesame@e1.example" },
-    'its "endpoints" are not all https addresses without a path',
+    'its "endpoints" must all be https URLs without a path',
   ],
-  ["no endpoints", { endpoints: " , " }, 'its "endpoints" name 0 addresses, and 1 to 32 are possible'],
+  ["no endpoints", { endpoints: " , " }, 'its "endpoints" has 0 URLs; expected 1 to 32'],
 ];
 
 for (const [what, change, state] of cases) {
@@ -68,12 +72,12 @@ for (const [what, change, state] of cases) {
     const error = await readEtcdAccess(kube.client, where).catch((error: unknown) => error);
     ok(error instanceof ApplicationFailure);
     deepEqual([error.type, error.nonRetryable], ["EtcdAccessMissing", true]);
-    equal(error.message, `Cannot reach etcd with Secret "ostler-system/etcd": ${state}`);
+    equal(error.message, `Failed to reach etcd with Secret "ostler-system/etcd": ${state}`);
   });
 }
 
 Deno.test("readEtcdAccess refuses where there is no Secret", async () => {
-  const message = 'Cannot reach etcd with Secret "ostler-system/etcd": there is none';
+  const message = 'Failed to reach etcd with Secret "ostler-system/etcd": the Secret does not exist';
   await rejects(readEtcdAccess(new FakeKube().client, where), { type: "EtcdAccessMissing", message });
 });
 
@@ -84,5 +88,5 @@ Deno.test("certificates are refused before and after the time for which they are
   const late = faultInCertificates(credentials, Date.now() + 400 * day) ?? "";
   ok(/^its "ca\.crt" expired at \d{4}-/.test(late), late);
   const early = faultInCertificates(credentials, Date.now() - day) ?? "";
-  ok(/^its "ca\.crt" is valid from \d{4}-.* only$/.test(early), early);
+  ok(/^its "ca\.crt" is not valid before \d{4}-.*$/.test(early), early);
 });

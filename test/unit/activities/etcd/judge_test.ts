@@ -39,10 +39,10 @@ const cases: [string, EtcdSurvey, string[]][] = [
   [
     "a member that does not answer",
     survey([member(1), member(2), silent(3)]),
-    ['member "cp-3" does not answer: "https://10.0.0.3:2379" cannot be reached'],
+    ['member "cp-3" does not respond: "https://10.0.0.3:2379" cannot be reached'],
   ],
   ["a learner", survey([member(1), member(2, { isLearner: true })]), [
-    'member "cp-2" is a learner, without a vote yet',
+    'member "cp-2" is a learner and does not vote yet',
   ]],
   ["a voter that never started", survey([member(1), silent(2, { name: "", id: "b2" })]), [
     'voter "b2" never started: "https://10.0.0.2:2379" cannot be reached',
@@ -50,7 +50,7 @@ const cases: [string, EtcdSurvey, string[]][] = [
   ["no leader", survey([member(1, {}, { leader: "" })], { leader: "" }), ["etcd has no leader"]],
   ["a member without a leader", survey([member(1), member(2, {}, { leader: "" })]), ['member "cp-2" has no leader']],
   ["two leaders", survey([member(1), member(2, {}, { leader: "2" })]), [
-    'member "cp-2" follows "2" as its leader, and others "1"',
+    'member "cp-2" follows leader "2", while others follow "1"',
   ]],
   [
     "alarms",
@@ -58,9 +58,9 @@ const cases: [string, EtcdSurvey, string[]][] = [
       alarms: [{ member: "2", type: "NOSPACE" }, { member: "1", type: "CORRUPT" }, { member: "f", type: "NOSPACE" }],
     }),
     [
-      'alarm CORRUPT stands at member "cp-1"',
-      'alarm NOSPACE stands at member "cp-2"',
-      'alarm NOSPACE stands at member "f"',
+      'alarm CORRUPT is raised for member "cp-1"',
+      'alarm NOSPACE is raised for member "cp-2"',
+      'alarm NOSPACE is raised for member "f"',
     ],
   ],
   ["a member that is 5,000 entries behind", survey([member(1), member(2, {}, { raftIndex: 5_000 })]), []],
@@ -78,11 +78,11 @@ const cases: [string, EtcdSurvey, string[]][] = [
   ]],
   ["a database of no known quota", survey([member(1, {}, { dbSize: 91, dbQuota: 0 })]), []],
   ["an error of its own", survey([member(1, {}, { errors: ["etcdserver: stuck"] })]), [
-    'member "cp-1" tells of an error: "etcdserver: stuck"',
+    'member "cp-1" reports an error: "etcdserver: stuck"',
   ]],
   ["nothing known", survey([], { leader: "", silence: "nobody answers" }), [
-    "etcd as a whole does not answer: nobody answers",
-    "etcd has no members that are known",
+    "etcd does not respond: nobody answers",
+    "etcd reports no members",
   ]],
 ];
 
@@ -102,15 +102,15 @@ Deno.test("doubts come in the same order whoever was listed first, and no more t
 
 Deno.test("a machine may not leave where the votes that are left are no quorum", () => {
   const first = (seen: EtcdSurvey, id: string) => doubtsOfLeaving(seen, id)[0];
-  equal(first(three, "9"), 'member "9" is none of this etcd');
-  equal(first(survey([member(1)]), "1"), 'member "cp-1" is the last voter: without it there is no etcd');
+  equal(first(three, "9"), 'member "9" is not in this etcd cluster');
+  equal(first(survey([member(1)]), "1"), 'member "cp-1" is the last voter: etcd cannot run without it');
   equal(
     first(survey([member(1), member(2)]), "2"),
-    'without member "cp-2" 1 of 2 voters is left, and 1 of 2 is no quorum',
+    'without member "cp-2" 1 of 2 voters remains, and 1 of 2 is not a quorum',
   );
   equal(
     first(survey([member(1), member(2), silent(3)]), "2"),
-    'without member "cp-2" 1 of 3 voters are healthy, and a quorum takes 2',
+    'without member "cp-2" 1 of 3 voters are healthy, and a quorum needs 2',
   );
   equal(
     first(survey([member(1), member(2), member(3), member(4)]), "4"),
@@ -125,12 +125,12 @@ Deno.test("a member may be taken off the list where those that remain are a quor
   deepEqual(removalDoubts(survey([member(1), member(2), silent(3)]), "3"), []);
   deepEqual(removalDoubts(survey([member(1), silent(2)]), "2"), [], "one of one");
   deepEqual(removalDoubts(survey([member(1)]), "1"), [
-    'member "cp-1" is the last voter: without it there is no etcd',
+    'member "cp-1" is the last voter: etcd cannot run without it',
   ]);
   deepEqual(removalDoubts(survey([member(1), member(2), silent(3)]), "2"), [
-    '1 of the 2 voters that remain without member "cp-2" are healthy, and a quorum takes 2',
+    '1 of the 2 voters that remain without member "cp-2" are healthy, and a quorum needs 2',
   ]);
-  deepEqual(removalDoubts(three, "1"), ['member "cp-1" leads: its leadership has to be moved first']);
+  deepEqual(removalDoubts(three, "1"), ['member "cp-1" is the leader: move its leadership first']);
 });
 
 Deno.test("the member of a machine is found by its address, then by its name", () => {

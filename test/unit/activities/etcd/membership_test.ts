@@ -110,7 +110,7 @@ const answersOfOne: Record<string, unknown> = {
 
 Deno.test("moveLeadership tells the leader once, and gives up where nobody follows but it", async () => {
   await withTwo({ other: { isLearner: true }, answers: {} }, async ({ access, survey, orders }) => {
-    const message = 'Cannot move the leadership of etcd away from member "1": there is no other voter that is healthy';
+    const message = 'Failed to move the leadership of etcd away from member "1": no other voter is healthy';
     await rejects(moveLeadership(access, survey, "1"), { type: "ApiUnavailable", message });
     equal(await moveLeadership(access, survey, "2"), "1", "it leads nothing");
     deepEqual(orders(), []);

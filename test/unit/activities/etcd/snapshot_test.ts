@@ -73,22 +73,34 @@ const changed = lines(database.with(5, (database[5] ?? 0) ^ 1));
 
 const broken: [string, Reply, RegExp][] = [
   ["ends early", sending(lines().slice(0, 2)), /ended 32768 bytes early$/],
-  ["lacks its digest", sending(lines().slice(0, 3)), /is not of the digest at its end: bytes were lost or changed$/],
-  ["has changed bytes", sending([...changed.slice(0, 3), ...lines().slice(3)]), /is not of the digest at its end/],
-  ["lacks a piece", sending(lines().toSpliced(1, 1)), /has 0 bytes to come where 65536 less 32768 were expected$/],
-  ["has more to come than before", sending(withLine(1, { remaining_bytes: "999999" })), /has 999999 bytes to come/],
+  [
+    "lacks its digest",
+    sending(lines().slice(0, 3)),
+    /does not match the digest at its end: bytes were lost or changed$/,
+  ],
+  ["has changed bytes", sending([...changed.slice(0, 3), ...lines().slice(3)]), /does not match the digest at its end/],
+  ["lacks a piece", sending(lines().toSpliced(1, 1)), /announces 0 remaining bytes instead of 65536 less 32768$/],
+  [
+    "has more to come than before",
+    sending(withLine(1, { remaining_bytes: "999999" })),
+    /announces 999999 remaining bytes/,
+  ],
   ["has no pieces", sending([]), /is empty$/],
-  ["is no snapshot", (_, response) => void response.end("<html>sesame\n"), /sends what is no piece of a snapshot$/],
+  [
+    "is no snapshot",
+    (_, response) => void response.end("<html>sesame\n"),
+    /sends data that is not part of a snapshot$/,
+  ],
   [
     "has a line without an end",
     (_, response) => void response.end("x".repeat(2_000_000)),
-    /more than a snapshot can be$/,
+    /more than the largest possible snapshot$/,
   ],
   ["fails in between", (_, response) => {
     const [first] = lines();
     const error = { code: 14, message: "etcdserver: corrupt" };
     response.end(`${JSON.stringify({ result: first })}\n${JSON.stringify({ error })}\n`);
-  }, /answered "etcdserver: corrupt"$/],
+  }, /responded "etcdserver: corrupt"$/],
   [
     "is redirected",
     (_, response) => void response.writeHead(302, { location: "https://localhost/" }).end(),
@@ -113,7 +125,7 @@ for (const [what, reply, message] of broken) {
         const taking = takeSnapshot(access, member(endpoint), { name: "a.db", sink });
         await rejects(taking, (error: Error & { type?: string }) => {
           equal(error.type, "ApiUnavailable");
-          match(error.message, /^Cannot take the snapshot "a\.db" of etcd from member "cp-1": "https:/);
+          match(error.message, /^Failed to take etcd snapshot "a\.db" from member "cp-1": "https:/);
           match(error.message, message);
           return true;
         });
@@ -169,10 +181,10 @@ Deno.test("a snapshot that nobody takes waits at the member, and not in memory",
 Deno.test("a folder that is not there is told by its name, and no name leads out of it", async () => {
   await withFakeEtcd(besides(sending(lines())), async ({ endpoint, access }) => {
     const sink = folderSink("/nowhere/snapshots");
-    const message = 'Cannot keep a snapshot of etcd in "/nowhere/snapshots": ENOENT';
+    const message = 'Failed to store an etcd snapshot in "/nowhere/snapshots": ENOENT';
     await rejects(takeSnapshot(access, member(endpoint), { name: "a.db", sink }), { type: "ApiUnavailable", message });
     for (const name of ["../a", "/a", "", ".a", "a/b"]) {
-      await rejects(takeSnapshot(access, member(endpoint), { name, sink }), /no file may have this name$/);
+      await rejects(takeSnapshot(access, member(endpoint), { name, sink }), /the name is not a valid file name$/);
     }
   });
 });

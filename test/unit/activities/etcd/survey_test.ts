@@ -51,7 +51,7 @@ Deno.test("a list of members sends our certificate nowhere that was not named", 
     await withFakeEtcd(answering({ ...answers, "cluster/member/list": list }), async ({ endpoint, access }) => {
       const { members } = await surveyEtcd(access, [endpoint]);
       deepEqual(other.asked, []);
-      equal(members[1]?.silence, "it is not asked, as none of its addresses is that of an endpoint");
+      equal(members[1]?.silence, "no request was sent, as none of its addresses is an endpoint");
     });
   });
 });
@@ -72,8 +72,8 @@ Deno.test("an etcd that began anew under the same address is no member, and is t
   await withFakeEtcd(answering(anew), async ({ endpoint, access }) => {
     const { members: [member], silence } = await surveyEtcd(access, [endpoint]);
     equal(member?.status, undefined);
-    equal(member?.silence, `"${endpoint}" answers as another member`);
-    equal(silence, `"${endpoint}" is a member of another etcd`);
+    equal(member?.silence, `"${endpoint}" responds as another member`);
+    equal(silence, `"${endpoint}" is a member of another etcd cluster`);
   });
 });
 
@@ -88,7 +88,7 @@ Deno.test("members that cannot agree give their own list, and no leader", async 
     const survey = await surveyEtcd(access, [endpoint]);
     ok(Date.now() - begun < 4_000, "it is not waited for what cannot come");
     deepEqual([survey.members.length, survey.leader], [1, ""]);
-    equal(survey.silence, "there is no leader and no quorum: 1 of 1 endpoints answer");
+    equal(survey.silence, "etcd has no leader and no quorum: 1 of 1 endpoints respond");
   });
 });
 
@@ -96,7 +96,7 @@ Deno.test("alarms that cannot be read are told, as there may be some", async () 
   const timeout = new Refused("etcdserver: request timed out", 14, 503);
   await withFakeEtcd(answering({ ...answers, "maintenance/alarm": timeout }), async ({ endpoint, access }) => {
     const { silence } = await surveyEtcd(access, [endpoint]);
-    equal(silence, `its alarms cannot be read: "${endpoint}" answered "etcdserver: request timed out"`);
+    equal(silence, `its alarms cannot be read: "${endpoint}" responded "etcdserver: request timed out"`);
   });
 });
 
@@ -111,12 +111,24 @@ Deno.test("an etcd that wants users of its own is refused", async () => {
 /** What stands there instead of an etcd. */
 const hostile: [string, Reply, RegExp][] = [
   ["a redirect", (_, response) => void response.writeHead(307, { location: "https://localhost:1/" }).end(), /HTTP 307/],
-  ["a page", (_, response) => void response.end("<html>sesame</html>"), /answered HTTP 200/],
-  ["a list", (_, response) => json(response, []), /gave no answer of an etcd/],
-  ["other types", (_, response) => json(response, { header, members: "x", version: 3 }), /gave no answer of an etcd/],
-  ["an id that is none", (_, response) => json(response, listOf({ ...self, ID: "1e9" })), /gave no answer of an etcd/],
-  ["too many members", (_, response) => json(response, listOf(...Array(65).fill(self))), /gave no answer of an etcd/],
-  ["too much", (_, response) => void response.end("x".repeat(1_100_000)), /answered more than 1000000 bytes/],
+  ["a page", (_, response) => void response.end("<html>sesame</html>"), /responded HTTP 200/],
+  ["a list", (_, response) => json(response, []), /did not send a valid etcd response/],
+  [
+    "other types",
+    (_, response) => json(response, { header, members: "x", version: 3 }),
+    /did not send a valid etcd response/,
+  ],
+  [
+    "an id that is none",
+    (_, response) => json(response, listOf({ ...self, ID: "1e9" })),
+    /did not send a valid etcd response/,
+  ],
+  [
+    "too many members",
+    (_, response) => json(response, listOf(...Array(65).fill(self))),
+    /did not send a valid etcd response/,
+  ],
+  ["too much", (_, response) => void response.end("x".repeat(1_100_000)), /sent a response of more than 1000000 bytes/],
   ["a fault", (_, response) => json(response, { code: 2, message: `a\nb${"x".repeat(900)}` }, 500), /"a\?bx{197}"$/],
   ["an end in between", (_, response) => {
     response.writeHead(200, { "content-length": "100" }).write("{");

@@ -46,7 +46,7 @@ Deno.test("what a server answers is told by its number, and a redirect is not fo
   ]] as const;
   for (const [status, type] of cases) {
     await serving(answered(status, { location: "http://localhost:1/" }), async (url) => {
-      const message = `Cannot keep the snapshot "a.db" of etcd at "${url}": HTTP ${status}`;
+      const message = `Failed to store etcd snapshot "a.db" at "${url}": HTTP ${status}`;
       await rejects(urlSink(url, { token: "t" }).write("a.db", pieces(1)), { type, message });
     });
   }
@@ -72,19 +72,22 @@ Deno.test("a server that takes nothing, or answers nothing, is given up", async 
     for (;;) yield await Promise.resolve(new Uint8Array(1024 * 1024));
   };
   await serving((request) => void request.pause(), async (url) => {
-    const message = `Cannot send a snapshot of etcd to "${url}": it took nothing for too long`;
+    const message = `Failed to send an etcd snapshot to "${url}": the server stopped receiving`;
     const sink = urlSink(url, { idleMs: 300 });
     await rejects(sink.write("a.db", endless()), { type: "ApiUnavailable", message });
   });
   await serving((request) => void request.resume(), async (url) => {
-    const message = `Cannot send a snapshot of etcd to "${url}": it took nothing for too long`;
+    const message = `Failed to send an etcd snapshot to "${url}": the server stopped receiving`;
     await rejects(urlSink(url, { idleMs: 300 }).write("a.db", pieces(1)), { type: "ApiUnavailable", message });
   });
 });
 
 Deno.test("a token goes where nobody else reads it, and no url brings its own", () => {
-  throws(() => urlSink("http://store.example", { token: "t" }), { type: "ObjectInvalid", message: /without TLS$/ });
-  throws(() => urlSink("https://u:p@store.example"), { type: "ObjectInvalid", message: /holds credentials/ });
-  throws(() => urlSink("ftp://store.example"), { type: "ObjectInvalid", message: /no http or https address$/ });
+  throws(() => urlSink("http://store.example", { token: "t" }), {
+    type: "ObjectInvalid",
+    message: /only sent over TLS/,
+  });
+  throws(() => urlSink("https://u:p@store.example"), { type: "ObjectInvalid", message: /contains credentials/ });
+  throws(() => urlSink("ftp://store.example"), { type: "ObjectInvalid", message: /expected an http or https URL$/ });
   urlSink("https://store.example", { token: "t" });
 });

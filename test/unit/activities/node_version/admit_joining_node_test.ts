@@ -107,7 +107,7 @@ Deno.test("JN5 ensureNodeAnnotated takes a record that is written anew meanwhile
 Deno.test("JN3 ensureNodeAnnotated forgets a record that has had its time, and says so in an Event", async () => {
   const kube = kubeWith({ deadline: new Date(Date.now() - 1_000).toISOString() });
   const outcome = await admitted(kube);
-  match("says" in outcome ? outcome.says : "", /^No node "w" came until 20/);
+  match("says" in outcome ? outcome.says : "", /^Node "w" did not register by 20/);
   equal(kube.get("joiningnodes", "record"), undefined);
   const [event] = kube.all("events");
   deepEqual([event?.["reason"], event?.metadata.namespace, event?.["involvedObject"]], ["JoinExpired", "default", {

@@ -45,6 +45,6 @@ Deno.test("completionOf says what is left, and names nodes of which nobody knows
   const { message } = completionOf(countsOf({ invalid: 7 })).outdated;
   equal(
     message,
-    `Of ${[0, 1, 2, 3, 4].map((nth) => `"invalid-${nth}"`).join(", ")} and 2 more nobody can tell what it runs`,
+    `Cannot determine the version of nodes ${[0, 1, 2, 3, 4].map((nth) => `"invalid-${nth}"`).join(", ")} and 2 more`,
   );
 });

@@ -64,10 +64,10 @@ function saysOf(outcome: JoiningOutcome): string {
 Deno.test("K27 its record stands until its member votes, and the node knows meanwhile what it runs", async () => {
   const all = joining();
   const first = await admitted(all);
-  deepEqual([saysOf(first), isAnnotated(all)], ['Waiting for node "cp-4": it is no member of etcd yet', true]);
+  deepEqual([saysOf(first), isAnnotated(all)], ['Waiting for node "cp-4": the node is not a member of etcd yet', true]);
   equal("againMs" in first && first.againMs, 5_000);
   all.etcd.join("m4", "192.0.2.4", { isLearner: true });
-  equal(saysOf(await admitted(all)), 'Waiting for node "cp-4": its member of etcd does not vote yet');
+  equal(saysOf(await admitted(all)), 'Waiting for node "cp-4": its etcd member is not a voter yet');
   await all.etcd.promoteLearner("m4");
   equal((await admitted(all)).outcome, "Annotated");
   equal(all.kube.get("joiningnodes", "control-plane"), undefined);
@@ -77,7 +77,7 @@ Deno.test("JN4 another control plane whose record is older comes first", async (
   const all = joining();
   record(all.kube, "cp-3", "cp-3", { ageMs: 1_000 });
   const seen = await admitted(all);
-  equal(saysOf(seen), 'Waiting for control plane "cp-3" to have joined: record "cp-3" is older');
+  equal(saysOf(seen), 'Waiting for control plane "cp-3" to join: JoiningNode "cp-3" is older');
   equal(isAnnotated(all), false);
 });
 
@@ -97,6 +97,6 @@ Deno.test("a member that never votes does not keep its record beyond its deadlin
 
 Deno.test("where nobody gave access to etcd, its kubelet is all that is waited for", async () => {
   const all = joining();
-  all.etcd.fault = refused("EtcdAccessMissing", "Cannot reach etcd: there is none");
+  all.etcd.fault = refused("EtcdAccessMissing", "Failed to reach etcd: the Secret does not exist");
   equal((await admitted(all)).outcome, "Annotated");
 });

@@ -165,7 +165,10 @@ Deno.test("givenOrder does not know what a node did whose kubelet never began, a
   const outcome = await looks(kube, order(), [0], [60 * second, () => tell(kube, pulling)], [601 * second]);
   const { message, ...rest } = outcome as OsOutcome & { message: string };
   deepEqual(rest, { outcome: "Unknown" });
-  match(message, /^node "w-1" did not answer: pod "ostler-stage-[0-9a-f]{24}" has not begun \(ImagePullBackOff\)$/);
+  match(
+    message,
+    /^Node "w-1" did not report a result: pod "ostler-stage-[0-9a-f]{24}" has not started \(ImagePullBackOff\)$/,
+  );
   deepEqual(kube.all("pods"), []);
 });
 
@@ -179,7 +182,7 @@ Deno.test("givenOrder makes another pod for one that was evicted or deleted, a f
     [round * 100 * second + 31 * second],
   ]);
   const outcome = await looks(kube, order(), [0], ...rounds.slice(0, 2));
-  match(String(outcome), /^another pod: pod "\S+" ended without an answer \(Evicted: The node was low on resource\)$/);
+  match(String(outcome), /^another pod: pod "\S+" ended without a result \(Evicted: The node was low on resource\)$/);
   const last = await looks(kube, order({ token: "t-2" }), [0], ...rounds.slice(0, 10));
   equal((last as OsOutcome).outcome, "Unknown");
   equal(created(kube), 1 + 4);
@@ -227,14 +230,14 @@ Deno.test("givenOrder waits for an API server that is away, however long, and re
   const steps = anHourAway(kube, ended(JSON.stringify(told)));
   match(
     String(await looks(kube, order(), ...steps.slice(0, 3))),
-    /^Failed to give node "w-1" the order "Stage": HTTP 503/,
+    /^Failed to run OS operation "Stage" on node "w-1": HTTP 503/,
   );
   equal((await looks(kube, order(), ...steps.slice(3)) as OsOutcome).outcome, "Done");
 });
 
 Deno.test("givenOrder gives a node the time in which nobody could look", async () => {
   const kube = kubeWithNode();
-  match(String(await looks(kube, order(), ...anHourAway(kube, begun))), /^pod "\S+" runs$/);
+  match(String(await looks(kube, order(), ...anHourAway(kube, begun))), /^pod "\S+" is running$/);
   const outcome = await looks(kube, order(), ...anHourAway(kube, begun), [4200 * second]);
   equal((outcome as OsOutcome).outcome, "Unknown");
 });

@@ -55,7 +55,7 @@ Deno.test("stateOf takes an end without an answer for a failure, unless others e
     return state.kind === "Told" ? JSON.stringify(state.outcome) : state.kind;
   };
   const failed =
-    '{"outcome":"Refused","reason":"DriverFailed","message":"pod \\"hand\\" ended with 2, and an answer that cannot be read: sh: no"}';
+    '{"outcome":"Refused","reason":"DriverFailed","message":"pod \\"hand\\" ended with exit code 2 and an unreadable result: sh: no"}';
   equal(pod("Stage", { exitCode: 2, message: "sh:\u0000no" }), failed);
   equal(pod("Stage", { exitCode: 137 }), "Lost");
   equal(pod("Stage", { exitCode: 1, reason: "DeadlineExceeded" }), "Lost");

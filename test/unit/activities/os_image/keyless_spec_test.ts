@@ -86,7 +86,7 @@ for (
       };
       equal(await admission.judge(), "ProvenanceMissing");
       equal(await attest({ holder: theirs }), "ProvenanceInvalid");
-      match(admission.message, /by the identity of the spec: it is by "https:\/\/github.com\/theirs"/);
+      match(admission.message, /by the identity of the spec: it is signed by "https:\/\/github.com\/theirs"/);
       equal(await attest({}), "Accepted");
       equal(admission.object.status?.provenance?.signedBy, `${workflow.issuer} ${workflow.subject}`);
     });
@@ -103,7 +103,7 @@ Deno.test("a provenance whose log entry is about another envelope does not count
       const mixed = { ...layer, annotations: { ...layer.annotations, ...bundleOf(other) } };
       registry.attach(`${digest.replace(":", "-")}.att`, [mixed]);
       equal(await admission.judge(), "ProvenanceInvalid");
-      match(admission.message, /about another signature/);
+      match(admission.message, /for another signature/);
     }
   });
 });
@@ -152,7 +152,7 @@ Deno.test("a message tells of few of many faults, and no more of a name than peo
     const layers = [0, 1, 2, 3].map((at) => sigstore.layer(digest, { holder: { ...workflow, subject: subject(at) } }));
     registry.attach(`${digest.replace(":", "-")}.sig`, [...await Promise.all(layers), new Signer().layer(digest)]);
     equal(await admission.judge(), "SignatureInvalid");
-    equal(admission.message.match(/it is by/g)?.length, 2);
+    equal(admission.message.match(/it is signed by/g)?.length, 2);
     equal(/\p{C}/u.test(admission.message) || admission.message.length > 1_000, false);
   });
 });

@@ -22,7 +22,7 @@ const tampered: [
     ({ bytes }) => ({ bytes: Buffer.concat([bytes, Buffer.from(" ")]) }),
     /did not sign/,
   ],
-  ["without a certificate", (layer) => noted(layer, { [annotation.certificate]: undefined }), /No good signature/],
+  ["without a certificate", (layer) => noted(layer, { [annotation.certificate]: undefined }), /No valid signature/],
   [
     "without a log entry",
     (layer) => noted(layer, { [annotation.bundle]: undefined }),
@@ -76,14 +76,14 @@ const tampered: [
   ["with the log entry of another signature", async (layer, { sigstore, image }) => {
     const other = await sigstore.layer(image.digest);
     return noted(layer, { [annotation.bundle]: other.annotations[annotation.bundle] });
-  }, /about another signature/],
+  }, /for another signature/],
   [
     "with an entry of another payload in the log",
     (layer, { sigstore }) =>
       noted(layer, {
         [annotation.bundle]: bundleText(sigstore.log.enter(entryOf(layer, { bytes: Buffer.from("b") }))),
       }),
-    /about another signature/,
+    /for another signature/,
   ],
   [
     "with an entry of another certificate in the log",
@@ -91,23 +91,23 @@ const tampered: [
       noted(layer, {
         [annotation.bundle]: bundleText(sigstore.log.enter(entryOf(layer, { certificate: sigstore.root.pem }))),
       }),
-    /about another signature/,
+    /for another signature/,
   ],
   ["with an entry of another signature over the same in the log", (layer, { sigstore }) => {
     const signature = new Signer().sign(layer.bytes);
     return noted(layer, { [annotation.bundle]: bundleText(sigstore.log.enter(entryOf(layer, { signature }))) });
-  }, /about another signature/],
+  }, /for another signature/],
   ["with a body that the log did not sign", (layer, { sigstore }) => {
     const logged = sigstore.log.enter(entryOf(layer, { bytes: Buffer.from("b") }));
     const { body } = sigstore.log.enter(entryOf(layer, {}));
     return noted(layer, { [annotation.bundle]: bundleText({ ...logged, body }) });
-  }, /promised by none/],
+  }, /not signed by any of the transparency logs/],
   ["with another time than the log's", (layer, { sigstore }) => {
     const logged = sigstore.log.enter(entryOf(layer, {}), Date.now() + hour);
     return noted(layer, {
       [annotation.bundle]: bundleText({ ...logged, integratedTime: Math.floor(Date.now() / 1_000) }),
     });
-  }, /promised by none/],
+  }, /not signed by any of the transparency logs/],
 ];
 
 function noted(layer: KeylessLayer, annotations: Record<string, string | undefined>): object {

@@ -29,7 +29,7 @@ Deno.test("a bundle counts like a layer, with its chain and without where the in
       await judgeWith({ mediaType: bundleType, bytes: json(await sigstore.bundle(image.digest, changes)) });
     equal(await bundled(), "Accepted");
     equal(await bundled({ chain: [] }), "SignatureInvalid");
-    match(admission.message, /goes back to none of the roots/);
+    match(admission.message, /does not chain to any of the roots/);
     admission.ask({ ...spec, keyless: { ...spec.keyless, roots: [sigstore.root.pem, sigstore.intermediate.pem] } });
     equal(await bundled({ chain: [] }), "Accepted");
   });
@@ -80,10 +80,14 @@ const changed = (
 ];
 
 const theirs = { issuer: "https://gitlab.example", subject: "https://gitlab.example/acme/os" };
-const unchained = /goes back to none of the roots, or was not valid/;
+const unchained = /does not chain to any of the roots, or was not valid/;
 
 const refusals: Refusal[] = [
-  changed("of another subject", () => ({ holder: { issuer, subject: `${subject}x` } }), /is by "https:.*mainx" of/),
+  changed(
+    "of another subject",
+    () => ({ holder: { issuer, subject: `${subject}x` } }),
+    /is signed by "https:.*mainx" of issuer/,
+  ),
   changed(
     "of another issuer",
     () => ({ holder: { issuer: "https://else.example", subject } }),
@@ -92,16 +96,16 @@ const refusals: Refusal[] = [
   changed("of the issuer of one identity and the subject of another", ({ admission, sigstore, spec }) => {
     admission.ask({ ...spec, keyless: sigstore.trust(workflow, theirs) });
     return { holder: { issuer, subject: theirs.subject } };
-  }, /is by "https:\/\/gitlab.example\/acme\/os" of "https:\/\/token/),
+  }, /is signed by "https:\/\/gitlab.example\/acme\/os" of issuer "https:\/\/token/),
   changed("with a name that only reads like two", () => ({
     facts: { names: [{ type: "url", value: `https://a.example, URI:${subject}` }] },
-  }), /is by "https:\/\/a.example, URI/),
+  }), /is signed by "https:\/\/a.example, URI/),
   changed("with two names", () => ({
     facts: { names: [{ type: "url", value: subject }, { type: "email", value: "a@b.example" }] },
-  }), /does not say whose it is/),
+  }), /does not name an identity/),
   changed("with a name of another kind", () => ({
     facts: { names: [{ type: "dns", value: subject }] },
-  }), /does not say whose it is/),
+  }), /does not name an identity/),
   changed("whose newer issuer is another than the older one", () => ({
     facts: {
       issuerExtensions: {
@@ -109,10 +113,10 @@ const refusals: Refusal[] = [
         "1.3.6.1.4.1.57264.1.8": utf8String("https://else.example"),
       },
     },
-  }), /of "https:\/\/else.example"/),
+  }), /of issuer "https:\/\/else.example"/),
   changed("whose issuer is no text", () => ({
     facts: { issuerExtensions: { "1.3.6.1.4.1.57264.1.8": Buffer.from(issuer) } },
-  }), /does not say whose it is/),
+  }), /does not name an identity/),
   changed("of an authority that is not given", async () => {
     const root = await makeAuthority("root");
     return { authority: root, chain: [root] };
@@ -150,7 +154,7 @@ const refusals: Refusal[] = [
   changed("that says something twice", () => ({
     facts: { extensions: [new x509.Extension("1.3.6.1.4.1.57264.1.8", false, Buffer.from(utf8String(issuer)))] },
   }), /cannot be read/),
-  changed("that another log saw", () => ({ log: new Rekor() }), /promised by none of the transparency logs/),
+  changed("that another log saw", () => ({ log: new Rekor() }), /not signed by any of the transparency logs/),
 ];
 
 for (const [what, make, words] of refusals) {

@@ -35,9 +35,9 @@ Deno.test("readPullCredentials takes the entry that names most of the repository
 
 for (
   const [what, kube, words] of [
-    ["is not there", new FakeKube(), /There is no Secret "kube-system\/pull"/],
+    ["is not there", new FakeKube(), /Secret "kube-system\/pull" does not exist/],
     ["is of another type", kubeWith({ auths: {} }, "Opaque"), /is not of type/],
-    ["is no JSON", kubeWith("hunter2"), /holds no name and password for "quay.io"/],
+    ["is no JSON", kubeWith("hunter2"), /does not have a username and password for "quay.io"/],
     ["has none for that registry", kubeWith({ auths: { "ghcr.io": auth("a", "hunter2") } }), /for "quay.io"/],
     ["has a broken one", kubeWith({ auths: { "quay.io": { auth: "hunter2" } } }), /for "quay.io"/],
   ] as const

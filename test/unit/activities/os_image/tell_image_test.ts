@@ -105,7 +105,7 @@ Deno.test("a verdict on an older spec is none on the newer one", async () => {
   await tell(kube, accepted(1, 1));
   deepEqual(acceptedImageOf("a", read(kube)), {
     ...{ state: "Waiting", reason: "NotJudged" },
-    message: 'OSImage "a" waits: its generation 2 was not judged yet',
+    message: 'OSImage "a" is not accepted yet: its generation 2 is not verified yet',
   });
   await tell(kube, accepted(1, 2));
   deepEqual(acceptedImageOf("a", read(kube)), { state: "Accepted", image: "registry.example/os", digest: digestOf(1) });

@@ -123,7 +123,7 @@ Deno.test("a good signature is found among broken ones, and not beyond the bound
     registry.attach(tag, [...junk(64), signer.layer(image.digest)]);
     registry.requests.length = 0;
     equal(await admission.judge(), "SignatureInvalid");
-    match(admission.message, /not all could be looked at/);
+    match(admission.message, /not all could be read/);
     equal(registry.paths.length < 100, true);
   });
 });
@@ -137,7 +137,7 @@ Deno.test("what refers to an image without end is not followed without end", asy
     registry.intrude = ({ url }) =>
       url.includes(`/referrers/${image.digest}`) ? Response.json({ manifests: [...listed, good] }) : undefined;
     equal(await admission.judge(), "SignatureMissing");
-    match(admission.message, /not all could be looked at/);
+    match(admission.message, /not all could be read/);
     registry.intrude = ({ url }) =>
       url.includes(`/referrers/${image.digest}`) ? Response.json({ manifests: [good, ...listed] }) : undefined;
     equal(await admission.judge(), "Accepted");

@@ -124,24 +124,24 @@ Deno.test("keepMachines refuses a change of more than the image", async () => {
 });
 
 Deno.test("keepMachines refuses where no NodePool brings the nodes their image, and where two do", async () => {
-  await assertRefused(changedPool({ nodePools: [] }), /no NodePool, or more than one, selects node "node-a"/);
-  await assertRefused(changedPool({ nodePools: ["edge", "other"] }), /no NodePool, or more than one/);
+  await assertRefused(changedPool({ nodePools: [] }), /node "node-a" must be selected by exactly one NodePool/);
+  await assertRefused(changedPool({ nodePools: ["edge", "other"] }), /must be selected by exactly one NodePool/);
 });
 
 Deno.test("keepMachines refuses without surge, as machine-controller has taken a machine by then", async () => {
-  await assertRefused(changedPool({ surge: 0 }), /maxSurge of 0/);
+  await assertRefused(changedPool({ surge: 0 }), /maxSurge 0/);
 });
 
 Deno.test("keepMachines refuses in the middle of a replacement", async () => {
   const kube = changedPool();
   kube.put("machines", machine("new", { hash: "hash-2" }));
-  await assertRefused(kube, /machines of 2 templates run/);
+  await assertRefused(kube, /machines of 2 templates exist/);
 });
 
 Deno.test("keepMachines refuses as long as a machine has no node", async () => {
   const kube = changedPool();
   kube.put("machines", machine("b", { status: {} }));
-  await assertRefused(kube, /machine "b" has no node yet/);
+  await assertRefused(kube, /machine "b" does not have a node yet/);
 });
 
 Deno.test("keepMachines leaves it to the next look where somebody else was faster", async () => {

@@ -81,7 +81,7 @@ Deno.test("restoreLastGood says in an Event who went back, and why", async () =>
   await restore(kube);
   const [event] = kube.all("events");
   deepEqual([event?.["reason"], event?.["message"]], [
-    ...["LastGoodRestored", "Went back to the template of revision 1, by ann: it does not boot"],
+    ...["LastGoodRestored", "Rolled back to the template of revision 1, by ann: it does not boot"],
   ]);
 });
 
@@ -125,7 +125,10 @@ Deno.test("restoreLastGood refuses what cannot be found any more, and says what 
   const set = foreign.get("machinesets", "pool-hash-1", "fleet") ?? machineSet();
   foreign.put("machinesets", { ...set, metadata: { ...set.metadata, ownerReferences } });
   for (
-    const [kube, state] of [[badPool({}), /no rollout of it/], [forgotten, /is gone/], [foreign, /is gone/]] as const
+    const [kube, state] of [[badPool({}), /none of its rollouts/], [forgotten, /was deleted/], [
+      foreign,
+      /was deleted/,
+    ]] as const
   ) {
     await rejects(restore(kube), (error: Error & { type?: string; nonRetryable?: boolean }) => {
       deepEqual([error.type, error.nonRetryable], ["LastGoodMissing", true]);

@@ -87,7 +87,7 @@ Deno.test("two objects of one group of the cloud take nothing up: each would hav
   group.kube.put("scalinggroups", { metadata: { name: "again", uid: "again" }, spec: rival });
   equal((await group.backend.boots?.publish(order))?.news, "None", "what it took up stays");
   group.ask(next, released(hashOf(next)));
-  const twice = { type: "GroupClaimedTwice", message: /"again" is the same group/ };
+  const twice = { type: "GroupClaimedTwice", message: /"again" names the same cloud group/ };
   await rejects(async () => await group.backend.boots?.publish(order), twice);
   equal(bootsOf(group), version.image);
 });

@@ -47,7 +47,7 @@ Deno.test("K23 what is released to workers reaches no control plane", async () =
 
 Deno.test("K23 no control plane is chosen, ordered or removed for other components", async () => {
   const { group } = await controlPlane("ControlPlane", next);
-  const refusal = { type: "ControlPlaneRefused", nonRetryable: true, message: /is not upgraded by replacing/ };
+  const refusal = { type: "ControlPlaneRefused", nonRetryable: true, message: /does not upgrade their Kubernetes/ };
   await rejects(group.backend.choose({ pool, machine: "workers-1" }), refusal);
   await rejects(group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), refusal);
   await rejects(group.backend.release({ pool, machine: "workers-1" }), refusal);
@@ -55,7 +55,7 @@ Deno.test("K23 no control plane is chosen, ordered or removed for other componen
 });
 
 Deno.test("K27 a group whose role was written wrong is one of control planes where its cloud or its nodes say so", async () => {
-  const refusal = { type: "ControlPlaneRefused", message: /whose role is "Worker"/ };
+  const refusal = { type: "ControlPlaneRefused", message: /its role is "Worker"/ };
   const byCloud = new GroupStage({ role: "ControlPlane" });
   const byNode = new GroupStage();
   for (const group of [byCloud, byNode]) {
@@ -94,16 +94,16 @@ Deno.test("etcd is shown with its machines, who leads, and what is in doubt abou
   ]);
   deepEqual([etcd?.quorum, etcd?.doubts], [{ needed: 2, well: 2 }, [{
     machine: "workers-2",
-    says: 'member "workers-2" does not answer: timeout',
+    says: 'member "workers-2" does not respond: timeout',
   }]]);
 });
 
 Deno.test("an etcd that cannot be looked at is in doubt, and the group is looked at all the same", async () => {
   const plane = await controlPlane();
-  plane.etcd.fault = refused("EtcdAccessMissing", "Cannot reach etcd: there is none");
+  plane.etcd.fault = refused("EtcdAccessMissing", "Failed to reach etcd: the Secret does not exist");
   const { members, etcd } = await plane.group.backend.observe(pool);
   deepEqual([members.filter(({ phase }) => phase === "Ready").length, etcd?.doubts], [3, [{
-    says: "Cannot reach etcd: there is none",
+    says: "Failed to reach etcd: the Secret does not exist",
   }]]);
 });
 
@@ -124,7 +124,7 @@ Deno.test("K27 nobody is relieved while anything is in doubt, and the lead stays
   plane.etcd.silent("m3");
   const seen = await relieved(plane) as { state: string; doubts: string[] };
   equal(seen.state, "InDoubt");
-  match(seen.doubts.join("; "), /without member "workers-1" 1 of 3 voters are healthy.*"workers-3" does not answer/);
+  match(seen.doubts.join("; "), /without member "workers-1" 1 of 3 voters are healthy.*"workers-3" does not respond/);
   deepEqual(plane.etcd.orders, []);
 });
 
@@ -136,7 +136,7 @@ Deno.test("a machine that is lost is relieved although its own member is in doub
   deepEqual(await relieved(plane, { isLost: true }), { state: "Relieved", snapshot: null });
   plane.etcd.silent("m3");
   const seen = await relieved(plane, { isLost: true }) as { doubts: string[] };
-  deepEqual(seen.doubts, ['member "workers-3" does not answer: timeout']);
+  deepEqual(seen.doubts, ['member "workers-3" does not respond: timeout']);
   deepEqual(await relieved(plane, { isLost: true, taken: seen.doubts }), { state: "Relieved", snapshot: null });
 });
 
@@ -163,15 +163,15 @@ Deno.test("K27 etcd does not let a member go: its machine stays", async () => {
 const unseen: [what: string, befall: (plane: Plane) => void, told: RegExp][] = [
   ["two members have its address", ({ group, etcd }) => {
     etcd.join("m4", group.cloud.instances()[0]?.addresses[0] ?? "", { name: "another" });
-  }, /more than one member of etcd has its address/],
+  }, /several etcd members have its address/],
   ["etcd is not seen", ({ etcd }) => {
     etcd.members.length = 0;
     etcd.silence = "nobody answers";
   }, /nobody answers/],
-  ["etcd shows no member", ({ etcd }) => void (etcd.members.length = 0), /no members that are known/],
+  ["etcd shows no member", ({ etcd }) => void (etcd.members.length = 0), /etcd reports no members/],
   ["its member has another address and another name", ({ etcd: { members: [first] } }) => {
     if (first) Object.assign(first, { name: "other", peerUrls: ["https://198.51.100.1:2380"] });
-  }, /nobody knows whose member "other" is/],
+  }, /etcd member "other" does not match any machine/],
 ];
 
 for (const [what, befall, told] of unseen) {

@@ -35,7 +35,7 @@ function isWelcome({ group, node }: Newcomer): boolean {
 
 Deno.test("K27 one that is no member yet has not joined", async () => {
   const all = await newcomer();
-  equal(await all.group.backend.welcome({ pool, machine }), "it is no member of etcd yet");
+  equal(await all.group.backend.welcome({ pool, machine }), "the node is not a member of etcd yet");
   equal(isWelcome(all), false);
 });
 
@@ -45,9 +45,9 @@ Deno.test("K27 a learner that is in sync is given its vote, one that is not is w
   etcd.join("m4", address, { isLearner: true });
   etcd.behind.add("m4");
   const lacks = await group.backend.welcome({ pool, machine });
-  equal(lacks, "its member of etcd is a learner that is not in sync yet");
+  equal(lacks, "its etcd member is a learner that is not in sync yet");
   etcd.behind.clear();
-  equal(await group.backend.welcome({ pool, machine }), "its member of etcd has begun to vote this moment");
+  equal(await group.backend.welcome({ pool, machine }), "its etcd member was just promoted to a voter");
   equal(await group.backend.welcome({ pool, machine }), undefined);
   deepEqual([isWelcome(all), etcd.orders], [true, ["promote m4", "promote m4"]]);
 });
@@ -56,7 +56,7 @@ Deno.test("K27 a voter that does not answer has not joined", async () => {
   const { etcd, group, address } = await newcomer();
   etcd.join("m4", address);
   etcd.silent("m4");
-  equal(await group.backend.welcome({ pool, machine }), 'member "m4" does not answer: timeout');
+  equal(await group.backend.welcome({ pool, machine }), 'member "m4" does not respond: timeout');
 });
 
 Deno.test("where etcd runs on none of the machines, none has to be a member", async () => {

@@ -40,7 +40,7 @@ Deno.test("K13 a machine that its cloud calls failed has failed at once", async 
   const { group, instance } = await ordered();
   group.cloud.set(instance.providerId, { state: "Failed", trouble: "" });
   const { rung, evidence } = failureIn(await waitFor(group, 3_600_000));
-  deepEqual([rung, evidence.split(";")[0]], ["instance", "the cloud says that it failed"]);
+  deepEqual([rung, evidence.split(";")[0]], ["instance", "the cloud reports that the instance failed"]);
 });
 
 Deno.test("K5 a node of which nobody says what it runs has not joined, and that is what is told", async () => {
@@ -49,7 +49,10 @@ Deno.test("K5 a node of which nobody says what it runs has not joined, and that 
   delete group.kube.get("nodes", instance.node)?.metadata.annotations?.[components];
   const { rung, evidence } = failureIn(await waitFor(group, 50));
   equal(rung, "ready");
-  match(evidence, new RegExp(`nobody has written on node "${instance.node}" which components it runs`));
+  match(
+    evidence,
+    new RegExp(`node "${instance.node}" does not have the annotation that names its Kubernetes components`),
+  );
 });
 
 Deno.test("K10 an order for which there is no room says what the cloud says", async () => {
@@ -58,7 +61,7 @@ Deno.test("K10 an order for which there is no room says what the cloud says", as
   await group.backend.admit({ pool, machine, victim: "workers-1" });
   const { rung, evidence } = failureIn(await waitFor(group, 50));
   equal(rung, "instance");
-  match(evidence, /no capacity: the cloud in memory says: the capacity of 3 instances is exhausted/);
+  match(evidence, /no capacity: the cloud in memory reports: the capacity of 3 instances is exhausted/);
   equal(group.cloud.group("projects/p/groups/workers")?.size, 3);
 });
 

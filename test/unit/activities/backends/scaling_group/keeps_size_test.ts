@@ -72,7 +72,7 @@ Deno.test("no second one is ordered for a machine, nor one for a newcomer that i
   for (const victim of ["workers-1", first]) {
     await rejects(
       group.backend.admit({ pool, machine: second, victim }),
-      /itself there for "workers-1"|is there for it already/,
+      /itself replaces "workers-1"|already replaces it/,
     );
   }
   equal(sizeOf(group), 4);

@@ -31,7 +31,7 @@ Deno.test("one that somebody protects while it is drained stays, and a newcomer 
   const [first] = stage.cloud.instances();
   stage.cloud.set(first?.providerId ?? "", { isProtected: true });
   const workers = poolOfGroup("workers");
-  const says = { type: "GenerationStale", message: /its cloud protects it by now/ };
+  const says = { type: "GenerationStale", message: /scale-in protection was enabled/ };
   await rejects(stage.backend.release({ pool: workers, machine: "workers-1" }), says);
   deepEqual([stage.cloud.instances().length, stage.kube.all("pendingnodes").length], [3, 0]);
   await stage.backend.admit({ pool: workers, machine: "workers-new-1", victim: "workers-2" });

@@ -29,7 +29,7 @@ for (const name of ["a*", "a?", "a\\b", 'a"b', "a[b]"]) {
 }
 
 const unruly = [
-  { properties: { WarmPoolConfiguration: { MinSize: 1, PoolState: "Stopped" } }, says: /it keeps a warm pool/ },
+  { properties: { WarmPoolConfiguration: { MinSize: 1, PoolState: "Stopped" } }, says: /it has a warm pool/ },
   {
     properties: { MixedInstancesPolicy: { LaunchTemplate: { LaunchTemplateSpecification: { Version: "1" } } } },
     says: /it has a mixed instances policy/,

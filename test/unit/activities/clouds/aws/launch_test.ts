@@ -11,7 +11,7 @@ for (const { code, type } of failures) {
   Deno.test(`K10 openAws has a launch that fails with ${code}, in an answer, fail with ${type}`, async () => {
     await using world = worldOf({ launchErrors: [code] });
     const order = (await world.driver).order({ group: spec.id, token: "t" });
-    await rejects(order, { type, message: `Cannot order an instance of "Workers-asg": ${code}: it failed` });
+    await rejects(order, { type, message: `Failed to order an instance of "Workers-asg": ${code}: it failed` });
   });
 }
 

@@ -23,7 +23,7 @@ Deno.test("K7 openAws tells that AWS refuses to end a machine that stays", async
   const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);
   world.stub.ground.refusesEnds = true;
   const removed = driver.remove({ group: spec.id, providerId, shrinks: true });
-  await rejects(removed, { type: "CloudRefused", message: /^Cannot remove instance ".*": ValidationError: / });
+  await rejects(removed, { type: "CloudRefused", message: /^Failed to remove instance ".*": ValidationError: / });
 });
 
 Deno.test("openAws takes no machine for which its group would make no other, as that is suspended", async () => {
@@ -32,7 +32,10 @@ Deno.test("openAws takes no machine for which its group would make no other, as 
   const driver = await world.driver;
   const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);
   const removed = driver.remove({ group: spec.id, providerId, shrinks: false });
-  await rejects(removed, { type: "CloudRefused", message: /would make no other, as its process Launch is suspended$/ });
+  await rejects(removed, {
+    type: "CloudRefused",
+    message: /would not replace it; resume the suspended process Launch$/,
+  });
   deepEqual([await driver.remove({ group: spec.id, providerId, shrinks: true }), world.cloud.group(spec.id)?.size], [
     "Going",
     1,

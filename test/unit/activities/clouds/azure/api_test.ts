@@ -63,7 +63,7 @@ Deno.test("K7 openAzure tells that Azure refuses to delete a machine that stays"
   const driver = await world.open();
   world.stub.refusal = (action) => action === "delete" ? { status: 400, code: "InvalidParameter" } : undefined;
   const removed = driver.remove({ group, providerId: providerIdOf(1), shrinks: true });
-  await rejects(removed, { type: "CloudRefused", message: /^Cannot remove instance 1 .*: InvalidParameter: / });
+  await rejects(removed, { type: "CloudRefused", message: /^Failed to remove instance 1 .*: InvalidParameter: / });
 });
 
 Deno.test("openAzure is asked again only after it was left alone for as long as it said, a minute at the most", async () => {

@@ -6,6 +6,9 @@ Deno.test("K17 openAzure refuses an image without a version also where its set b
   await using world = worldOf({ groups: [{ ...spec, template: { image } }] });
   const driver = await world.open();
   const ensured = driver.ensureImage({ group: spec.id, image });
-  await rejects(ensured, { type: "CloudRefused", message: /it names no version, so what it means may change$/ });
+  await rejects(ensured, {
+    type: "CloudRefused",
+    message: /the image does not name a version, so its meaning may change; name a version$/,
+  });
   equal((await driver.ensureImage({ group: spec.id, image: images[1] })).image, images[1]);
 });

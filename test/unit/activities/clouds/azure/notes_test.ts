@@ -16,7 +16,10 @@ Deno.test("openAzure notes hundreds of orders among tags of others, and gives no
   const found = world.cloud.group(group);
   ok(found);
   for (let nth = 0; nth < 45; nth++) world.stub.ground.setTags(found, { ...tagsOf(world), [`theirs-${nth}`]: "" });
-  await rejects((await world.open()).order({ group, token: "t" }), { type: "CloudRefused", message: /have no room/ });
+  await rejects((await world.open()).order({ group, token: "t" }), {
+    type: "CloudRefused",
+    message: /the tags are full/,
+  });
   equal(found.size, 2);
 });
 
@@ -24,6 +27,6 @@ Deno.test("openAzure gives no order whose token it could not note in the end", a
   await using world = worldOf();
   // It would fit among the open ones, where it stands as it is.
   const order = (await world.open()).order({ group, token: "é".repeat(60) });
-  await rejects(order, { type: "CloudRefused", message: /have no room/ });
+  await rejects(order, { type: "CloudRefused", message: /the tags are full/ });
   equal(truthOf(world).size, 2);
 });

@@ -28,7 +28,7 @@ function sight(
   return { notes, size, vms, lack, now: since + lagMs - (isOld ? 0 : 1) };
 }
 
-const none: Step = { do: "Wait", says: 'order "t" shows no instance yet' };
+const none: Step = { do: "Wait", says: 'order "t" does not have an instance yet' };
 const cases: { title: string; sight: Sight; step: Step }[] = [
   { title: "raises for a new one", sight: sight({ ids: [1, 2], size: 2, open: false }), step: { do: "Raise" } },
   {
@@ -83,7 +83,10 @@ const cases: { title: string; sight: Sight; step: Step }[] = [
   {
     title: "neither raises nor lowers a set that is short for reasons unknown",
     sight: sight({ ids: [1, 2], size: 3, isOld: true }),
-    step: { do: "Wait", says: 'order "t" shows no instance, and it keeps fewer than its size' },
+    step: {
+      do: "Wait",
+      says: 'order "t" does not have an instance, and the scale set has fewer instances than its size',
+    },
   },
 ];
 

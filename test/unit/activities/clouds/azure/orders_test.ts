@@ -92,7 +92,10 @@ Deno.test("K16 openAzure orders again what somebody undid, once that is certain"
   // Its instance never came, and nobody will make it.
   world.stub.ground.delete(world.cloud.group(group)!, "3");
   settle(world.cloud);
-  await rejects(driver.order({ group, token: "u" }), { type: "ApiUnavailable", message: /"t" shows no instance yet/ });
+  await rejects(driver.order({ group, token: "u" }), {
+    type: "ApiUnavailable",
+    message: /"t" does not have an instance yet/,
+  });
   equal(truthOf(world).size, 2);
   age(world);
   equal(idIn(await driver.order({ group, token: "t" })), providerIdOf(4));
@@ -104,14 +107,17 @@ Deno.test("K16 openAzure gives no second order while the first shows nothing, an
   await using world = worldOf({ lagMs: 60_000 });
   const driver = await world.open();
   await cutOff(world, driver);
-  const refusal = { type: "ApiUnavailable", message: /order "t" shows no instance yet$/ };
+  const refusal = { type: "ApiUnavailable", message: /order "t" does not have an instance yet$/ };
   const first = world.stub.calls.length;
   await rejects(driver.order({ group, token: "u" }), refusal);
   // Others are not kept waiting by it.
   deepEqual(world.stub.calls.slice(first), ["get", "vms"]);
   // However old it is: the set keeps more than it shows.
   age(world);
-  await rejects(driver.order({ group, token: "u" }), { type: "ApiUnavailable", message: /fewer than its size$/ });
+  await rejects(driver.order({ group, token: "u" }), {
+    type: "ApiUnavailable",
+    message: /fewer instances than its size$/,
+  });
   deepEqual([truthOf(world).size, truthOf(world).alive], [3, 3]);
 });
 

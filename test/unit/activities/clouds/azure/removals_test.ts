@@ -41,7 +41,7 @@ Deno.test("K10 openAzure makes up for a machine once there is room again", async
   await using world = worldOf({ capacity: 2 });
   const driver = await world.open();
   const removal = { group, providerId: providerIdOf(1), shrinks: false };
-  await rejects(driver.remove(removal), { type: "ApiUnavailable", message: /Cannot keep the size/ });
+  await rejects(driver.remove(removal), { type: "ApiUnavailable", message: /Failed to restore the size/ });
   settle(world.cloud);
   equal(await driver.remove(removal), "Gone");
   deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);

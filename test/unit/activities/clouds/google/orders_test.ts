@@ -18,7 +18,7 @@ for (const token of ["a.b", "A", "1-a", "a".repeat(55)]) {
     await using world = open();
     await rejects((await world.driver).order({ group: spec.id, token }), {
       type: "CloudRefused",
-      message: /and may have 54 of a-z, 0-9 and "-", a letter first$/,
+      message: /expected at most 54 characters of a-z, 0-9 and "-", a letter first$/,
     });
     equal(world.cloud.group(spec.id)?.size, 2);
   });
@@ -86,7 +86,7 @@ Deno.test("K7 openGoogle removes nothing of another group", async () => {
   const [{ providerId } = { providerId: "" }] = await driver.instances(regional.id);
   await rejects(driver.remove({ group: spec.id, providerId, shrinks: true }), {
     type: "CloudRefused",
-    message: /: it is none of group/,
+    message: /: the instance does not belong to group/,
   });
   equal(world.cloud.group(regional.id)?.size, 2);
 });
@@ -121,7 +121,7 @@ Deno.test("K10 openGoogle says nothing of room while a place for which there is 
   const driver = await world.driver;
   await rejects(driver.order({ group: spec.id, token: "t" }), {
     type: "CloudRefused",
-    message: /^Cannot give back the place of instance "t-[0-9a-f]{8}": not now$/,
+    message: /^Failed to reduce the size of the group by instance "t-[0-9a-f]{8}": not now$/,
   });
   deepEqual([world.cloud.group(spec.id)?.size, (await driver.instances(spec.id)).at(-1)?.token], [3, "t"]);
 });

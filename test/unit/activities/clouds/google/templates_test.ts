@@ -43,7 +43,7 @@ Deno.test("K19 openGoogle boots nothing from a template that lost a field on its
     await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
       type: "CloudRefused",
       message:
-        /: it differs from "projects\/p-1\/global\/instanceTemplates\/workers" in "confidentialInstanceConfig", "metadata"$/,
+        /: it also differs from "projects\/p-1\/global\/instanceTemplates\/workers" in "confidentialInstanceConfig", "metadata"$/,
     });
   }
   equal(world.cloud.group(spec.id)?.boots.fields.image, image1);
@@ -69,7 +69,7 @@ for (
     await using world = open();
     await rejects((await world.driver).ensureImage({ group: spec.id, image }), {
       type: "CloudRefused",
-      message: /: an image is named as "projects\/<project>\/global\/images\/<name>"$/,
+      message: /: expected an image of the form "projects\/<project>\/global\/images\/<name>"$/,
     });
   });
 }
@@ -91,7 +91,7 @@ Deno.test("K17 openGoogle tells what a group boots after all, and not what it wa
   await using world = open({ manager: () => ({ versions: [{ instanceTemplate: template }] }) });
   await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
     type: "ApiUnavailable",
-    message: /: it boots "projects\/p-1\/global\/instanceTemplates\/workers" now$/,
+    message: /: it still boots "projects\/p-1\/global\/instanceTemplates\/workers"$/,
   });
 });
 
@@ -119,7 +119,7 @@ Deno.test("openGoogle has a group boot no template of another cluster", async ()
     {
       type: "CloudRefused",
       message:
-        /boot template "projects\/p-1\/global\/instanceTemplates\/workers-by-hand-1": it is none of this cluster$/,
+        /boot template "projects\/p-1\/global\/instanceTemplates\/workers-by-hand-1": the template does not belong to this cluster$/,
     },
   );
   equal(group.boots.fields.image, image1);
