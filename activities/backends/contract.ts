@@ -36,13 +36,13 @@ export interface MemberRef {
   machine: string;
 }
 
-/** A newcomer to let in, and who goes for it. */
+/** A new machine to admit, and the machine that it replaces. */
 export type AdmitOrder = MemberRef & { victim?: string };
 
 /** One that is to go; what is in doubt about one that is lost keeps nobody from letting it go. */
 export type RelieveMember = MemberRef & Omit<RelieveOrder, "until">;
 
-/** What is to be booted, by the name that people have for it. */
+/** The revision to boot, by the name that people use for it. */
 export interface BootOrder {
   pool: PoolRef;
   revision: string;
@@ -50,9 +50,9 @@ export interface BootOrder {
 
 /** Where a maker keeps itself what machines boot with. */
 export interface Boots {
-  /** Has it boot what is wanted. */
+  /** Sets the group to boot the desired revision. */
   publish(order: BootOrder): Promise<Published>;
-  /** All that was made for a pool is gone: its object may go. */
+  /** Removes the finalizer of the object of a pool whose machines are released. */
   letGo(pool: PoolRef): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export interface ProfilePlace {
   profileNamespace: string;
 }
 
-/** One look at the machines of a pool. */
+/** One snapshot of the machines of a pool. */
 export interface Observation {
   /** Without what only their nodes tell: zone, illness, and whether one that joined is Ready now. */
   members: Member[];
@@ -82,18 +82,18 @@ export interface Observation {
 /** How far one machine has come. */
 export interface MachineState {
   name: string;
-  /** On its way out. */
+  /** The machine is being deleted. */
   leaving: boolean;
   /** An instance was ordered for it. */
   ordered: boolean;
-  /** What the maker says is wrong with it, such as no capacity. */
+  /** The failure that machine-controller or the cloud reports, such as no capacity. */
   trouble?: string;
   /** Nothing will come of it: nobody has to wait for its deadline. */
   failed?: true;
   addresses: string[];
   /** Its node, once it has registered. */
   node?: string;
-  /** The maker has seen that node Ready, once. */
+  /** machine-controller or the group has once observed that node as Ready. */
   joined: boolean;
   /** What it lacks to have joined though its node is Ready, in words. */
   lacks?: string;
@@ -110,7 +110,7 @@ export interface Newcomer {
   pool?: PoolRef;
   poolUid?: string;
   phase: MemberPhase;
-  /** Somebody, we or another, has stopped it. */
+  /** Ostler or another controller holds the machine. */
   isHeld: boolean;
 }
 
@@ -121,7 +121,7 @@ export interface Remade extends MemberRef {
   leaving: boolean;
 }
 
-/** An order to go back. */
+/** A rollback order. */
 export interface RestoreOrder {
   pool: PoolRef;
   by: string;
@@ -155,7 +155,7 @@ export interface Waker {
 
 /** What a pool's machines are made and removed by. */
 export interface Backend {
-  /** Its name in messages to people. */
+  /** Name of the machine controller or cloud group in messages to people. */
   readonly maker: string;
   /** Undefined where a config and secrets are published for its machines. */
   readonly boots: Boots | undefined;
@@ -178,7 +178,7 @@ export interface Backend {
   /** Reads how far one machine has come, member or not; undefined when it is gone. Writes nothing. */
   state(member: MemberRef): Promise<MachineState | undefined>;
 
-  /** Lets a held newcomer boot. Moot when it is gone; nothing is to be done for one that is not held by us. */
+  /** Lets a held new machine boot. Moot when the machine is gone; does nothing when Ostler does not hold it. */
   admit(order: AdmitOrder): Promise<void>;
   /** Does what is to be done for one whose node is Ready before it counts as joined, and tells what it lacks still, in words. One that is gone is done. */
   welcome(member: MemberRef): Promise<string | void>;
@@ -211,11 +211,11 @@ export interface Backend {
 
   /** Begins to watch what every change asks about, so that none pays for it. Where nothing streams there is nothing to do. */
   beginToWatch(): void;
-  /** News of what is asked for, and of whether the maker has taken it up. */
+  /** Reports changes of the desired state, and of whether the backend has observed it. */
   newsOfWanted(pool: PoolRef): News;
-  /** News of a pool, its machines, and `nodes()`, by name. */
+  /** Reports changes of a pool, its machines, and the nodes named by `nodes()`. */
   newsOfPool(pool: PoolRef, nodes: () => ReadonlySet<string>): News;
-  /** News of some machines of a pool, and of `nodes()` where they matter. */
+  /** Reports changes of some machines of a pool, and of the nodes named by `nodes()`, if given. */
   newsOfMachines(machines: { pool: PoolRef; names: readonly string[] }, nodes?: () => ReadonlySet<string>): News;
   /** What wakes the maker while somebody waits for it, from `now` on (epoch ms). */
   waker(pool: PoolRef, now: number): Waker;
