@@ -32,10 +32,10 @@ export async function proveApproval(world: World): Promise<void> {
   const strange = await strangerToken(world, own);
   const left: [string, RegExp][] = [
     [held, /is held/],
-    [await ask(foreign, awaited), /is of another pool/],
+    [await ask(foreign, awaited), /belongs to another pool/],
     [await ask(own, joined), /has its node/],
-    [await ask(own, "control-plane-1"), /no machine "control-plane-1" of ours is there/],
-    [await ask(strange, "control-plane-2"), /no machine "control-plane-2" of ours is there/],
+    [await ask(own, "control-plane-1"), /no machine of Ostler is named "control-plane-1"/],
+    [await ask(strange, "control-plane-2"), /no machine of Ostler is named "control-plane-2"/],
   ];
   for (const [name, why] of left) match(await reasonFor(world, name), why);
   for (const [name] of left) deepEqual((await requestOf(world, name)).status, {}, name);

@@ -164,7 +164,7 @@ Deno.test("a learner votes once it has what the others have, and one that stands
     await cluster.put("a", "1");
     const id = hexOf(await cluster.addLearner(newcomer)) ?? "";
     const added = await look();
-    match(wordsOf(added)[0] ?? "", new RegExp(`^learner "${id}" never started: it is not asked`));
+    match(wordsOf(added)[0] ?? "", new RegExp(`^learner "${id}" never started: no request was sent`));
     equal(await promoteLearner(access, added, id), "NotInSync");
     await cluster.startAdded(newcomer);
     cluster.stop(newcomer.name);
@@ -178,7 +178,7 @@ Deno.test("a learner votes once it has what the others have, and one that stands
     equal(await promoteLearner(access, await look(), id), "Voter");
     equal(await promoteLearner(access, await look(), "77"), "Absent");
     const joined = await look();
-    match(doubtsOfLeaving(joined, id)[0] ?? "", /1 of 2 is no quorum$/);
+    match(doubtsOfLeaving(joined, id)[0] ?? "", /1 of 2 is not a quorum$/);
   });
 });
 
@@ -249,7 +249,7 @@ Deno.test("a database without space is a doubt, for as long as its alarm stands"
     const survey = await look();
     const { id } = leaderOf(survey);
     deepEqual(survey.alarms, [{ member: id, type: "NOSPACE" }]);
-    equal(wordsOf(survey)[0], 'alarm NOSPACE stands at member "cp-1"');
+    equal(wordsOf(survey)[0], 'alarm NOSPACE is raised for member "cp-1"');
     match(wordsOf(survey).join("\n"), /member "cp-1" has a database at more than 90% of its quota/);
     match(doubtsOfLeaving(survey, id)[0] ?? "", /is the last voter: etcd cannot run without it$/);
   });
@@ -260,7 +260,7 @@ Deno.test("a leader gives its leadership away, and can be removed then", async (
     await cluster.put("kept", "1");
     const before = await look();
     const leader = leaderOf(before);
-    await rejects(removeMember(access, before, leader.id), unavailable(/its leadership has to be moved first$/));
+    await rejects(removeMember(access, before, leader.id), unavailable(/move its leadership first$/));
     const heir = await moveLeadership(access, before, leader.id);
     ok(heir !== leader.id);
     const after = await look();
