@@ -1,18 +1,45 @@
 /** Folders (with a slash at the end) and files in plain English. `deno task words` shows which folders can be added. */
 export const plainPlaces: string[] = [
-  ...["deploy/local/machines/ostree/", "deploy/local/stack/temporal/", "deploy/overlays/"],
-  ...["amzn2", "boot", "containerd", "debian", "node", "rhel", "rockylinux", "ubuntu"].map((it) => `profiles/${it}/`),
-  ...["test/unit/cli/completion/", "test/unit/deploy/hands/", "test/unit/workflows/steps/", "test/words/"],
-  "workflows/status/page/",
+  ...["notices", "temporal", "x509"].map((room) => `activities/${room}/`),
+  ...["cli/setup/", "workflows/status/page/", "examples/"],
+  ...["chart/monitoring", "chart/sizes", "overlays", "release"].map((folder) => `deploy/${folder}/`),
+  ...["cloud/groups", "cloud/image_nodes", "demo/stories/in_place", "demo/stories/installed", "installation", "mirror"]
+    .map((folder) => `deploy/local/${folder}/`),
+  ...["machines/groups", "machines/ostree", "machines/policies", "stack/temporal", "tools/recipes"]
+    .map((folder) => `deploy/local/${folder}/`),
+  ...[
+    "amzn2",
+    "apt",
+    "boot",
+    "cloud_config",
+    "containerd",
+    "debian",
+    "engines",
+    "flatcar",
+    "node",
+    "rhel",
+    "rockylinux",
+  ]
+    .map((folder) => `profiles/${folder}/`),
+  ...["rpm", "trial", "ubuntu"].map((folder) => `profiles/${folder}/`),
+  ...[
+    "cli/completion",
+    "deploy/hands",
+    "deploy/machines/groups",
+    "deploy/tools",
+    "workflows/commands",
+    "workflows/steps",
+  ]
+    .map((folder) => `test/unit/${folder}/`),
+  "test/words/",
   // Documents whose neighbours are not plain yet.
-  ...["deploy/chart/Chart.yaml", "deploy/chart/sizes/pools_5000.yaml"],
+  "deploy/chart/Chart.yaml",
   ...["controller", "kinds_and_rights", "namespaces", "rights", "webhook"]
     .map((name) => `deploy/chart/templates/${name}.yaml`),
   ...["admission/hold_new_machines", "approval/node_approver", "crds/rollout_policies", "hands/image", "namespace"]
     .map((name) => `deploy/kubernetes/${name}.yaml`),
   ...["holding", "mutating", "cert_manager/kustomization"].map((name) => `deploy/kubernetes/webhook/${name}.yaml`),
   ...["docs/README.md", "docs/explanation/performance.md", "profiles/README.md"],
-  ...["examples/node-pool.yaml", "examples/osp-acme.yaml", "examples/policy.yaml"],
 ];
 
 const isSurvey = Deno.env.get("OSTLER_WORDS") === "all";
