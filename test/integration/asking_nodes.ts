@@ -33,7 +33,7 @@ export async function proveApproval(world: World): Promise<void> {
   const left: [string, RegExp][] = [
     [held, /is held/],
     [await ask(foreign, awaited), /belongs to another pool/],
-    [await ask(own, joined), /has its node/],
+    [await ask(own, joined), /has a node/],
     [await ask(own, "control-plane-1"), /no machine of Ostler is named "control-plane-1"/],
     [await ask(strange, "control-plane-2"), /no machine of Ostler is named "control-plane-2"/],
   ];
@@ -43,7 +43,7 @@ export async function proveApproval(world: World): Promise<void> {
   await setHold(world, awaited, null);
   await isSigned(world, held);
   const late = [await ask(own, awaited), await ask(strange, awaited)];
-  for (const name of late) match(await reasonFor(world, name), new RegExp(`request "${held}" got node "${awaited}"`));
+  for (const name of late) match(await reasonFor(world, name), new RegExp(`request "${held}" was approved for node "${awaited}"`));
   for (const name of [...left.slice(1).map(([name]) => name), ...late]) {
     deepEqual((await requestOf(world, name)).status, {}, name);
   }

@@ -66,7 +66,7 @@ async function haltsAndGoesOn(world: World, { name, reason, wrong, cure }: Case)
   assert.equal(halted.blockedReason, reason);
   assert.equal(halted.conditions.find(({ type }) => type === "Blocked")?.status, "True");
   assert.equal(halted.conditions.find(({ type }) => type === "Ready")?.status, "False");
-  assert.match(halted.message, /^(Cannot|Failed to) /);
+  assert.match(halted.message, /^(Cannot|Failed to|Invalid|Missing|Unsupported) /);
   await eventOf(world, name, reason);
   const run = await world.temporal.workflow.getHandle(`machine-deployment/kube-system/${name}`).describe();
   assert.equal(run.status.name, "RUNNING");

@@ -148,7 +148,7 @@ test("an approval of one wave does not become one of the whole plan when the pol
   await stage.sees(pool, "the second wave", ({ wave, reason }) => wave === 2 && reason === "AwaitingApproval");
   pool.rules.approval = "BeforeFirst";
   await stage.tell(pool);
-  await stage.sees(pool, "the question about the plan", ({ message }) => /approve the plan/.test(message));
+  await stage.sees(pool, "the question about the plan", ({ message }) => /approval of the plan/.test(message));
   equal(pool.count("ensureMachineAdmitted"), 1);
   await handle.cancel();
 });

@@ -107,7 +107,7 @@ test("Two pools that select one node both refuse, and touch nothing", async (sta
     const progress = await nodes.progress(stage);
     return progress.phase === "Halted" && progress.reason === "NodeClaimedTwice" && progress;
   });
-  match(message, /NodePool "other\/rival" selects node "edge\d+-1" too/);
+  match(message, /NodePool "other\/rival" also selects node "edge\d+-1"/);
   deepEqual([nodes.orders, nodes.mostOut], [[], 0]);
 });
 

@@ -31,7 +31,7 @@ test("A4 a node that boots the old digest is RolledBack, and with two of them th
   const policy = { maxFailed: 2, inPlace: soon };
   const { nodes } = await rolling(stage, { policy, fate: () => "rolls back" });
   const { quarantine } = await halted(stage, nodes);
-  match(quarantine[0]?.reason ?? "", /UpdateRolledBack: .*booted "sha256:a+" and not "sha256:b+"/);
+  match(quarantine[0]?.reason ?? "", /UpdateRolledBack: .*booted "sha256:a+" instead of "sha256:b+"/);
   deepEqual([nodes.given("Apply").length, nodes.booted(), nodes.cordoned(), nodes.mostOut], [2, "aaaa", [], 1]);
 });
 
