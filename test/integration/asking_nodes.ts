@@ -43,7 +43,9 @@ export async function proveApproval(world: World): Promise<void> {
   await setHold(world, awaited, null);
   await isSigned(world, held);
   const late = [await ask(own, awaited), await ask(strange, awaited)];
-  for (const name of late) match(await reasonFor(world, name), new RegExp(`request "${held}" was approved for node "${awaited}"`));
+  for (const name of late) {
+    match(await reasonFor(world, name), new RegExp(`request "${held}" was approved for node "${awaited}"`));
+  }
   for (const name of [...left.slice(1).map(([name]) => name), ...late]) {
     deepEqual((await requestOf(world, name)).status, {}, name);
   }
