@@ -158,7 +158,7 @@ export class LateSets implements Waker {
     this.#lookedAt = now;
   }
 
-  /** Epoch ms at which to look again, where sets that are watched count too few, or nobody knows. */
+  /** Epoch ms of the next read if the watched MachineSets count too few Ready machines, or are not known. */
   lookBy(members: readonly Member[]): number {
     const counted = countedReady(this.#kube, this.#pool);
     if (!counted || this.#late.size > 0) return this.#lookedAt + restMs;

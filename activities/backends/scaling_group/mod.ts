@@ -102,7 +102,7 @@ function newsOfGroup(kube: Cluster, pool: PoolRef): News {
   ]);
 }
 
-/** The same, with its machines: of records and nodes nobody can tell whose they are before they are read. */
+/** Changes of a group and of its machines; any change of a PendingNode counts, as only a read shows its group. */
 function newsOfMembers(kube: Cluster, pool: PoolRef, nodes: () => ReadonlySet<string>): News {
   const { watches } = kube;
   const name = groupNameOf(pool);

@@ -1,4 +1,4 @@
-/** Sees through the PendingNodes that the operator of before left: those of ours are their groups' affair. */
+/** Completes the PendingNodes that the Constellation node operator left; the group's backend owns those of Ostler. */
 import type { Cluster } from "../../cluster.ts";
 import { groupKeyOf, type Instance, type InstanceState } from "../../clouds/driver.ts";
 import { deleteRecord, isOwn } from "./records.ts";
@@ -148,7 +148,7 @@ interface Pair {
 export interface Pairing {
   /** Pairs that stand, and those that are made now. */
   pairs: Pair[];
-  /** Marks that name nobody any more, or somebody else's partner. */
+  /** Marks whose partner no longer exists, or belongs to another node. */
   stale: { node: string; mark: "heir" | "donor" }[];
   /** New nodes for which no old one is left in their group. */
   surplus: string[];
@@ -212,13 +212,13 @@ interface Owned {
 
 interface GroupFleet {
   nodes: GroupNode[];
-  /** Of all groups, also those that have no node; none where nobody asked. */
+  /** Of all groups, including groups without nodes; empty if the groups were not read. */
   instances: Instance[];
 }
 
 /**
- * Reads them all, and writes what nobody has. A node is of the group whose id it bears, or that has its instance: groups are
- * asked for their instances only where a node does not say, or somebody wants to know (`isAsked`).
+ * Reads all nodes of the groups, and writes missing marks. A node belongs to the group whose ID it has, or that has its
+ * instance; the cloud lists the instances only if a node has no ID, or if a caller needs them (`isAsked`).
  */
 export async function readFleet(
   kube: Cluster,

@@ -1,6 +1,5 @@
 // Entry point: sets the chart's version to that of Ostler, and regenerates the manifests of deploy/kubernetes that are
-// rendered
-// from the chart.
+// rendered from the chart.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";

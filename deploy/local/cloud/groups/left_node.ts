@@ -1,18 +1,36 @@
 /** Deletes Nodes of deleted instances that no other controller deleted, like a cloud-controller-manager. */
-import { type Connection, settled } from "../kube.ts";
+import { type Connection, settled, statusOf } from "../kube.ts";
 import { rest } from "../patience.ts";
 import type { CloudInstance } from "./group_cloud.ts";
 
 const graceSeconds = 5;
+/** Checks after an instance was deleted: a kubelet can register late, and a request can fail. */
+const checks = 12;
 
-/** Deletes the Node after a delay; a Node of another instance with the same name is kept. */
+/** Deletes the Node, and checks for a minute whether it came back; keeps a Node of another instance with the same name. */
 export async function removeLeftNode(
   connection: Connection,
-  { node, providerId }: Pick<CloudInstance, "node" | "providerId">,
+  instance: Pick<CloudInstance, "node" | "providerId">,
   signal: AbortSignal,
 ): Promise<void> {
-  await rest(graceSeconds, signal);
-  if (signal.aborted) return;
-  const found = await connection.core.readNode({ name: node }).catch(() => undefined);
-  if (found?.spec?.providerID === providerId) await settled(connection.core.deleteNode({ name: node }));
+  for (let check = 1; check <= checks; check++) {
+    await rest(graceSeconds, signal);
+    if (signal.aborted) return;
+    try {
+      await removeIfLeft(connection, instance);
+    } catch (error) {
+      if (check === checks) throw error; // the next check retries an earlier failure
+    }
+  }
+}
+
+async function removeIfLeft(
+  { core }: Connection,
+  { node: name, providerId }: Pick<CloudInstance, "node" | "providerId">,
+): Promise<void> {
+  const found = await core.readNode({ name }).catch((error: unknown) => {
+    if (statusOf(error) !== 404) throw error;
+    return undefined;
+  });
+  if (found?.spec?.providerID === providerId) await settled(core.deleteNode({ name }));
 }
