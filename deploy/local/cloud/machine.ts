@@ -201,7 +201,9 @@ export class Machine implements CloudMachine {
     this.#signal.throwIfAborted();
   }
 
+  // A request that was under way when the machine was deleted may end later, and must not revive the machine.
   #enter(phase: MachinePhase): void {
+    if (this.#life.signal.aborted && phase !== "deleted") return;
     this.#view.phase = phase;
     this.#log(phase);
   }

@@ -167,7 +167,9 @@ export class ContainerMachine implements CloudMachine {
     return { attempts: bootAttempts, seconds: bootStepSeconds, signal: this.#signal };
   }
 
+  // A request that was under way when the machine was deleted may end later, and must not revive the machine.
   #enter(phase: MachinePhase): void {
+    if (this.#life.signal.aborted && phase !== "deleted") return;
     this.#view.phase = phase;
     this.#log(phase);
   }

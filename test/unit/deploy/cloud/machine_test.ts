@@ -21,7 +21,11 @@ interface Story {
   cloud: AbortController;
 }
 
-function story(fault?: FaultKind, userData = "#!/bin/sh\ntop-secret\n"): Story {
+function story(
+  fault?: FaultKind,
+  userData = "#!/bin/sh\ntop-secret\n",
+  slow: Partial<MachineContext["hypervisor"]> = {},
+): Story {
   const done: string[] = [];
   const log: string[] = [];
   const cloud = new AbortController();
@@ -38,6 +42,7 @@ function story(fault?: FaultKind, userData = "#!/bin/sh\ntop-secret\n"): Story {
     readNode: note("node", undefined),
     deleteInstance: note("instance deleted", undefined),
     deletePods: note("pods deleted", 0),
+    ...slow,
   };
   const context = { hypervisor, script, seed: 1, log: (line: string) => void log.push(line), signal: cloud.signal };
   return { machine: new Machine(context, order, 1), done, log, cloud };
@@ -72,6 +77,24 @@ Deno.test("Machine.remove: deletes the instance and no pods when the machine nev
   await machine.run();
   await machine.remove();
   assert.deepEqual([machine.view().phase, done], ["deleted", ["instance", "instance deleted"]]);
+});
+
+Deno.test("Machine.remove: stays deleted when a request of the boot ends later", async () => {
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const { machine } = story(undefined, undefined, {
+    ensureAddress: async () => {
+      ask();
+      await answered;
+      return "10.100.0.1";
+    },
+  });
+  const life = machine.run();
+  await asked;
+  await machine.remove();
+  answer();
+  await life;
+  assert.equal(machine.view().phase, "deleted");
 });
 
 Deno.test("Machine.kill: changes no object", async () => {
