@@ -25,7 +25,6 @@ import { discoverScalingGroups } from "./backends/scaling_group/group_nodes.ts";
 import { withBugsSorted } from "./bugs.ts";
 import { ensurePoolCleanedUp } from "./config/clean_up.ts";
 import { listDuePools, renewPublished } from "./config/renew_published.ts";
-import { publishConfig } from "./config/publish_config.ts";
 import type { Publisher } from "./config/publish_config.ts";
 import { renewResting } from "./config/renew_resting.ts";
 import { awaitGates } from "./gates/await_gates.ts";
@@ -56,14 +55,7 @@ import { awaitImageStaged } from "./backends/node_pool/stage.ts";
 import { backendOf } from "./backends/registry.ts";
 import { withOwnCluster } from "./own_cluster.ts";
 import { deliverNotice, type NoticeFiles } from "./notices/deliver_notice.ts";
-import {
-  DrainMeasure,
-  measuredJoin,
-  measuredPublish,
-  measuredUpdates,
-  measuredWait,
-  withFailuresCounted,
-} from "./measures.ts";
+import { DrainMeasure, measuredJoin, measuredUpdates, measuredWait, withFailuresCounted } from "./measures.ts";
 import type { Measures } from "./measures.ts";
 import type { Kube } from "./kube/client.ts";
 import { givenOrder } from "./os/hands.ts";
@@ -73,7 +65,7 @@ import { planRollout } from "./pool/plan_rollout.ts";
 import type { Forecast } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
 import { awaitPoolChanged, readPool } from "./pool/read_pool.ts";
-import { readRound } from "./pool/read_round.ts";
+import { publishDesired, readRound } from "./pool/read_round.ts";
 import { ensureSlotsKept, ensureSlotTaken } from "./pool/slots.ts";
 import { recall } from "./status/recall.ts";
 import { ensureRolloutReported } from "./status/report_rollout.ts";
@@ -124,8 +116,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       recall: ({ pool }) => recall(kube, pool),
       planRollout: (input) => planRollout(deps, input),
       listDuePools: (input) => listDuePools(deps, input),
-      publishConfig: (input) =>
-        measuredPublish(measures, () => of(input).boots?.publish(input) ?? publishConfig(deps, input)),
+      publishDesired: (input) => publishDesired(deps, input, measures),
       ensureCredentialsRenewed: async (input) =>
         of(input).boots ? { news: "Unpublished" } : await renewPublished(deps, input.pool),
       ensureRestRenewed: (input) => renewResting(deps, input),

@@ -30,14 +30,12 @@ const heartbeatTimeout = "10s";
 // One step of a reconcile reads the desired state and the machines.
 const reading = { startToCloseTimeout: "40s", scheduleToCloseTimeout: "2m", retry: briefRetry } as const;
 
-const publishing = { startToCloseTimeout: "30s", scheduleToCloseTimeout: "3m", retry: briefRetry } as const;
+// Publishing reads the desired state, too.
+const publishing = { startToCloseTimeout: "40s", scheduleToCloseTimeout: "3m", retry: briefRetry } as const;
 
 /** Reads on paths that are rare or that can take long. */
 export const read = proxyActivities<ReadActivities>({ ...reading, heartbeatTimeout });
-/**
- * Publishes beside other activities, and reports. A run that reports its end receives signals and updates until the
- * report is written, which a local activity would leave no time for.
- */
+/** Publishes and reports beside other activities. */
 export const publish = proxyActivities<PublishActivities>({ ...publishing, heartbeatTimeout });
 
 const readAlone = proxyLocalActivities<ReadActivities>({ ...reading, localRetryThreshold });

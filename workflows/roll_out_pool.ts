@@ -28,7 +28,7 @@ import { isIdle, type Tasks } from "./state/tasks.ts";
 import { indexAtStart, report, show, type Teller } from "./status/report.ts";
 import { answerAbort, restoreLastGood } from "./steps/rollback.ts";
 import { beginSteps, forgetTaken, look, noteWaves, planOf } from "./steps/plan.ts";
-import { noteChange, observe, prepare, recallEarlier, rollProfile } from "./steps/prepare.ts";
+import { noteChange, observe, openPool, prepare, recallEarlier, rollProfile } from "./steps/prepare.ts";
 import { cleanUp, converge, endGone, hearLast, renewOnly, stop } from "./steps/endings.ts";
 import { halt } from "./steps/halt.ts";
 import { isToKeep, keepMachines } from "./steps/keep_machines.ts";
@@ -102,16 +102,17 @@ async function round(rollout: Rollout): Promise<RollOutResult | undefined> {
 /** Reconciles once: reads and publishes the desired state and answers commands, then plans the machines. */
 async function reconcile(rollout: Rollout): Promise<RollOutResult | undefined> {
   const { settings, target } = rollout;
+  const opened = await openPool(rollout);
   await recallEarlier(rollout);
   if (rollout.people.heard) await showHeard(rollout);
-  const seen = await observe(rollout);
+  const seen = await observe(rollout, opened);
   if (seen.state !== "Present") return await endWithoutPool(rollout, seen.state);
   const { desired, rules } = seen;
   noteChange(rollout, { desired, rules });
   const aborted = await answerAbort(rollout, desired);
   if (aborted) return aborted;
   if (await restoreLastGood(rollout, desired) === "LookAgain") return undefined;
-  await prepare(rollout, desired);
+  await prepare(rollout, desired, opened?.published);
   if (settings.publishOnly && target.startedFor === desired.observed) return await renewOnly(rollout);
   if (await rollProfile(rollout, desired, rules) === "Stamped") return undefined;
   const held = target.rules ?? rules;

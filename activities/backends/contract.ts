@@ -26,8 +26,9 @@ import type {
   RelieveOrder,
   TemplateStamp,
 } from "../../workflows/contracts/mod.ts";
+import type { ConfigSource } from "../config/read_profile.ts";
 import type { News } from "../kube/polling.ts";
-import type { Resource } from "../kube/resources.ts";
+import type { Resource, RolloutObject } from "../kube/resources.ts";
 import type { Subject } from "../status/events.ts";
 
 /** One machine of a pool, by the name that the planner has for it. */
@@ -56,15 +57,33 @@ export interface Boots {
   letGo(pool: PoolRef): Promise<void>;
 }
 
-/** What a pool asks for; `labels` are those that policies select it by. */
+/** The desired state of a pool. */
 export type Wanted =
   | { state: "Gone" }
   | { state: "Deleting" }
-  | { state: "Present"; desired: Desired; labels: Record<string, string> };
+  | WantedPool;
+
+/** A pool that exists. */
+export interface WantedPool {
+  state: "Present";
+  desired: Desired;
+  /** The labels that policies select the pool by. */
+  labels: Record<string, string>;
+  /** The objects that its config is rendered from; absent for a backend with `boots`. */
+  source?: Omit<ConfigSource, "since">;
+  /** It is certain that the pool never had a machine. */
+  isUnused?: true;
+}
 
 /** Where profiles are that are named without a namespace. */
 export interface ProfilePlace {
   profileNamespace: string;
+}
+
+/** The parameters of a read of the desired state. */
+export interface WantedQuestion extends ProfilePlace {
+  /** The pool's Rollout if it was just read; null for a pool without one. */
+  rollout?: RolloutObject | null;
 }
 
 /** One snapshot of the machines of a pool. */
@@ -166,11 +185,9 @@ export interface Backend {
   subject(pool: PoolRef): Promise<Subject | undefined>;
 
   /** Reads what is asked for. Writes nothing. A pool that is gone is an answer. */
-  wanted(pool: PoolRef, place: ProfilePlace): Promise<Wanted>;
+  wanted(pool: PoolRef, question: WantedQuestion): Promise<Wanted>;
   /** What is watched tells that the maker has not taken up what is asked for; false where nobody knows. Asks for nothing. */
   isSurelyUnsettled(pool: PoolRef): boolean;
-  /** The run that asks has read a moment ago that the pool asks for no machine, and never did. Asks for nothing. */
-  isSurelyUnused(pool: PoolRef): boolean;
   /** Reads all members: those that the pool owns, whatever labels others bear. Writes nothing. Moot when the pool is gone. */
   observe(pool: PoolRef): Promise<Observation>;
   /** Reads one machine as the planner would see it, member or not; undefined when it is gone. Writes nothing. */

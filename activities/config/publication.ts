@@ -1,6 +1,6 @@
 /** The publication of a pool, by the annotations of its artefacts: each artefact has to match by itself. */
 import { annotationsHash, machineCluster, namesOf } from "../../profiles/mod.ts";
-import type { PoolRef, Publication, PublishInput } from "../../workflows/contracts/mod.ts";
+import type { PoolRef, Publication } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { annotate, annotationsOf, sha256, type Standing } from "./artefacts.ts";
 import { liveToken } from "./bootstrap_token.ts";
@@ -21,8 +21,14 @@ import {
 import { ownerOf } from "./identity.ts";
 import type { RenderedPool } from "./render_config.ts";
 
-/** The publication order; if `configDigest` is given, nothing else may be published. */
-export type PublishOrder = PublishInput;
+/** The revision to publish; if `configDigest` is given, nothing else may be published. */
+export interface PublishOrder {
+  pool: PoolRef;
+  revision: string;
+  configDigest?: string;
+  /** The desired spec and the last good spec ("" for none) as just read, both as returned by `specHashOf`. */
+  seen?: { specHash: string; goodSpecHash: string };
+}
 
 /** Returns the annotations of all artefacts; those of secrets include the token. */
 export function stampOf(

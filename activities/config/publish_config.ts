@@ -15,7 +15,7 @@ import { keepProfile } from "./kept_profile.ts";
 import { claim, finalizer, ownerOf } from "./identity.ts";
 import { areUsable, clusterDigest, fits, type PublishOrder, restamp, stampOf, timesOf } from "./publication.ts";
 import { isEdge, type RenderedPool, type Renderer, renderingOf, renderPool, renderSecrets } from "./render_config.ts";
-import { type DesiredInputs, desiredInputs, readGoodInputs } from "./read_profile.ts";
+import { type ConfigSource, readGoodInputs } from "./read_profile.ts";
 import {
   annotationsOf,
   type Artefact,
@@ -57,36 +57,35 @@ export interface Work {
 /**
  * Reads the published artefacts before everything that decides what is written, and replaces only these versions. So a
  * newer publication has replaced them by then, and an outdated attempt, however late it continues, fails. If nothing is
- * published, nothing newer is, so a desired state read a moment before is acceptable there.
+ * published, nothing newer is, so a `source` read a moment before is acceptable there.
  */
 export async function readWork(
   publisher: Publisher,
   order: PublishOrder,
-  { bootstrap, desired }: { bootstrap?: Standing | undefined; desired?: DesiredInputs | undefined } = {},
+  { bootstrap, source }: { bootstrap?: Standing | undefined; source?: ConfigSource | undefined } = {},
 ): Promise<Work> {
   const { kube } = publisher;
   const standing = await readStanding(publisher, order.pool, bootstrap);
   const isNew = inOrder(standing).every(({ found }) => !found);
-  const rendered = await renderPool({ ...publisher, ...(isNew && desired ? { desired } : {}) }, order.pool, order.seen);
+  const rendered = await renderPool({ ...publisher, ...(isNew && source ? { source } : {}) }, order.pool, order.seen);
   if (!isEdge(rendered)) return { order, rendered, standing };
   // Written after all others, so it need not be read first.
   return { order, rendered, standing: await withEdgeScript(kube, namesOf(order.pool), standing) };
 }
 
 /**
- * Does the same for an unpublished revision, if this process remembers its last publication. A desired state that the
- * run has read since then is used here, too.
+ * Does the same for an unpublished revision, if this process remembers its last publication. A `source` that was read
+ * since then is used here, too.
  */
-async function readWorkFor(publisher: Publisher, order: PublishOrder): Promise<Work> {
+async function readWorkFor(publisher: Publisher, order: PublishOrder, source?: ConfigSource): Promise<Work> {
   const { kube, settings } = publisher;
   // If machines join with a service account, its token is in a text that is not remembered.
   const isKept = settings.bootstrapTokenServiceAccountName === "";
-  const desired = desiredInputs.take(kube);
-  if (desired && isUntouched(desired.deployment)) return await presumeNothing(publisher, order, desired);
+  if (source && isUntouched(source.deployment)) return await presumeNothing(publisher, order, source);
   const found = isKept ? await takeStanding(kube, order.pool, order.revision) : undefined;
   const left = found?.left;
-  if (!left) return await readWork(publisher, order, { bootstrap: found?.bootstrap, desired });
-  const given = desired && left.at < desired.since ? { desired } : {};
+  if (!left) return await readWork(publisher, order, { bootstrap: found?.bootstrap, source });
+  const given = source && left.at < source.since ? { source } : {};
   const rendered = await renderPool({ ...publisher, ...given }, order.pool, order.seen);
   return isEdge(rendered) ? await readWork(publisher, order) : { order, rendered, standing: left.standing };
 }
@@ -96,8 +95,8 @@ function isUntouched({ metadata: { finalizers = [] } }: MachineDeployment): bool
   return !finalizers.includes(finalizer);
 }
 
-async function presumeNothing(publisher: Publisher, order: PublishOrder, desired: DesiredInputs): Promise<Work> {
-  const rendered = await renderPool({ ...publisher, desired }, order.pool, order.seen);
+async function presumeNothing(publisher: Publisher, order: PublishOrder, source: ConfigSource): Promise<Work> {
+  const rendered = await renderPool({ ...publisher, source }, order.pool, order.seen);
   const standing = nothingStanding(order.pool, publisher.profileNamespace, isEdge(rendered));
   return { order, rendered, standing, isPresumed: true };
 }
@@ -173,10 +172,13 @@ function isAsWanted({ found }: Standing, text: string): boolean {
 /** Maximum length of a name in Kubernetes. */
 const longestName = 253;
 
-/** Ensures that everything for one revision is published; does nothing if it already is. */
-export function publishConfig(publisher: Publisher, order: PublishOrder): Promise<Published> {
+/**
+ * Ensures that everything for one revision is published; does nothing if it already is. `source` has been read for this
+ * order, before the call.
+ */
+export function publishConfig(publisher: Publisher, order: PublishOrder, source?: ConfigSource): Promise<Published> {
   return attempting(`publish the config of "${ownerOf(order.pool)}"`, async () => {
-    const work = await readWorkFor(publisher, order);
+    const work = await readWorkFor(publisher, order, source);
     const { rendered, standing } = work;
     checkOrder(order, rendered);
     // Claimed before anything is written, so a collision changes nothing; a new pool's artefacts were not read.

@@ -9,7 +9,7 @@ import {
   ReferenceMissing,
   resolveProfile,
 } from "../../profiles/mod.ts";
-import type { PublishInput, RefusedType } from "../../workflows/contracts/mod.ts";
+import type { RefusedType } from "../../workflows/contracts/mod.ts";
 import { missing, refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import {
@@ -27,7 +27,6 @@ import { type LinedProfile, lineState, readProfileLine } from "./profile_line.ts
 import { readKeptProfile } from "./kept_profile.ts";
 import { ownerOf, profileAnnotation, profileNamespaceAnnotation } from "./identity.ts";
 import { z } from "zod";
-import { HandedOn } from "../kube/handed_on.ts";
 
 export interface ProfileReader {
   kube: Cluster;
@@ -35,11 +34,14 @@ export interface ProfileReader {
   /** Age in milliseconds that profiles may have; 0 by default. */
   freshMs?: number;
   /** If set, the desired state has been read already. */
-  desired?: DesiredInputs;
+  source?: ConfigSource;
 }
 
-/** The inputs that a run has read before it orders a config, as returned by `specHashOf`. */
-export type SeenInputs = NonNullable<PublishInput["seen"]>;
+/** The specs that were read before a config is ordered, as in a `PublishOrder`. */
+export interface SeenInputs {
+  specHash: string;
+  goodSpecHash: string;
+}
 
 /** The inputs of a config besides the template. */
 export interface Inputs {
@@ -62,7 +64,7 @@ export async function readInputs(
   deployment: MachineDeployment,
   seen?: SeenInputs,
 ): Promise<Inputs> {
-  const { kube, profileNamespace, freshMs = 0, desired } = reader;
+  const { kube, profileNamespace, freshMs = 0, source } = reader;
   const ref = profileRef(deployment, profileNamespace);
   if (!ref) {
     throw refused(
@@ -71,7 +73,7 @@ export async function readInputs(
     );
   }
   const settings = settingsOf(deployment.metadata.annotations);
-  const line = desired?.line ?? await readProfileLine(kube, ref, freshMs);
+  const line = source?.line ?? await readProfileLine(kube, ref, freshMs);
   const observed = observedOf(deployment, lineState(line));
   const inputs = inputsOf(deployment, line);
   // The read that found these inputs has checked the pin already.
@@ -191,14 +193,11 @@ function lineKey(line: readonly LinedProfile[]): string | undefined {
   return line.map(({ object }, nth) => `${object?.metadata.uid}@${versions[nth]}`).join(",");
 }
 
-// The desired state that a run has read, for its next publication.
-
-export interface DesiredInputs {
+/** The objects that a config is rendered from. */
+export interface ConfigSource {
   deployment: MachineDeployment;
   /** Its profile, and those that it extends. */
   line: LinedProfile[];
   /** When their read began, as of `performance.now()`. */
   since: number;
 }
-
-export const desiredInputs = new HandedOn<DesiredInputs>();

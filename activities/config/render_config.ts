@@ -47,7 +47,7 @@ export function renderingOf({ shown, digest, profile }: RenderedPool): Rendering
 /** Renders the config of the current desired state. */
 export function renderPool(renderer: Renderer, pool: PoolRef, seen?: SeenInputs): Promise<RenderedPool> {
   return attempting(`render the config of "${pool.namespace}/${pool.name}"`, async () => {
-    const deployment = renderer.desired?.deployment ??
+    const deployment = renderer.source?.deployment ??
       await ifFound(readObject(renderer.kube, machineDeployments, pool));
     if (!deployment) {
       throw moot("GenerationStale", `Failed to render the config of "${pool.name}": the MachineDeployment was deleted`);

@@ -1,7 +1,9 @@
 /** Reads the desired state of a pool, and its rules. */
 import type { Cluster } from "../cluster.ts";
 import type { DesiredState, PoolRef, Rules } from "../../workflows/contracts/mod.ts";
+import type { Wanted, WantedPool, WantedQuestion } from "../backends/contract.ts";
 import { backendOf } from "../backends/registry.ts";
+import type { ConfigSource } from "../config/read_profile.ts";
 import { expired } from "../failures.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
@@ -13,14 +15,34 @@ export interface DesiredReader {
 }
 
 /** Returns deleted, being deleted, or present with the desired state. */
-export function readDesired(reader: DesiredReader, pool: PoolRef): Promise<DesiredState> {
+export async function readDesired(reader: DesiredReader, pool: PoolRef): Promise<DesiredState> {
+  const { seen } = await findDesired(reader, pool);
+  return seen;
+}
+
+/** The desired state with what its read has shown besides. */
+export interface FoundDesired extends Pick<WantedPool, "isUnused"> {
+  seen: DesiredState;
+  /** The objects that its config is rendered from; absent for a backend that publishes by itself. */
+  source?: ConfigSource;
+}
+
+/** Reads the desired state; `rollout` is the pool's Rollout if it was just read, null for a pool without one. */
+export function findDesired(
+  { kube, profileNamespace }: DesiredReader,
+  pool: PoolRef,
+  { rollout }: Pick<WantedQuestion, "rollout"> = {},
+): Promise<FoundDesired> {
+  const question = { profileNamespace, ...(rollout === undefined ? {} : { rollout }) };
   return attempting(`read the desired state of "${pool.namespace}/${pool.name}"`, async () => {
-    const wanted = await backendOf(reader.kube, pool).wanted(pool, reader);
-    if (wanted.state !== "Present") return wanted;
-    const { desired, labels } = wanted;
+    const since = performance.now();
+    const wanted: Wanted = await backendOf(kube, pool).wanted(pool, question);
+    if (wanted.state !== "Present") return { seen: wanted };
+    const { state, desired, labels, source, ...found } = wanted;
     const { namespace, name } = pool;
-    const rules = await rulesFor(reader.kube, { metadata: { namespace, name, labels } }, Date.now());
-    return { state: "Present", desired, rules: desired.isControlPlane ? oneAtATime(rules) : rules };
+    const rules = await rulesFor(kube, { metadata: { namespace, name, labels } }, Date.now());
+    const seen = { state, desired, rules: desired.isControlPlane ? oneAtATime(rules) : rules };
+    return { seen, ...found, ...(source ? { source: { ...source, since } } : {}) };
   });
 }
 

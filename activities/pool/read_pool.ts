@@ -20,9 +20,6 @@ const longestRestMs = 5_000;
  * repair.
  */
 export function readPool(kube: Cluster, question: PoolQuestion): Promise<PoolSnapshot> {
-  // Later changes make a run read again. A wait sees them only by its own reads.
-  const { pool } = question;
-  if (backendOf(kube, pool).isSurelyUnused(pool)) return Promise.resolve(snapshotOf([], question));
   return look(kube, question).then(({ snapshot }) => snapshot);
 }
 

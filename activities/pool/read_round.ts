@@ -1,15 +1,63 @@
-/** Both reads of a reconcile in one step. */
-import type { DesiredState, PoolQuestion, PoolSnapshot } from "../../workflows/contracts/mod.ts";
-import type { DesiredReader } from "./read_desired.ts";
-import { readDesired } from "./read_desired.ts";
+/** The steps with which a reconcile begins: each reads all that the reconcile decides on. */
+import type {
+  DesiredState,
+  PoolQuestion,
+  PoolRef,
+  PoolSnapshot,
+  Published,
+  PublishedPool,
+} from "../../workflows/contracts/mod.ts";
+import { backendOf } from "../backends/registry.ts";
+import type { PublishOrder } from "../config/publication.ts";
+import { publishConfig, type Publisher } from "../config/publish_config.ts";
+import { moot } from "../failures.ts";
+import { measuredPublish, type Measures } from "../measures.ts";
+import { readRollout } from "../status/known_rollouts.ts";
+import { memoryOf } from "../status/recall.ts";
+import { type DesiredReader, findDesired, type FoundDesired } from "./read_desired.ts";
 import { readPool } from "./read_pool.ts";
+import { snapshotOf } from "./snapshot.ts";
 
 /** Reads the desired state, then the machines, unless another template is desired by now than the question is about. */
 export async function readRound(
   reader: DesiredReader,
   question: PoolQuestion,
 ): Promise<{ seen: DesiredState; pool: PoolSnapshot | null }> {
-  const seen = await readDesired(reader, question.pool);
+  const { seen, isUnused } = await findDesired(reader, question.pool);
   const isSame = seen.state === "Present" && seen.desired.templateHash === question.templateHash;
-  return { seen, pool: isSame && seen.desired.settled ? await readPool(reader.kube, question) : null };
+  if (!isSame || !seen.desired.settled) return { seen, pool: null };
+  return { seen, pool: isUnused ? snapshotOf([], question) : await readPool(reader.kube, question) };
+}
+
+/**
+ * Reads what earlier runs recorded and the desired state, and publishes the config of a settled one; `measures` receives
+ * the duration. Moot (GenerationStale) if `revision` is given and is not the desired revision.
+ */
+export async function publishDesired(
+  publisher: Publisher,
+  { pool, revision }: { pool: PoolRef; revision?: string },
+  measures?: Measures,
+): Promise<PublishedPool> {
+  const rollout = await readRollout(publisher.kube, pool);
+  const earlier = memoryOf(rollout);
+  const found = await findDesired(publisher, pool, { rollout: rollout ?? null });
+  const { seen, isUnused } = found;
+  const desired = seen.state === "Present" && seen.desired.settled ? seen.desired : undefined;
+  if (revision !== undefined && desired?.revision !== revision) throw stale(pool, revision);
+  if (!desired) return { seen, earlier, published: null, pool: null };
+  const order = { pool, revision: desired.revision };
+  const specs = { specHash: desired.specHash, goodSpecHash: earlier.lastGood?.specHash ?? "" };
+  const published = await measuredPublish(measures, () => publish(publisher, { ...order, seen: specs }, found));
+  const { templateHash } = desired;
+  return { seen, earlier, published, pool: isUnused ? snapshotOf([], { templateHash, unproven: [], limit: 0 }) : null };
+}
+
+function publish(publisher: Publisher, order: PublishOrder, { source }: FoundDesired): Promise<Published> {
+  const { pool, revision } = order;
+  return backendOf(publisher.kube, pool).boots?.publish({ pool, revision }) ?? publishConfig(publisher, order, source);
+}
+
+function stale({ namespace, name }: PoolRef, revision: string): Error {
+  const state = "another revision is desired now";
+  return moot("GenerationStale", `Failed to publish revision ${revision} of "${namespace}/${name}": ${state}`);
 }

@@ -1,11 +1,9 @@
 /** Pins a pool to the last good profile, which was kept, while the abandoned profile stays unchanged. */
-import type { Cluster } from "../cluster.ts";
 import { z } from "zod";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { patchStatus, readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
-import { recalledRollout } from "./recall.ts";
 
 /** Both as returned by `inputsOf`. */
 const Pin = z.object({ bad: z.string().min(1), good: z.string().min(1) });
@@ -16,10 +14,8 @@ export function pinOf(rollout: RolloutObject | undefined): Pin | undefined {
   return Pin.safeParse(rollout?.status?.["pin"]).data;
 }
 
-/** Returns the pin from the API server, unless it was read right before: only its run writes it. */
-export async function readPin(kube: Cluster, { namespace, name }: PoolRef): Promise<Pin | undefined> {
-  const recalled = recalledRollout(kube);
-  if (recalled) return pinOf(recalled.rollout);
+/** Reads the pin of a pool from the API server. */
+export async function readPin(kube: Kube, { namespace, name }: PoolRef): Promise<Pin | undefined> {
   return pinOf(await ifFound(readObject(kube, rollouts, { namespace, name })));
 }
 

@@ -2,12 +2,9 @@
 import type { Cluster } from "../cluster.ts";
 import { z } from "zod";
 import type { Memory, PoolRef, Quarantined } from "../../workflows/contracts/mod.ts";
-import { HandedOn } from "../kube/handed_on.ts";
 import type { RolloutObject } from "../kube/resources.ts";
 import { attempting } from "../kube/status.ts";
 import { readRollout } from "./known_rollouts.ts";
-
-const recalled = new HandedOn<{ rollout: RolloutObject | undefined }>();
 
 /** Failed changes, and times of machines, that are remembered. */
 export const quarantineKept = 5;
@@ -45,15 +42,8 @@ const Status = z.object({
 /** Reads the record; a pool without a Rollout, or with one of an earlier version, has none. */
 export function recall(kube: Cluster, pool: PoolRef): Promise<Memory> {
   return attempting(`read the rollout history of "${pool.namespace}/${pool.name}"`, async () => {
-    const rollout = await readRollout(kube, pool);
-    recalled.give(kube, { rollout });
-    return memoryOf(rollout);
+    return memoryOf(await readRollout(kube, pool));
   });
-}
-
-/** Returns the Rollout that the run has read right before. */
-export function recalledRollout(kube: Cluster): { rollout: RolloutObject | undefined } | undefined {
-  return recalled.take(kube);
 }
 
 /** Returns the record in a Rollout. */

@@ -50,7 +50,7 @@ export class SecretCollector {
     assert.ok(this.size > 5, `Only ${this.size} secret texts were collected`);
     const places = [...await this.#places(), ...more];
     // The search itself works: names, which are no secret, are found in histories and logs.
-    for (const known of ["publishConfig", "Rollout notified"]) {
+    for (const known of ["publishDesired", "Rollout notified"]) {
       assert.ok(places.some(([, text]) => text.includes(known)), `"${known}" was not found where it must be`);
     }
     for (const [place, text] of places) {

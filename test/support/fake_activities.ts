@@ -19,6 +19,7 @@ import type {
   PoolRef,
   PoolSnapshot,
   PublishActivities,
+  PublishedPool,
   ReadActivities,
   Relieved,
   RelieveOrder,
@@ -200,9 +201,22 @@ export class FakeActivities {
     return { pools, ...(end < this.#pools.length ? { next: String(end) } : {}) };
   }
 
+  /** By the steps that it is made of, so that a story can fail each. */
+  async #publishDesired({ pool, revision }: { pool: PoolRef; revision?: string }): Promise<PublishedPool> {
+    const earlier = await this.#on("recall", { pool }, recall);
+    const seen = await this.#on("readDesired", { pool }, desiredOf);
+    const desired = seen.state === "Present" && seen.desired.settled ? seen.desired : undefined;
+    if (revision !== undefined && desired?.revision !== revision) {
+      throw failure("GenerationStale", `Cannot publish revision ${revision}: another one is desired`);
+    }
+    if (!desired) return { seen, earlier, published: null, pool: null };
+    const published = await this.#on("publishConfig", { pool, revision: desired.revision }, publish);
+    return { seen, earlier, published, pool: null };
+  }
+
   #publish(): PublishActivities {
     return {
-      publishConfig: (input) => this.#on("publishConfig", input, publish),
+      publishDesired: (input) => this.#publishDesired(input),
       ensureCredentialsRenewed: (input) => this.#on("ensureCredentialsRenewed", input, renewStanding),
       ensureRestRenewed: (input) => this.#on("ensureRestRenewed", input, renewAtRest),
       ensureRolloutReported: (input) =>

@@ -1,6 +1,9 @@
+import { WithStartWorkflowOperation } from "@temporalio/client";
 import { deepEqual, equal, match } from "node:assert/strict";
+import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_activities.ts";
+import type { FakePool } from "../support/fake_pool.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
@@ -103,3 +106,44 @@ test("rollOutMachineDeployment looks again by itself while it is halted", async 
   equal((await handle.result()).outcome, "Converged");
   deepEqual(pool.events.map(({ reason }) => reason), ["NameCollision", "ConfigPublished", "RolloutConverged"]);
 });
+
+test("rollOutMachineDeployment: keeps a signal that arrives while the run reports its end", async (stage) => {
+  const pool = stage.pool({ replicas: 0 });
+  whileReporting(pool, () => stage.client.workflow.getHandle(pool.holder).signal("pauseRequested", { by: "ada" }));
+  await (await stage.rollOut(pool)).result();
+  equal(pool.rollout.paused?.by, "ada");
+});
+
+test("rollOutMachineDeployment: answers a command that arrives while the run reports its end", async (stage) => {
+  const pool = stage.pool({ replicas: 0 });
+  const answer = Promise.withResolvers<unknown>();
+  whileReporting(pool, () => {
+    const startWorkflowOperation = new WithStartWorkflowOperation("rollOutMachineDeployment", {
+      ...{ workflowId: pool.holder, taskQueue: "ostler", args: [pool.ref] },
+      workflowIdConflictPolicy: "USE_EXISTING",
+    });
+    const update = { args: [{ by: "ada" }] as [object], startWorkflowOperation };
+    stage.client.workflow.executeUpdateWithStart("pause", update).then(answer.resolve, answer.reject);
+  });
+  await (await stage.rollOut(pool)).result();
+  match(JSON.stringify(await answer.promise), /admits no machine until resume/);
+  await eventually("the pause on the Rollout", () => pool.rollout.paused?.by === "ada");
+});
+
+test("rollOutMachineDeployment: publishes a pool without machines in one workflow task", async (stage) => {
+  const pool = stage.pool({ replicas: 0 });
+  const handle = await stage.rollOut(pool);
+  await handle.result();
+  const { events } = await handle.fetchHistory();
+  const tasks = events?.filter(({ workflowTaskCompletedEventAttributes }) => workflowTaskCompletedEventAttributes);
+  equal(tasks?.length, 1);
+});
+
+/** Calls `act` during the report with which the first run ends; the report lasts until Temporal has taken the call. */
+function whileReporting(pool: FakePool, act: () => unknown): void {
+  pool.before["ensureRolloutReported"] = async () => {
+    delete pool.before["ensureRolloutReported"];
+    await act();
+    await pause(300);
+  };
+}

@@ -88,6 +88,7 @@ test("what is asked of a run that breaks before its first look is done by the ne
   Object.assign(pool.rollout, { quarantine: 7 });
   const answer = Promise.withResolvers<string>();
   pool.before["recall"] = async () => {
+    delete pool.before["recall"];
     stage.ask(pool, "skip", { machine: pool.nth(1) }).then(({ message }) => message, whyRefused).then(answer.resolve);
     await stage.client.workflow.getHandle(pool.holder).signal("pauseRequested", { by: "ada" });
     await pause(300);

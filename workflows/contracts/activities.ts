@@ -28,17 +28,23 @@ export interface ReadActivities {
   listDuePools(input: { after?: string }): Promise<{ pools: DuePool[]; next?: string }>;
 }
 
-/** What to publish; `seen` has the run's identities of the desired spec and the last good spec ("" for none). */
-export interface PublishInput {
-  pool: PoolRef;
-  revision: string;
-  configDigest?: string;
-  seen?: { specHash: string; goodSpecHash: string };
+/** A pool as `publishDesired` found and left it. */
+export interface PublishedPool {
+  seen: DesiredState;
+  /** What earlier runs of the pool left on its Rollout. */
+  earlier: Memory;
+  /** Null for a pool that is deleted, or whose template machine-controller has not numbered yet. */
+  published: Published | null;
+  /** The machines, if it is certain that the pool never had any; else null. */
+  pool: PoolSnapshot | null;
 }
 
 export interface PublishActivities {
-  /** Renders the config and publishes it; fails as moot if `configDigest` is given and another config is rendered. */
-  publishConfig(input: PublishInput): Promise<Published>;
+  /**
+   * Reads the desired state, renders its config and publishes it. With `revision` it publishes only that revision, and
+   * fails with "GenerationStale" if another one is desired.
+   */
+  publishDesired(input: { pool: PoolRef; revision?: string }): Promise<PublishedPool>;
   /** Renews due credentials in the published artefacts of a pool that cannot be rendered. */
   ensureCredentialsRenewed(input: { pool: PoolRef }): Promise<Renewal>;
   /** Renews the credentials of a pool at rest and records it on the Rollout, or returns that a rollout is needed. */

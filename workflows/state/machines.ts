@@ -6,9 +6,10 @@ import type { Waves } from "./waves.ts";
 export interface Machines extends CarriedMachines {
   snapshot: PoolSnapshot | undefined;
   /**
-   * A snapshot read together with the desired state, for the same reconcile; `asked` is the question that it answers.
+   * A snapshot read together with the desired state, for the same reconcile; `asked` is the question that it answers,
+   * null for any: the pool has no machines.
    */
-  glance: { asked: string; pool: PoolSnapshot } | undefined;
+  glance: { asked: string | null; pool: PoolSnapshot } | undefined;
 }
 
 /** How many machines of abandoned changes are remembered. */

@@ -8,6 +8,8 @@ export interface Target extends CarriedTarget {
   publication: Publication | undefined;
   /** The expiry of the published credentials, also while the desired state cannot be published. */
   credentials: Pick<Publication, "expiresAt" | "renewAt"> | undefined;
+  /** Whether this run has tried to read and publish the pool in one step. */
+  opened: boolean;
   /** Whether this run has read the desired state, so that commands can be validated. */
   known: boolean;
   /** Whether all objects created for the pool have been deleted. */
@@ -32,6 +34,7 @@ export function openTarget(carried: CarriedTarget): Target {
     rendering: undefined,
     publication: undefined,
     credentials: undefined,
+    opened: false,
     known: false,
     cleanedUp: false,
     replacedFor: "",

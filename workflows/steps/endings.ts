@@ -3,14 +3,17 @@ import { sleep } from "@temporalio/workflow";
 import type { Desired, Phase, PoolSnapshot, RollOutResult } from "../contracts/mod.ts";
 import { spare } from "../machine/remove_machine.ts";
 import { callOff } from "../machine/tasks.ts";
-import { read, write } from "../proxies.ts";
+import { publishBeside, read, write } from "../proxies.ts";
 import { type Part, type Seen, type Telling, warn } from "../state/rollout.ts";
 import { historyEntry, report, stand } from "../status/report.ts";
 import { questionOf } from "./plan.ts";
 import { giveBackSlots } from "../machine/slots.ts";
 import { troubleOf } from "../state/trouble.ts";
 
-/** Reports that every machine runs the desired state, and stores the template whose machines need no admission. */
+/**
+ * Reports that every machine runs the desired state, and stores the template whose machines need no admission. Temporal
+ * takes the end of the run back for a signal that arrives during the report, and starts another run for a command.
+ */
 export async function converge(
   rollout: Telling & Part<"slots" | "memory" | "waves">,
   desired: Desired,
@@ -28,6 +31,7 @@ export async function converge(
   memory.lastGood = { specHash, templateHash, revision, image, kubelet, configDigest };
   try {
     await report(rollout, { phase: "Converged", ...convergedText(desired) }, {
+      by: publishBeside(rollout.tasks),
       convergedTemplateHash: templateHash,
       ...(isNews ? { history: historyEntry(rollout, "Converged") } : {}),
     });

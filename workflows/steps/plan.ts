@@ -187,7 +187,7 @@ export async function look(
   rules: Rules,
 ): Promise<PoolSnapshot> {
   const question = lookQuestionOf({ settings, people, machines }, desired, rules);
-  const glance = machines.glance?.asked === JSON.stringify(question) ? machines.glance.pool : undefined;
+  const glance = glanceAt(machines, question);
   machines.glance = undefined;
   if (!glance) tasks.justEnded = [];
   const pool = glance ??
@@ -200,6 +200,12 @@ export async function look(
   dropUnknown({ people, view }, pool);
   waves.rolled ||= pool.counts.old > 0 || pool.leaving.some(isOfAnother);
   return pool;
+}
+
+/** Returns the snapshot that was read with the desired state, if it answers the question. */
+function glanceAt({ glance }: Seen["machines"], question: PoolQuestion): PoolSnapshot | undefined {
+  const isAnswered = glance?.asked === null ? question.named === undefined : glance?.asked === JSON.stringify(question);
+  return isAnswered ? glance?.pool : undefined;
 }
 
 function isUnknown({ unknown = [] }: PoolSnapshot, machine: string): boolean {

@@ -1,5 +1,14 @@
 /** Renders and publishes the config that a machine of the desired revision boots with. */
-import type { Boot, Desired, DesiredState, Publication, Published, Rules } from "../contracts/mod.ts";
+import type {
+  Boot,
+  Desired,
+  DesiredState,
+  Memory,
+  Publication,
+  Published,
+  PublishedPool,
+  Rules,
+} from "../contracts/mod.ts";
 import { awaits, publishBeside, readBeside, write } from "../proxies.ts";
 import { beginChange, type Part, type Seen, tell, type Telling, warn } from "../state/rollout.ts";
 import type { Target } from "../state/target.ts";
@@ -11,8 +20,15 @@ import { callOff, callOffUpdates } from "../machine/tasks.ts";
 import { dropBoots, takeBack } from "../state/machines.ts";
 import { adoptMemory } from "../state/memory.ts";
 
-/** Ensures that the secrets of this revision are published; a second call for the same change does nothing. */
-export async function prepare(rollout: Telling & Part<"target">, desired: Desired): Promise<void> {
+/**
+ * Ensures that the secrets of this revision are published; a second call for the same change does nothing. `published`
+ * is the publication of `desired` if it was read together with it.
+ */
+export async function prepare(
+  rollout: Telling & Part<"target">,
+  desired: Desired,
+  published?: Published | null,
+): Promise<void> {
   const { target, tasks } = rollout;
   const isKnown = isPrepared(target, desired);
   target.desired = desired;
@@ -20,24 +36,22 @@ export async function prepare(rollout: Telling & Part<"target">, desired: Desire
   // Until the new publication exists, nothing may use the old one in its place.
   target.publication = undefined;
   const by = publishBeside(tasks);
-  const { rendering, ...publication } = await publishBy(by, rollout, desired).catch(async (error: unknown) => {
-    await renewStanding(rollout, error, by);
-    throw error;
-  });
+  const { rendering, ...publication } = published ??
+    await publishBy(by, rollout, desired).catch(async (error: unknown) => {
+      await renewStanding(rollout, error, by);
+      throw error;
+    });
   Object.assign(target, { rendering, publication, credentials: lifeOf(publication) });
   if (publication.news === "Published") announce(rollout, desired);
 }
 
 type By = ReturnType<typeof publishBeside>;
 
-async function publishBy(
-  by: By,
-  { settings: { pool }, memory: { lastGood } }: Seen<"settings" | "memory">,
-  { revision, specHash }: Desired,
-): Promise<Published> {
+async function publishBy(by: By, { settings: { pool } }: Seen<"settings">, { revision }: Desired): Promise<Published> {
   const summary = `Publish the secrets of revision ${revision}`;
-  const seen = { specHash, goodSpecHash: lastGood?.specHash ?? "" };
-  return await by.publishConfig.executeWithOptions({ summary }, [{ pool, revision, seen }]);
+  const { published } = await by.publishDesired.executeWithOptions({ summary }, [{ pool, revision }]);
+  if (!published) throw new TypeError(`Cannot use the publication of revision ${revision}: it is missing`);
+  return published;
 }
 
 /**
@@ -118,15 +132,37 @@ function announce(rollout: Telling, { revision }: Desired): void {
 
 // Reads the desired state.
 
-/** Reads the desired state, and waits until machine-controller has assigned a revision. */
-export async function observe(rollout: Telling & Part<"target" | "machines" | "tasks">): Promise<DesiredState> {
-  const { settings: { pool, durations }, target, tasks } = rollout;
-  rollout.machines.glance = undefined;
-  const question = nextQuestionOf(rollout);
-  // Two awaits, as one function around both would change the order of events in recorded histories.
-  const seen = question
-    ? await readRound(rollout, question)
-    : await readBeside(tasks).readDesired.executeWithOptions({ summary: "Read the desired state" }, [{ pool }]);
+/**
+ * Reads the pool and publishes its config in one step, at the begin of a run. Undefined if an abort or a rollback comes
+ * first, or if the step was refused: the run then takes each part by itself, which reports the refusal.
+ */
+export async function openPool(
+  rollout: Seen<"settings" | "tasks"> & Part<"target" | "memory" | "people" | "machines">,
+): Promise<PublishedPool | undefined> {
+  const { settings: { pool }, target, people, memory, machines, tasks } = rollout;
+  if (target.opened) return undefined;
+  target.opened = true;
+  if (people.abortAsked || memory.rollback) return undefined;
+  const summary = "Read the desired state, and publish its config and secrets";
+  try {
+    const opened = await publishBeside(tasks).publishDesired.executeWithOptions({ summary }, [{ pool }]);
+    recallFrom(rollout, opened.earlier);
+    if (opened.pool) machines.glance = { asked: null, pool: opened.pool };
+    return opened;
+  } catch (error) {
+    const { kind } = troubleOf(error);
+    if (kind === "rethrow" || kind === "unreachable") throw error;
+    return undefined;
+  }
+}
+
+/** Waits until machine-controller has assigned a revision to the desired state, which is read unless `opened` has it. */
+export async function observe(
+  rollout: Telling & Part<"target" | "machines" | "tasks">,
+  opened?: Pick<PublishedPool, "seen">,
+): Promise<DesiredState> {
+  const { settings: { pool, durations }, target } = rollout;
+  const seen = opened?.seen ?? await readSeen(rollout);
   if (seen.state !== "Present" || seen.desired.settled) return seen;
   const message = `Waiting for machine-controller to assign a revision to generation ${seen.desired.generation}`;
   const until = Date.now() + durations.settle;
@@ -135,17 +171,28 @@ export async function observe(rollout: Telling & Part<"target" | "machines" | "t
   return await awaits.awaitDesiredSettled.executeWithOptions({ summary: message }, [{ pool, until }]);
 }
 
+async function readSeen(rollout: Telling & Part<"target" | "machines" | "tasks">): Promise<DesiredState> {
+  const { settings: { pool }, machines, tasks } = rollout;
+  machines.glance = undefined;
+  const question = nextQuestionOf(rollout);
+  if (question) return await readRound(rollout, question);
+  return await readBeside(tasks).readDesired.executeWithOptions({ summary: "Read the desired state" }, [{ pool }]);
+}
+
 // Handles a new desired state, for the first time or after a change.
 
 /** Reads once what earlier runs stored, before anything is reported, as a report writes it back. */
 export async function recallEarlier(
-  { settings: { pool }, target, memory, people, tasks }:
-    & Seen<"settings" | "tasks">
-    & Part<"target" | "memory" | "people">,
+  rollout: Seen<"settings" | "tasks"> & Part<"target" | "memory" | "people">,
 ): Promise<void> {
+  const { settings: { pool }, memory, tasks } = rollout;
   if (memory.recalled) return;
   const by = readBeside(tasks);
-  const earlier = await by.recall.executeWithOptions({ summary: "Recall earlier rollouts" }, [{ pool }]);
+  recallFrom(rollout, await by.recall.executeWithOptions({ summary: "Recall earlier rollouts" }, [{ pool }]));
+}
+
+function recallFrom({ target, memory, people }: Part<"target" | "memory" | "people">, earlier: Memory): void {
+  if (memory.recalled) return;
   people.paused = earlier.paused;
   // A run that only renews credentials applies to the state stored last; a later change requires a rollout.
   target.startedFor ||= earlier.observed ?? "";

@@ -15,17 +15,16 @@ import {
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { emitEvents } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
-import type { ProfilePlace, RestoreOrder, Wanted } from "../contract.ts";
+import type { ProfilePlace, RestoreOrder, Wanted, WantedQuestion } from "../contract.ts";
 import { actorOf, fieldManager, type WrittenDeployment, writtenDeployments } from "./actor.ts";
 import { currentSet, setOfTemplate } from "./observe_pool.ts";
 import { changeOf, inputsIn, inputsOf, observedOf, specHashOf } from "../../config/observed.ts";
 import { pinnedInputs, pinOf, readPin, writePin } from "../../status/pin.ts";
 import { lineState, readProfileLine } from "../../config/profile_line.ts";
-import { desiredInputs, profileRef } from "../../config/read_profile.ts";
+import { type ConfigSource, profileRef } from "../../config/read_profile.ts";
 import { isSameTemplate, unlabelled } from "./template.ts";
 import { imageOf, kubeletOf, revisionAnnotation, surgeOf, templateHashLabel } from "../../kube/machine_deployment.ts";
-import { noteDeployment } from "../../kube/seen_deployment.ts";
-import { isSurelyUnsettled, settledBy, watchedHash } from "./pool_watch.ts";
+import { isSurelyUnsettled, isSurelyUnused, settledBy, watchedHash } from "./pool_watch.ts";
 
 interface Restorer extends ProfilePlace {
   kube: Cluster;
@@ -139,26 +138,28 @@ function lost({ namespace, name }: PoolRef, state: string): Error {
 
 // Reads what a MachineDeployment asks for.
 
-interface Reader extends ProfilePlace {
-  kube: Cluster;
-  /** When it began to read, as `performance.now()` tells. */
-  since: number;
-}
-
 /** Gone, being deleted, or present with what it asks for. */
 export function readWanted(
   kube: Cluster,
   { namespace, name }: PoolRef,
-  { profileNamespace }: ProfilePlace,
+  { profileNamespace, rollout }: WantedQuestion,
 ): Promise<Wanted> {
   return attempting(`read MachineDeployment "${namespace}/${name}"`, async () => {
-    const since = performance.now();
     const deployment = await readNumbered(kube, { namespace, name });
     if (!deployment) return { state: "Gone" };
     if (deployment.metadata.deletionTimestamp) return { state: "Deleting" };
-    noteDeployment(kube, deployment);
-    const desired = await desiredOf({ kube, profileNamespace, since }, deployment);
-    return { state: "Present", desired, labels: deployment.metadata.labels ?? {} };
+    const profile = profileRef(deployment, profileNamespace) ?? { name: "", namespace: profileNamespace };
+    const [templateHash, inputs] = await Promise.all([
+      numberedHash(kube, deployment),
+      readInputs(kube, { deployment, profile, rollout }),
+    ]);
+    return {
+      state: "Present",
+      desired: desiredOf(deployment, { templateHash, profile, inputs }),
+      labels: deployment.metadata.labels ?? {},
+      source: { deployment, line: inputs.line },
+      ...(isSurelyUnused(kube, deployment) ? { isUnused: true } : {}),
+    };
   });
 }
 
@@ -179,21 +180,23 @@ async function readNumbered(kube: Cluster, pool: PoolRef): Promise<WrittenDeploy
   return await settledBy(kube, pool, { generation, until }) ? await read() : deployment;
 }
 
-async function desiredOf(reader: Reader, deployment: WrittenDeployment): Promise<Desired> {
+function desiredOf(
+  deployment: WrittenDeployment,
+  { templateHash, profile, inputs }: {
+    templateHash: string | undefined;
+    profile: Desired["profile"];
+    inputs: ConfigInputs;
+  },
+): Desired {
   const { metadata, spec, status } = deployment;
-  const profile = profileRef(deployment, reader.profileNamespace) ?? { name: "", namespace: reader.profileNamespace };
-  const [templateHash, source] = await Promise.all([
-    numberedHash(reader.kube, deployment),
-    readSource(reader, deployment, profile),
-  ]);
   const generation = metadata.generation ?? 0;
   const replicas = spec.replicas ?? 1;
   const settled = templateHash !== undefined && (status?.observedGeneration ?? 0) >= generation;
   return {
     ...{ generation, settled, templateHash: templateHash ?? "", replicas, profile },
-    observed: observedOf(deployment, source.state),
-    change: changeOf(deployment, source.pinned ?? source.state),
-    specHash: specHashOf(settled && templateHash ? templateHash : spec.template, source.pinned ?? source.inputs),
+    observed: observedOf(deployment, inputs.state),
+    change: changeOf(deployment, inputs.pinned ?? inputs.state),
+    specHash: specHashOf(settled && templateHash ? templateHash : spec.template, inputs.pinned ?? inputs.current),
     actor: actorOf(deployment),
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
     surge: surgeOf(spec.strategy?.rollingUpdate?.maxSurge, replicas),
@@ -210,23 +213,27 @@ async function numberedHash(kube: Cluster, deployment: MachineDeployment): Promi
   return set && (set.metadata.labels?.[templateHashLabel] ?? "");
 }
 
-/** What configs are rendered from beside the template: as it stands, and what is used in its place while it is pinned. */
-interface Source {
+/** The inputs of a config besides the template. */
+interface ConfigInputs extends Pick<ConfigSource, "line"> {
   state: number | string | undefined;
-  inputs: string;
+  /** As returned by `inputsOf`. */
+  current: string;
+  /** The inputs that a pinned pool uses instead. */
   pinned: string | undefined;
 }
 
-async function readSource(
-  { kube, since }: Reader,
-  deployment: MachineDeployment,
-  profile: Desired["profile"],
-): Promise<Source> {
+async function readInputs(
+  kube: Cluster,
+  { deployment, profile, rollout }: {
+    deployment: MachineDeployment;
+    profile: Desired["profile"];
+    rollout: RolloutObject | null | undefined;
+  },
+): Promise<ConfigInputs> {
   const [line, pin] = await Promise.all([
     profile.name ? readProfileLine(kube, profile) : [],
-    readPin(kube, deployment.metadata),
+    rollout === undefined ? readPin(kube, deployment.metadata) : pinOf(rollout ?? undefined),
   ]);
-  const inputs = inputsOf(deployment, line);
-  desiredInputs.give(kube, { deployment, line, since });
-  return { state: lineState(line), inputs, pinned: pinnedInputs(pin, inputs) };
+  const current = inputsOf(deployment, line);
+  return { line, state: lineState(line), current, pinned: pinnedInputs(pin, current) };
 }

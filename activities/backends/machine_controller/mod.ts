@@ -19,10 +19,10 @@ import { hasJoined, memberOf, observePool, readMember, readState } from "./obser
 import {
   countedReady,
   isSurelyUnsettled,
-  isSurelyUnused,
   newsOfMachines,
   newsOfPool,
   newsOfTemplate,
+  watchedUid,
   watchTemplates,
 } from "./pool_watch.ts";
 import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
@@ -37,7 +37,6 @@ import {
   readObject,
   type Resource,
 } from "../../kube/resources.ts";
-import { seenDeployment } from "../../kube/seen_deployment.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
 import type { Subject } from "../../status/events.ts";
 
@@ -47,9 +46,8 @@ export function machineController(kube: Cluster): Backend {
     boots: undefined,
     lookEvery: undefined,
     subject: (pool) => readSubject(kube, pool),
-    wanted: (pool, place) => readWanted(kube, pool, place),
+    wanted: (pool, question) => readWanted(kube, pool, question),
     isSurelyUnsettled: (pool) => isSurelyUnsettled(kube, pool),
-    isSurelyUnused: (pool) => isSurelyUnused(kube, pool),
     observe: (pool) => observePool(kube, pool),
     member: (member) => readMember(kube, member),
     state: (member) => readState(kube, member),
@@ -76,10 +74,12 @@ export function machineController(kube: Cluster): Backend {
 
 // The MachineDeployment that a Rollout and its Events are about.
 
-/** As it was seen last by this process, or read now; undefined when it is gone. */
-async function readSubject(kube: Cluster, pool: PoolRef): Promise<Subject | undefined> {
-  // One that goes in this moment has its Rollout collected after it.
-  return seenDeployment(kube, pool) ?? (await ifFound(readObject(kube, machineDeployments, pool)))?.metadata;
+/** Returns the MachineDeployment as a watch or else the API server has it; undefined if it was deleted. */
+async function readSubject(kube: Cluster, { namespace, name }: PoolRef): Promise<Subject | undefined> {
+  const uid = watchedUid(kube, { namespace, name });
+  // If the MachineDeployment is being deleted now, the garbage collector deletes its Rollout later.
+  if (uid !== undefined) return { namespace, name, uid };
+  return (await ifFound(readObject(kube, machineDeployments, { namespace, name })))?.metadata;
 }
 
 // Whose nodes are whose, as machine-controller's objects tell it; no more of them is kept.

@@ -13,7 +13,6 @@ import {
   type Metadata,
   type Resource,
 } from "../../kube/resources.ts";
-import { seenDeployment } from "../../kube/seen_deployment.ts";
 import type { SharedWatch } from "../../kube/informer.ts";
 import { createHash } from "node:crypto";
 import { selectorText } from "../../kube/status.ts";
@@ -135,15 +134,25 @@ export function selectorOfEmpty(kube: Cluster, { namespace, name }: PoolRef): st
 const changesAtMost = 2;
 
 /**
- * The pool has had no machine yet, as the run that asks has read that it asks for none and has hardly changed, and its sets
- * were made for none. That stays true however late the watch is, as changes come in their order.
+ * Returns whether a MachineDeployment that was just read never had a machine: it desires none, has hardly changed, and
+ * its MachineSets were created for none. A late watch does not make this wrong, as changes arrive in order.
  */
-export function isSurelyUnused(kube: Cluster, pool: PoolRef): boolean {
-  const seen = seenDeployment(kube, pool);
+export function isSurelyUnused(kube: Cluster, { metadata, spec }: MachineDeployment): boolean {
+  const { uid, generation = Infinity, annotations } = metadata;
   const { sets } = poolWatchesOf(kube);
-  if (!seen || !sets.isFresh || seen.replicas !== 0 || seen.generation > changesAtMost) return false;
-  const own = [...sets.values()].filter(({ owner }) => owner === seen.uid);
-  return own.some(({ revision }) => revision === seen.revision) && own.every(({ isUnused }) => isUnused);
+  if (!sets.isFresh || spec.replicas !== 0 || generation > changesAtMost) return false;
+  const own = [...sets.values()].filter(({ owner }) => owner === uid);
+  const desired = annotations?.[revisionAnnotation] ?? "";
+  return own.some(({ revision }) => revision === desired) && own.every(({ isUnused }) => isUnused);
+}
+
+/** Returns the UID of a MachineDeployment as a watch has it; undefined if the watch is not current, or has none. */
+export function watchedUid(
+  kube: Cluster,
+  { namespace, name }: Pick<PoolRef, "namespace" | "name">,
+): string | undefined {
+  const { deployments } = poolWatchesOf(kube);
+  return deployments.isFresh ? deployments.get(`${namespace}/${name}`)?.uid : undefined;
 }
 
 /** Ready nodes that machine-controller counts in each of the pool's sets, by template hash; undefined while not all is known. */
@@ -157,6 +166,7 @@ export function countedReady(kube: Cluster, { namespace, name }: PoolRef): Reado
 // What of machine-controller's objects a wait can wait for; no more of them is kept while they are watched.
 
 interface DeploymentFacts {
+  uid: string;
   generation: number;
   observed: number;
   revision: string;
@@ -190,7 +200,7 @@ interface MachineFacts {
 const watchedDeployments: Resource<DeploymentFacts> = {
   ...machineDeployments,
   schema: MachineDeployment.transform(({ metadata, spec, status }) => ({
-    ...{ generation: metadata.generation ?? 0, observed: status?.observedGeneration ?? 0 },
+    ...{ uid: metadata.uid, generation: metadata.generation ?? 0, observed: status?.observedGeneration ?? 0 },
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
     selector: selectorText(spec.selector ?? {}),
     state: digest([metadata.uid, metadata.deletionTimestamp]),

@@ -18,7 +18,6 @@ export function nodePool(kube: Cluster): Backend {
     subject: (pool) => readSubject(kube, pool),
     wanted: (pool) => readWanted(kube, pool),
     isSurelyUnsettled: () => false,
-    isSurelyUnused: () => false,
     observe: (pool) => observeNodes(kube, pool),
     member: (member) => readMember(kube, member),
     state: (member) => readState(kube, member),

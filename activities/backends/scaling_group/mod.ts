@@ -34,7 +34,6 @@ export function scalingGroup(kube: Cluster): Backend {
     subject: (pool) => readSubject(kube, pool),
     wanted: (pool) => readGroupWanted(kube, pool),
     isSurelyUnsettled: () => false,
-    isSurelyUnused: () => false,
     observe: (pool) => observeGroup(kube, pool),
     member: (member) => readGroupMember(kube, member),
     state: (member) => readGroupState(kube, member),

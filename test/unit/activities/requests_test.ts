@@ -22,24 +22,17 @@ const report = {
   ...{ quarantine: [], left: null, eta: null, plan: null, underway: [], conditions: [] },
 } as unknown as RolloutReport;
 
-let runs = 0;
-
-/** What a run asks its activities for, from one change of a pool without machines to its end. */
+/** Calls the activities of a run, from one change of a pool without machines to its end. */
 async function roll(activities: Activities): Promise<void> {
-  const runId = `run-${runs++}`;
-  let asked = 0;
-  const next = <T>(work: () => Promise<T>): Promise<T> => inActivity(work, { runId, activityId: String(++asked) });
   const event = (reason: string): PoolEvent => ({ type: "Normal", reason, message: "m" });
-  const { lastGood } = await next(() => activities.recall({ pool }));
-  const read = await next(() => activities.readDesired({ pool }));
-  if (read.state !== "Present") throw new Error(`Cannot roll: it is ${read.state}`);
-  const { specHash, templateHash, revision } = read.desired;
-  const seen = { specHash, goodSpecHash: lastGood?.specHash ?? "" };
-  await next(() => activities.publishConfig({ pool, revision, seen }));
-  await next(() => activities.readPool({ pool, templateHash, unproven: [], repair: neverRepaired, limit: 20 }));
+  const { seen, pool: machines } = await inActivity(() => activities.publishDesired({ pool }));
+  if (seen.state !== "Present") throw new Error(`Cannot roll: it is ${seen.state}`);
+  const { specHash, templateHash, revision } = seen.desired;
+  const question = { pool, templateHash, unproven: [], repair: neverRepaired, limit: 20 };
+  if (!machines) await inActivity(() => activities.readPool(question));
   const good = { specHash, templateHash, revision, image: "", kubelet: "", configDigest: "" };
   const events = [event("ConfigPublished"), event("RolloutConverged")];
-  await next(() => activities.ensureRolloutReported({ pool, report: { ...report, lastGood: good }, events }));
+  await inActivity(() => activities.ensureRolloutReported({ pool, report: { ...report, lastGood: good }, events }));
 }
 
 /** As machine-controller numbers it. */

@@ -1,7 +1,7 @@
 /** A publication that knows what this process has left standing writes nothing but in the place of that. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { publishConfig, type Publisher } from "../../../../activities/config/publish_config.ts";
-import { readDesired } from "../../../../activities/pool/read_desired.ts";
+import { findDesired } from "../../../../activities/pool/read_desired.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import type { Published } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
@@ -20,22 +20,19 @@ interface Process {
   deps: Publisher;
 }
 
-let runs = 0;
-
-/** What a run does from one look to its publication; `between` lies between the two. */
+/** Reads the desired state and publishes it; `between` happens between the two. */
 async function roll(
   { kube, deps }: Process,
   revision: string,
   between: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Published> {
-  const runId = `run-${runs++}`;
-  const seen = await inActivity(() => readDesired(deps, pool), { runId, activityId: "1" });
+  const { seen, source } = await inActivity(() => findDesired(deps, pool));
   if (seen.state !== "Present") throw new Error(`Cannot roll: it is ${seen.state}`);
   const { specHash } = seen.desired;
   kube.put("rollouts", { metadata: { ...pool }, status: { lastGood: { specHash, templateHash: "t" } } });
   await between();
   const order = { pool, revision, seen: { specHash, goodSpecHash: specHash } };
-  return await inActivity(() => publishConfig(deps, order), { runId, activityId: "2" });
+  return await inActivity(() => publishConfig(deps, order, source));
 }
 
 /** A process that has published revision 1, when revision 2 is asked for; and another process. */

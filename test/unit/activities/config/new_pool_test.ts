@@ -1,7 +1,7 @@
 /** A pool without our finalizer is published without a look at what stands; what stands after all is never overwritten. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
-import { readDesired } from "../../../../activities/pool/read_desired.ts";
+import { findDesired } from "../../../../activities/pool/read_desired.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import type { Published } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
@@ -18,17 +18,14 @@ const theirs = { [owner]: "fleet-a/b" };
 
 Deno.test.afterAll(() => closeTemplateEngines());
 
-let runs = 0;
-
-/** What a run does from one look to its publication, in a process of its own; `between` lies between the two. */
+/** Reads the desired state and publishes it, in a process of its own; `between` happens between the two. */
 async function roll(kube: FakeKube, revision = "1", between: () => unknown = () => {}): Promise<Published> {
   const deps = publisher(kube);
-  const runId = `run-${runs++}`;
-  const seen = await inActivity(() => readDesired(deps, pool), { runId, activityId: "1" });
+  const { seen, source } = await inActivity(() => findDesired(deps, pool));
   if (seen.state !== "Present") throw new Error(`Cannot roll: it is ${seen.state}`);
   await between();
   const order = { pool, revision, seen: { specHash: seen.desired.specHash, goodSpecHash: "" } };
-  return await inActivity(() => publishConfig(deps, order), { runId, activityId: "2" });
+  return await inActivity(() => publishConfig(deps, order, source));
 }
 
 async function newPool(): Promise<FakeKube> {

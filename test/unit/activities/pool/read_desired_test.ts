@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
-import { awaitDesiredSettled, readDesired } from "../../../../activities/pool/read_desired.ts";
+import type { RolloutObject } from "../../../../activities/kube/resources.ts";
+import { awaitDesiredSettled, findDesired, readDesired } from "../../../../activities/pool/read_desired.ts";
 import type { Desired } from "../../../../workflows/contracts/mod.ts";
-import { recall } from "../../../../activities/status/recall.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 import { machineDeployment, machineSet, pool, putPool, revisionKey } from "../../../support/machine_objects.ts";
@@ -148,27 +148,24 @@ Deno.test("awaitDesiredSettled ends at once when the MachineDeployment is gone, 
   await rejects(late, { type: "SettleExpired" });
 });
 
-Deno.test("readDesired asks for no Rollout that its run has recalled right before, and for one after anything else", async () => {
+Deno.test("findDesired: takes the pin from the given Rollout, and else reads the Rollout", async () => {
   const kube = kubeWith();
   const reader = { kube: kube.client, profileNamespace };
   const { specHash } = await desiredOf(kube);
   const bad = specHash.slice(17);
-  kube.put("rollouts", { metadata: { ...pool }, status: { pin: { bad, good: "0".repeat(16) } } });
+  const pinned = kube.put("rollouts", { metadata: { ...pool }, status: { pin: { bad, good: "0".repeat(16) } } });
+  kube.put("rollouts", { metadata: { ...pool }, status: {} });
   const requests: string[] = [];
   kube.onRequest = (request) => void requests.push(request);
-  const inputs = async (activityId: string): Promise<string | undefined> => {
+  const inputs = async (rollout?: RolloutObject | null): Promise<string | undefined> => {
     requests.length = 0;
-    const seen = await inActivity(() => readDesired(reader, pool), { activityId });
+    const { seen } = await findDesired(reader, pool, rollout === undefined ? {} : { rollout });
     return seen.state === "Present" ? seen.desired.specHash.slice(17) : undefined;
   };
-  await inActivity(() => recall(reader.kube, pool), { activityId: "1" });
-  equal(await inputs("2"), "0".repeat(16));
+  equal(await inputs(pinned as RolloutObject), "0".repeat(16));
   equal(requests.includes("get rollouts fleet/pool"), false);
-  // It may have been written by now, by any worker.
-  kube.put("rollouts", { metadata: { ...pool }, status: {} });
-  equal(await inputs("3"), bad);
+  equal(await inputs(null), bad);
+  equal(requests.includes("get rollouts fleet/pool"), false);
+  equal(await inputs(), bad);
   equal(requests.includes("get rollouts fleet/pool"), true);
-  await inActivity(() => recall(reader.kube, pool), { activityId: "4" });
-  kube.put("rollouts", { metadata: { ...pool }, status: { pin: { bad, good: "1".repeat(16) } } });
-  equal(await inputs("6"), "1".repeat(16));
 });

@@ -55,6 +55,6 @@ Deno.test("a worker without Temporal is up, and does not poll, and counts failur
   const text = await toldBy(runWorker);
   match(text, /^ostler_build_info{process="worker",/m);
   match(text, /^ostler_worker_polling 0$/m);
-  match(text, /^ostler_activity_failures_total{activity="publishConfig",type="InternalError"} 0$/m);
+  match(text, /^ostler_activity_failures_total{activity="publishDesired",type="InternalError"} 0$/m);
   match(text, /^ostler_activity_failures_total{activity="deliverNotice",type="NoticeUndelivered"} 0$/m);
 });

@@ -1,13 +1,14 @@
-/** What a run has read of its MachineDeployment serves its activities, but none that waits for a change. */
+/** A pool that certainly never had a machine costs no list of machines; a wait lists them all the same. */
 import type { Cluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { poolWatchesOf } from "../../../../activities/backends/machine_controller/pool_watch.ts";
 import { beginToWatch } from "../../../../activities/backends/registry.ts";
-import { readDesired } from "../../../../activities/pool/read_desired.ts";
-import { awaitPoolChanged, readPool } from "../../../../activities/pool/read_pool.ts";
+import { awaitPoolChanged } from "../../../../activities/pool/read_pool.ts";
+import { readRound } from "../../../../activities/pool/read_round.ts";
 import { neverRepaired } from "../../../../activities/node/illness.ts";
 import { ensureRolloutReported } from "../../../../activities/status/report_rollout.ts";
 import type { ReportOrder } from "../../../../activities/status/report_rollout.ts";
+import type { PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { eventually } from "../../../support/eventually.ts";
 import type { FakeKube } from "../../../support/fake_kube.ts";
@@ -29,7 +30,7 @@ interface Stage {
   set?: { generation?: number; replicas?: number; revision?: string };
 }
 
-/** A pool and its set of which run "run-1" has read what it asks for, and the requests that came since. */
+/** A pool with its MachineSet and current watches, and the requests from now on. */
 async function poolOf({ generation = 2, replicas = 0, set = {} }: Stage): Promise<World> {
   const kube = await publishingKube();
   const deployment = machineDeployment({ metadata: { generation }, spec: { replicas } });
@@ -44,45 +45,45 @@ async function poolOf({ generation = 2, replicas = 0, set = {} }: Stage): Promis
   beginToWatch(client);
   const { sets, deployments } = poolWatchesOf(client);
   await eventually("the watches", () => sets.isFresh && deployments.isFresh);
-  await inActivity(() => readDesired({ ...publisher(kube), kube: client }, pool));
   const requests: string[] = [];
   kube.onRequest = (request) => void requests.push(request);
   return { kube, client, requests };
 }
 
-async function asked(stage: Stage, runId = "run-1"): Promise<string[]> {
-  const { client, requests } = await poolOf(stage);
-  await inActivity(() => readPool(client, question), { runId, activityId: "2" });
-  return requests;
+async function read({ kube, client }: World): Promise<PoolSnapshot> {
+  const { pool: snapshot } = await readRound({ ...publisher(kube), kube: client }, question);
+  if (!snapshot) throw new Error("Cannot read the machines: another template is desired");
+  return snapshot;
 }
 
-Deno.test("readPool asks nothing where its run has read that no machine was ever asked for", async () => {
-  for (const generation of [1, 2]) deepEqual(await asked({ generation }), []);
+async function asked(stage: Stage): Promise<string[]> {
+  const world = await poolOf(stage);
+  await read(world);
+  return world.requests;
+}
+
+const list = "list machines fleet/";
+
+Deno.test("readRound: lists no machines of a pool that never had one", async () => {
+  for (const generation of [1, 2]) deepEqual((await asked({ generation })).includes(list), false);
 });
 
-Deno.test("readPool asks for machines where there may have been one, or another run has read that there was none", async () => {
+Deno.test("readRound: lists machines when there may have been one", async () => {
   const stages: Stage[] = [{ replicas: 3 }, { generation: 3 }, { set: { generation: 2 } }, { set: { replicas: 1 } }];
-  for (const stage of stages) ok((await asked(stage)).includes("list machines fleet/"), JSON.stringify(stage));
-  ok((await asked({}, "another")).includes("list machines fleet/"));
+  for (const stage of stages) ok((await asked(stage)).includes(list), JSON.stringify(stage));
 });
 
-Deno.test("readPool asks for machines where no watch knows the set of what its run has read", async () => {
-  const { kube, client, requests } = await poolOf({});
-  kube.remove("machinesets", "pool-hash-1", "fleet");
-  await inActivity(() => readPool(client, question), { activityId: "2" });
-  ok(requests.includes("list machines fleet/"));
+Deno.test("readRound: lists machines when an earlier MachineSet may have had one", async () => {
+  const world = await poolOf({});
+  world.kube.put("machinesets", machineSet("0", "hash-0"));
+  await read(world);
+  ok(world.requests.includes(list));
 });
 
-Deno.test("readPool asks for machines where an earlier set may have had one", async () => {
-  const { kube, client, requests } = await poolOf({});
-  kube.put("machinesets", machineSet("0", "hash-0"));
-  await inActivity(() => readPool(client, question), { activityId: "2" });
-  ok(requests.includes("list machines fleet/"));
-});
-
-Deno.test("a wait sees a machine that was asked for since its run has read that none was", async () => {
-  const { kube, client } = await poolOf({});
-  const { fingerprint } = await inActivity(() => readPool(client, question), { activityId: "2" });
+Deno.test("awaitPoolChanged: sees the first machine of a pool that had none", async () => {
+  const world = await poolOf({});
+  const { kube, client } = world;
+  const { fingerprint } = await read(world);
   // Not told yet to who watches.
   const { onChange } = kube;
   kube.onChange = () => {};
@@ -91,14 +92,14 @@ Deno.test("a wait sees a machine that was asked for since its run has read that 
   kube.put("machines", machine("m-1"));
   kube.onChange = onChange;
   const wait = { ...question, fingerprint, until: Date.now() };
-  equal(await inActivity(() => awaitPoolChanged(client, wait), { activityId: "3" }), true);
+  equal(await inActivity(() => awaitPoolChanged(client, wait)), true);
 });
 
-Deno.test("ensureRolloutReported makes the Rollout of the MachineDeployment that its run has read", async () => {
+Deno.test("ensureRolloutReported: names the watched MachineDeployment as the owner of a new Rollout", async () => {
   const { kube, client, requests } = await poolOf({});
   const report = { phase: "Converged", quarantine: [], underway: [], conditions: [] };
   const order = { pool, report, events: [] } as unknown as ReportOrder;
-  await inActivity(() => ensureRolloutReported(client, order), { activityId: "3" });
+  await inActivity(() => ensureRolloutReported(client, order));
   equal(requests.includes("get machinedeployments fleet/pool"), false);
   const [owner] = kube.get("rollouts", "pool", "fleet")?.metadata.ownerReferences ?? [];
   equal(owner?.["uid"], "uid-of-pool");
