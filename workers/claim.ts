@@ -80,6 +80,11 @@ async function readStanding(client: Client, scheduleId: string): Promise<Standin
   }
 }
 
+/** Returns the cluster that a Schedule belongs to; undefined if it does not exist, or names none. */
+export async function ownerOfSchedule(client: Client, scheduleId: string): Promise<ClusterIdentity | undefined> {
+  return (await readStanding(client, scheduleId))?.owner;
+}
+
 async function* othersOf(client: Client, config: Config): AsyncIterable<Standing> {
   for await (const { scheduleId, action } of client.schedule.list()) {
     if (action?.workflowType !== renewalType || scheduleId === scheduleIdOf(config)) continue;

@@ -45,6 +45,11 @@ export function readConfig(env: Record<string, string | undefined>, argv: string
   return { ...processes, temporal, taskQueue, node: pick(NodeSettings, values), warnings };
 }
 
+/** Returns the deadlines that an administrator has set for all rollouts. */
+export function givenDeadlines(config: Pick<Config, "deadlines">): { deadlines?: Config["deadlines"] } {
+  return Object.keys(config.deadlines).length > 0 ? { deadlines: config.deadlines } : {};
+}
+
 /** How many requests a process may make of the API server. */
 export function rateOf({ kubeApiQps, kubeApiBurst }: Config): Rate {
   return { qps: kubeApiQps, burst: kubeApiBurst };

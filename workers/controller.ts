@@ -122,11 +122,11 @@ interface Telling {
 
 type Notify = (news: PoolNews) => Promise<ReportedRun>;
 
-function notifying({ config, client, metrics, tracing }: Telling): Notify {
+function notifying({ config, client, self, metrics, tracing }: Telling): Notify {
   return async (news) => {
     const since = Date.now();
     try {
-      const run = await startRollout(await client.get(), config, news);
+      const run = await startRollout({ client: await client.get(), config, self }, news);
       metrics?.add("ostler_rollout_signals_total", { outcome: "told" });
       const { pool: { namespace, name }, generation } = news;
       tracing?.told({ pool: `${namespace}/${name}`, generation, since, ...run });

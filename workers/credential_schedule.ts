@@ -5,14 +5,13 @@ import type { Logger } from "@temporalio/common";
 import { setTimeout } from "node:timers/promises";
 import { lookEveryMs } from "../activities/config/renewal.ts";
 import type { ClusterIdentity } from "./cluster_identity.ts";
-import type { Config } from "./config.ts";
+import { type Config, givenDeadlines } from "./config.ts";
 import { renewalIdOf, renewalType } from "../workflows/commands/start_options.ts";
-import { givenDeadlines } from "./start_rollout.ts";
 
 const plainId = renewalIdOf("");
 
 /** Id of the Schedule, and of its runs, to which Temporal adds the time. */
-export function scheduleIdOf({ cluster }: Config): string {
+export function scheduleIdOf({ cluster }: Pick<Config, "cluster">): string {
   return renewalIdOf(cluster);
 }
 

@@ -1,19 +1,32 @@
-/** Tells the one workflow of a pool that something changed, and starts it when none runs. */
+/** Signals the one workflow of a pool that something changed, and starts it if it does not run. */
 import type { Client } from "@temporalio/client";
 import { TypedSearchAttributes, WorkflowNotFoundError } from "@temporalio/common";
 import { poolOf, shownAtStart, workflowIdOf, workflowTypeOf } from "../workflows/commands/start_options.ts";
 import type { PoolRef } from "../workflows/contracts/mod.ts";
-import type { Config } from "./config.ts";
+import { ownerOfSchedule } from "./claim.ts";
+import { type ClusterIdentity, clusterText } from "./cluster_identity.ts";
+import { type Config, givenDeadlines } from "./config.ts";
+import { scheduleIdOf } from "./credential_schedule.ts";
 import type { PoolNews, ReportedRun } from "./pool_notifier.ts";
 
-/** Safe to call any number of times: one id per pool, and the signal says only "read again". Gives the run that was told. */
+/** The connection of a process, and the cluster that it serves. */
+export interface Starting {
+  client: Client;
+  config: Config;
+  self: ClusterIdentity;
+}
+
+/**
+ * Starts or signals the run of a pool, and returns the run. Safe to call any number of times, as each pool has one
+ * workflow ID and the signal only requests another read. Fails while a worker still serves the run of this cluster under
+ * its former name.
+ */
 export async function startRollout(
-  client: Client,
-  config: Config,
+  { client, config, self }: Starting,
   { pool: seen, generation, run, observed }: PoolNews,
 ): Promise<ReportedRun> {
   const pool = config.cluster === "" ? poolOf(seen) : { cluster: config.cluster, ...poolOf(seen) };
-  await endUnderOtherId(client, pool, run);
+  if (run) await endUnderFormerName({ client, config, self }, pool, run);
   const { typedSearchAttributes, ...shown } = shownAtStart(pool);
   const workflowId = workflowIdOf(pool);
   const { signaledRunId } = await client.workflow.signalWithStart(workflowTypeOf(pool), {
@@ -28,20 +41,49 @@ export async function startRollout(
   return { workflowId, runId: signaledRunId };
 }
 
-// The cluster was given a name, or another one: two runs must not look after one pool. The next one goes on from what
-// stands on the Rollout and on the machines.
-async function endUnderOtherId(client: Client, pool: PoolRef, run: ReportedRun | undefined): Promise<void> {
+/**
+ * Ends the run of a pool under the former name of its cluster, so that no two runs roll out one pool. A Rollout can name
+ * any run, also in a copy of a cluster: only a run of this cluster that no worker serves is ended.
+ */
+async function endUnderFormerName({ client, config, self }: Starting, pool: PoolRef, run: ReportedRun): Promise<void> {
   const id = workflowIdOf(pool);
   const { cluster: _, ...ofAny } = pool;
   const plain = workflowIdOf(ofAny);
-  if (!run || run.workflowId === id || !`/${run.workflowId}`.endsWith(`/${plain}`)) return;
+  if (run.workflowId === id || !`/${run.workflowId}`.endsWith(`/${plain}`)) return;
+  const former = run.workflowId.slice(0, -plain.length).replace(/\/$/, "");
+  const owner = await ownerOfSchedule(client, scheduleIdOf({ cluster: former }));
+  if (self.uid === "" || owner?.uid !== self.uid) return;
   const handle = client.workflow.getHandle(run.workflowId, run.runId);
-  await handle.terminate(`Continues as "${id}": the cluster was renamed`).catch((error: unknown) => {
+  try {
+    const { status, taskQueue } = await handle.describe();
+    if (status.name !== "RUNNING") return;
+    if (await isServed({ client, config }, taskQueue)) throw stillServed(run, taskQueue, self);
+    await handle.terminate(`Continues as "${id}": the cluster was renamed`);
+  } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
-  });
+  }
 }
 
-/** What an administrator set for every rollout. */
-export function givenDeadlines(config: Config): { deadlines?: Config["deadlines"] } {
-  return Object.keys(config.deadlines).length > 0 ? { deadlines: config.deadlines } : {};
+/** A worker asks again after a minute (ms); Temporal lists it for five. */
+const askedLately = 90_000;
+
+/** Returns whether a worker asks Temporal for tasks of the queue. */
+async function isServed({ client, config }: Omit<Starting, "self">, name: string): Promise<boolean> {
+  const { pollers } = await client.workflowService.describeTaskQueue({
+    namespace: config.temporal.namespace,
+    taskQueue: { name },
+    taskQueueType: workflowTasks,
+  });
+  return (pollers ?? []).some(({ lastAccessTime }) =>
+    Date.now() - 1000 * Number(lastAccessTime?.seconds ?? 0) < askedLately
+  );
+}
+
+/** `TASK_QUEUE_TYPE_WORKFLOW` of Temporal's API. */
+const workflowTasks = 1;
+
+function stillServed({ workflowId }: ReportedRun, taskQueue: string, self: ClusterIdentity): Error {
+  const state = `workers still serve run "${workflowId}" on task queue "${taskQueue}"`;
+  const remedy = "stop the workers with the former name; in a copy of a cluster, delete the Rollouts";
+  return new Error(`Failed to roll out a pool of ${clusterText(self)}: ${state}; ${remedy}`);
 }

@@ -10,7 +10,7 @@ import type { Activities } from "../../activities/mod.ts";
 import type { Administrator } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { GroupGround } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { readConfig } from "../../workers/config.ts";
-import { PoolNotifier } from "../../workers/pool_notifier.ts";
+import { type PoolNews, PoolNotifier } from "../../workers/pool_notifier.ts";
 import { startRollout } from "../../workers/start_rollout.ts";
 import { keepAutoscaler, tellAutoscalers } from "../../workers/tell_autoscalers.ts";
 import { admitJoiningNode, tellJoiningNodes } from "../../workers/tell_joining_nodes.ts";
@@ -97,7 +97,8 @@ export class GroupSite implements AsyncDisposable {
     const kube = this.#streams.client;
     const client = this.#client;
     const groups = watchGroups({ kube, watchesNodes: true, log: quiet, signal });
-    const notify = (news: Parameters<typeof startRollout>[2]) => startRollout(client, config, news);
+    const self = { name: config.cluster, uid: "" };
+    const notify = (news: PoolNews) => startRollout({ client, config, self }, news);
     const notifier = new PoolNotifier(groups, { notify, log: quiet, lookEvery: every.pools });
     const telling = { kube, log: quiet, every: { lookEvery: every.objects } };
     await groups.start();

@@ -1,14 +1,24 @@
-import type { Client } from "@temporalio/client";
-import { deepEqual, equal } from "node:assert/strict";
+import { type Client, ScheduleNotFoundError } from "@temporalio/client";
+import { deepEqual, equal, rejects } from "node:assert/strict";
 import { readConfig } from "../../../workers/config.ts";
+import { scheduleIdOf } from "../../../workers/credential_schedule.ts";
 import { startRollout } from "../../../workers/start_rollout.ts";
 
 type Options = Parameters<Client["workflow"]["signalWithStart"]>[1];
 
+interface Temporal {
+  run?: { workflowId: string; runId: string };
+  /** UID in the Schedule of each cluster, by the cluster's name. */
+  owners?: Record<string, string>;
+  status?: string;
+  /** Seconds since a worker asked for tasks of the run's queue. */
+  polled?: number;
+  ended?: unknown[];
+}
+
 async function started(
   environment: Record<string, string>,
-  run?: { workflowId: string; runId: string },
-  ended: unknown[] = [],
+  { run, owners = {}, status = "RUNNING", polled, ended = [] }: Temporal = {},
 ): Promise<[unknown, Options]> {
   const calls: [unknown, Options][] = [];
   const signalWithStart = (...call: [unknown, Options]): Promise<object> => {
@@ -16,11 +26,26 @@ async function started(
     return Promise.resolve({ signaledRunId: "run-9" });
   };
   const getHandle = (...which: string[]): unknown => ({
+    describe: () => Promise.resolve({ status: { name: status }, taskQueue: "its-queue" }),
     terminate: () => Promise.resolve(void ended.push(which)),
   });
-  const client = { workflow: { signalWithStart, getHandle } } as unknown as Client;
+  const schedules = new Map(Object.entries(owners).map(([cluster, uid]) => [scheduleIdOf({ cluster }), uid]));
+  const describe = (scheduleId: string): Promise<object> => {
+    const uid = schedules.get(scheduleId);
+    if (uid === undefined) return Promise.reject(new ScheduleNotFoundError("none", scheduleId));
+    const action = { taskQueue: "its-queue", memo: { cluster: { uid, name: "" } } };
+    return Promise.resolve({ scheduleId, action, info: { createdAt: new Date() } });
+  };
+  const seconds = Math.floor(Date.now() / 1000) - (polled ?? 0);
+  const pollers = polled === undefined ? [] : [{ lastAccessTime: { seconds } }];
+  const client = {
+    workflow: { signalWithStart, getHandle },
+    schedule: { getHandle: (scheduleId: string) => ({ describe: () => describe(scheduleId) }) },
+    workflowService: { describeTaskQueue: () => Promise.resolve({ pollers }) },
+  } as unknown as Client;
+  const config = readConfig(environment);
   const news = { pool: { namespace: "fleet", name: "pool" }, generation: 7, ...(run ? { run } : {}) };
-  await startRollout(client, readConfig(environment), news);
+  await startRollout({ client, config, self: { name: config.cluster, uid: "own" } }, news);
   equal(calls.length, 1);
   return calls[0] as [unknown, Options];
 }
@@ -50,15 +75,40 @@ Deno.test("startRollout starts the rollout of a named cluster under its name, on
   deepEqual(options.args, [{ cluster: "north", namespace: "fleet", name: "pool" }]);
 });
 
-Deno.test("startRollout ends the pool's run of before the cluster had its name, and no other", async () => {
+const north = { OSTLER_CLUSTER: "north" };
+
+function runOf(workflowId: string): { workflowId: string; runId: string } {
+  return { workflowId, runId: "run-1" };
+}
+
+Deno.test("startRollout: ends the pool's run of the same cluster under a former name, and no other run", async () => {
   const ended: unknown[] = [];
-  const runOf = (workflowId: string): { workflowId: string; runId: string } => ({ workflowId, runId: "run-1" });
-  await started({ OSTLER_CLUSTER: "north" }, runOf("machine-deployment/fleet/pool"), ended);
-  await started({ OSTLER_CLUSTER: "north" }, runOf("south/machine-deployment/fleet/pool"), ended);
+  const temporal = { owners: { "": "own", south: "own" }, ended };
+  await started(north, { ...temporal, run: runOf("machine-deployment/fleet/pool") });
+  await started(north, { ...temporal, run: runOf("south/machine-deployment/fleet/pool"), polled: 120 });
   deepEqual(ended, [["machine-deployment/fleet/pool", "run-1"], ["south/machine-deployment/fleet/pool", "run-1"]]);
   ended.length = 0;
-  await started({ OSTLER_CLUSTER: "north" }, runOf("north/machine-deployment/fleet/pool"), ended);
-  await started({ OSTLER_CLUSTER: "north" }, runOf("machine-deployment/fleet/other-pool"), ended);
-  await started({}, runOf("machine-deployment/fleet/pool"), ended);
+  await started(north, { ...temporal, run: runOf("north/machine-deployment/fleet/pool") });
+  await started(north, { ...temporal, run: runOf("machine-deployment/fleet/other-pool") });
+  await started(north, { ...temporal, run: runOf("machine-deployment/fleet/pool"), status: "COMPLETED" });
+  await started({}, { ...temporal, run: runOf("machine-deployment/fleet/pool") });
+  deepEqual(ended, []);
+});
+
+Deno.test("fault E7: a Rollout that names the run of another cluster ends no run", async () => {
+  const ended: unknown[] = [];
+  await started(north, { run: runOf("south/machine-deployment/fleet/pool"), owners: { south: "another" }, ended });
+  await started(north, { run: runOf("south/machine-deployment/fleet/pool"), owners: {}, ended });
+  deepEqual(ended, []);
+});
+
+Deno.test("fault E7: a copy of a cluster fails to start while the original's workers serve the run", async () => {
+  const ended: unknown[] = [];
+  const run = runOf("south/machine-deployment/fleet/pool");
+  await rejects(started(north, { run, owners: { south: "own" }, polled: 20, ended }), {
+    message: 'Failed to roll out a pool of cluster "north" (UID of kube-system "own"): workers still serve run ' +
+      '"south/machine-deployment/fleet/pool" on task queue "its-queue"; stop the workers with the former name; in a ' +
+      "copy of a cluster, delete the Rollouts",
+  });
   deepEqual(ended, []);
 });
