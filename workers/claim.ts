@@ -5,6 +5,7 @@
  */
 import type { Client, ScheduleDescription } from "@temporalio/client";
 import { ScheduleNotFoundError } from "@temporalio/client";
+import { setTimeout } from "node:timers/promises";
 import type { ClusterIdentity } from "./cluster_identity.ts";
 import { clusterText } from "./cluster_identity.ts";
 import type { Config } from "./config.ts";
@@ -33,22 +34,51 @@ const enoughLooks = 2;
 /** The place of one installation, as a process claims it again and again. */
 export class Claim {
   readonly #config: Config;
+  readonly #confirmMs: number;
   #looks = 0;
 
-  constructor(config: Config) {
+  /** `confirmMs` is longer than another cluster takes from its read of a Schedule to its write. */
+  constructor(config: Config, { confirmMs = 2_000 }: { confirmMs?: number } = {}) {
     this.#config = config;
+    this.#confirmMs = confirmMs;
   }
 
-  /** Makes the place ours, or finds that it is; one of before identities were kept is taken over. Throws ClusterConflict. */
+  /**
+   * Claims the Schedule and the queue for this cluster, and confirms the claim by another read, as another cluster may
+   * have claimed them at the same time. Throws ClusterConflict.
+   */
   async hold(client: Client, self: ClusterIdentity): Promise<void> {
-    const config = this.#config;
-    const own = await readStanding(client, scheduleIdOf(config));
-    if (own && isOther(own.owner, self)) throw conflict(config, self, own);
-    // A Schedule that is made anew is younger than those of others.
-    if (!own) this.#looks = 0;
-    if (this.#looks < enoughLooks) await this.#lookAtOthers(client, { own, self });
-    if (!own) return void await createCredentialSchedule(client, config, self);
-    if (!own.owner && self.uid !== "") await updateCredentialSchedule(client, config, self);
+    const own = await readStanding(client, scheduleIdOf(this.#config)) ?? await this.#create(client, self);
+    if (isOther(own.owner, self)) throw conflict(this.#config, self, own);
+    if (this.#looks < enoughLooks) {
+      await this.#lookAtOthers(client, { own, self });
+      this.#looks += 1;
+    }
+    if (!own.owner && self.uid !== "") await this.#takeOver(client, self);
+  }
+
+  /** Creates the Schedule, and returns whatever exists then. */
+  async #create(client: Client, self: ClusterIdentity): Promise<Standing> {
+    // A new Schedule is younger than those of others.
+    this.#looks = 0;
+    await this.#lookAtOthers(client, { own: undefined, self });
+    await createCredentialSchedule(client, this.#config, self);
+    return await this.#readOwn(client);
+  }
+
+  /** Writes the identity on a Schedule without one. Of two clusters that write, the one that wrote last has it. */
+  async #takeOver(client: Client, self: ClusterIdentity): Promise<void> {
+    await updateCredentialSchedule(client, this.#config, self);
+    await setTimeout(this.#confirmMs);
+    const own = await this.#readOwn(client);
+    if (isOther(own.owner, self)) throw conflict(this.#config, self, own);
+  }
+
+  async #readOwn(client: Client): Promise<Standing> {
+    const scheduleId = scheduleIdOf(this.#config);
+    const own = await readStanding(client, scheduleId);
+    if (!own) throw new Error(`Failed to claim Schedule "${scheduleId}": it was deleted; retrying`);
+    return own;
   }
 
   async #lookAtOthers(
@@ -62,7 +92,6 @@ export class Claim {
       const isThere = other.taskQueue === config.taskQueue && other.createdAt < since;
       if (isThere && isOther(other.owner, self)) throw conflict(config, self, other);
     }
-    this.#looks += 1;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { KubeConfig } from "@kubernetes/client-node";
-import { type Client, ScheduleNotFoundError } from "@temporalio/client";
+import { type Client, ScheduleAlreadyRunning, ScheduleNotFoundError } from "@temporalio/client";
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { Claim, ClusterConflict } from "../../../workers/claim.ts";
 import { type ClusterIdentity, readClusterIdentity } from "../../../workers/cluster_identity.ts";
@@ -20,8 +20,12 @@ class Schedules {
   get client(): Client {
     const schedule = {
       list: () => this.#list(),
-      create: (made: Made) => this.#answer("create", () => void this.made.push(made)),
-      getHandle: (id: string) => ({ describe: () => this.#answer("describe", () => this.#described(id)) }),
+      create: (made: Made) => this.#answer("create", () => this.#create(made)),
+      getHandle: (id: string) => ({
+        describe: () => this.#answer("describe", () => this.#described(id)),
+        update: (change: (found: object) => object) =>
+          this.#answer("update", () => void Object.assign(this.#found(id), change(this.#described(id)))),
+      }),
     };
     return { schedule } as unknown as Client;
   }
@@ -37,10 +41,21 @@ class Schedules {
     return act();
   }
 
+  #create(made: Made): void {
+    const { scheduleId: id } = made;
+    if (this.made.some(({ scheduleId }) => scheduleId === id)) throw new ScheduleAlreadyRunning("it exists", id);
+    this.made.push(made);
+  }
+
   #described(id: string): object {
-    const at = this.made.findIndex(({ scheduleId }) => scheduleId === id);
-    if (at < 0) throw new ScheduleNotFoundError("no such Schedule", id);
-    return { ...this.made[at], info: { createdAt: new Date(at) } };
+    const found = this.#found(id);
+    return { ...found, state: {}, info: { createdAt: new Date(this.made.indexOf(found)) } };
+  }
+
+  #found(id: string): Made {
+    const found = this.made.find(({ scheduleId }) => scheduleId === id);
+    if (!found) throw new ScheduleNotFoundError("no such Schedule", id);
+    return found;
   }
 }
 
@@ -49,7 +64,14 @@ function named(name: string): ClusterIdentity {
 }
 
 function claimOf(name: string, taskQueue?: string): Claim {
-  return new Claim(readConfig({ OSTLER_CLUSTER: name, ...(taskQueue ? { OSTLER_TASK_QUEUE: taskQueue } : {}) }));
+  const config = readConfig({ OSTLER_CLUSTER: name, ...(taskQueue ? { OSTLER_TASK_QUEUE: taskQueue } : {}) });
+  return new Claim(config, { confirmMs: 5 });
+}
+
+/** The outcomes of two claims that are made at the same time. */
+async function atOnce(...claims: Promise<void>[]): Promise<string[]> {
+  const ended = await Promise.allSettled(claims);
+  return ended.map((each) => each.status === "fulfilled" ? "served" : (each.reason as Error).name).sort();
 }
 
 Deno.test("Claim.hold asks for its own Schedule alone once the place is ours, however many clusters there are", async () => {
@@ -106,4 +128,33 @@ Deno.test("readClusterIdentity remembers what it has read when reading it is not
   isAllowed = false;
   equal(await read(), "uid-north");
   equal(told.length, 1);
+});
+
+Deno.test("fault E6: of two clusters with one name that start together, one is refused at once", async () => {
+  const schedules = new Schedules();
+  const [one, other] = [claimOf("north"), claimOf("north")];
+  const outcomes = await atOnce(
+    one.hold(schedules.client, { name: "north", uid: "uid-1" }),
+    other.hold(schedules.client, { name: "north", uid: "uid-2" }),
+  );
+  deepEqual(outcomes, ["ClusterConflict", "served"]);
+});
+
+Deno.test("fault E6: of two clusters on one queue that start together, the later one is refused at once", async () => {
+  const schedules = new Schedules();
+  const outcomes = await atOnce(
+    claimOf("north", "shared").hold(schedules.client, named("north")),
+    claimOf("south", "shared").hold(schedules.client, named("south")),
+  );
+  deepEqual(outcomes, ["ClusterConflict", "served"]);
+});
+
+Deno.test("fault E6: of two clusters that take over one Schedule without an identity, one is refused at once", async () => {
+  const schedules = new Schedules();
+  await claimOf("north").hold(schedules.client, { name: "north", uid: "" });
+  const outcomes = await atOnce(
+    claimOf("north").hold(schedules.client, { name: "north", uid: "uid-1" }),
+    claimOf("north").hold(schedules.client, { name: "north", uid: "uid-2" }),
+  );
+  deepEqual(outcomes, ["ClusterConflict", "served"]);
 });
