@@ -1,6 +1,7 @@
 /**
- * The driver of AWS: Auto Scaling groups that boot from launch templates. A template's id is "<launch template>:<number>", as
- * versions never change; a group that says `$Latest` or `$Default` is given a number as soon as something is asked of it.
+ * The driver of AWS: Auto Scaling groups that boot from launch templates. A template's id is "<launch
+ * template>:<number>", as versions never change; a group that uses `$Latest` or `$Default` gets a number with the first
+ * change.
  */
 import { AwsApi, type Connected, type Place } from "./aws/api.ts";
 import { AwsGroups, groupOf } from "./aws/groups.ts";
@@ -9,7 +10,10 @@ import { checkToken } from "./aws/launch.ts";
 import { AwsTemplates } from "./aws/templates.ts";
 import type { Driver } from "./driver.ts";
 
-/** The driver for those groups of a region that bear the tag `constellation-uid` of a cluster; `endpoint` stands for both APIs. */
+/**
+ * Opens the driver for the groups of a region whose tag `constellation-uid` names the cluster; `endpoint` replaces both
+ * APIs.
+ */
 export async function openAws(
   { clusterTag, ...place }: Place & { clusterTag: string },
 ): Promise<Driver> {
@@ -44,7 +48,7 @@ async function connected({ region, endpoint }: Place): Promise<Connected> {
   const settings = {
     region,
     ...(endpoint === undefined ? {} : { endpoint }),
-    // Who asks tries again, and knows for how long.
+    // Callers retry, and they know for how long.
     maxAttempts: 1,
     // A request on a connection that was used before may be sent twice.
     requestHandler: { httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } },

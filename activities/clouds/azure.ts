@@ -1,7 +1,7 @@
 /**
- * The driver of Azure: scale sets with uniform instances. They only take a size, and their instances cannot be marked, so all
- * that is known of orders stands in tags of the set itself, written by the same request that changes its size. Whoever takes
- * those tags away makes Ostler forget which instance came by which order.
+ * The driver of Azure: scale sets with uniform instances. A scale set takes only a size and its instances cannot be
+ * tagged, so tags of the set record the orders, written by the request that changes the size. Deleting those tags makes
+ * Ostler forget which instance belongs to which order.
  */
 import { Agent } from "node:http";
 import { Agent as TlsAgent } from "node:https";
@@ -16,10 +16,13 @@ import { groupOf, ScaleSets } from "./azure/scale_sets.ts";
 import { Turns } from "./azure/turns.ts";
 import type { Driver } from "./driver.ts";
 
-/** Lists of instances with their states are few in a subscription: about one in two seconds, of all who ask. */
+/**
+ * Milliseconds between two reads: Azure limits lists of instances with their states to about one in two seconds per
+ * subscription, for all clients together.
+ */
 const lookMs = 15_000;
 
-/** The driver for those scale sets of a resource group that bear the tag `constellation-uid` of a cluster. */
+/** Opens the driver for the scale sets of a resource group whose tag `constellation-uid` names the cluster. */
 export async function openAzure(
   { clusterTag, ...place }: Place & { clusterTag: string },
 ): Promise<Driver> {
@@ -52,7 +55,7 @@ export async function openAzure(
 
 async function connected({ subscription, resourceGroup, authority, endpoint }: Place): Promise<Connected> {
   const manager = managerOf(authority);
-  // Only what a test serves is without TLS, and that is given no credentials.
+  // Only test servers work without TLS, and they get no credentials.
   const isTls = !endpoint?.startsWith("http:");
   const [{ ComputeManagementClient }, credential] = await Promise.all([
     import("@azure/arm-compute"),
@@ -60,9 +63,9 @@ async function connected({ subscription, resourceGroup, authority, endpoint }: P
   ]);
   const client = new ComputeManagementClient(credential, subscription, {
     endpoint: endpoint ?? manager,
-    // Its library has those of the public cloud for all others too.
+    // The library would use the scope of the public cloud for every other cloud too.
     credentials: { scopes: [`${manager}/.default`] },
-    // Who asks tries again, and knows for how long.
+    // Callers retry, and they know for how long.
     retryOptions: { maxRetries: 0 },
   });
   // A request on a connection that was used before may be sent twice.

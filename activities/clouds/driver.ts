@@ -1,22 +1,26 @@
 /**
- * What is asked of a cloud that has scaling groups. One implementation for each kind of cloud; nobody else names one.
+ * The interface to a cloud that has scaling groups, with one implementation for each cloud; all other code is
+ * independent of clouds.
  *
  * All verbs keep these promises:
- * - A verb may run twice, or be cut off at any request and run again, and leaves the same world: one instance for a token,
- *   a size that went up once for each instance ordered and down once for each removed, one template for an image.
- * - The cloud is seen late: what was just ordered may be listed nowhere yet. Who is absent is `undefined`; whether that is an
- *   end or a beginning is for the caller to say, who knows when it was ordered.
- * - Outcomes are closed. What has no room is an answer ("NoCapacity"), as only time or a person mends it. Throttled and out
- *   of reach are thrown as Transient ("ApiUnavailable"), what the cloud will never do as Refused ("CloudRefused").
- * - Group ids are those of ScalingGroups, compared by `groupKeyOf`; instances are named by their provider id, as nodes are.
- * - What a cloud cannot do is declared (`capabilities`), never found out by a stub that throws.
+ * - A verb may run twice, or be interrupted after any request and run again, with the same result: one instance for a
+ *   token, a size that increased once for each ordered instance and decreased once for each removed one, one template
+ *   for an image.
+ * - Clouds list changes late: a new instance may be in no list yet. An absent object is `undefined`; the caller decides
+ *   whether it is deleted or not visible yet, from the time of the order.
+ * - Outcomes are closed. Missing capacity is an answer ("NoCapacity"), as only time or an administrator fixes that.
+ *   Throttling and lost connections are thrown as Transient ("ApiUnavailable"), requests that the cloud will never
+ *   accept as Refused ("CloudRefused").
+ * - Group ids are those of ScalingGroups, compared by `groupKeyOf`; instances are identified by their provider id, as
+ *   nodes are.
+ * - Missing features of a cloud are declared (`capabilities`), never discovered by a stub that throws.
  */
 
-/** What a cloud can do, as data. */
+/** Features of a cloud, as data. */
 export interface Capabilities {
   /**
-   * Token: an order carries one, and the cloud answers the same instance for it. Difference: the cloud only takes a size, so
-   * the driver finds what came by what was there, and at most one order of a group may be under way.
+   * Token: an order has a token, and the cloud returns the same instance for it. Difference: the cloud takes only a
+   * size, so the driver finds new instances by comparing lists, and a group has at most one order in progress.
    */
   readonly orders: "Token" | "Difference";
 }
@@ -24,25 +28,25 @@ export interface Capabilities {
 /** A scaling group as its cloud has it. */
 export interface CloudGroup {
   id: string;
-  /** As people call it, and as the cluster-autoscaler does. */
+  /** Name for people; `autoscalerName` is the name for the cluster-autoscaler. */
   name: string;
   autoscalerName: string;
-  /** "" where it says none. */
+  /** "" if the group does not define a role. */
   role: "Worker" | "ControlPlane" | "";
-  /** Bounds of the cloud, which it never leaves by itself. */
+  /** Bounds that the cloud itself enforces. */
   min: number;
   max: number;
-  /** Instances that it keeps. */
+  /** Number of instances that the group maintains. */
   size: number;
 }
 
-/** Groups that were found; not complete where some could not be asked. */
+/** The groups that were found; incomplete if some groups could not be read. */
 export interface FoundGroups {
   groups: CloudGroup[];
   isComplete: boolean;
 }
 
-/** What instances of a group boot from; what has an id never changes. */
+/** Defines what instances of a group boot from; a template with an id never changes. */
 export interface BootTemplate {
   id: string;
   image: string;
@@ -52,21 +56,21 @@ export interface BootTemplate {
 export type InstanceState = "Unknown" | "Creating" | "Ready" | "Stopped" | "Terminating" | "Terminated" | "Failed";
 
 export interface Instance {
-  /** As its node bears it. */
+  /** The provider ID of its node. */
   providerId: string;
   group: string;
-  /** Name that its node has or will have; "" while nobody knows. */
+  /** Name that its node has or will have; "" while unknown. */
   node: string;
   state: InstanceState;
-  /** What the cloud says is wrong with it; "" for nothing. */
+  /** The cloud's description of a failure; "" without one. */
   trouble: string;
-  /** What it really boots from. */
+  /** The image that the instance really boots from. */
   image: string;
   addresses: string[];
-  /** By which it was ordered; missing for one that the group made by itself. */
+  /** Token of its order; missing for an instance that the group made by itself. */
   token?: string;
   zone?: string;
-  /** The cloud would not take it by itself: a person, or another program, said so. */
+  /** Scale-in protection: a person or another program excluded the instance from removal by the group. */
   isProtected: boolean;
   /** RFC 3339. */
   since: string;
@@ -75,39 +79,50 @@ export interface Instance {
 export type Ordered = { outcome: "Ordered"; instance: Instance } | { outcome: "NoCapacity"; says: string };
 
 export interface Driver {
-  /** In messages to people. */
+  /** Name of the cloud in messages. */
   readonly title: string;
   readonly capabilities: Capabilities;
-  /** Milliseconds between looks of who waits for something to happen there; five seconds unless told. */
+  /** Milliseconds between two reads of a waiting caller; default 5 s. */
   readonly lookEvery?: number;
-  /** Milliseconds after an order in which it may show nothing of what it makes; two minutes unless told. */
+  /** Milliseconds after an order in which the cloud may not list the new instance; default 2 min. */
   readonly lagMs?: number;
 
-  /** All groups of this cluster. */
+  /** Lists all groups of this cluster. */
   groups(): Promise<FoundGroups>;
   group(group: string): Promise<CloudGroup | undefined>;
 
-  /** What the group will really boot next, whatever its newest template says. Refused for a group that is gone. */
+  /**
+   * Returns the template that the group will really boot next, which may not be its newest one. Throws Refused if the
+   * group does not exist.
+   */
   template(group: string): Promise<BootTemplate>;
-  /** Makes it boot an image, and nothing else of it another; an equal template that is there is taken. */
+  /** Sets the image that the group boots, and changes nothing else of its template; reuses an equal template. */
   ensureImage(order: { group: string; image: string }): Promise<BootTemplate>;
-  /** Makes it boot one of its templates of before. Refused where that is gone. */
+  /** Sets the group to boot one of its previous templates. Throws Refused if the template does not exist. */
   ensureTemplate(order: { group: string; template: string }): Promise<BootTemplate>;
 
-  /** All its instances that are not gone, in the order in which they were made. */
+  /** Lists all existing instances of the group, in the order of their creation. */
   instances(group: string): Promise<Instance[]>;
-  /** One of them, also while it goes; undefined when it is gone, or not to be seen yet. */
+  /** Returns an instance, also while it is being deleted; undefined if it is deleted or not visible yet. */
   instance(providerId: string): Promise<Instance | undefined>;
 
-  /** Refused for a token by which it could give no order; any will do unless this is told. Nobody is asked. */
+  /**
+   * Throws Refused for a token that the cloud could not store; without this method any token works. Sends no request.
+   */
   checkToken?(order: { group: string; token: string }): void;
-  /** Has one more made, the group's size with it, from what the group boots now. Refused where the group is full. */
+  /**
+   * Orders one more instance from the group's current template and increases the size. Throws Refused if the group is
+   * full.
+   */
   order(order: { group: string; token: string }): Promise<Ordered>;
-  /** Has one removed, and with `shrinks` the group's size with it; else the group makes another. Gone once it is. */
+  /**
+   * Removes an instance; with `shrinks` the size decreases, else the group makes another instance. Returns "Gone" once
+   * the instance is deleted.
+   */
   remove(order: { group: string; providerId: string; shrinks: boolean }): Promise<"Going" | "Gone">;
 }
 
-/** The same for ids that mean the same group: clouds tell them in other cases than people do. */
+/** Returns equal keys for ids of the same group, as clouds and users may write ids in different case. */
 export function groupKeyOf(group: string): string {
   return group.toLowerCase();
 }

@@ -1,6 +1,7 @@
 /**
- * The driver of Google: managed instance groups of zones and regions, which boot from instance templates. A template's id is
- * its path. A group that replaces or removes instances by itself is refused, as nobody would drain their nodes.
+ * The driver of Google: managed instance groups of zones and regions, which boot from instance templates. A template's
+ * id is its path. Groups that replace or remove instances by themselves are refused, as their nodes would not be
+ * drained.
  */
 import type { compute_v1 } from "@googleapis/compute";
 import { Agent } from "node:http";
@@ -17,7 +18,7 @@ import { GoogleOrders } from "./google/orders.ts";
 import { GoogleRemovals } from "./google/removals.ts";
 import { GoogleTemplates } from "./google/templates.ts";
 
-/** The driver for those groups of a project whose templates bear the label `constellation-uid` of a cluster. */
+/** Opens the driver for the groups of a project whose templates have the label `constellation-uid` of the cluster. */
 export async function openGoogle({ clusterTag, ...place }: Place & { clusterTag: string }): Promise<Driver> {
   const api = new GoogleApi(await connected(place), place);
   const managers = new GoogleManagers(api);
@@ -51,9 +52,9 @@ async function connected({ endpoint }: Place): Promise<compute_v1.Compute> {
   const isOpen = endpoint?.startsWith("http:") ?? false;
   return new compute_v1.Compute({
     ...(endpoint === undefined ? {} : { rootUrl: endpoint }),
-    // Who we are is told to nobody in the open.
+    // Credentials are never sent without TLS.
     ...(isOpen ? {} : { auth: new GoogleAuth({ scopes: ["https://www.googleapis.com/auth/compute"] }) }),
-    // Who asks tries again, and knows for how long.
+    // Callers retry, and they know for how long.
     retry: false,
     // A request on a connection that was used before may be sent twice.
     agent: ({ protocol }: URL) => new (protocol === "http:" ? Agent : TlsAgent)({ keepAlive: false }),

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { refused, unavailable } from "../failures.ts";
 import type { BootTemplate, Driver, Instance, Ordered } from "./driver.ts";
 
-/** Milliseconds until a request has failed. */
+/** Timeout of a request, in milliseconds. */
 const patienceMs = 10_000;
 
 const Group = z.object({
@@ -13,7 +13,7 @@ const Group = z.object({
 });
 const Groups = z.object({ groups: z.array(Group), isComplete: z.boolean() });
 
-/** All that a template says: what is not known here must not be lost either. */
+/** All fields of a template; fields that are unknown here must be kept too. */
 const Template = z.object({ id: z.string(), fields: z.looseObject({ image: z.string() }) });
 const Templates = z.object({ templates: z.array(Template) });
 type Template = z.infer<typeof Template>;
@@ -39,7 +39,7 @@ interface Asked<T> {
 
 type Answer<T> = { is: "Done"; value: T } | { is: "Absent" } | { is: "NoCapacity"; says: string };
 
-/** The driver for the cloud at a URL; `signal` ends what it waits for. */
+/** Returns the driver of the cloud at a URL; `signal` aborts its requests. */
 export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSignal }): Driver {
   const api = new Api(url, signal);
   const templateOf = async (group: string): Promise<Template> =>
@@ -47,7 +47,7 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
   const use = async (group: string, id: string): Promise<BootTemplate> => {
     const asked = { schema: Template, attempt: `set "${group}" to boot template "${id}"`, body: { id } };
     await api.need(`${pathOf(group)}/template`, { ...asked, method: "PUT" });
-    // K17: not what was asked for, but what it will do.
+    // K17: the result is what the group will really boot, not what was requested.
     const boots = await templateOf(group);
     if (boots.id !== id) {
       throw unavailable(`Failed to set "${group}" to boot template "${id}": it still boots "${boots.id}"`);
@@ -57,7 +57,7 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
   return {
     title: "the simulated cloud",
     capabilities: { orders: "Token" },
-    // Its machines come up in seconds, and nobody is charged for a request.
+    // Simulated machines start within seconds, and requests are free.
     lookEvery: 500,
     lagMs: 10_000,
     groups: () => api.need("/groups", { schema: Groups, attempt: "list groups" }),
@@ -87,7 +87,10 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
   };
 }
 
-/** A template like that one but for its image: the one that is there (K18), or a new one, whose every field is looked at (K19). */
+/**
+ * Returns a template that differs from `like` only in its image: an existing one (K18), or a new one whose every field
+ * is verified (K19).
+ */
 async function ensureListed(
   api: Api,
   { group, image, like }: { group: string; image: string; like: Template },
@@ -120,7 +123,7 @@ async function order(api: Api, { group, token }: { group: string; token: string 
 class Api {
   constructor(private readonly url: string, private readonly signal: AbortSignal | undefined) {}
 
-  /** Undefined for what is not there. */
+  /** Returns undefined if the object does not exist. */
   async find<T>(path: string, asked: Asked<T>): Promise<T | undefined> {
     const answer = await this.ask(path, asked);
     return answer.is === "Done" ? answer.value : undefined;

@@ -1,9 +1,9 @@
-/** Calls of AWS: each ends in time, and what it failed with is sorted by what can be done about it. */
+/** Calls of AWS with a timeout, whose failures are sorted by what can be done about them. */
 import type { AutoScaling } from "@aws-sdk/client-auto-scaling";
 import type { EC2 } from "@aws-sdk/client-ec2";
 import { denied, refused, unavailable } from "../../failures.ts";
 
-/** Where the cloud is; credentials come from where the SDK looks for them. */
+/** The location of the cloud; credentials come from the default places of the SDK. */
 export interface Place {
   region: string;
   endpoint?: string;
@@ -28,19 +28,19 @@ interface Paged<Page, T> {
   absent?: readonly string[];
 }
 
-/** Milliseconds until a call has failed. */
+/** Timeout of a call, in milliseconds. */
 const patienceMs = 10_000;
 
-/** What passes by itself, beside whatever AWS says with a status of 500 and above. */
+/** Codes of failures that pass by themselves, besides all answers with a status of 500 and above. */
 const passing = [
   ...["Throttling", "ThrottlingException", "Throttled", "ThrottledException", "RequestLimitExceeded"],
   ...["RequestThrottled", "RequestThrottledException", "TooManyRequestsException", "EC2ThrottledException"],
   ...["ScalingActivityInProgress", "ScalingActivityInProgressFault", "ResourceContention", "ResourceContentionFault"],
   ...["IdempotentCallInProgress", "IdempotentCallInProgressFault", "RequestExpired", "RequestTimeout"],
-  // Told without a status where they befell a launch.
+  // Failed launches report these without a status.
   ...["InternalError", "InternalFailure", "ServerInternal", "ServiceUnavailable", "Unavailable"],
 ];
-/** Who we are, or what we may, beside whatever AWS says with a status of 401 or 403. */
+/** Codes of wrong credentials or missing permissions, besides all answers with a status of 401 or 403. */
 const denying = [
   ...["AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure", "ExpiredToken"],
   ...["ExpiredTokenException", "InvalidClientTokenId", "SignatureDoesNotMatch", "CredentialsProviderError"],
@@ -50,7 +50,7 @@ const denying = [
 export class AwsApi {
   constructor(private readonly clouds: Connected, private readonly signal: AbortSignal | undefined) {}
 
-  /** Undefined where AWS answers with one of these codes, which mean that it is not there. */
+  /** Returns undefined if AWS answers with a code of `absent`, which means that the object does not exist. */
   async find<T>({ call, attempt, absent }: Asked<T> & { absent: readonly string[] }): Promise<T | undefined> {
     const { signal } = this;
     try {
@@ -68,7 +68,7 @@ export class AwsApi {
     return await this.find({ ...asked, absent: [] }) as T;
   }
 
-  /** All pages of a list; none where it is of what is not there. */
+  /** Returns the items of all pages of a list; empty if AWS answers with a code of `absent`. */
   async all<Page extends { NextToken?: string | undefined }, T>(
     { page, of, attempt, absent = [] }: Paged<Page, T>,
   ): Promise<T[]> {
@@ -87,7 +87,7 @@ export class AwsApi {
   }
 }
 
-/** The SDK names some failures as their types, whose names end in a word that the wire does not say. */
+/** Removes the suffix that the SDK adds to some codes and that answers of AWS do not have. */
 function codeOf(name: string): string {
   return name.replace(/(Fault|Error|Exception)$/, "");
 }
@@ -101,11 +101,11 @@ function said(error: unknown): { name: string; message: string; status: number |
   return { name, message, status: $metadata?.httpStatusCode };
 }
 
-/** By its code and the status that it came with. */
+/** Returns the failure for the code of an error and the status of its answer. */
 export function failureOf({ name, status, line }: { name: string; status: number | undefined; line: string }): Error {
   const isStranger = (status === 401 || status === 403) && !passing.includes(name);
   if (isStranger || denying.includes(name)) return denied(line);
-  // An answer that was cut off has a status too, and no sense.
+  // An incomplete answer has a status too, but no valid code.
   const isAnswer = status !== undefined && status >= 400 && status < 500 && status !== 429;
   return isAnswer && !passing.includes(name) ? refused("CloudRefused", line) : unavailable(line);
 }

@@ -1,4 +1,4 @@
-/** Auto Scaling groups of one cluster, known by their tags. */
+/** Auto Scaling groups of one cluster, identified by their tags. */
 import type { AutoScalingGroup, DescribeAutoScalingGroupsCommandInput } from "@aws-sdk/client-auto-scaling";
 import { refused } from "../../failures.ts";
 import { type CloudGroup, groupKeyOf } from "../driver.ts";
@@ -8,10 +8,10 @@ const roles: Readonly<Record<string, CloudGroup["role"]>> = {
   ...{ worker: "Worker", "control-plane": "ControlPlane", controlplane: "ControlPlane" },
 };
 
-/** Tag by which a cluster's groups are known. */
+/** Tag that identifies the groups of a cluster. */
 const clusterKey = "constellation-uid";
 
-/** Groups in one answer: the most that AWS gives. */
+/** Groups in one answer: the maximum of AWS. */
 const MaxRecords = 100;
 
 export class AwsGroups {
@@ -22,14 +22,16 @@ export class AwsGroups {
     return (await this.#asked({ Filters, MaxRecords })).filter((found) => this.#isOwn(found));
   }
 
-  /** AWS tells names that differ in case alone apart, so the one that is named exactly comes first: it alone is asked for. */
+  /** Finds a group by its exact name first, as AWS distinguishes names by case; only then all names are compared. */
   async find(group: string): Promise<AutoScalingGroup | undefined> {
     const [exact] = await this.#asked({ AutoScalingGroupNames: [group] });
     if (exact && this.#isOwn(exact)) return exact;
     return (await this.list()).find((found) => groupKeyOf(nameOf(found)) === groupKeyOf(group));
   }
 
-  /** Refused where nobody could tell what its machines boot. */
+  /**
+   * Throws Refused if the group does not exist, or if the template of its instances is not defined by the group alone.
+   */
   async need(group: string): Promise<AutoScalingGroup> {
     const found = await this.find(group);
     const trouble = found && troubleOf(found);
@@ -54,7 +56,7 @@ export class AwsGroups {
   }
 }
 
-/** A group in the words of all clouds. */
+/** Returns a group in the terms of all clouds. */
 export function groupOf(found: AutoScalingGroup): CloudGroup {
   const name = nameOf(found);
   const tags = new Map(found.Tags?.map(({ Key, Value = "" }) => [Key, Value]));
@@ -65,14 +67,17 @@ export function groupOf(found: AutoScalingGroup): CloudGroup {
   };
 }
 
-/** Machines of a warm pool bear its tag, are none of its size, and join with what the group booted when they were made. */
+/**
+ * Instances of a warm pool have the group's tag, do not count in its size, and join with the template of their
+ * creation.
+ */
 function troubleOf({ WarmPoolConfiguration, MixedInstancesPolicy }: AutoScalingGroup): string | undefined {
   if (WarmPoolConfiguration) return "it has a warm pool; delete the warm pool";
   if (MixedInstancesPolicy) return "it has a mixed instances policy instead of a launch template of its own";
   return undefined;
 }
 
-/** Somebody has it make no instances by itself. */
+/** Returns whether a user suspended the process that launches instances. */
 export function isHalted({ SuspendedProcesses = [] }: AutoScalingGroup): boolean {
   return SuspendedProcesses.some(({ ProcessName }) => ProcessName === "Launch");
 }

@@ -1,13 +1,13 @@
-/** An instance as EC2 has it and as its group has it, in the words of all clouds. */
+/** Combines the states of an instance in EC2 and in its group, in the terms of all clouds. */
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import type { Instance, InstanceState } from "../driver.ts";
 
-/** Tag by which an instance is known to have been ordered. */
+/** Tag with the token of an instance's order. */
 export const orderTag = "ostler-order";
-/** Tag that a group puts on its instances, and takes away from one that leaves it alive. */
+/** Tag that a group adds to its instances, and removes from an instance that is detached alive. */
 export const groupTag = "aws:autoscaling:groupName";
 
-/** What a group says of one of its instances. */
+/** The state of an instance as its group reports it. */
 export interface Membership {
   InstanceId?: string | undefined;
   LifecycleState?: string | undefined;
@@ -41,7 +41,7 @@ export function providerIdOf(zone = "", instance = ""): string {
   return `aws:///${zone}/${instance}`;
 }
 
-/** Undefined for what is no instance of AWS. */
+/** Returns undefined for an id that is not of an AWS instance. */
 export function instanceIdOf(providerId: string): string | undefined {
   return /^aws:\/\/\/[^/]*\/(i-[0-9a-z]+)$/.exec(providerId)?.[1];
 }
@@ -50,7 +50,7 @@ function isLeaving(member: Membership | undefined): boolean {
   return member?.LifecycleState?.startsWith("Terminat") ?? false;
 }
 
-/** Its group lets go of it before EC2 does. */
+/** The group reports a termination before EC2 does. */
 function stateOf({ State }: Ec2Instance, member: Membership | undefined): InstanceState {
   const state = states[State?.Name ?? ""] ?? "Unknown";
   return state !== "Terminated" && isLeaving(member) ? "Terminating" : state;

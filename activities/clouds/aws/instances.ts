@@ -1,4 +1,4 @@
-/** Instances of groups: seen in EC2 and in their group, and removed once. */
+/** Instances of groups: reads them from EC2 and from their group, and orders and removes each once. */
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import { failureTypeOf, refused, unavailable } from "../../failures.ts";
 import { groupKeyOf, type Instance, type Ordered } from "../driver.ts";
@@ -19,13 +19,13 @@ interface Found {
   member: Membership | undefined;
 }
 
-/** Instances in one answer: the most that AWS gives. */
+/** Instances in one answer: the maximum of AWS. */
 const MaxResults = 1_000;
 
 export class AwsInstances {
   constructor(private readonly api: AwsApi, private readonly ground: Ground) {}
 
-  /** Only in the second of its launch is one told from another: who came in the same second is sorted by id. */
+  /** Sorts by launch time, which has whole seconds; instances of the same second are sorted by id. */
   async list(group: string): Promise<Instance[]> {
     const found = await this.ground.groups.need(group);
     const members = new Map(found.Instances?.map((each) => [each.InstanceId, each]));
@@ -40,7 +40,7 @@ export class AwsInstances {
     return found && instanceOf(found.instance, found.member);
   }
 
-  /** The one that bears the token. Before it does, AWS itself knows what it launched for it. */
+  /** Returns the instance with the token's tag; until the tag is visible, AWS recognizes the token of its launch. */
   async order({ group, token }: { group: string; token: string }): Promise<Ordered> {
     checkToken({ group, token });
     const found = await this.ground.groups.need(group);
@@ -52,13 +52,15 @@ export class AwsInstances {
     if (seen) return { outcome: "Ordered", instance: { ...seen, token } };
     const { image } = await this.ground.templates.booted(nameOf(found));
     const { providerId, zone } = launched;
-    // EC2 shows nothing of it yet.
+    // EC2 does not list the instance yet.
     const instance = { providerId, group: nameOf(found), node: "", state: "Creating" as const, trouble: "", image };
     const since = new Date().toISOString();
     return { outcome: "Ordered", instance: { ...instance, addresses: [], token, zone, isProtected: false, since } };
   }
 
-  /** Who goes already is not told again, as each time would make the group one smaller. */
+  /**
+   * Does not repeat the request for an instance that is terminating, as each request would decrease the group's size.
+   */
   async remove(
     { group, providerId, shrinks }: { group: string; providerId: string; shrinks: boolean },
   ): Promise<"Going" | "Gone"> {
@@ -91,14 +93,17 @@ export class AwsInstances {
       });
       return "Going";
     } catch (error) {
-      // Whoever was faster had it go.
+      // Another client terminated the instance first.
       const end = failureTypeOf(error) === "CloudRefused" ? endOf(await this.#look(providerId)) : undefined;
       if (end) return end;
       throw error;
     }
   }
 
-  /** In EC2 and in its group. Undefined for who is gone, which EC2 still tells of for an hour. */
+  /**
+   * Reads the instance from EC2 and from its group. Returns undefined for a terminated instance, which EC2 lists for an
+   * hour.
+   */
   async #look(providerId: string): Promise<Found | undefined> {
     const id = instanceIdOf(providerId);
     if (id === undefined) return undefined;
@@ -118,7 +123,9 @@ export class AwsInstances {
     return { instance, member: AutoScalingInstances?.[0] };
   }
 
-  /** Those that bear these tags. To a filter of AWS some signs stand for any text, and what passes it is looked at again. */
+  /**
+   * Lists instances with these tags; the answer is filtered again, as AWS filters treat some characters as wildcards.
+   */
   async #tagged(tags: Record<string, string>): Promise<Ec2Instance[]> {
     const all = Object.entries(tags);
     const Filters = all.map(([key, value]) => ({ Name: `tag:${key}`, Values: [value.replaceAll(/[\\*?]/g, "\\$&")] }));
@@ -131,7 +138,7 @@ export class AwsInstances {
   }
 }
 
-/** Undefined for one that is to stay. */
+/** Returns undefined for an instance that is not being terminated. */
 function endOf(found: Found | undefined): "Going" | "Gone" | undefined {
   if (!found) return "Gone";
   return instanceOf(found.instance, found.member).state === "Terminating" ? "Going" : undefined;

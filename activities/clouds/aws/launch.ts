@@ -1,4 +1,6 @@
-/** One launch for a token, whoever asks and however often: AWS remembers by it what was launched, and in which zone. */
+/**
+ * Launches one instance for a token, for all callers and retries: AWS stores the token with the instance and its zone.
+ */
 import type { AutoScalingGroup, LaunchInstancesResult } from "@aws-sdk/client-auto-scaling";
 import { createHash } from "node:crypto";
 import { refused, unavailable } from "../../failures.ts";
@@ -16,7 +18,7 @@ interface Launch {
   clusterTag: string;
 }
 
-/** What AWS says where a zone or the account has no room. */
+/** Error codes of a zone or an account without capacity. */
 const noRoom = [
   ...["InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientReservedInstanceCapacity"],
   ...["InsufficientCapacity", "InsufficientCapacityOnHost", "InsufficientCapacityOnOutpost", "UnfulfillableCapacity"],
@@ -26,10 +28,10 @@ const noRoom = [
   ...["ReservationCapacityExceeded", "Unsupported"],
 ];
 
-/** Characters that a tag may have. */
+/** Maximum characters of a tag's value. */
 const longest = 256;
 
-/** Refused for a token that an instance could not bear. */
+/** Throws Refused for a token that does not fit in a tag. */
 export function checkToken({ group, token }: { group: string; token: string }): void {
   if (token.length <= longest) return;
   const state = `its token "${token}" is stored as a tag of at most ${longest} characters`;
@@ -37,9 +39,9 @@ export function checkToken({ group, token }: { group: string; token: string }): 
 }
 
 /**
- * Tries zones until one has room, the emptiest first. A launch must name its zone, and a token that was used for another zone
- * launches nothing there: so whichever zone it was the first time, no other takes its place. The answer is given once the
- * instance bears the token, as AWS forgets tokens.
+ * Tries zones until one has capacity, the emptiest first. A launch must name its zone, and a token that was used for
+ * another zone launches nothing, so a retry cannot launch a second instance in a different zone. Returns once the
+ * instance has the token as a tag, as AWS forgets tokens.
  */
 export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched> {
   const attempt = `order an instance of "${nameOf(launch.group)}"`;
@@ -60,13 +62,13 @@ export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched>
   );
 }
 
-/** Undefined where the token was used for another zone. */
+/** Returns undefined if the token was used for another zone. */
 async function launchIn(
   api: AwsApi,
   { group, token, clusterTag, zone, attempt }: Launch & { zone: string; attempt: string },
 ): Promise<LaunchInstancesResult | undefined> {
   const AutoScalingGroupName = nameOf(group);
-  // Tokens of ours may be longer than AWS takes them, and may be those of another cluster too.
+  // Tokens of Ostler may be longer than AWS accepts, and other clusters of the account may use the same ones.
   const ClientToken = createHash("sha256").update(`${clusterTag} ${AutoScalingGroupName} ${token}`).digest("hex");
   const asked = { AutoScalingGroupName, RequestedCapacity: 1, ClientToken, AvailabilityZones: [zone] };
   const absent = ["IdempotentParameterMismatch"];
@@ -76,7 +78,7 @@ async function launchIn(
   });
 }
 
-/** What a person reads of a zone without room. All else that kept it from launching is a failure like that of any call. */
+/** Returns the message for a zone without capacity. Throws the failure of any other error. */
 function lineOf(attempt: string, code = "Unknown", message = ""): string {
   const line = `${code}: ${message.slice(0, 500)}`;
   if (noRoom.includes(code)) return line;

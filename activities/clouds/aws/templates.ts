@@ -1,4 +1,7 @@
-/** What groups boot: versions of launch templates, made by AWS itself from the one before, with another image. */
+/**
+ * Boot templates of groups: versions of launch templates, which AWS copies from the previous version with another
+ * image.
+ */
 import type { AutoScalingGroup } from "@aws-sdk/client-auto-scaling";
 import type { LaunchTemplateVersion, ResponseLaunchTemplateData } from "@aws-sdk/client-ec2";
 import { createHash } from "node:crypto";
@@ -10,7 +13,7 @@ import { type AwsGroups, nameOf } from "./groups.ts";
 
 const absent = ["NotFound", "Malformed", "VersionNotFound"].map((each) => `InvalidLaunchTemplateId.${each}`);
 
-/** A version of a launch template that is there. */
+/** An existing version of a launch template. */
 interface Version {
   launchTemplate: string;
   number: string;
@@ -32,12 +35,12 @@ export class AwsTemplates {
     const found = await this.groups.need(group);
     const boots = await this.#bootedBy(found);
     if (boots.data.ImageId === image) return await this.#pinned(found, boots);
-    // Else it would boot the new version before anybody looked at it.
+    // Otherwise the group would boot the new version before it was verified.
     if (found.LaunchTemplate?.Version === "$Latest") await this.#pinned(found, boots);
     return await this.#use(found, await this.#like(boots, image));
   }
 
-  /** By a number, as what "$Latest" and "$Default" mean is for anybody to change. */
+  /** Sets the group to a version number, as users can change the meaning of "$Latest" and "$Default". */
   async #pinned(group: AutoScalingGroup, boots: Version): Promise<BootTemplate> {
     return group.LaunchTemplate?.Version === boots.number ? bootOf(boots) : await this.#use(group, boots);
   }
@@ -53,7 +56,10 @@ export class AwsTemplates {
     );
   }
 
-  /** Has a group boot a version by its number. Not what was asked for is told, but what it will do (K17). */
+  /**
+   * Sets a group to boot a version by its number; returns what the group will really boot, not what was requested
+   * (K17).
+   */
   async #use(group: AutoScalingGroup, version: Version): Promise<BootTemplate> {
     const AutoScalingGroupName = nameOf(group);
     const { id } = bootOf(version);
@@ -67,7 +73,10 @@ export class AwsTemplates {
     throw unavailable(`Failed to set "${AutoScalingGroupName}" to boot template "${id}": it still boots "${boots.id}"`);
   }
 
-  /** One that differs in its image alone: an equal one that is there (K18), or a new one, every field of which is looked at (K19). */
+  /**
+   * Returns a version that differs only in its image: an existing one (K18), or a new one whose every field is verified
+   * (K19).
+   */
   async #like(source: Version, image: string): Promise<Version> {
     const wanted = plain({ ...source.data, ImageId: image });
     const all = await this.#versions(source.launchTemplate, []);
@@ -88,16 +97,16 @@ export class AwsTemplates {
         ec2.createLaunchTemplateVersion({
           LaunchTemplateId: launchTemplate,
           SourceVersion: number,
-          // Twice at the same time is one version.
+          // Makes concurrent requests create only one version.
           ClientToken: createHash("sha256").update(`${launchTemplate} ${number} ${image}`).digest("hex"),
-          // AWS takes all else from the source, but no snapshot of a disk that is not named again.
+          // AWS copies all other fields from the source, but omits snapshots of disks that are not named again.
           LaunchTemplateData: { ImageId: image, ...(BlockDeviceMappings ? { BlockDeviceMappings } : {}) },
         }, options),
     });
     return versionOf(made ?? {});
   }
 
-  /** What a group says that it boots, as the version that this means now. */
+  /** Resolves the version that a group is configured to boot, such as "$Latest", to its number. */
   async #bootedBy(group: AutoScalingGroup): Promise<Version> {
     const name = nameOf(group);
     const { LaunchTemplateId: id, Version = "$Default" } = group.LaunchTemplate ?? {};
@@ -115,7 +124,7 @@ export class AwsTemplates {
     );
   }
 
-  /** All where none is named; none where one is not there. */
+  /** Returns all versions if `Versions` is empty; returns none if one of them does not exist. */
   async #versions(LaunchTemplateId: string, Versions: string[]): Promise<Version[]> {
     const asked = { LaunchTemplateId, ...(Versions.length > 0 ? { Versions } : {}) };
     return await this.api.all({
@@ -135,7 +144,7 @@ function bootOf({ launchTemplate, number, data: { ImageId = "" } }: Version): Bo
   return { id: `${launchTemplate}:${number}`, image: ImageId };
 }
 
-/** Without what AWS writes there itself. */
+/** Removes the field that AWS itself maintains. */
 function plain({ MetadataOptions: options, ...data }: ResponseLaunchTemplateData): ResponseLaunchTemplateData {
   const { State: _, ...MetadataOptions } = options ?? {};
   return options ? { ...data, MetadataOptions } : data;
@@ -146,7 +155,7 @@ function checkLike(source: Version, made: Version, wanted: ResponseLaunchTemplat
   const keys = new Set([...Object.keys(wanted), ...Object.keys(found)]) as Set<keyof ResponseLaunchTemplateData>;
   const others = [...keys].filter((key) => !isDeepStrictEqual(found[key], wanted[key]));
   if (others.length === 0) return;
-  // Names alone: a value may be a secret.
+  // Reports names only, as values may be secrets.
   const names = others.map((key) => `"${key}"`).join(", ");
   const attempt = `boot image "${wanted.ImageId}" from template "${bootOf(made).id}"`;
   throw refused("CloudRefused", `Failed to ${attempt}: it also differs from "${bootOf(source).id}" in ${names}`);

@@ -1,12 +1,12 @@
-/** Calls of Azure: each ends in time, and what it failed with is sorted by what can be done about it. */
+/** Calls of Azure with a timeout, whose failures are sorted by what can be done about them. */
 import type { ComputeManagementClient } from "@azure/arm-compute";
 import { denied, refused, unavailable } from "../../failures.ts";
 
-/** Where the cloud is; credentials come from where the SDK looks for them. */
+/** The location of the cloud; credentials come from the default places of the SDK. */
 export interface Place {
   subscription: string;
   resourceGroup: string;
-  /** Who gives out credentials; the one of the public cloud unless told. */
+  /** Host that issues credentials; default: that of the public cloud. */
   authority?: string;
   endpoint?: string;
   signal?: AbortSignal;
@@ -27,13 +27,13 @@ interface Asked<T> {
   attempt: string;
 }
 
-/** What became of a change. */
+/** The result of a change. */
 export type Outcome = { is: "Done" } | { is: "NoRoom"; says: string };
 
-/** Milliseconds until a call has failed. */
+/** Timeout of a call, in milliseconds. */
 const patienceMs = 10_000;
 
-/** The same for which it is left alone because it said so. */
+/** Maximum wait that an answer of Azure can request, in milliseconds. */
 const longestMs = 60_000;
 
 const noRoom = [
@@ -44,12 +44,12 @@ const denying = [
   ...["CredentialUnavailableError", "AuthenticationError", "AggregateAuthenticationError"],
   "AuthenticationRequiredError",
 ];
-/** Conflicts that no waiting ends; all others are with somebody who is at it. */
+/** Conflicts that do not end by waiting; all others are with a change in progress. */
 const lasting = [
   ...["ScopeLocked", "PropertyChangeNotAllowed", "ReadOnlyDisabledSubscription", "MissingSubscriptionRegistration"],
   ...["SubscriptionNotRegistered", "DisallowedOperation"],
 ];
-/** Nothing is there to look into: whether what was asked for is gone nobody can tell. */
+/** The container of the resource does not exist, so an answer of 404 does not prove that the resource was deleted. */
 const placeless = ["ResourceGroupNotFound", "SubscriptionNotFound", "InvalidSubscriptionId"];
 
 export class AzureApi {
@@ -63,7 +63,7 @@ export class AzureApi {
     }
   }
 
-  /** Undefined for what is not there. */
+  /** Returns undefined if the resource does not exist. */
   async find<T>({ call, attempt }: Asked<T>): Promise<T | undefined> {
     try {
       return await this.#send(call);
@@ -74,7 +74,7 @@ export class AzureApi {
     }
   }
 
-  /** A change that asks for a place to run. */
+  /** Sends a change that may need capacity; missing capacity is an answer. */
   async change({ call, attempt }: Asked<unknown>): Promise<Outcome> {
     try {
       await this.#send(call);
@@ -100,13 +100,13 @@ export class AzureApi {
     const line = `Failed to ${attempt}: ${code}: ${message}`;
     if (status === 401 || status === 403 || denying.includes(name)) return denied(line);
     if (status === 409 && lasting.includes(code)) return refused("CloudRefused", line);
-    // 409 and 412: somebody else is at it. An answer that was cut off has a status too, and no sense.
+    // 409 and 412 are conflicts with other clients. An incomplete answer has a status too, but no valid code.
     const isAnswer = status !== undefined && status >= 400 && status < 500 && ![408, 409, 412, 429].includes(status);
     return isAnswer ? refused("CloudRefused", line) : unavailable(line, afterMs);
   }
 }
 
-/** Whether a code of Azure's says that there is no room; quotas are told by their sentence alone. */
+/** Returns whether an error of Azure means missing capacity; only the message reveals a quota. */
 export function isNoRoom(code: string, message: string): boolean {
   return noRoom.includes(code) || (code === "OperationNotAllowed" && /\bquota\b/i.test(message));
 }
@@ -116,7 +116,7 @@ interface Said {
   status: number | undefined;
   code: string;
   message: string;
-  /** For which it wants to be left alone; whoever asks earlier is throttled for longer. */
+  /** Milliseconds that Azure asks to wait; an earlier request prolongs the throttling. */
   afterMs: number | undefined;
 }
 

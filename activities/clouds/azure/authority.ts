@@ -1,4 +1,4 @@
-/** Which of Azure's clouds is asked: the one that gives out the credentials. */
+/** Endpoints of Azure's clouds by the host that issues credentials. */
 import { refused } from "../../failures.ts";
 
 const managers: Readonly<Record<string, string>> = {
@@ -8,7 +8,7 @@ const managers: Readonly<Record<string, string>> = {
   "login.microsoftonline.us": "https://management.usgovcloudapi.net",
 };
 
-/** Address of what manages resources there; refused where nobody knows it. */
+/** Returns the address of the resource manager. Throws Refused for an unknown authority. */
 export function managerOf(authority = ""): string {
   const [host = ""] = authority.toLowerCase().replace(/^https:\/\//, "").split("/");
   const manager = managers[host || "login.microsoftonline.com"];

@@ -1,4 +1,4 @@
-/** What a scale set boots. It has no templates: its image, as one text, is what can be gone back to. */
+/** The image of a scale set, as one text. A scale set has no templates, so a rollback restores that image. */
 import type { ImageReference, VirtualMachineScaleSet } from "@azure/arm-compute";
 import { refused, unavailable } from "../../failures.ts";
 import type { BootTemplate } from "../driver.ts";
@@ -7,10 +7,10 @@ import { nameOf, type ScaleSets } from "./scale_sets.ts";
 export class AzureImages {
   constructor(private readonly sets: ScaleSets) {}
 
-  /** Changes its image and nothing else. Not what was asked for is told, but what it will do (K17). */
+  /** Changes only the image; returns what the scale set will really boot, not what was requested (K17). */
   async ensure({ group, image }: { group: string; image: string }): Promise<BootTemplate> {
     const set = await this.sets.need(group);
-    // Also where it boots that already: no instance would ever be found to run what has no version.
+    // Also validates an image that the set boots already, as no instance ever matches an image without a version.
     const imageReference = referenceOf(image);
     if (isSame(bootOf(set).image, image)) return bootOf(set);
     await this.sets.patch(set, { virtualMachineProfile: { storageProfile: { imageReference } } });
@@ -20,20 +20,23 @@ export class AzureImages {
   }
 }
 
-/** What it boots next, as it says it. */
+/** Returns the template that the set boots next, as Azure reports it. */
 export function bootOf({ virtualMachineProfile }: VirtualMachineScaleSet): BootTemplate {
   const image = imageOf(virtualMachineProfile?.storageProfile?.imageReference);
   return { id: image, image };
 }
 
-/** The resource id, else that of a gallery, else the four names of the marketplace as one text; "" for none. */
+/**
+ * Returns the resource ID, else the ID in a gallery, else the four names of the marketplace as one text; "" without an
+ * image.
+ */
 export function imageOf(reference: ImageReference = {}): string {
   const { id, communityGalleryImageId, sharedGalleryImageId, publisher, offer, sku, version } = reference;
   const named = [publisher, offer, sku, version];
   return id ?? communityGalleryImageId ?? sharedGalleryImageId ?? (named.every(Boolean) ? named.join(":") : "");
 }
 
-/** The same of an instance, of which it is known which version "latest" was. */
+/** Returns the image of an instance, for which Azure reports the exact version of "latest". */
 export function bootedFrom(reference: ImageReference = {}): string {
   const { version, exactVersion } = reference;
   return imageOf(version === "latest" && exactVersion ? { ...reference, version: exactVersion } : reference);

@@ -1,4 +1,4 @@
-/** An instance as Azure has it, in the words of all clouds. */
+/** Describes an instance of Azure in the terms of all clouds. */
 import type { VirtualMachineScaleSet, VirtualMachineScaleSetVM } from "@azure/arm-compute";
 import type { Instance, InstanceState } from "../driver.ts";
 import { bootedFrom, imageOf } from "./images.ts";
@@ -24,7 +24,7 @@ export function instanceOf(
   return {
     ...{ providerId: providerIdOf(group, idOf(vm)), group, node, state, trouble: troubleOf(vm) },
     image: bootedFrom(storageProfile?.imageReference),
-    // Which addresses it has another API of Azure knows; in its network this name is one.
+    // Another API of Azure lists the IP addresses; the network of the instance resolves this name.
     addresses: node === "" ? [] : [node],
     ...(token === undefined ? {} : { token }),
     ...(zone === undefined ? {} : { zone }),
@@ -33,7 +33,7 @@ export function instanceOf(
   };
 }
 
-/** One that came by an order, and of which Azure shows nothing. */
+/** Returns an instance that has an order but is not listed by Azure yet. */
 export function unseen(
   { id: group = "", virtualMachineProfile }: VirtualMachineScaleSet,
   id: number,
@@ -50,7 +50,7 @@ export function idOf({ instanceId }: VirtualMachineScaleSetVM): number {
   return Number(instanceId);
 }
 
-/** Undefined for what is no instance of a uniform scale set. */
+/** Returns undefined for an id that is not of an instance of a uniform scale set. */
 export function partsOf(providerId: string): { group: string; id: number } | undefined {
   const [, group, id] = /^azure:\/\/(\/.+)\/virtualMachines\/(\d{1,15})$/i.exec(providerId) ?? [];
   return group === undefined ? undefined : { group, id: Number(id) };
@@ -60,7 +60,7 @@ function providerIdOf(group: string, id: number): string {
   return `azure://${group}/virtualMachines/${id}`;
 }
 
-/** What it is provisioned for says more than its power does, unless it is only being changed. */
+/** The provisioning state comes before the power state, except during updates. */
 function stateOf({ provisioningState = "", instanceView }: VirtualMachineScaleSetVM): InstanceState {
   const own = provisioning[provisioningState.toLowerCase()];
   if (own) return own;
@@ -69,7 +69,7 @@ function stateOf({ provisioningState = "", instanceView }: VirtualMachineScaleSe
   return power[state ?? ""] ?? "Unknown";
 }
 
-/** A code: sentences may repeat what a person wrote. */
+/** Reports a code, as messages may quote what a user wrote. */
 function troubleOf({ provisioningState, instanceView }: VirtualMachineScaleSetVM): string {
   const code = instanceView?.statuses?.find(({ level }) => level === "Error")?.code;
   return code ?? (provisioningState?.toLowerCase() === "failed" ? "ProvisioningState/failed" : "");

@@ -1,4 +1,4 @@
-/** Instances of scale sets, with the orders by which they came. */
+/** Instances of scale sets, with the tokens of their orders. */
 import type { VirtualMachineScaleSet, VirtualMachineScaleSetVM } from "@azure/arm-compute";
 import type { Instance } from "../driver.ts";
 import { idOf, instanceOf, partsOf } from "./instance_of.ts";
@@ -9,7 +9,7 @@ import type { ScaleSets } from "./scale_sets.ts";
 export class AzureInstances {
   constructor(private readonly sets: ScaleSets) {}
 
-  /** In the order of their ids, in which they were made. */
+  /** Sorts by id, which is the order of creation. */
   async list(group: string): Promise<Instance[]> {
     const set = await this.sets.need(group);
     const vms = (await this.sets.vms(set)).sort((a, b) => idOf(a) - idOf(b));
@@ -17,7 +17,7 @@ export class AzureInstances {
     return vms.map((vm) => instanceOf(set, vm, tokens.get(idOf(vm))));
   }
 
-  /** Undefined also for one of a set that is none of this cluster's. */
+  /** Returns undefined also for an instance of another cluster's scale set. */
   async find(providerId: string): Promise<Instance | undefined> {
     const parts = partsOf(providerId);
     const set = parts && await this.sets.find(parts.group);
@@ -30,7 +30,7 @@ export class AzureInstances {
   }
 }
 
-/** Tokens by id; the one of an open order too, before it is written down. */
+/** Returns tokens by instance id, including the token of an open order before its instance is recorded. */
 function tokensOf(set: VirtualMachineScaleSet, vms: VirtualMachineScaleSetVM[]): Notes["orders"] {
   const notes = notesOf(set.tags);
   const heir = heirOf({ notes, size: set.sku?.capacity ?? 0, vms });

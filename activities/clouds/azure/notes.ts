@@ -1,13 +1,13 @@
 /**
- * What is known of orders and removals, in tags of the scale set: which order is open, whose place is to be made up for, and
- * which instance came by which order. A tag holds 256 characters, so orders that begin alike share their beginning.
+ * Records orders and removals in tags of the scale set: the open order, removed instances that must be replaced, and
+ * the order of each instance. A tag's value has at most 256 characters, so orders with the same beginning share a tag.
  */
 import { refused } from "../../failures.ts";
 
 /** An order whose instance is not known yet. */
 export interface OpenOrder {
   token: string;
-  /** Highest id of an instance that was there before: ids only rise. */
+  /** Highest id of the instances that existed before; ids only increase. */
   after: number;
   /** Epoch milliseconds, in whole seconds. */
   since: number;
@@ -15,7 +15,7 @@ export interface OpenOrder {
 
 export interface Notes {
   open: OpenOrder | undefined;
-  /** Instances that go, and whose place stays. */
+  /** Ids of instances that are being deleted and must be replaced. */
   makeUpFor: number[];
   /** Tokens by the ids of their instances. */
   orders: ReadonlyMap<number, string>;
@@ -34,7 +34,7 @@ export function notesOf(tags: Tags = {}): Notes {
   return { open, makeUpFor, orders };
 }
 
-/** The tags of a set with these notes in place of those of before; refused where they do not fit. */
+/** Returns the tags of a set with these notes instead of the previous ones. Throws Refused if the tags are full. */
 export function tagsWith(tags: Tags = {}, { open, makeUpFor, orders }: Notes): Tags {
   const isOurs = (key: string): boolean => [openTag, makeUpTag].includes(key) || key.startsWith(ordersTag);
   const others = Object.entries(tags).filter(([key]) => !isOurs(key));
@@ -48,13 +48,13 @@ export function tagsWith(tags: Tags = {}, { open, makeUpFor, orders }: Notes): T
   throw refused("CloudRefused", "Failed to record an order in the tags of a scale set: the tags are full; remove some");
 }
 
-/** Whether there will be room for the end of an order too: refused before it is given. */
+/** Throws Refused if the tags have too little room for the completed order, so it is checked before the order. */
 export function checkRoom(tags: Tags | undefined, notes: Notes, token: string): void {
   const [longestId, open] = [999_999_999, { token, after: 999_999_999, since: Date.now() }];
   tagsWith(tags, { ...notes, open, orders: new Map([...notes.orders, [longestId, token]]) });
 }
 
-/** "<beginning>:<end>@<id>,…"; none of these signs is in what `encodeURIComponent` gives. */
+/** Formats "<beginning>:<end>@<id>,…"; the output of `encodeURIComponent` contains none of these separators. */
 function valuesOf(orders: ReadonlyMap<number, string>): string[] {
   const values: string[] = [];
   const latest = new Map<string, number>();
@@ -73,7 +73,7 @@ function ordersIn([, value]: [string, string]): [number, string][] {
   const [stem = "", ends = ""] = value.split(":");
   return ends.split(",").flatMap((each): [number, string][] => {
     const [end, id] = each.split("@");
-    // Whatever somebody else wrote there is no order.
+    // Ignores values that other clients wrote.
     return end === undefined || !/^\d+$/.test(id ?? "") ? [] : [[Number(id), `${decoded(stem)}${decoded(end)}`]];
   });
 }

@@ -1,6 +1,6 @@
 /**
- * What is to be done next for an order, from one look at a scale set; pure. As each step is written only on top of the state
- * that it was decided on, whoever is cut off, or comes second, finds a state from which the same order goes on.
+ * Decides the next step of an order from one snapshot of a scale set; pure. Each step is written only if the set still
+ * has the state of the snapshot, so an interrupted or concurrent order continues from a valid state.
  */
 import type { VirtualMachineScaleSetVM } from "@azure/arm-compute";
 import { idOf } from "./instance_of.ts";
@@ -11,28 +11,28 @@ export interface Sight {
   notes: Notes;
   size: number;
   vms: VirtualMachineScaleSetVM[];
-  /** Why the set could not make all that it should; "" where it does not lack room. */
+  /** The cause if the set cannot create instances for lack of capacity; else "". */
   lack: string;
   now: number;
 }
 
 export type Step =
-  /** The order has its instance. */
+  /** Return: the order has its instance. */
   | { do: "Tell"; id: number }
-  /** The open order gets its instance. */
+  /** Bind: record the instance of the open order. */
   | { do: "Bind"; id: number }
-  /** An instance that came to nothing is deleted, and its order ends. */
+  /** TakeBack: delete an instance that failed, and end its order. */
   | { do: "TakeBack"; id: number; says: string }
-  /** The open order ends with a size that leaves out what was not made for it. */
+  /** Withdraw: end the open order, and reduce the size by the instance that was not created. */
   | { do: "Withdraw"; size: number; says: string }
   | { do: "Wait"; says: string }
-  /** The order is given. */
+  /** Raise: place the order. */
   | { do: "Raise" };
 
-/** Milliseconds after which what is not shown is not there. */
+/** Milliseconds after which an unlisted instance does not exist. */
 export const lagMs = 120_000;
 
-/** Milliseconds by which clocks may differ. */
+/** Maximum difference between clocks, in milliseconds. */
 const skewMs = 600_000;
 
 export function nextStep(sight: Sight, token: string): Step {
@@ -42,34 +42,34 @@ export function nextStep(sight: Sight, token: string): Step {
   return open ? stepOf(sight, open) : { do: "Raise" };
 }
 
-/** The instance that an open order has to be given, as far as can be seen. */
+/** Returns the instance that belongs to the open order, as far as it is visible. */
 export function heirOf(
   { notes, size, vms }: Pick<Sight, "notes" | "size" | "vms">,
 ): VirtualMachineScaleSetVM | undefined {
   const { open, orders } = notes;
   if (!open) return undefined;
-  // A list of many pages may leave one out, so that the highest id was not known.
+  // Checks the time too, as a list of many pages may have missed the highest id.
   const isFresh = (vm: VirtualMachineScaleSetVM): boolean =>
     idOf(vm) > open.after && !orders.has(idOf(vm)) && (vm.timeCreated?.getTime() ?? Infinity) > open.since - skewMs;
   const fresh = vms.filter(isFresh).sort((a, b) => idOf(a) - idOf(b));
   const heir = fresh.find((vm) => !isGoing(vm));
-  // One that goes already is it only where no other can come any more.
+  // An instance that is being deleted counts only if the set will create no other one.
   return heir ?? (isShort({ size, vms }) ? undefined : fresh[0]);
 }
 
-/** Whoever gave it: an order that nobody asks about any more must not be in the way of all that come after it. */
+/** Completes the open order of any caller, as an abandoned order would block all later ones. */
 function stepOf(sight: Sight, open: OpenOrder): Step {
   const heir = heirOf(sight);
   if (heir) {
     const says = heir.provisioningState?.toLowerCase() === "failed" ? lackIn(heir.instanceView?.statuses ?? []) : "";
     return says ? { do: "TakeBack", id: idOf(heir), says } : { do: "Bind", id: idOf(heir) };
   }
-  // Until then something that is not shown yet could be taken for something that is not there.
+  // An instance may be invisible for that long.
   if (sight.now < open.since + lagMs) {
     return { do: "Wait", says: `order "${open.token}" does not have an instance yet` };
   }
   if (sight.lack) return { do: "Withdraw", size: sight.size - (isShort(sight) ? 1 : 0), says: sight.lack };
-  // All that it keeps is there: somebody has lowered its size since.
+  // The set has all its instances, so another client has lowered its size since.
   if (!isShort(sight)) return { do: "Raise" };
   return {
     do: "Wait",

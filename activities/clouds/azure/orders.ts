@@ -1,4 +1,7 @@
-/** Orders: what `order_step.ts` decides is done, until the order has its instance, there is no room, or it takes too long. */
+/**
+ * Executes the steps of `order_step.ts` until the order has its instance, capacity is missing, or the order takes too
+ * long.
+ */
 import type { VirtualMachineScaleSet } from "@azure/arm-compute";
 import { refused, unavailable } from "../../failures.ts";
 import type { Ordered } from "../driver.ts";
@@ -13,10 +16,10 @@ interface Look extends Sight {
   set: VirtualMachineScaleSet;
 }
 
-/** Orders of instances that are gone which are still known. */
+/** Maximum number of remembered orders whose instances are deleted. */
 const remembered = 30;
 
-/** Of the steps, those that somebody's open order takes. */
+/** The steps of an open order. */
 type OpenStep = Exclude<Step, { do: "Tell" | "Raise" }>;
 
 export class AzureOrders {
@@ -38,7 +41,7 @@ export class AzureOrders {
     }
   }
 
-  /** The set first: if it changes while its instances are listed, nothing is written on top of it. */
+  /** Reads the set first: if the set changes while its instances are listed, the write fails by its ETag. */
   async #look(group: string): Promise<Look> {
     const set = await this.sets.need(group);
     const notes = notesOf(set.tags);
@@ -47,7 +50,7 @@ export class AzureOrders {
     return { set, notes, size: groupOf(set).size, vms, lack, now: Date.now() };
   }
 
-  /** Says why where an open order ended without an instance. */
+  /** Executes a step; returns the cause if the open order ended without an instance. */
   async #goOn(step: OpenStep, look: Look): Promise<string | undefined> {
     const { set, notes, notes: { open } } = look;
     if (!open || step.do === "Wait") return undefined;
@@ -63,14 +66,14 @@ export class AzureOrders {
 
   async #takeBack(set: VirtualMachineScaleSet, open: OpenOrder, id: number): Promise<void> {
     await this.sets.delete(set, id);
-    // That changed the set.
+    // The deletion changed the set.
     const now = await this.sets.need(set.id ?? "");
     const notes = notesOf(now.tags);
     if (notes.open?.token !== open.token) return;
     settled(now, await this.sets.patch(now, { tags: tagsWith(now.tags, { ...notes, open: undefined }) }));
   }
 
-  /** One request raises the size and writes down for whom. Says why where there is no room. */
+  /** Raises the size and records the order in one request. Returns the cause if capacity is missing. */
   async #raise({ set, notes, size, vms, now }: Look, token: string): Promise<string | undefined> {
     const { max } = groupOf(set);
     if (size >= max) {
@@ -92,7 +95,10 @@ export class AzureOrders {
   }
 }
 
-/** Those of instances that are there, and the latest of others: who orders one again whose instance is gone gets no second. */
+/**
+ * Returns the orders of existing instances and the latest others, so that repeating an order whose instance was deleted
+ * does not create a second one.
+ */
 function kept(orders: Notes["orders"], vms: Look["vms"]): Notes["orders"] {
   const ids = new Set(vms.map(idOf));
   const gone = [...orders.keys()].filter((id) => !ids.has(id)).sort((a, b) => b - a).slice(remembered);
@@ -104,7 +110,7 @@ function told({ set, vms }: Look, id: number, token: string): Ordered {
   return { outcome: "Ordered", instance: vm ? instanceOf(set, vm, token) : unseen(set, id, token) };
 }
 
-/** A change that asks for no place finds room. */
+/** Throws Transient for missing capacity, which cannot be the result of a change that creates nothing. */
 function settled(set: VirtualMachineScaleSet, outcome: Outcome): void {
   if (outcome.is === "NoRoom") throw unavailable(`Failed to update scale set "${nameOf(set)}": ${outcome.says}`);
 }

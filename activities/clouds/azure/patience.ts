@@ -1,8 +1,8 @@
-/** Waits that end: in looks at what Azure has not done yet. */
+/** Waits with a deadline for changes that Azure has not completed yet. */
 import { setTimeout } from "node:timers/promises";
 import { unavailable } from "../../failures.ts";
 
-/** Milliseconds for which something is waited for, until the first look again, and between looks at the most. */
+/** Milliseconds until the deadline, until the first retry, and between retries at most. */
 const [patienceMs, firstMs, mostMs] = [10_000, 500, 4_000];
 
 export class Patience {
@@ -11,12 +11,12 @@ export class Patience {
 
   constructor(private readonly signal: AbortSignal | undefined) {}
 
-  /** Throws what was waited for where that took too long. */
+  /** Throws `line` as Transient if the deadline is before the next retry. */
   check(line: string): void {
     if (Date.now() + this.#next > this.#until) throw unavailable(line);
   }
 
-  /** The same, and rests until the next look: ever longer, as looks are few that a subscription has. */
+  /** Checks the deadline and sleeps until the next retry; the interval doubles, as subscriptions have few reads. */
   async rest(line: string): Promise<void> {
     this.check(line);
     const { signal } = this;

@@ -1,6 +1,6 @@
 /**
- * Removals. Azure makes a set one smaller by each instance that is deleted: where its place is to stay, that is noted before,
- * and the size raised again by the request that takes the note away.
+ * Removals of instances. Azure reduces the size of a set with each deleted instance: if the instance must be replaced,
+ * a note is recorded before the deletion, and the request that deletes the note restores the size.
  */
 import type { VirtualMachineScaleSet } from "@azure/arm-compute";
 import { refused, unavailable } from "../../failures.ts";
@@ -19,7 +19,7 @@ interface Removal {
 export class AzureRemovals {
   constructor(private readonly sets: ScaleSets, private readonly signal: AbortSignal | undefined) {}
 
-  /** Who goes already is not told again, as each time might make the set one smaller. */
+  /** Does not repeat the deletion of an instance that is being deleted, as that could reduce the size again. */
   async remove({ group, providerId, shrinks }: Removal): Promise<"Going" | "Gone"> {
     const parts = partsOf(providerId);
     if (!parts) return "Gone";
@@ -50,7 +50,7 @@ export class AzureRemovals {
     }
   }
 
-  /** Whether its place stays. */
+  /** Records whether the instance must be replaced. */
   async #note(
     set: VirtualMachineScaleSet,
     notes: Notes,
@@ -61,7 +61,7 @@ export class AzureRemovals {
     await this.#patch(set, { tags });
   }
 
-  /** Nothing where its place was made up for, or was not to be. */
+  /** Restores the size and deletes the note; does nothing without a note. */
   async #makeUp(
     set: VirtualMachineScaleSet,
     notes: Notes,
@@ -74,7 +74,7 @@ export class AzureRemovals {
     await this.#patch(set, { ...sku, tags });
   }
 
-  /** Until there is room for who comes instead, it is tried again. */
+  /** Throws Transient until the set has capacity for the replacement. */
   async #patch(set: VirtualMachineScaleSet, changes: Parameters<ScaleSets["patch"]>[1]): Promise<void> {
     const outcome = await this.sets.patch(set, changes);
     if (outcome.is === "NoRoom") {

@@ -1,4 +1,4 @@
-/** Scale sets of one cluster, known by their tags; they are changed only as they were read. */
+/** Scale sets of one cluster, identified by their tags; an update fails if the set has changed since it was read. */
 import type {
   VirtualMachineScaleSet,
   VirtualMachineScaleSetUpdate,
@@ -33,7 +33,7 @@ export class ScaleSets {
     return set && this.#isOwn(set) ? set : undefined;
   }
 
-  /** One that changes nothing of its instances by itself: refused for any other. */
+  /** Returns a scale set that does not change its instances by itself. Throws Refused for any other. */
   async need(group: string): Promise<VirtualMachineScaleSet> {
     const set = await this.find(group);
     if (set) return checked(set);
@@ -43,12 +43,12 @@ export class ScaleSets {
     );
   }
 
-  /** Nothing where it is another than it was when it was read. */
+  /** Updates the set; the update fails if the set has changed since it was read. */
   async patch(set: VirtualMachineScaleSet, changes: VirtualMachineScaleSetUpdate): Promise<Outcome> {
     const name = nameOf(set);
     const attempt = `update scale set "${name}"`;
     const { etag: ifMatch } = set;
-    // Without it, what two write at a time could be lost.
+    // Without an ETag, one of two concurrent updates could be lost.
     if (!ifMatch) throw refused("CloudRefused", `Failed to ${attempt}: Azure does not report its ETag`);
     return await this.api.change({
       attempt,
@@ -57,7 +57,7 @@ export class ScaleSets {
     });
   }
 
-  /** All its instances, also those that go. */
+  /** Lists all instances of the set, including those that are being deleted. */
   vms(set: VirtualMachineScaleSet): Promise<VirtualMachineScaleSetVM[]> {
     return this.api.ask({
       attempt: `list the instances of "${nameOf(set)}"`,
@@ -74,7 +74,9 @@ export class ScaleSets {
     });
   }
 
-  /** Has an instance go, and the set's size with it. One that goes already, or is gone, is no failure. */
+  /**
+   * Deletes an instance and reduces the set's size. An instance that is being deleted, or is absent, counts as success.
+   */
   async delete(set: VirtualMachineScaleSet, id: number): Promise<void> {
     try {
       await this.api.ask({
@@ -89,7 +91,7 @@ export class ScaleSets {
     }
   }
 
-  /** What it says of having found no room for what it should make; "" where that is not what keeps it from it. */
+  /** Returns the cause if the set lacks capacity for its instances; else "". */
   async lackOf(set: VirtualMachineScaleSet): Promise<string> {
     if (set.provisioningState !== "Failed") return "";
     const { statuses = [] } = await this.api.ask({
@@ -103,7 +105,7 @@ export class ScaleSets {
     return tags?.["constellation-uid"] === this.of.clusterTag;
   }
 
-  /** Undefined for what is not of the resource group that it looks after. */
+  /** Returns undefined for an id outside the configured resource group. */
   #nameIn(group: string): string | undefined {
     const { subscription, resourceGroup } = this.of;
     const place = `/subscriptions/${subscription}/resourceGroups/${resourceGroup}/providers/Microsoft.Compute`;
@@ -113,14 +115,17 @@ export class ScaleSets {
   }
 }
 
-/** The same set; refused where it changes its instances by itself. */
+/** Returns the same set. Throws Refused if it changes its instances by itself. */
 export function checked(set: VirtualMachineScaleSet): VirtualMachineScaleSet {
   const trouble = troubleOf(set);
   if (trouble === undefined) return set;
   throw refused("CloudRefused", `Failed to use scale set "${nameOf(set)}": ${trouble}`);
 }
 
-/** A group in the words of all clouds. Azure knows no bounds: they stand where the cluster-autoscaler looks for them. */
+/**
+ * Returns a group in the terms of all clouds. Azure has no bounds, so they come from the tags of the
+ * cluster-autoscaler.
+ */
 export function groupOf(
   { id = "", name = "", tags = {}, sku, singlePlacementGroup }: VirtualMachineScaleSet,
 ): CloudGroup {
@@ -140,7 +145,7 @@ export function nameOf({ name = "" }: VirtualMachineScaleSet): string {
   return name;
 }
 
-/** What statuses say of a lack of room: their codes are like "ProvisioningState/failed/AllocationFailed". */
+/** Returns the cause of missing capacity; codes look like "ProvisioningState/failed/AllocationFailed". */
 export function lackIn(statuses: readonly { code?: string; message?: string }[]): string {
   for (const { code = "", message = "" } of statuses) {
     const cause = code.split("/").at(-1) ?? "";

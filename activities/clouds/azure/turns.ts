@@ -1,10 +1,10 @@
-/** Work on one group at a time: each changes what the next has to read. */
+/** Serializes work on each group, as each change must read the result of the previous one. */
 import { groupKeyOf } from "../driver.ts";
 
 export class Turns {
   readonly #last = new Map<string, Promise<void>>();
 
-  /** Does it once all that came before for this group has ended, however it did. */
+  /** Runs the work once all earlier work on the group has ended, successfully or not. */
   async take<T>(group: string, work: () => Promise<T>): Promise<T> {
     const key = groupKeyOf(group);
     const before = this.#last.get(key);

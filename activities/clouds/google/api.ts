@@ -1,11 +1,11 @@
-/** Calls of Google's Compute Engine: each ends in time, and one that changes something is done when its operation is. */
+/** Calls of Google's Compute Engine with a timeout; a change completes with its operation. */
 import type { compute_v1 } from "@googleapis/compute";
 import { setTimeout as pass } from "node:timers/promises";
 import { unavailable } from "../../failures.ts";
 import { lastOf } from "./paths.ts";
 import { failureOf, isAbsent, isFinal, type Refusal, refusalIn, refusalOf } from "./refusal.ts";
 
-/** Where the cloud is; credentials come from where the SDK looks for them. */
+/** The location of the cloud; credentials come from the default places of the SDK. */
 export interface Place {
   project: string;
   endpoint?: string;
@@ -28,9 +28,9 @@ interface Paged<Page, T> {
 
 type Operation = compute_v1.Schema$Operation;
 
-/** Milliseconds until a call has failed. */
+/** Timeout of a call, in milliseconds. */
 const patienceMs = 10_000;
-/** The same for an operation, which goes on without us. */
+/** Timeout of an operation, which continues at Google after that. */
 const operationMs = 10_000;
 
 export class GoogleApi {
@@ -46,7 +46,7 @@ export class GoogleApi {
     throw failureOf(answer, attempt);
   }
 
-  /** Undefined for what is not there. */
+  /** Returns undefined if the resource does not exist. */
   async find<T>({ call, attempt }: Asked<T>): Promise<T | undefined> {
     const answer = await this.#answer({ call, attempt });
     if ("data" in answer) return answer.data;
@@ -54,7 +54,7 @@ export class GoogleApi {
     throw failureOf(answer, attempt);
   }
 
-  /** All pages of a list. */
+  /** Returns the items of all pages of a list. */
   async all<Page extends { nextPageToken?: string | null }, T>({ page, of, attempt }: Paged<Page, T>): Promise<T[]> {
     const found: T[] = [];
     let next: { pageToken?: string } = {};
@@ -67,7 +67,7 @@ export class GoogleApi {
     return found;
   }
 
-  /** Changes something, and gives what Google said against it; what passes by itself is thrown. */
+  /** Sends a change and returns Google's refusal, if any; throws failures that pass by themselves. */
   async change({ call, attempt }: Asked<Operation>): Promise<Refusal | undefined> {
     const answer = await this.#answer({ call, attempt });
     const refusal = "data" in answer ? refusalIn((await this.#ended(answer.data, attempt)).error) : answer;
@@ -106,9 +106,9 @@ export class GoogleApi {
     const { signal } = this.place;
     try {
       const ends = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
-      // Its credentials are asked for without a signal.
+      // The library requests credentials without the signal.
       const { data } = await Promise.race([call(this.compute, { signal: ends }), endOf(ends)]);
-      // What was cut off, or came from somebody between, is text.
+      // A truncated answer, or one of a proxy, is text.
       if (typeof data === "object" && data !== null) return { data };
       return { codes: [], says: "its response cannot be parsed", status: undefined };
     } catch (error) {

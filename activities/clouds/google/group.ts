@@ -1,9 +1,9 @@
-/** A group of a cluster, as Google has it, in the words of all clouds. */
+/** Describes a group of Google in the terms of all clouds. */
 import type { CloudGroup } from "../driver.ts";
 import type { Autoscaler, Manager } from "./managers.ts";
 import { autoscalerNameOf, type GroupPlace } from "./paths.ts";
 
-/** What templates of a cluster bear. */
+/** Label of the templates of a cluster. */
 export const clusterLabel = "constellation-uid";
 
 export interface Group {
@@ -11,11 +11,11 @@ export interface Group {
   id: string;
   manager: Manager;
   labels: Record<string, string>;
-  /** Whatever moves its size, or did. */
+  /** The autoscaler that changes the group's size, in any mode. */
   autoscaler: Autoscaler | undefined;
 }
 
-/** Instances that a group of a zone or of a region may have, where nothing else says how many. */
+/** Maximum instances of a group of a zone or region without an autoscaler. */
 const most = { zones: 1_000, regions: 2_000 };
 
 const roles: Readonly<Record<string, CloudGroup["role"]>> = {
@@ -33,7 +33,7 @@ export function groupOf({ place, id, manager, labels, autoscaler }: Group, proje
   };
 }
 
-/** Why it cannot be rolled by anybody else; undefined where it can. */
+/** Returns why Ostler cannot roll the group; undefined if it can. */
 export function unrestOf({ place, manager, autoscaler }: Group): string | undefined {
   const { versions, updatePolicy, targetStoppedSize, targetSuspendedSize } = manager;
   if ((targetStoppedSize ?? 0) + (targetSuspendedSize ?? 0) > 0) {

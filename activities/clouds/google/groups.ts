@@ -1,4 +1,4 @@
-/** Managers of one cluster, known by the labels of the template that they boot. */
+/** Groups of one cluster, identified by the labels of the template that they boot. */
 import { refused } from "../../failures.ts";
 import type { CloudGroup, FoundGroups } from "../driver.ts";
 import type { GoogleApi } from "./api.ts";
@@ -43,7 +43,7 @@ export class GoogleGroups {
     );
   }
 
-  /** The same; refused where it replaces or removes instances by itself, or makes more than one kind of them. */
+  /** Returns the group. Throws Refused if it replaces or removes instances by itself, or boots several versions. */
   async needSteady(id: string): Promise<Group> {
     const found = await this.need(id);
     const unrest = unrestOf(found);
@@ -51,7 +51,7 @@ export class GoogleGroups {
     throw refused("CloudRefused", `Failed to use instance group manager "${id}": ${unrest}`);
   }
 
-  /** Undefined for a manager of others, or one whose template has gone. */
+  /** Returns undefined for a group of another cluster, or one whose template was deleted. */
   async #own(manager: Manager, autoscalers?: ReadonlyMap<string, Autoscaler>): Promise<Group | undefined> {
     const place = groupPlaceOf(manager.selfLink ?? "", this.api.project);
     const labels = (await this.ground.templates.facts(templateOf(manager)))?.labels;

@@ -1,4 +1,4 @@
-/** An instance as its group keeps it and as it is there, in the words of all clouds. */
+/** Combines an instance of a group with its machine, in the terms of all clouds. */
 import type { Instance, InstanceState } from "../driver.ts";
 import type { Group } from "./group.ts";
 import type { Machine } from "./machines.ts";
@@ -10,7 +10,7 @@ import { refusalIn } from "./refusal.ts";
 interface Seen {
   place: MachinePlace;
   managed: Managed;
-  /** Undefined where nothing is there. */
+  /** Undefined if the machine does not exist. */
   machine: Machine | undefined;
   image: string;
 }
@@ -35,12 +35,12 @@ export function instanceOf({ id: group }: Group, { place, managed, machine, imag
   };
 }
 
-/** Its group deletes it, or lets it go. */
+/** Returns whether the group is deleting or abandoning the instance. */
 export function isLeaving({ currentAction }: Managed): boolean {
   return currentAction === "DELETING" || currentAction === "ABANDONING";
 }
 
-/** Its group tries to make it, again and again where that fails. */
+/** Returns whether the group is creating the instance, also after failed attempts. */
 function isBeingMade({ currentAction }: Managed): boolean {
   return /^(RE)?CREATING/.test(currentAction ?? "");
 }
@@ -53,7 +53,7 @@ function stateOf(managed: Managed, machine: Machine | undefined): InstanceState 
 }
 
 function troubleOf(managed: Managed): string {
-  // What went wrong before it was made at last is no matter any more.
+  // Errors of earlier attempts do not matter once the machine exists.
   const failed = isBeingMade(managed) ? refusalIn(managed.lastAttempt?.errors) : undefined;
   if (failed) return failed.says;
   const isIll = (managed.instanceHealth ?? []).some((each) => each.detailedHealthState === "UNHEALTHY");

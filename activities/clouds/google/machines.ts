@@ -1,32 +1,32 @@
-/** Virtual machines as Google has them, with the image of the disk that they booted from. */
+/** Virtual machines of Google, with the image of their boot disk. */
 import type { compute_v1 } from "@googleapis/compute";
 import type { GoogleApi } from "./api.ts";
 import { lastOf, type MachinePlace, pathOf } from "./paths.ts";
 
 export type Vm = compute_v1.Schema$Instance;
 
-/** What is there of a machine. */
+/** An existing machine. */
 export interface Machine {
   vm: Vm;
   image: string;
 }
 
-/** Names in one request, which has to fit into an address. */
+/** Names in one request, whose URL has a maximum length. */
 const atOnce = 50;
 
-/** Machines of which it is known what they booted from, also of those that are gone. */
+/** Maximum number of machines with a cached image, including deleted ones. */
 const mostKnown = 50_000;
 
-/** A machine's metadata has secrets: but for one machine it is not asked for. */
+/** Excludes metadata, which contains secrets; only `createdBy` reads it. */
 const ofVm = "name,status,creationTimestamp,deletionProtection,networkInterfaces(networkIP),disks(boot,source)";
 
 export class GoogleMachines {
-  /** Images, by what tells a machine from all others, also of its name. */
+  /** Images by a key that is unique even if the name of a machine is used again. */
   readonly #known = new Map<string, string>();
 
   constructor(private readonly api: GoogleApi) {}
 
-  /** Those that are there, by name. */
+  /** Lists the existing machines by name. */
   async list(places: readonly MachinePlace[]): Promise<Map<string, Machine>> {
     const found = new Map<string, Machine>();
     for (const [zone, names] of byZone(places)) {
@@ -37,7 +37,7 @@ export class GoogleMachines {
     return found;
   }
 
-  /** Disks are asked for once, as none becomes one of another image. */
+  /** Reads each disk once, as the image of a disk never changes. */
   async #imagesOf(zone: string, vms: readonly Vm[]): Promise<Map<string, string>> {
     const found = new Map(vms.map((vm) => [keyOf(zone, vm), this.#known.get(keyOf(zone, vm)) ?? ""]));
     const strangers = vms.filter((vm) => !found.get(keyOf(zone, vm)));
@@ -51,7 +51,7 @@ export class GoogleMachines {
     return found;
   }
 
-  /** Who made one, as it stands in its metadata; undefined for one that is not there, or that nobody made. */
+  /** Returns the creator from the machine's metadata; undefined for an absent machine or one without a creator. */
   async createdBy({ zone, name }: MachinePlace): Promise<string | undefined> {
     const asked = { project: this.api.project, zone, instance: name, fields: "metadata(items)" };
     const found = await this.api.find({

@@ -1,4 +1,4 @@
-/** Managers of instance groups: the same requests go one way for those of a zone, another for those of a region. */
+/** Instance group managers, whose requests differ between zones and regions. */
 import type { compute_v1 } from "@googleapis/compute";
 import type { GoogleApi } from "./api.ts";
 import { type GroupPlace, pathOf } from "./paths.ts";
@@ -11,7 +11,7 @@ export type Autoscaler = compute_v1.Schema$Autoscaler;
 export class GoogleManagers {
   constructor(private readonly api: GoogleApi) {}
 
-  /** Of all zones and regions. Not complete where one of them did not answer. */
+  /** Lists the managers of all zones and regions; incomplete if one of them did not answer. */
   async list(): Promise<{ managers: Manager[]; isComplete: boolean }> {
     let isComplete = true;
     const asked = { project: this.api.project, returnPartialSuccess: true };
@@ -21,7 +21,7 @@ export class GoogleManagers {
         instanceGroupManagers.aggregatedList({ ...asked, ...next }, options),
       of: ({ items, unreachables }) => {
         const scopes = Object.values(items ?? {});
-        // Each scope without any has a warning that says so.
+        // An empty scope has this warning.
         const isAsked = scopes.every(({ warning }) => (warning?.code ?? "NO_RESULTS_ON_PAGE") === "NO_RESULTS_ON_PAGE");
         isComplete &&= isAsked && (unreachables ?? []).length === 0;
         return scopes.flatMap(({ instanceGroupManagers }) => instanceGroupManagers ?? []);
@@ -30,7 +30,7 @@ export class GoogleManagers {
     return { managers, isComplete };
   }
 
-  /** All that answer, by path: who is not among them has to be asked for. */
+  /** Lists the autoscalers of all scopes that answer, by path; others must be read one by one. */
   async autoscalers(): Promise<Map<string, Autoscaler>> {
     const asked = { project: this.api.project, returnPartialSuccess: true };
     const found = await this.api.all({
@@ -50,7 +50,7 @@ export class GoogleManagers {
     });
   }
 
-  /** What it has and is to have, also what has not been made yet. */
+  /** Lists the instances that the group has or will have, including those not created yet. */
   members(place: GroupPlace): Promise<Managed[]> {
     const asked = this.#asked(place);
     return this.api.all<{ managedInstances?: Managed[]; nextPageToken?: string | null }, Managed>({
@@ -63,9 +63,9 @@ export class GoogleManagers {
     });
   }
 
-  /** Has one made by this name, its size with it. */
+  /** Creates an instance by name and increases the group's size. */
   create(place: GroupPlace, name: string): Promise<Refusal | undefined> {
-    // Nothing is said of it but its name: a group that keeps more of an instance could do less with it.
+    // Sends only the name, as an instance with more configuration restricts the group.
     const asked = { ...this.#asked(place), requestBody: { instances: [{ name }] } };
     return this.api.change({
       attempt: `order instance "${name}" of "${place.name}"`,
@@ -76,7 +76,7 @@ export class GoogleManagers {
     });
   }
 
-  /** Has them deleted, its size with them; refused as a whole where one of them goes already. */
+  /** Deletes instances and reduces the group's size; refused as a whole if one of them is being deleted already. */
   delete(place: GroupPlace, instances: string[]): Promise<Refusal | undefined> {
     const asked = { ...this.#asked(place), requestBody: { instances, skipInstancesOnValidationError: false } };
     return this.api.change({
@@ -99,7 +99,7 @@ export class GoogleManagers {
     });
   }
 
-  /** The one that moves its size, or could; undefined where it has gone. */
+  /** Returns the autoscaler of a group, in any mode; undefined if it does not exist. */
   autoscaler({ kind, where }: GroupPlace, name: string): Promise<Autoscaler | undefined> {
     const asked = { project: this.api.project, autoscaler: name };
     return this.api.find({

@@ -1,4 +1,4 @@
-/** Instances of groups: what a group keeps, joined with what is there. */
+/** Instances of groups: the group's list, joined with the existing machines. */
 import type { Instance } from "../driver.ts";
 import type { GoogleApi } from "./api.ts";
 import type { Group } from "./group.ts";
@@ -9,7 +9,7 @@ import type { GoogleManagers, Managed } from "./managers.ts";
 import { groupIdOf, machineAt, type MachinePlace, machinePlaceOf, makerOf, pathOf } from "./paths.ts";
 import type { GoogleTemplates } from "./templates.ts";
 
-/** A place in a group, of which nothing need be there. */
+/** An entry in a group's list, whose machine may not exist. */
 export interface Member {
   place: MachinePlace;
   managed: Managed;
@@ -32,7 +32,7 @@ export class GoogleMembers {
     return instances.sort((a, b) => order(a) < order(b) ? -1 : 1);
   }
 
-  /** Only once it is there, as before that nothing but its name says whose it is. */
+  /** Finds only existing instances, as their metadata names the group. */
   async find(providerId: string): Promise<Instance | undefined> {
     const { project } = this.api;
     const place = machinePlaceOf(providerId, project);
@@ -42,7 +42,7 @@ export class GoogleMembers {
     return member && await this.see(group, member);
   }
 
-  /** Undefined for one that the group does not keep. */
+  /** Returns undefined for an instance outside the group. */
   async one(group: Group, { name, zone }: { name: string; zone?: string }): Promise<Member | undefined> {
     const all = await this.#all(group);
     return all.find(({ place }) => place.name === name && (zone === undefined || place.zone === zone));
@@ -71,7 +71,7 @@ export class GoogleMembers {
     return seen;
   }
 
-  /** Of one that has no disk yet, what it is made of. */
+  /** Returns the image of the boot disk; before the disk exists, the image of the template. */
   async #image({ managed: { version } }: Member, machine: Machine | undefined): Promise<string> {
     if (machine?.image) return machine.image;
     return (await this.ground.templates.facts(pathOf(version?.instanceTemplate)))?.image ?? "";

@@ -1,6 +1,6 @@
 /**
- * Names of machines that were ordered. Google takes a name once, and shows it from the first moment, wherever the machine
- * goes: so the name itself says by which token it was ordered. Ends of names are hashes, as anybody may name a machine.
+ * Names of ordered machines. Google accepts a name once, and reports the name at every stage, so the name itself
+ * contains the token of the order. Each name ends in a hash, as users can create machines with any name.
  */
 import { createHash } from "node:crypto";
 import { refused } from "../../failures.ts";
@@ -8,7 +8,7 @@ import { refused } from "../../failures.ts";
 const longest = 63;
 const hashLength = 8;
 
-/** The name of the one machine of a group for a token; refused for a token that fits into no name. */
+/** Returns the name of a group's machine for a token. Throws Refused for a token that does not fit in a name. */
 export function nameOfOrder(group: string, token: string): string {
   const name = `${token}-${endOf("order", group, token)}`;
   if (/^[a-z][-a-z0-9]*$/.test(token) && name.length <= longest) return name;
@@ -18,15 +18,15 @@ export function nameOfOrder(group: string, token: string): string {
   throw refused("CloudRefused", `Failed to order an instance of "${group}": ${state}`);
 }
 
-/** The token in a name; undefined for one that was not ordered from this group. */
+/** Returns the token in a name; undefined for a machine that was not ordered from this group. */
 export function tokenIn(group: string, name: string): string | undefined {
   const token = name.slice(0, -hashLength - 1);
   return token !== "" && name === `${token}-${endOf("order", group, token)}` ? token : undefined;
 }
 
-/** The name of the one machine that comes when another goes, and was ordered by nobody. */
+/** Returns the name of the machine that replaces a removed one without an order. */
 export function nameOfSubstitute(group: string, { base, gone }: { base: string; gone: string }): string {
-  // A base may say how a group is to count its machines.
+  // A base name may end in a counter's pattern.
   const plain = base.replace(/-#.*$/, "").slice(0, longest - hashLength - 1).replace(/-+$/, "") || "instance";
   return `${plain}-${endOf("substitute", group, gone)}`;
 }

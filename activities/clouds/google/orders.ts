@@ -1,4 +1,7 @@
-/** One instance for a token, whoever asks and however often: its name is made of the token, and Google takes a name once. */
+/**
+ * Creates one instance for a token, for all callers and retries: its name contains the token, and Google accepts a name
+ * once.
+ */
 import { refused, unavailable } from "../../failures.ts";
 import type { Instance, Ordered } from "../driver.ts";
 import type { GoogleApi } from "./api.ts";
@@ -9,7 +12,7 @@ import { nameOfOrder } from "./names.ts";
 import { failureOf, isKnown, isWithoutRoom, type Refusal, refusalIn } from "./refusal.ts";
 import { templateOf } from "./templates.ts";
 
-/** Milliseconds for which a machine that is being made may still turn out to have no room; later it says so as its trouble. */
+/** Milliseconds to wait for a failure for lack of capacity; later failures are reported with the instance. */
 const roomMs = 8_000;
 
 export class GoogleOrders {
@@ -39,7 +42,10 @@ export class GoogleOrders {
     throw failureOf(refusal, `order an instance of "${id}"`);
   }
 
-  /** A group takes an order for which there is no room, and tries for ever: then its place is given back. */
+  /**
+   * Waits for the first attempt to create the instance; Google accepts orders without capacity and retries forever, so
+   * such an order is deleted.
+   */
   async #watched(group: Group, first: Member): Promise<Ordered> {
     const end = Date.now() + roomMs;
     let member = first;
@@ -67,7 +73,7 @@ export class GoogleOrders {
     return { outcome: "NoCapacity", says };
   }
 
-  /** Google took the order, and shows nothing of it. */
+  /** Returns the instance of an accepted order that Google does not list yet. */
   async #unseen(group: Group, name: string): Promise<Instance> {
     const { place: { kind, where }, manager } = group;
     if (kind === "regions") throw unavailable(`Failed to order instance "${name}": its zone is not known yet`);
@@ -77,12 +83,12 @@ export class GoogleOrders {
   }
 }
 
-/** Never was, and is to be. One that was, and is made anew, is no order any more. */
+/** Returns whether the machine has never existed; a machine that is created again is not an order. */
 function isUnmade({ currentAction, instanceStatus }: Member["managed"]): boolean {
   return (currentAction ?? "").startsWith("CREATING") && !instanceStatus;
 }
 
-/** Nobody can tell yet whether there is room. */
+/** Returns whether the result of the first attempt is unknown. */
 function isOpen(managed: Member["managed"]): boolean {
   return isUnmade(managed) && !refusalIn(managed.lastAttempt?.errors);
 }

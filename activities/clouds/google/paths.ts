@@ -1,7 +1,7 @@
-/** Names of things at Google: paths below the API's address, as they stand in its answers with that address before them. */
+/** Names of Google's resources: paths below the API's address; answers of Google contain that address too. */
 import { groupKeyOf } from "../driver.ts";
 
-/** A manager of an instance group, in a zone or in a whole region. */
+/** The instance group manager of a zone or a region. */
 export interface GroupPlace {
   kind: "zones" | "regions";
   /** The zone or the region. */
@@ -9,13 +9,13 @@ export interface GroupPlace {
   name: string;
 }
 
-/** A machine, whether it is there or not. */
+/** The name and zone of a machine that may not exist. */
 export interface MachinePlace {
   zone: string;
   name: string;
 }
 
-/** What one answer tells with an address, and another without, in one form. */
+/** Removes the address of the API, which only some answers contain. */
 export function pathOf(url: string | null | undefined): string {
   return (url ?? "").replace(/^https?:\/\/[^/]+\/compute\/[a-z0-9]+\//, "");
 }
@@ -24,7 +24,7 @@ export function lastOf(url: string | null | undefined): string {
   return (url ?? "").split("/").at(-1) ?? "";
 }
 
-/** Undefined for what is no group of the project. */
+/** Returns undefined for an id that is not of a group in the project. */
 export function groupPlaceOf(id: string, project: string): GroupPlace | undefined {
   const form = /^projects\/([^/]+)\/(zones|regions)\/([^/]+)\/instancegroupmanagers\/([^/]+)$/;
   const [, of, kind, where = "", name = ""] = form.exec(groupKeyOf(pathOf(id))) ?? [];
@@ -32,17 +32,17 @@ export function groupPlaceOf(id: string, project: string): GroupPlace | undefine
   return { kind: kind === "zones" ? "zones" : "regions", where, name };
 }
 
-/** As the Constellation node operator tells it. */
+/** Returns the id in the form of the Constellation node operator. */
 export function groupIdOf({ kind, where, name }: GroupPlace, project: string): string {
   return `projects/${project}/${kind}/${where}/instanceGroupManagers/${name}`;
 }
 
-/** As the cluster-autoscaler is told of it. */
+/** Returns the name in the form of the cluster-autoscaler. */
 export function autoscalerNameOf({ kind, where, name }: GroupPlace, project: string): string {
   return `https://www.googleapis.com/compute/v1/projects/${project}/${kind}/${where}/instanceGroups/${name}`;
 }
 
-/** The group that made a machine, in whose metadata its project is a number. */
+/** Returns the group that created a machine; metadata of machines has the number of the project instead of its name. */
 export function makerOf(createdBy: string, project: string): GroupPlace | undefined {
   return groupPlaceOf(createdBy.replace(/^projects\/\d+\//, `projects/${project}/`), project);
 }
@@ -51,13 +51,13 @@ export function providerIdOf({ zone, name }: MachinePlace, project: string): str
   return `gce://${project}/${zone}/${name}`;
 }
 
-/** Undefined for what is no machine of the project. */
+/** Returns undefined for an id that is not of a machine in the project. */
 export function machinePlaceOf(providerId: string, project: string): MachinePlace | undefined {
   const [, of, zone, name] = /^gce:\/\/([^/]+)\/([a-z0-9-]+)\/([a-z0-9-]+)$/.exec(providerId) ?? [];
   return of === project && zone !== undefined && name !== undefined ? { zone, name } : undefined;
 }
 
-/** The machine at a URL, also where it has not been made yet. */
+/** Returns the machine at a URL, also before it exists. */
 export function machineAt(url: string | null | undefined): MachinePlace | undefined {
   const [, zone, name] = /\/zones\/([^/]+)\/instances\/([^/]+)$/.exec(url ?? "") ?? [];
   return zone !== undefined && name !== undefined ? { zone, name } : undefined;

@@ -1,12 +1,12 @@
-/** What Google says when it does not do what it was asked, sorted by what can be done about it. */
+/** Refusals of Google, sorted by what can be done about them. */
 import type { compute_v1 } from "@googleapis/compute";
 import { denied, refused, unavailable } from "../../failures.ts";
 
-/** A no, with the words by which Google tells one kind from another. */
+/** A refusal with the codes by which Google distinguishes its causes. */
 export interface Refusal {
   codes: string[];
   says: string;
-  /** Of its answer; undefined where there was none. */
+  /** Status of the answer; undefined without an answer. */
   status: number | undefined;
 }
 
@@ -17,14 +17,14 @@ const passing = [
   ...["RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE", "TIMEOUT"],
   ...["resourceOperationRateExceeded", "OPERATION_CANCELED", "ABORTED"],
 ];
-/** Of a zone, a region, a quota, addresses or a reservation: each has names with its own beginning and end. */
+/** Codes of a zone, a region, a quota, addresses or a reservation, which differ in how they begin and end. */
 const noRoom = /RESOURCE_POOL_EXHAUSTED|QUOTA_EXCEEDED|^quotaExceeded$|IP_SPACE_EXHAUSTED|STOCKOUT|CAPACITY_EXCEEDED/;
-/** What an operation failed with that we, or who works for us there, may not do. */
+/** Codes of an operation that failed for lack of permissions, of Ostler or of Google's service account. */
 const forbidden = ["PERMISSIONS_ERROR", "FORBIDDEN", "PERMISSION_DENIED"];
 const full = ["limitExceeded", "LIMIT_EXCEEDED"];
 const known = ["alreadyExists", "RESOURCE_ALREADY_EXISTS"];
 
-/** What a call failed with. */
+/** Returns the refusal in the error of a call. */
 export function refusalOf(error: unknown): Refusal {
   const { message = "no response", status, response } = error as {
     message?: string;
@@ -35,7 +35,10 @@ export function refusalOf(error: unknown): Refusal {
   return { codes, says: withoutValues(message), status };
 }
 
-/** What an operation failed with, or the last try to make a machine; undefined where it did not. */
+/**
+ * Returns the refusal in the errors of an operation or of the last attempt to create a machine; undefined without
+ * errors.
+ */
 export function refusalIn(error: compute_v1.Schema$Operation["error"]): Refusal | undefined {
   const all = error?.errors ?? [];
   if (all.length === 0) return undefined;
@@ -44,26 +47,26 @@ export function refusalIn(error: compute_v1.Schema$Operation["error"]): Refusal 
   return { codes, says: withoutValues(says), status: codes.some((code) => forbidden.includes(code)) ? 403 : 400 };
 }
 
-/** Nothing there to be had now; only time or a person mends it. */
+/** Returns whether capacity is missing; only time or an administrator fixes that. */
 export function isWithoutRoom({ codes, status }: Refusal): boolean {
   return status !== 429 && codes.some((code) => noRoom.test(code));
 }
 
-/** What was to be made is there. */
+/** Returns whether the resource exists already. */
 export function isKnown({ codes, status }: Refusal): boolean {
   return codes.length === 0 ? status === 409 : codes.some((code) => known.includes(code));
 }
 
-/** What was asked for is not there, and where it would be is. */
+/** Returns whether the resource is absent although its project exists. */
 export function isAbsent({ says, status }: Refusal): boolean {
   return status === 404 && !/'projects\/[^/']+' was not found/.test(says);
 }
 
-/** Whether it is an answer to what was asked, and no matter of the moment or of who asked. */
+/** Returns whether the answer concerns the request itself, and neither a passing state nor the caller. */
 export function isFinal(refusal: Refusal): boolean {
   const { codes, status = 0 } = refusal;
   if (isWithoutRoom(refusal) || codes.some((code) => full.includes(code))) return true;
-  // All other conflicts are with somebody who is at it.
+  // All other conflicts are with a change in progress.
   if (status === 409 && !isKnown(refusal)) return false;
   return status >= 400 && status < 500 && ![401, 403, 408, 412, 429].includes(status) && !codes.some(isPassing);
 }
@@ -73,7 +76,7 @@ export function failureOf(refusal: Refusal, attempt: string): Error {
   const line = `Failed to ${attempt}: ${says}`;
   const isUnknown = status === 401 || /default credentials|invalid_grant|invalid_client/.test(says);
   if (isUnknown) return denied(line);
-  // The SDK itself sees that credentials are of one of Google's clouds, and it was told of another.
+  // The SDK detects credentials of another universe of Google than the configured one.
   if (/universe domain/i.test(says)) return refused("CloudRefused", line);
   if (isFinal(refusal)) return refused("CloudRefused", line);
   return status === 403 && !codes.some(isPassing) ? denied(line) : unavailable(line);
@@ -83,7 +86,7 @@ function isPassing(code: string): boolean {
   return passing.includes(code);
 }
 
-/** Google quotes what it does not like, and that may be a secret. */
+/** Removes quoted values, which may be secrets. */
 function withoutValues(message: string): string {
   return message.replaceAll(/': '.*'/gs, "': …").slice(0, 500);
 }

@@ -1,4 +1,4 @@
-/** Has instances go, once each: a group that is told again of one that goes already refuses that. */
+/** Deletes instances, each once: a group refuses to delete an instance that is being deleted. */
 import { refused } from "../../failures.ts";
 import { groupKeyOf } from "../driver.ts";
 import type { GoogleApi } from "./api.ts";
@@ -32,7 +32,7 @@ export class GoogleRemovals {
     const attempt = `remove instance "${providerId}"`;
     const refusal = await this.ground.managers.delete(group.place, await this.#leavers(group, member, shrinks));
     if (!refusal) return "Going";
-    // Whoever was faster had it go.
+    // Another client deleted the instance first.
     const after = await this.members.one(group, place);
     if (after && !isLeaving(after.managed)) throw failureOf(refusal, attempt);
     return after ? "Going" : "Gone";
@@ -48,8 +48,9 @@ export class GoogleRemovals {
   }
 
   /**
-   * A group can make another of the same name, which nobody could tell from the one that went: so one of another name is
-   * ordered first. Where a try before came so far, and the group is to be smaller all the same, that one goes too.
+   * Returns the instances to delete. A group may reuse the name of a deleted instance, which makes both look the same,
+   * so a substitute with another name is created first. If an earlier attempt created a substitute and the group must
+   * shrink now, the substitute is deleted too.
    */
   async #leavers(group: Group, { place, managed }: Member, shrinks: boolean): Promise<string[]> {
     const base = group.manager.baseInstanceName ?? group.place.name;

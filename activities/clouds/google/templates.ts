@@ -1,4 +1,4 @@
-/** What groups boot: instance templates, which never change, so that one with another image is another template. */
+/** Boot templates of groups: instance templates, which never change, so another image needs another template. */
 import { refused, unavailable } from "../../failures.ts";
 import type { BootTemplate } from "../driver.ts";
 import type { GoogleApi } from "./api.ts";
@@ -10,24 +10,24 @@ import type { compute_v1 } from "@googleapis/compute";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
-/** What is asked of a template often. */
+/** The facts of a template that are cached. */
 interface TemplateFacts {
   labels: Record<string, string>;
   image: string;
 }
 
-/** The template that a manager makes instances of. */
+/** Returns the path of the template that a manager creates instances from. */
 export function templateOf({ versions, instanceTemplate }: Manager): string {
   return pathOf(versions?.[0]?.instanceTemplate ?? instanceTemplate);
 }
 
 export class GoogleTemplates {
-  /** By path. */
+  /** Facts by the path of the template. */
   readonly #facts = new Map<string, TemplateFacts>();
 
   constructor(private readonly api: GoogleApi, private readonly managers: GoogleManagers) {}
 
-  /** Asked once, as templates do not change; undefined for one that is not there. */
+  /** Reads a template once, as templates do not change; undefined if it does not exist. */
   async facts(path: string): Promise<TemplateFacts | undefined> {
     const known = this.#facts.get(path);
     const template = known ? undefined : await this.#find(path);
@@ -44,7 +44,7 @@ export class GoogleTemplates {
   async ensureImage(group: Group, image: string): Promise<BootTemplate> {
     const boots = await this.#need(templateOf(group.manager));
     if (imageOf(boots) === image) return bootOf(boots);
-    // Instances tell their images in this form alone: by another nobody would ever be found to run it.
+    // Instances report their images only in this form, so no instance would ever match another form.
     if (!/^projects\/[^/]+\/global\/images\/[^/]+$/.test(image)) {
       const state = `expected an image of the form "projects/<project>/global/images/<name>"`;
       throw refused("CloudRefused", `Failed to set "${group.id}" to boot image "${image}": ${state}`);
@@ -56,13 +56,16 @@ export class GoogleTemplates {
     const found = await this.#find(template);
     const attempt = `set "${group.id}" to boot template "${template}"`;
     if (!found) throw refused("CloudRefused", `Failed to ${attempt}: the template does not exist`);
-    // By that label the group is known: with another it would be nobody's.
+    // This label identifies the group: without it, the group would not belong to this cluster any more.
     const isOwn = found.properties?.labels?.[clusterLabel] === group.labels[clusterLabel];
     if (isOwn) return await this.#use(group, found);
     throw refused("CloudRefused", `Failed to ${attempt}: the template does not belong to this cluster`);
   }
 
-  /** Has a group boot it, unless somebody wrote the group since it was looked at. Not what was asked for is told (K17). */
+  /**
+   * Sets the group's template; fails if the group has changed since it was read. Returns what the group will really
+   * boot (K17).
+   */
   async #use({ id: group, place, manager }: Group, template: Template): Promise<BootTemplate> {
     const { id } = bootOf(template);
     const { fingerprint, versions } = manager;
@@ -79,14 +82,14 @@ export class GoogleTemplates {
     throw unavailable(`Failed to set "${group}" to boot template "${id}": it still boots "${boots}"`);
   }
 
-  /** One that differs in its image alone (K19): by its name it is found again (K18). */
+  /** Returns a template that differs only in its image (K19); its name lets a retry find it (K18). */
   async #like(source: Template, image: string): Promise<Template> {
     const properties = withImage(source, image);
     const path = pathOf(source.selfLink).replace(/[^/]+$/, nameLike(source, properties));
     const made = await this.#find(path) ?? await this.#made(path, { source, properties });
     const others = differences(properties, made.properties);
     if (others.length === 0) return made;
-    // Names alone: a value may be a secret.
+    // Reports names only, as values may be secrets.
     const names = others.map((key) => `"${key}"`).join(", ");
     const attempt = `boot image "${image}" from template "${path}"`;
     throw refused(
@@ -128,7 +131,7 @@ export class GoogleTemplates {
     throw refused("CloudRefused", `Failed to read template "${path}": the template does not exist`);
   }
 
-  /** None where the path is none of a template of the project. */
+  /** Returns undefined for a path that is not of a template in the project. */
   async #find(path: string): Promise<Template | undefined> {
     const { project } = this.api;
     const { of, region, instanceTemplate } = scopeOf(path);
@@ -159,20 +162,20 @@ function bootOf(template: Template): BootTemplate {
   return { id: pathOf(template.selfLink), image: imageOf(template) };
 }
 
-// Templates that differ in their image alone; pure.
+// Templates that differ only in their image; pure.
 
 type Template = compute_v1.Schema$InstanceTemplate;
 type Properties = NonNullable<Template["properties"]>;
 
-/** End of a name that was made here. */
+/** Suffix of names that Ostler generates. */
 const ownEnd = /-o[0-9a-f]{12}$/;
 
-/** The image of the disk that instances of it boot from; "" for none. */
+/** Returns the image of the boot disk; "" without one. */
 function imageOf({ properties }: Template): string {
   return pathOf(bootDisk(properties)?.initializeParams?.sourceImage);
 }
 
-/** All of it with another image: what is not known here must not be lost either. */
+/** Returns all properties with another image; fields that are unknown here must be kept too. */
 function withImage(source: Template, image: string): Properties {
   const { properties } = source;
   const disk = bootDisk(properties);
@@ -186,14 +189,14 @@ function withImage(source: Template, image: string): Properties {
   return { ...properties, ...(disks ? { disks } : {}), ...(properties.metadata ? { metadata } : {}) };
 }
 
-/** The name that a template of these properties has, whoever makes it. */
+/** Returns the name of a template with these properties, the same in every process. */
 export function nameLike({ name }: Template, properties: Properties): string {
   const hash = createHash("sha256").update(JSON.stringify(plain(properties))).digest("hex").slice(0, 12);
   const stem = lastOf(name).replace(ownEnd, "").slice(0, 49).replace(/-+$/, "");
   return `${stem}-o${hash}`;
 }
 
-/** Names of the fields in which two are not the same. */
+/** Returns the names of the fields that differ. */
 function differences(wanted: Properties, found: Properties | undefined): string[] {
   const [a, b] = [plain(wanted), plain(found ?? {})] as [Record<string, unknown>, Record<string, unknown>];
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
@@ -204,7 +207,7 @@ function bootDisk(properties: Properties | undefined): NonNullable<Properties["d
   return properties?.disks?.find(({ boot }) => boot) ?? properties?.disks?.[0];
 }
 
-/** Without what Google writes there itself, fields in one order, and addresses without the API's own. */
+/** Removes fields that Google maintains and the API's address from URLs, and sorts the fields. */
 function plain(value: unknown): unknown {
   if (typeof value === "string") return pathOf(value);
   if (Array.isArray(value)) return value.map(plain);
@@ -216,7 +219,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(sorted.map(([key, each]) => [key, key === "items" ? unordered(plain(each)) : plain(each)]));
 }
 
-/** Items of metadata and tags are sets. */
+/** Sorts items of metadata and tags, which are sets. */
 function unordered(items: unknown): unknown {
   const keyOf = (item: unknown): string => JSON.stringify(item);
   return Array.isArray(items) ? [...items].sort((a, b) => keyOf(a) < keyOf(b) ? -1 : 1) : items;
