@@ -1,4 +1,6 @@
-/** What lets us into an etcd, from a Secret: `ca.crt`, `tls.crt` and `tls.key`, and `endpoints` where they are not nodes. */
+/**
+ * Credentials for etcd from a Secret: `ca.crt`, `tls.crt` and `tls.key`, and `endpoints` if etcd does not run on nodes.
+ */
 import { refused } from "../failures.ts";
 import { readSecretTexts } from "../config/read_facts.ts";
 import type { Kube } from "../kube/client.ts";
@@ -6,11 +8,11 @@ import { attempting } from "../kube/status.ts";
 import { type Credentials, faultInCertificates } from "./certificates.ts";
 import { endpointOf } from "./endpoint.ts";
 
-/** Holds the key where nothing that turns it into text or JSON finds it. */
+/** Holds the key in a private field, so that no conversion to text or JSON contains it. */
 export class EtcdAccess {
   readonly #credentials: Credentials;
 
-  /** `endpoints`: where to ask, as the Secret names it; undefined where etcd runs on the nodes. */
+  /** `endpoints` are those of the Secret; undefined if etcd runs on the nodes. */
   constructor(credentials: Credentials, readonly endpoints?: readonly string[]) {
     this.#credentials = credentials;
   }
@@ -23,7 +25,10 @@ export class EtcdAccess {
 const longestPem = 100_000;
 const mostEndpoints = 32;
 
-/** Reads it; refuses a Secret that is missing, lacks something or can let nobody in, and quotes nothing of it. */
+/**
+ * Reads the Secret. Throws Refused (EtcdAccessMissing) if the Secret does not exist or its credentials are incomplete
+ * or invalid; the message quotes no values.
+ */
 export async function readEtcdAccess(kube: Kube, where: { namespace: string; name: string }): Promise<EtcdAccess> {
   const named = `Secret "${where.namespace}/${where.name}"`;
   const unfit = (state: string) => refused("EtcdAccessMissing", `Failed to reach etcd with ${named}: ${state}`);

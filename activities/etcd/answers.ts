@@ -1,10 +1,13 @@
-/** What etcd's JSON gateway answers, as far as it is used. What is zero or empty is left out there. */
+/**
+ * Schemas of answers from etcd's JSON gateway, limited to the fields in use. The gateway omits values that are zero or
+ * empty.
+ */
 import { z } from "zod";
 import { hexOf } from "./member_id.ts";
 
 const largestCluster = 64;
 
-/** Becomes part of messages. */
+/** Limits text that becomes part of messages. */
 const text = (longest: number): z.ZodType<string> =>
   z.string().max(longest).transform((value) => value.replace(/[^\x20-\x7e]/g, "?"));
 const Urls = z.array(text(512)).max(16).default([]);
@@ -15,7 +18,7 @@ const Id = z.string().transform((decimal, context) => {
   context.addIssue("not an unsigned integer of 64 bits");
   return z.NEVER;
 });
-/** "" for 0, which is nobody. */
+/** "" for 0, which is not a member. */
 const Reference = Id.default("0").transform((hex) => hex === "0" ? "" : hex);
 
 const Count = z.string().regex(/^\d{1,16}$/).default("0").transform(Number).refine(Number.isSafeInteger);
@@ -53,10 +56,10 @@ export const Alarms = z.object({
   alarms: z.array(z.object({ memberID: Reference, alarm: text(32).default("NONE") }).loose()).max(500).default([]),
 }).loose();
 
-/** The answer to an order that is done. */
+/** The answer to a successful order. */
 export const Done = z.object({}).loose();
 
-/** Instead of an answer. */
+/** The answer of a failed request. */
 export const ErrorAnswer = z.object({ code: z.number().int().default(0), message: z.string() }).loose();
 
 /** One line of `/v3/maintenance/snapshot`. */

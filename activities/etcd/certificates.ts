@@ -1,7 +1,7 @@
-/** Whether certificates can let anybody in, before they are shown to a server that would only hang up. */
+/** Validates credentials before use, as a server closes the connection without a reason if they are invalid. */
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
 
-/** PEM. */
+/** Credentials in PEM. */
 export interface Credentials {
   readonly ca: string;
   readonly cert: string;
@@ -10,7 +10,9 @@ export interface Credentials {
 
 const block = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** What is wrong with them, as it completes "Secret …: "; undefined where nothing is. No byte of them is quoted. */
+/**
+ * Returns what is wrong with the credentials, as the end of "Secret …: "; undefined if they are valid. Quotes no value.
+ */
 export function faultInCertificates({ ca, cert, key }: Credentials, now: number): string | undefined {
   const [authorities, chain] = [certificatesIn(ca), certificatesIn(cert)];
   if (!authorities) return `its "ca.crt" does not contain a PEM certificate`;
@@ -32,7 +34,7 @@ function certificatesIn(pem: string): Certificates | undefined {
     const [first, ...more] = (pem.match(block) ?? []).map((each) => new X509Certificate(each));
     return first ? [first, ...more] : undefined;
   } catch {
-    return undefined; // the text of such an error may quote what it read
+    return undefined; // the message of such an error may quote the value
   }
 }
 
@@ -40,7 +42,7 @@ function keyIn(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem);
   } catch {
-    return undefined; // as above
+    return undefined; // the message may quote the value
   }
 }
 

@@ -1,8 +1,8 @@
 /**
- * The few questions and orders that etcd is given, by its JSON gateway (https://etcd.io/docs/latest/dev-guide/api_grpc_gateway/).
+ * The few requests that Ostler sends to etcd's JSON gateway (https://etcd.io/docs/latest/dev-guide/api_grpc_gateway/).
  *
- * There is no library in between: `etcd3`, the one of npm, is hardly maintained, and brings gRPC and retries of its own
- * where an order is to be sent once.
+ * No library is used: npm's `etcd3` is hardly maintained, and brings gRPC and retries of its own, while an order must
+ * be sent once.
  */
 import type { z } from "zod";
 import type { EtcdAccess } from "./access.ts";
@@ -18,23 +18,26 @@ export class EtcdConnection {
     this.#access = access;
   }
 
-  /** Linearizable: as a quorum has it now. Else as the asked member has it, however old. Learners do not answer it. */
+  /**
+   * Lists the members: linearizable as the quorum has them, else as the queried member has them, which may be outdated.
+   * Learners do not answer linearizable requests.
+   */
   async members(endpoint: string, linearizable: boolean, signal?: AbortSignal): Promise<MemberList> {
     return await this.#ask(MemberList, { endpoint, path: "/v3/cluster/member/list", body: { linearizable }, signal });
   }
 
-  /** What a member says of itself, also without a quorum. */
+  /** Returns a member's own status, also without a quorum. */
   async status(endpoint: string): Promise<Status> {
     return await this.#ask(Status, { endpoint, path: "/v3/maintenance/status", body: {} });
   }
 
-  /** As a quorum has them. */
+  /** Lists the alarms as the quorum has them. */
   async alarms(endpoint: string): Promise<z.infer<typeof Alarms>["alarms"]> {
     const body = { action: "GET" };
     return (await this.#ask(Alarms, { endpoint, path: "/v3/maintenance/alarm", body })).alarms;
   }
 
-  /** Only the leader's own endpoint takes it. */
+  /** Moves the leadership to a member; only the leader's own endpoint accepts this. */
   async transferLeadership(endpoint: string, to: string): Promise<void> {
     await this.#ask(Done, { endpoint, path: "/v3/maintenance/transfer-leadership", body: { targetID: numberOf(to) } });
   }

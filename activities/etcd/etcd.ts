@@ -1,16 +1,19 @@
-/** What the rest of us asks of the etcd of a cluster's control planes. */
+/** The interface to the etcd of a cluster's control planes. */
 import type { EtcdPromotion, EtcdSurvey, SnapshotKeep, SnapshotTaken } from "../../workflows/contracts/mod.ts";
 
-/** What may be asked of it; members are named by their ids in hex. */
+/** Operations on an etcd; members are identified by their ids in hex. */
 export interface Etcd {
-  /** All members, what each says of itself, and alarms; a member that does not answer is an answer. */
+  /** Returns all members with their own statuses, and the alarms; also reports members that do not respond. */
   survey(): Promise<EtcdSurvey>;
-  /** Another one leads than `from`; nothing is to be done where it leads not. */
+  /** Moves the leadership to a member other than `from`; does nothing if `from` does not lead. */
   moveLeadership(from: string): Promise<void>;
-  /** It is a member no more; transient while those that would remain could decide nothing. One that is none is done. */
+  /**
+   * Removes a member; an absent member counts as success. Throws Transient while the remaining members would have no
+   * quorum.
+   */
   removeMember(id: string): Promise<void>;
-  /** A learner votes from now on, where it is in sync. */
+  /** Makes a learner a voter once it is in sync. */
   promoteLearner(id: string): Promise<EtcdPromotion>;
-  /** Keeps a copy of what a member other than `beside` has, under a name; the same name is written over. */
+  /** Stores a snapshot of a member other than `beside` under a name; replaces a snapshot of the same name. */
   keepSnapshot(order: { beside: string; name: string; keep: SnapshotKeep }): Promise<SnapshotTaken>;
 }

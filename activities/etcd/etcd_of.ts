@@ -1,4 +1,4 @@
-/** How the etcd of a cluster is asked: as it runs on its nodes, unless the cluster was opened with another one. */
+/** Connects to the etcd on a cluster's nodes, unless the cluster was opened with another etcd. */
 import type { Cluster } from "../cluster.ts";
 import type { Etcd } from "./etcd.ts";
 import { EtcdOnNodes } from "./etcd_on_nodes.ts";

@@ -1,4 +1,6 @@
-/** The etcd that runs on the nodes of control planes, or where a Secret says, asked with the certificate of that Secret. */
+/**
+ * The etcd on the nodes of control planes, or at the endpoints of a Secret, with the client certificate of that Secret.
+ */
 import { Context } from "@temporalio/activity";
 import type { EtcdPromotion, EtcdSurvey, SnapshotKeep, SnapshotTaken } from "../../workflows/contracts/mod.ts";
 import { missing, unavailable } from "../failures.ts";
@@ -14,11 +16,11 @@ import { type SnapshotSink, takeSnapshot } from "./snapshot.ts";
 import { surveyEtcd } from "./survey.ts";
 import { urlSink } from "./url_sink.ts";
 
-/** Where people put the certificate by which etcd lets us in. */
+/** The Secret in which administrators store the client certificate for etcd. */
 export const accessSecret = { namespace: "kube-system", name: "ostler-etcd" };
 const clientPort = 2379;
 
-/** Reads the Secret at each question: certificates are renewed under way. */
+/** Reads the Secret for each operation, as certificates are renewed meanwhile. */
 export class EtcdOnNodes implements Etcd {
   constructor(readonly kube: Kube, readonly hosts: readonly string[]) {}
 
@@ -45,11 +47,11 @@ export class EtcdOnNodes implements Etcd {
     { beside, name, keep }: { beside: string; name: string; keep: SnapshotKeep },
   ): Promise<SnapshotTaken> {
     const { access, survey } = await this.#look();
-    // A follower's: the leader has enough to do.
+    // Prefers a follower, as the leader has the most load.
     const others = survey.members.filter((member) => member.id !== beside && isHealthyVoter(member, survey));
     const from = others.find(({ id }) => id !== survey.leader) ?? others[0];
     if (!from) throw unavailable(`Failed to take etcd snapshot "${name}": no remaining member is healthy`);
-    // Parts of it others may write: what no file may be called is left out.
+    // Replaces characters that file names cannot have, as other clients may define parts of the name.
     const file = `${name.replaceAll(/[^A-Za-z0-9._-]/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 190)}.db`;
     const order = { name: file, sink: await this.#sinkOf(keep), progress: signsOfLife() };
     const { size, sha256 } = await takeSnapshot(access, from, order);
@@ -74,7 +76,7 @@ export class EtcdOnNodes implements Etcd {
   }
 }
 
-/** However long it takes, its activity is seen to go on. */
+/** Returns a callback that sends heartbeats of the activity, at most one in 3 s. */
 function signsOfLife(): (bytes: number) => void {
   let told = 0;
   return (bytes) => {

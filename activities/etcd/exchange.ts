@@ -1,6 +1,6 @@
 /**
- * One request to one member of etcd: on a connection of its own, as those that are kept may be sent twice when they break,
- * bounded in time and size, and to that endpoint alone, as redirects are not followed.
+ * Sends one request to one member of etcd. The connection is new, as a request on a reused one may be sent twice when
+ * the connection breaks; time and size are limited, and redirects are not followed.
  */
 import { asyncLocalStorage } from "@temporalio/activity";
 import { Buffer } from "node:buffer";
@@ -11,19 +11,19 @@ import type { Credentials } from "./certificates.ts";
 import { brokenFault, EtcdFault, faultOf } from "./fault.ts";
 
 export interface Question {
-  /** As https://host:port. */
+  /** In the form https://host:port. */
   endpoint: string;
   path: string;
   body: object;
   credentials: Credentials;
-  /** Ends it early. */
+  /** Cancels the request. */
   signal?: AbortSignal | undefined;
 }
 
 const largestAnswer = 1_000_000;
 const answerMs = 5_000;
 
-/** The JSON of the answer. Throws EtcdFault, or the reason of the signal or of the activity's cancellation. */
+/** Returns the JSON of the answer. Throws EtcdFault, or the reason of the signal or of the activity's cancellation. */
 export async function ask(question: Question): Promise<unknown> {
   const late = AbortSignal.timeout(answerMs);
   const called = calledOff(question.signal);
@@ -38,7 +38,7 @@ export async function ask(question: Question): Promise<unknown> {
   }
 }
 
-/** What ends a request before its time: who asks, and the activity that it is asked for. */
+/** Returns the signals that cancel a request: the caller's and that of the running activity. */
 export function calledOff(signal: AbortSignal | undefined): AbortSignal[] {
   return [signal, asyncLocalStorage.getStore()?.cancellationSignal].filter((each) => each !== undefined);
 }
@@ -65,13 +65,13 @@ async function answerIn({ endpoint }: Question, response: IncomingMessage): Prom
   throw refusalIn(endpoint, status, value);
 }
 
-/** What an answer that is no success says. */
+/** Returns the fault for an answer that is not a success. */
 export function refusalIn(endpoint: string, status: number, value: unknown): EtcdFault {
   const { code = 0, message = "" } = ErrorAnswer.safeParse(value).data ?? {};
   return faultOf({ endpoint, status, code, message: message.slice(0, 200).replace(/[^\x20-\x7e]/g, "?") });
 }
 
-/** A whole answer, if it is of a size that etcd's have. */
+/** Reads a whole answer. Throws EtcdFault if it is larger than any of etcd. */
 export async function bounded(body: AsyncIterable<Uint8Array>, endpoint: string): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -84,11 +84,11 @@ export async function bounded(body: AsyncIterable<Uint8Array>, endpoint: string)
   return text;
 }
 
-/** What JSON stands there; undefined for anything else. */
+/** Returns the parsed JSON; undefined for any other text. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // a proxy's page, say
+    return undefined; // such as an error page of a proxy
   }
 }

@@ -1,10 +1,11 @@
-/** What goes wrong between us and an etcd, sorted by what it means for who asked. */
+/** Failures of requests to etcd, sorted by what they mean for the caller. */
 import type { ApplicationFailure } from "@temporalio/common";
 import { refused, unavailable } from "../failures.ts";
 
 /**
- * `Silent`: no answer. `Untrusted`: the server is not of the CA that we know. `Denied`: it does not let us in. `NoQuorum`:
- * members cannot agree at present. `Odd`: an answer that no etcd gives. The others are what etcd says of one order.
+ * `Silent`: no answer. `Untrusted`: the configured CA did not sign the server's certificate. `Denied`: the server
+ * rejects the credentials. `NoQuorum`: members cannot agree at present. `Odd`: not an answer of etcd. The others are
+ * refusals of one order.
  */
 export type FaultKind =
   | "Silent"
@@ -25,19 +26,19 @@ export class EtcdFault extends Error {
   }
 }
 
-// By their texts: codes of gRPC are shared by what we have to tell apart.
+// Matches messages, as several causes share a gRPC code.
 const known: [RegExp, FaultKind][] = [
   [/in sync with leader/, "NotInSync"],
   [/can only promote a learner/, "NotLearner"],
   [/member not found/, "NotFound"],
-  // The gateway does not hand on who a client's certificate names, so users of etcd's own can never be us.
+  // The gateway does not pass on the name in a client certificate, so Ostler cannot log in as a user of etcd.
   [/permission denied|user name is empty|invalid auth token|authentication/i, "Denied"],
   [/no leader|leader changed|timed out|deadline exceeded|unhealthy cluster|not enough started members/, "NoQuorum"],
 ];
 
 const [grpcPermissionDenied, grpcUnauthenticated] = [7, 16];
 
-/** What etcd answered instead of doing it. */
+/** An error that etcd answered. */
 export interface Refusal {
   endpoint: string;
   status: number;
@@ -52,11 +53,11 @@ export function faultOf({ endpoint, status, code, message }: Refusal): EtcdFault
   return new EtcdFault(kind, `"${endpoint}" responded ${message === "" ? `HTTP ${status}` : `"${message}"`}`);
 }
 
-// As far as Deno tells them: alerts are what the server says of our certificate.
+// The codes that Deno reports; alerts are the server's reaction to the client certificate.
 const denials = /^ERR_SSL_.*(CERTIFICATE|UNKNOWN_CA|BAD_CERTIFICATE|ACCESS_DENIED|UNSUPPORTED_PROTOCOL)/;
 const distrusts = /^(UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|CERT_|ERR_TLS_CERT|INVALID_CA)/;
 
-/** Sorts what broke a connection; its own words may hold anything and are not quoted. */
+/** Sorts the error of a broken connection; its message may contain anything and is not quoted. */
 export function brokenFault(endpoint: string, error: unknown): EtcdFault {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   if (denials.test(code)) return new EtcdFault("Denied", `"${endpoint}" refuses the client certificate (${code})`);
@@ -67,20 +68,20 @@ export function brokenFault(endpoint: string, error: unknown): EtcdFault {
 }
 
 /**
- * The failure of a step. A certificate that is not trusted is refused, as trying again does not cure it: somebody has to
- * put the right CA or key into the Secret, and a halt says so at once. All else may pass.
+ * Returns the failure of a step. Faults of credentials are Refused, as only an administrator can fix the CA or key in
+ * the Secret, and the halt reports that at once. All others are Transient.
  */
 export function failureOf(attempt: string, error: unknown): unknown {
   if (!(error instanceof EtcdFault)) return error;
   return isLasting(error) ? lasting(attempt, error) : unavailable(`Failed to ${attempt}: ${error.message}`);
 }
 
-/** Whether trying again with the same credentials can never help. */
+/** Returns whether retries with the same credentials can never succeed. */
 export function isLasting({ kind }: EtcdFault): boolean {
   return kind === "Untrusted" || kind === "Denied";
 }
 
-/** The failure for what credentials are to blame for. */
+/** Returns the failure for a fault of credentials. */
 export function lasting(attempt: string, { message }: EtcdFault): ApplicationFailure {
   return refused("EtcdAccessMissing", `Failed to ${attempt}: ${message}`);
 }

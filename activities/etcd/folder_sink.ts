@@ -1,21 +1,24 @@
-/** Snapshots in a directory of the worker. */
+/** Stores snapshots in a directory of the worker. */
 import { randomUUID } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { unavailable } from "../failures.ts";
 import type { SnapshotSink } from "./snapshot.ts";
 
-/** Each is a file that only the worker's user reads, and has its name once it is whole. The directory has to be there. */
+/**
+ * Returns a sink whose files only the worker's user can read, and which get their name once they are complete. The
+ * directory must exist.
+ */
 export function folderSink(folder: string): SnapshotSink {
   return {
     async write(name, bytes): Promise<void> {
-      // Of its own, as another try may still be at work.
+      // A unique name, as an earlier attempt may still be writing.
       const temporary = join(folder, `.${name}.${randomUUID()}`);
       try {
         await fill(temporary, bytes);
         await onDisk(folder, rename(temporary, join(folder, name)));
       } catch (error) {
-        await rm(temporary, { force: true }).catch(() => undefined); // the first failure tells more
+        await rm(temporary, { force: true }).catch(() => undefined); // the first failure is more useful
         throw error;
       }
     },
@@ -33,12 +36,12 @@ async function fill(path: string, bytes: AsyncIterable<Uint8Array>): Promise<voi
   }
 }
 
-/** What the disk says is told apart from what the bytes end with. */
+/** Distinguishes errors of the disk from errors of the source of the bytes. */
 async function onDisk<T>(folder: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    // Deno's own, of a process that may not write there, has none.
+    // Deno's error for a missing permission has a name but not a code.
     const code = error instanceof Error ? ("code" in error ? String(error.code) : error.name) : "no reason given";
     throw unavailable(`Failed to store an etcd snapshot in "${folder}": ${code}`);
   }

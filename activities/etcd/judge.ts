@@ -1,4 +1,4 @@
-/** Why nothing should be done to an etcd now, in sentences; none where it may be touched. Pure. */
+/** Returns reasons not to change an etcd now, as sentences; empty if changes are safe. Pure. */
 import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { hostOf, hostOfAddress } from "./endpoint.ts";
 import { doubtsOfMembers, named } from "./member_doubts.ts";
@@ -6,44 +6,47 @@ import { leavingDoubts } from "./quorum.ts";
 
 const mostSentences = 5;
 
-/** One sentence, and the id of the member that it is about, where it is about one alone. */
+/** One sentence, with the id of its member if it concerns only one. */
 export interface Doubt {
   member?: string;
   says: string;
 }
 
-/** Why nobody should be taken away from it, or changed, at present. Without numbers that change by themselves: told twice it is no news. */
+/**
+ * Returns the reasons not to remove a member or change the etcd now. Sentences omit numbers that fluctuate, so a
+ * repeated check causes no new event.
+ */
 export function doubtsOf(survey: EtcdSurvey): Doubt[] {
   const { members, silence, leader, alarms } = survey;
   const whole = [
     ...(silence === undefined ? [] : [`etcd does not respond: ${silence}`]),
     ...(members.length === 0 ? ["etcd reports no members"] : []),
     ...(leader === "" && silence === undefined ? ["etcd has no leader"] : []),
-    // One member raises it, and all stop taking writes.
+    // An alarm of one member makes all members read-only.
     ...alarms.map(({ member, type }) => `alarm ${type} is raised for ${named(members, member)}`).sort(),
   ];
   return [...whole.map((says) => ({ says })), ...doubtsOfMembers(survey)];
 }
 
-/** The same in words; at most five sentences, and how many more there are. */
+/** Returns the reasons as at most five sentences, and the number of others. */
 export function wordsOf(survey: EtcdSurvey): string[] {
   return bounded(doubtsOf(survey).map(({ says }) => says));
 }
 
-/** The same where the machine of one member is to go, for a while or for good: it has to be able to. */
+/** Returns the reasons not to stop a member's machine, temporarily or for good, including the loss of its vote. */
 export function doubtsOfLeaving(survey: EtcdSurvey, memberId: string): string[] {
   return bounded([...leavingDoubts(survey, memberId), ...doubtsOf(survey).map(({ says }) => says)]);
 }
 
-/** At most five of them, and how many more there are. */
+/** Returns at most five sentences, and the number of others. */
 export function bounded(sentences: string[]): string[] {
   const more = sentences.length - mostSentences;
   return more > 0 ? [...sentences.slice(0, mostSentences), `and ${more} more`] : sentences;
 }
 
 /**
- * The member that runs on a machine: by the host of its peer URLs, and where none has its address by the name of its node.
- * `Ambiguous` where several could be it.
+ * Returns the member that runs on a machine: by the host of its peer URLs, else by the name of its node. "Ambiguous" if
+ * several members match.
  */
 export function memberAt(
   { members }: EtcdSurvey,

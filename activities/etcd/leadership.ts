@@ -1,4 +1,4 @@
-/** Moves the leadership of an etcd away from a member that is about to go. */
+/** Moves the leadership of an etcd away from a member before its removal. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
@@ -14,8 +14,8 @@ const seenMs = 10_000;
 const betweenMs = 200;
 
 /**
- * Gives it to the healthy voter that has most, unless somebody else leads already, and resolves with the id of who leads
- * then, as seen in a look afterwards. `survey` says whom to ask; how things are is looked up.
+ * Transfers the leadership to the most advanced healthy voter, unless another member leads already. Returns the id of
+ * the leader according to a later read. `survey` only provides endpoints; the current state comes from a new survey.
  */
 export async function moveLeadership(access: EtcdAccess, survey: EtcdSurvey, from: string): Promise<string> {
   const attempt = `move the leadership of etcd away from ${named(survey.members, from)}`;
@@ -54,7 +54,9 @@ function partiesOf(survey: EtcdSurvey, from: string): { leader: string | undefin
   return { leader, heir };
 }
 
-/** Who leads as the heir sees it, once that is somebody else. */
+/**
+ * Returns the leader that the new leader reports, once it differs from the previous one. Throws Transient after 10 s.
+ */
 async function newLeader(
   connection: EtcdConnection,
   { heir, from, attempt }: { heir: Heir; from: string; attempt: string },
@@ -69,5 +71,5 @@ async function newLeader(
 
 function unlessFault(error: unknown): string {
   if (!(error instanceof EtcdFault)) throw error;
-  return ""; // it is looked again
+  return ""; // the loop reads the status again
 }

@@ -1,12 +1,12 @@
-/** What is wrong with single members, and between them. */
+/** Reports what is wrong with single members and with their versions. */
 import type { EtcdMember, EtcdStatus, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 
-/** Entries that a follower may be behind the leader; etcd itself stops taking writes at as many unapplied ones. */
+/** Maximum entries that a follower may be behind the leader; etcd itself stops writes at as many unapplied entries. */
 const longestLag = 5_000;
-/** Beyond it the next writes may raise NOSPACE, and a member that joins writes. */
+/** Above this share of the quota the next writes may raise NOSPACE, and a joining member writes. */
 const fullShare = 0.9;
 
-/** In the order of names, then ids. */
+/** Returns the sentences by the names of members, then their ids. */
 export function doubtsOfMembers(survey: EtcdSurvey): { member?: string; says: string }[] {
   const members = survey.members.toSorted((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
   return [
@@ -15,7 +15,7 @@ export function doubtsOfMembers(survey: EtcdSurvey): { member?: string; says: st
   ];
 }
 
-/** A member as sentences name it. */
+/** Returns a member as sentences name it. */
 export function named(members: EtcdMember[], id: string): string {
   const name = members.find((member) => member.id === id)?.name ?? "";
   return `member "${name === "" ? id : name}"`;
@@ -51,7 +51,7 @@ function leaderIndex({ members, leader }: EtcdSurvey): number {
   return members.find(({ id }) => id === leader)?.status?.raftIndex ?? 0;
 }
 
-// One minor apart is what an upgrade is; etcd supports no more.
+// Members one minor version apart are typical of an upgrade; etcd does not support more.
 function versionDoubts(members: EtcdMember[]): string[] {
   const versions = members.map(({ status }) => status?.version ?? "").filter((version) => /^\d+\.\d+\./.test(version))
     .sort((a, b) => minorOf(a) - minorOf(b));

@@ -1,10 +1,13 @@
-/** Who is a member: as a quorum has it, or where there is none as the members have it that still answer. */
+/** Lists the members as a quorum has them, or without a quorum, as the responding members have them. */
 import type { MemberList } from "./answers.ts";
 import type { EtcdConnection } from "./connection.ts";
 import { EtcdFault } from "./fault.ts";
 import type { Sighting } from "./sighting.ts";
 
-/** The first linearizable answer, and who gave it; the faults of all where there is none, or somebody gives up. */
+/**
+ * Returns the first linearizable answer and its endpoint; the faults of all endpoints if none answers or `givenUp`
+ * aborts.
+ */
 export async function agreedList(
   connection: EtcdConnection,
   endpoints: string[],
@@ -33,7 +36,10 @@ function faultsIn(error: unknown): EtcdFault[] {
   return errors as EtcdFault[];
 }
 
-/** As the member has it that has applied most of those that answer; undefined where only learners do, which do not tell. */
+/**
+ * Returns the list of the responding member that has applied the most entries; undefined if only learners respond, as
+ * they cannot list members.
+ */
 export async function ownList(connection: EtcdConnection, sightings: Sighting[]): Promise<MemberList | undefined> {
   const lists = await Promise.all(sightings.map(async ({ endpoint, told }) => {
     const list = told ? await connection.members(endpoint, false).catch(unlessFault) : undefined;

@@ -1,4 +1,4 @@
-/** Who is a member, changed: each order is given once, after a look of its own, and to a member that will stay. */
+/** Changes the members: sends each order once, after its own survey, to the leader, which remains a member. */
 import type { EtcdMember, EtcdPromotion, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
 import { throwIfCalledOff } from "../kube/paced_http.ts";
@@ -10,8 +10,8 @@ import { isHealthyVoter, removalDoubts } from "./quorum.ts";
 import { surveyEtcd } from "./survey.ts";
 
 /**
- * Takes a member off the list, where the others are a quorum without it, of which this call looks for itself; `survey`
- * says whom to ask. A member that is not there is removed.
+ * Removes a member if the others form a quorum without it, according to a new survey; `survey` only provides endpoints.
+ * An absent member counts as success.
  */
 export async function removeMember(access: EtcdAccess, survey: EtcdSurvey, id: string): Promise<"Removed" | "Absent"> {
   const attempt = `remove ${named(survey.members, id)} from etcd`;
@@ -30,15 +30,15 @@ export async function removeMember(access: EtcdAccess, survey: EtcdSurvey, id: s
   }
 }
 
-/** Gives a learner its vote once it has what the others have. Until then it is `NotInSync`: ask again. */
+/** Promotes a learner to a voter once it is in sync. Returns "NotInSync" until then; the caller retries. */
 export async function promoteLearner(access: EtcdAccess, survey: EtcdSurvey, id: string): Promise<EtcdPromotion> {
   const attempt = `promote ${named(survey.members, id)} of etcd`;
   const now = await fresh(access, survey, attempt);
   const learner = now.members.find((member) => member.id === id);
   if (!learner) return "Absent";
-  // Of a voter that is behind, etcd says the same as of a learner that is.
+  // For a voter that lags behind, etcd would return the same error as for a learner.
   if (!learner.isLearner) return "Voter";
-  // One that was in sync and went away would be given its vote: etcd goes by what it had last heard of it.
+  // A learner that does not respond would be promoted, as etcd uses its last known progress.
   if (!learner.status) return "NotInSync";
   const endpoint = leadingEndpoint(now, attempt);
   throwIfCalledOff();
@@ -58,7 +58,7 @@ const outcomes: { [kind in EtcdFault["kind"]]?: EtcdPromotion } = {
   NotFound: "Absent",
 };
 
-/** What is so now; where members do not agree about that nothing is changed. */
+/** Returns a new survey. Throws Transient if it is incomplete, as nothing must be changed then. */
 async function fresh(access: EtcdAccess, { endpoints }: EtcdSurvey, attempt: string): Promise<EtcdSurvey> {
   const now = await surveyEtcd(access, endpoints);
   if (now.silence !== undefined) throw unavailable(`Failed to ${attempt}: ${now.silence}`);

@@ -1,20 +1,20 @@
-/** Where a machine stands in an etcd, told with care: an etcd that is not seen is not one that runs elsewhere. Pure. */
+/** Finds the member of a machine; an etcd that does not respond is never taken for one that runs elsewhere. Pure. */
 import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { memberAt } from "./judge.ts";
 
-/** A machine by what members are told by. */
+/** The addresses and node by which members are matched. */
 export interface Machine {
   addresses: readonly string[];
   node: string;
 }
 
 /**
- * Its member. Absent: it is none, and every member is some other machine's. Outside: etcd runs on none of the machines. Unknown:
- * nobody can tell, for the reason given.
+ * The member of a machine. Absent: the machine has none, and every member runs on another machine. Outside: no member
+ * runs on any of the machines. Unknown: cannot be determined, for the given reason.
  */
 export type Place = { member: EtcdMember } | "Absent" | "Outside" | { unknown: string };
 
-/** `all` are the machines that could be members, this one among them or not. */
+/** Returns the place of `machine`; `all` are the machines that could be members, with or without this one. */
 export function placeOf(survey: EtcdSurvey, machine: Machine, all: readonly Machine[]): Place {
   const { members, silence } = survey;
   if (silence !== undefined) return { unknown: silence };

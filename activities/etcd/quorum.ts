@@ -1,26 +1,26 @@
-/** Whether votes suffice without one member. */
+/** Checks whether the votes suffice without one member. */
 import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { named } from "./member_doubts.ts";
 
-/** A voter that answers and follows the leader of all. */
+/** Returns whether a voter responds and follows the common leader. */
 export function isHealthyVoter({ isLearner, status }: EtcdMember, { leader }: EtcdSurvey): boolean {
   return !isLearner && status !== undefined && leader !== "" && status.leader === leader;
 }
 
-/** Nobody else votes: without it there is no etcd. */
+/** Returns whether the member is the only voter, without which etcd cannot run. */
 export function isLastVoter(survey: EtcdSurvey, id: string): boolean {
   const voters = votersOf(survey);
   return voters.length === 1 && voters[0]?.id === id;
 }
 
-/** Votes that a decision takes, and voters that are healthy. */
+/** Returns the votes that a decision needs, and the number of healthy voters. */
 export function quorumOf(survey: EtcdSurvey): { needed: number; well: number } {
   const voters = votersOf(survey);
   const well = voters.filter((member) => isHealthyVoter(member, survey)).length;
   return { needed: majorityOf(voters.length), well };
 }
 
-/** Why a machine may not go down while its member is still one, as it has a vote that nobody casts then. */
+/** Returns the reasons not to stop a machine while its member can vote, as that vote would be missing. */
 export function leavingDoubts(survey: EtcdSurvey, id: string): string[] {
   const voters = votersOf(survey);
   const needed = majorityOf(voters.length);
@@ -33,7 +33,7 @@ export function leavingDoubts(survey: EtcdSurvey, id: string): string[] {
   return [`without ${who} ${left} of ${voters.length} voters are healthy, and a quorum needs ${needed}`];
 }
 
-/** Why it may not be removed from the list of members, after which the others alone vote. */
+/** Returns the reasons not to remove a member, after which only the others vote. */
 export function removalDoubts(survey: EtcdSurvey, id: string): string[] {
   const remaining = votersOf(survey).filter((member) => member.id !== id).length;
   const needed = majorityOf(remaining);

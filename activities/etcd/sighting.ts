@@ -1,4 +1,4 @@
-/** What one endpoint says of itself. */
+/** The status of one endpoint. */
 import type { MemberList, Status } from "./answers.ts";
 import type { EtcdConnection } from "./connection.ts";
 import { endpointOf, hostOf } from "./endpoint.ts";
@@ -7,11 +7,11 @@ import { EtcdFault } from "./fault.ts";
 export interface Sighting {
   endpoint: string;
   told?: Status;
-  /** Why it tells nothing. */
+  /** Why the endpoint did not answer. */
   silence?: string;
 }
 
-/** Asks all of them at once. */
+/** Requests the statuses of all endpoints concurrently. */
 export async function sightingsAt(connection: EtcdConnection, endpoints: string[]): Promise<Sighting[]> {
   return await Promise.all(endpoints.map(async (endpoint) => {
     try {
@@ -26,8 +26,8 @@ export async function sightingsAt(connection: EtcdConnection, endpoints: string[
 const mostUrls = 32;
 
 /**
- * Where members that no endpoint was yet are asked: at URLs of their own whose hosts are those of endpoints. A list of
- * members is not to send our certificate anywhere.
+ * Returns more URLs to query: client URLs of members that have not answered yet, if their hosts are those of endpoints.
+ * The client certificate is never sent to other hosts that a list of members contains.
  */
 export function urlsToAsk({ members }: MemberList, asked: { endpoints: string[]; sightings: Sighting[] }): string[] {
   const hosts = new Set(asked.endpoints.map(hostOf));

@@ -1,4 +1,4 @@
-/** A snapshot of an etcd, from one member to where it is kept, in pieces: neither all of it nor much of it is in memory. */
+/** Streams a snapshot of an etcd from one member to its storage in pieces, so memory holds only a few of them. */
 import { createHash } from "node:crypto";
 import type { EtcdMember, EtcdSnapshot } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
@@ -8,26 +8,26 @@ import { failureOf } from "./fault.ts";
 import { checkedBytes } from "./snapshot_check.ts";
 import { snapshotPieces } from "./snapshot_stream.ts";
 
-/** Where a snapshot is kept. */
+/** Stores snapshots. */
 export interface SnapshotSink {
   /**
-   * Keeps all bytes under that name, or nothing: where they end with an error, as they do when they are not whole, what was
-   * written is not to be taken for a snapshot.
+   * Stores all bytes under the name, or nothing: if the source ends with an error, as it does for an incomplete
+   * snapshot, the written part must not look like a snapshot.
    */
   write(name: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
 export interface SnapshotOrder {
-  /** Of the file; letters, digits, `.`, `_` and `-`. */
+  /** Name of the file: letters, digits, `.`, `_` and `-`. */
   name: string;
   sink: SnapshotSink;
-  /** Told after each piece how many bytes went through, for heartbeats. */
+  /** Receives the number of bytes so far after each piece, for heartbeats. */
   progress?: (bytes: number) => void;
 }
 
 /**
- * Takes one from that very member and keeps it, checked: that it is whole, and by the digest that etcd appends. It ends
- * after a minute in which nothing moved, or when the activity is cancelled.
+ * Takes a snapshot of this member, verifies its size and the digest that etcd appends, and stores it. Ends after a
+ * minute without progress, or when the activity is cancelled.
  */
 export async function takeSnapshot(
   access: EtcdAccess,

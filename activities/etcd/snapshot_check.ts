@@ -1,4 +1,4 @@
-/** Whether the pieces of a snapshot are all of it: by what etcd says remains, and by the digest that it appends. */
+/** Verifies that a snapshot is complete, by etcd's count of remaining bytes and by the digest at its end. */
 import { Buffer } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import { EtcdFault } from "./fault.ts";
@@ -6,14 +6,17 @@ import type { SnapshotPiece } from "./snapshot_stream.ts";
 
 const digestSize = 32;
 
-/** Hands the bytes on; fails after the last of them where it is not whole, so that who keeps them does not. */
+/**
+ * Passes the bytes on; throws after the last byte if the snapshot is incomplete or corrupted, so that the sink discards
+ * it.
+ */
 export async function* checkedBytes(
   pieces: AsyncIterable<SnapshotPiece>,
   endpoint: string,
 ): AsyncGenerator<Uint8Array> {
   const odd = (state: string) => new EtcdFault("Odd", `"${endpoint}" sent a snapshot that ${state}`);
   const hash = createHash("sha256");
-  // The digest comes last and looks like anything else: so many bytes are held back from being counted in.
+  // The digest is the last part of the data, so as many bytes are always excluded from the hash.
   let tail: Uint8Array = new Uint8Array(0);
   let remaining: number | undefined;
   for await (const { bytes, remaining: told } of pieces) {
@@ -28,7 +31,7 @@ export async function* checkedBytes(
   if (!hash.digest().equals(tail)) throw odd("does not match the digest at its end: bytes were lost or changed");
 }
 
-/** Adds all but the last bytes to the digest, and gives those. */
+/** Adds all but the last bytes to the hash, and returns the last ones. */
 function digestBut(hash: Hash, tail: Uint8Array, bytes: Uint8Array): Uint8Array {
   const all = Buffer.concat([tail, bytes]);
   const end = Math.max(0, all.length - digestSize);

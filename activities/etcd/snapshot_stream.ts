@@ -1,8 +1,8 @@
 /**
- * The pieces in which a member sends a snapshot: a line of JSON each, of 32 KiB and a count.
+ * The pieces of a snapshot that a member sends: lines of JSON, with 32 KiB of data and a count each.
  *
- * By `fetch`, as an answer of `node:https` takes all that comes into memory while nobody reads (Deno 2.9: 500 MiB, where
- * this holds some). It knows the system's authorities beside ours, so who takes a snapshot has a strict request go before.
+ * Uses `fetch`, as a response of `node:https` buffers everything while the reader is slow (Deno 2.9: 500 MiB). `fetch`
+ * also trusts the system's CAs, so callers send a strict request first.
  */
 import { Buffer } from "node:buffer";
 import { SnapshotLine } from "./answers.ts";
@@ -11,18 +11,18 @@ import { brokenFault, EtcdFault } from "./fault.ts";
 
 export interface SnapshotPiece {
   bytes: Uint8Array;
-  /** How many bytes of the database are still to come, as the member says. */
+  /** Remaining bytes of the database, as the member reports them. */
   remaining: number;
 }
 
-/** Far above the lines that there are. */
+/** Maximum characters of a line, far above the real ones. */
 const longestLine = 1_000_000;
-/** Twice of what etcd is made for. */
+/** Twice the size that etcd is designed for, in bytes. */
 const largestSnapshot = 16 * 1024 ** 3;
 
 type Stream = Pick<Question, "endpoint" | "credentials"> & { idleMs?: number };
 
-/** In their order; a minute without any, or without anybody who takes them, ends it. */
+/** Yields the pieces in order; ends after a minute in which no piece arrives or is consumed. */
 export async function* snapshotPieces(
   { endpoint, credentials, idleMs = 60_000 }: Stream,
 ): AsyncGenerator<SnapshotPiece> {

@@ -1,4 +1,4 @@
-/** One look at all members of an etcd, also at one that has lost its quorum: what is missing then is told, not thrown. */
+/** Surveys all members of an etcd, also without a quorum: missing information is reported, not thrown. */
 import type { EtcdAlarm, EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
 import { sideBySide } from "../kube/status.ts";
@@ -15,9 +15,9 @@ const attempt = "survey etcd";
 const mostEndpoints = 32;
 
 /**
- * Asks the endpoints, of which each is https://host:port, all at once: who is a member, how each is, and which alarms stand.
- * Takes 10 seconds at most. Our certificate is shown to the hosts of the endpoints alone, whatever a list of members says.
- * Refuses where those that answer do not let us in or are not trusted.
+ * Queries the endpoints (https://host:port) concurrently for the members, their statuses and the alarms. Takes at most
+ * 10 s. The client certificate is sent only to hosts of the endpoints, even if a list of members contains others.
+ * Throws Refused if all responding endpoints reject the credentials or are not trusted.
  */
 export async function surveyEtcd(access: EtcdAccess, endpoints: readonly string[]): Promise<EtcdSurvey> {
   const asked = [...new Set(endpoints.map((text) => endpointOf(text) ?? throwNoEndpoint()))];
@@ -45,7 +45,7 @@ async function look(connection: EtcdConnection, endpoints: string[]): Promise<Et
   return { members, leader: "", alarms: [], endpoints, silence: silenceOf(agreed, sightings) };
 }
 
-// A member without a leader answers seven seconds later that it could not ask one.
+// A member without a leader would take seven seconds to answer that.
 function isLeaderless(sightings: Sighting[]): boolean {
   const answering = sightings.flatMap(({ told }) => told ? [told] : []);
   return answering.length > 0 && answering.every(({ leader }) => leader === "");
@@ -53,7 +53,7 @@ function isLeaderless(sightings: Sighting[]): boolean {
 
 interface Seen {
   endpoints: string[];
-  /** Who gave the list. */
+  /** The endpoint that answered with the list. */
   endpoint: string;
   list: MemberList;
   sightings: Sighting[];
@@ -88,14 +88,17 @@ async function alarmsAt(
   }
 }
 
-/** The one that the latest term has. */
+/** Returns the leader of the latest term. */
 function leaderOf(members: EtcdMember[]): string {
   const told = members.flatMap(({ status }) => status ? [status] : []);
   const term = Math.max(0, ...told.map(({ raftTerm }) => raftTerm));
   return told.find(({ raftTerm, leader }) => raftTerm === term && leader !== "")?.leader ?? "";
 }
 
-/** A machine whose etcd began anew by itself serves too, and what is asked there is not true of the others. */
+/**
+ * Reports endpoints of another etcd cluster, such as a machine whose etcd was bootstrapped anew; its answers do not
+ * apply to this one.
+ */
 function strangers({ header }: MemberList, sightings: Sighting[]): string[] {
   return sightings.filter(({ told }) => told && told.header.cluster_id !== header.cluster_id)
     .map(({ endpoint }) => `"${endpoint}" is a member of another etcd cluster`);
@@ -116,6 +119,6 @@ function silenceOf(faults: EtcdFault[], sightings: Sighting[]): string {
 }
 
 function throwNoEndpoint(): never {
-  const needed = `1 to ${mostEndpoints} addresses such as "https://10.0.0.1:2379" are needed`;
-  throw refused("EtcdAccessMissing", `Failed to ${attempt}: ${needed}, and what is given is not that`);
+  const needed = `expected 1 to ${mostEndpoints} URLs such as "https://10.0.0.1:2379"`;
+  throw refused("EtcdAccessMissing", `Failed to ${attempt}: ${needed}`);
 }

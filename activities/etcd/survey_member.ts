@@ -1,4 +1,4 @@
-/** One member of a list, with what it says of itself where it was asked, and why it says nothing. */
+/** Describes one member of a list with its own status, or with the reason why that is missing. */
 import type { EtcdMember, EtcdStatus } from "../../workflows/contracts/mod.ts";
 import type { MemberList, Status } from "./answers.ts";
 import { hostOf } from "./endpoint.ts";
@@ -9,13 +9,13 @@ interface Surroundings {
   sightings: Sighting[];
 }
 
-/** The member as a survey has it. */
+/** Returns the member as a survey reports it. */
 export function memberSeen(
   { ID: id, name, peerURLs, clientURLs, isLearner }: MemberList["members"][number],
   { list, sightings }: Surroundings,
 ): EtcdMember {
   const known = { id, name, peerUrls: peerURLs, clientUrls: clientURLs, isLearner };
-  // Ids are made of addresses: one that began anew may have that of before.
+  // Ids derive from addresses, so a bootstrapped member can have the id of a previous one in another cluster.
   const own = sightings.find(({ told }) =>
     told?.header.member_id === id && told.header.cluster_id === list?.header.cluster_id
   );

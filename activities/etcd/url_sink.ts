@@ -1,4 +1,4 @@
-/** Snapshots at a server that takes files by PUT: an object store, or what stands before it. */
+/** Stores snapshots on a server that accepts files by PUT, such as an object store. */
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { Readable } from "node:stream";
@@ -10,15 +10,18 @@ import { EtcdFault } from "./fault.ts";
 import type { SnapshotSink } from "./snapshot.ts";
 
 export interface UrlSinkOptions {
-  /** Sent as `Authorization: Bearer`; over https, or to this machine. */
+  /** Sent as `Authorization: Bearer`, only over https or to localhost. */
   token?: string;
-  /** PEM of the CA of that server; the system's unless told. */
+  /** PEM of the server's CA; default: the CAs of the system. */
   ca?: string;
-  /** How long it may neither take anything nor answer; a minute unless told. */
+  /** Maximum milliseconds without progress; default one minute. */
   idleMs?: number;
 }
 
-/** PUTs each to `<url>/<name>`, as it comes. Redirects are not followed. A server has to drop what breaks off. */
+/**
+ * Returns a sink that sends each snapshot to `<url>/<name>` by PUT, without following redirects. The server must
+ * discard incomplete requests.
+ */
 export function urlSink(url: string, options: UrlSinkOptions = {}): SnapshotSink {
   const root = rootOf(url, options);
   return {
@@ -76,7 +79,7 @@ function begin(
   signal: AbortSignal,
 ): { request: http.ClientRequest; answer: Promise<IncomingMessage> } {
   const { promise: answer, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  answer.catch(() => undefined); // it is awaited once all was sent
+  answer.catch(() => undefined); // awaited after the last byte was sent
   const headers = {
     "content-type": "application/octet-stream",
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -94,7 +97,7 @@ function begin(
   return { request, answer };
 }
 
-// What the bytes themselves end with.
+// Returns whether the error came from the source of the bytes.
 function isTold(error: unknown): boolean {
   return error instanceof EtcdFault || error instanceof ApplicationFailure || error instanceof CancelledFailure;
 }
