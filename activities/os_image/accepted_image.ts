@@ -1,18 +1,18 @@
-/** Whether a pool may use an image: by what the status of its OSImage says, and of which spec. */
+/** Reads whether a pool may use an image, from the status of its OSImage and the observed generation. */
 import type { AcceptedImage, ClusterObject } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { readClusterObject } from "../kube/resources.ts";
 import { acceptedCondition, isAccepted, type OSImage, osImages } from "../kube/os_images.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 
-/** Reads what stands there; asks no registry. */
+/** Reads the status; sends no request to a registry. */
 export function readAcceptedImage(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<AcceptedImage> {
   return attempting(`read OSImage "${name}"`, async () => {
     return acceptedImageOf(name, await ifFound(readClusterObject(kube, osImages, name)));
   });
 }
 
-/** What an object that was read comes to; one that is being deleted is there no more. */
+/** Returns the state of an OSImage; an object that is being deleted counts as missing. */
 export function acceptedImageOf(name: string, found: OSImage | undefined): AcceptedImage {
   if (found === undefined || found.metadata.deletionTimestamp !== undefined) {
     return { state: "Missing", reason: "ImageMissing", message: `OSImage "${name}" does not exist` };

@@ -1,12 +1,14 @@
-/** How old an image may be when it is admitted. */
+/** Limits the age of an image at its admission. */
 import type { ResolvedImage } from "../../workflows/contracts/mod.ts";
 import { Unfit } from "./fault.ts";
 
 const unitMs = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 } as const;
-/** Clocks differ; an image that claims to be of tomorrow would stay young. */
+/** Tolerance for differing clocks (ms); an image with a later creation time would stay young. */
 const aheadMs = unitMs.h;
 
-/** Throws Unfit for an image that is older than `maxAge`, such as "30d" or "1d12h", or that does not say when it was made. */
+/**
+ * Throws Unfit (TooOld) for an image that is older than `maxAge`, such as "30d" or "1d12h", or without a creation time.
+ */
 export function ensureYoung({ digest, created }: ResolvedImage, maxAge: string | undefined, now: number): void {
   if (maxAge === undefined) return;
   const age = now - Date.parse(created ?? "");
@@ -19,7 +21,7 @@ export function ensureYoung({ digest, created }: ResolvedImage, maxAge: string |
   }
 }
 
-/** Milliseconds of a duration whose form was checked. */
+/** Returns the milliseconds of a valid duration. */
 export function durationMs(text: string): number {
   const parts = [...text.matchAll(/(\d+)([dhms])/g)];
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * unitMs[unit as keyof typeof unitMs], 0);

@@ -1,4 +1,4 @@
-/** What is attached to a digest: by the tags that cosign makes of it, and by what refers to it (OCI 1.1). */
+/** Reads the attachments of a digest: those at cosign's tags for it, and its referrers (OCI 1.1). */
 import { Unfit } from "./fault.ts";
 import { type Layer, listedIn, readManifest } from "./registry/manifest.ts";
 import type { Registry } from "./registry/registry.ts";
@@ -7,20 +7,20 @@ import type { Registry } from "./registry/registry.ts";
 export interface Attached {
   mediaType: string;
   bytes: Uint8Array;
-  /** Of its layer; a simple signature, and what proves a keyless one, stand there. */
+  /** Annotations of its layer, which contain a simple signature and the proof of a keyless one. */
   annotations: Readonly<Record<string, string>>;
 }
 
 export interface Attachments {
   found: Attached[];
-  /** Some were not looked at, as there were too many or one could not be read. */
+  /** Some were not read, as there were too many or one could not be read. */
   isPartial: boolean;
 }
 
-/** Of one digest, so that whoever may push cannot keep us busy. */
+/** Limits for one digest, so that users who may push cannot overload the worker. */
 export const attachmentLimits = { manifests: 32, blobs: 64, mebibytes: 16 } as const;
 const largestPayload = 64 * 1024;
-/** A scan tells of every package. */
+/** Maximum bytes of a statement; a scan lists every package. */
 const largestStatement = 4 * 1024 * 1024;
 
 /** The payload that cosign signs; its signature is an annotation of the layer. */
@@ -28,7 +28,7 @@ export const simpleSigning = "application/vnd.dev.cosign.simplesigning.v1+json";
 const statements =
   /^application\/(vnd\.dsse\.envelope\.v1\+json|vnd\.in-toto\+json|vnd\.dev\.sigstore\.bundle[.a-z0-9]*\+json)$/;
 
-/** All that hangs on a digest, signatures by tag first; what is broken is left out. */
+/** Returns all attachments of a digest, signatures by tag first; invalid ones are skipped. */
 export async function attachedTo(registry: Registry, digest: string): Promise<Attachments> {
   const tag = digest.replace(":", "-");
   const index = await orNothing(registry.referrers(digest));
@@ -71,7 +71,9 @@ async function read(
   return blob && { mediaType, bytes: blob.bytes, annotations };
 }
 
-/** One broken attachment must not hide the others; whoever may not read, or gets no answer, is told of it by the image itself. */
+/**
+ * Returns undefined for an invalid attachment, which must not hide the others; other failures concern the image too.
+ */
 async function orNothing<T>(work: Promise<T | undefined>): Promise<T | undefined> {
   try {
     return await work;

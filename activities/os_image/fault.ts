@@ -1,4 +1,7 @@
-/** What is wrong with an image, as its status says it; thrown where it is found, and caught where an activity ends. */
+/**
+ * The reason and message of an image's condition; thrown by checks, and converted to an outcome at the end of an
+ * activity.
+ */
 import { ApplicationFailure } from "@temporalio/common";
 import type { ImageDoubt, ImageFault, ImageRefusal, TransientType } from "../../workflows/contracts/mod.ts";
 
@@ -6,28 +9,28 @@ export class Unfit extends Error {
   readonly reason: ImageFault | ImageDoubt;
 
   constructor(reason: ImageFault | ImageDoubt, message: string) {
-    // A registry may have had its say in it.
+    // The message may contain text of a registry.
     super(message.replaceAll(/\p{C}/gu, "\u{fffd}").slice(0, longestMessage));
     this.reason = reason;
   }
 }
 
-/** What a condition takes and people read. */
+/** Maximum characters of a message. */
 const longestMessage = 1_000;
 
-/** Tries before a registry counts as away: half a minute, where it says so at once. */
+/** Attempts before a registry counts as unreachable: half a minute, if each fails at once. */
 export const registryTries = 6;
 
-/** Nobody answers for now: tried again, until that was done often enough. */
+/** Returns the failure of an unreachable registry; only the last attempt is not retried. */
 export function unreachable(message: string, attempt: number): ApplicationFailure {
   const type: TransientType = "RegistryUnreachable";
   return ApplicationFailure.create({ message, type, nonRetryable: attempt >= registryTries });
 }
 
-/** The registry gave no answer that says anything about the image. */
+/** The registry did not answer the question about the image. */
 export class RegistryAway extends Error {}
 
-/** An answer of `work`, or the refusal that it ended with. */
+/** Returns the result of `work`, or the refusal for an Unfit that it throws. */
 export async function orRefused<T>(generation: number, work: () => Promise<T>): Promise<T | ImageRefusal> {
   try {
     return await work();
@@ -39,7 +42,7 @@ export async function orRefused<T>(generation: number, work: () => Promise<T>): 
   }
 }
 
-/** What a registry that does not let us look says nothing about. */
+/** Returns whether the reason is missing access to the registry, which leaves the image itself inconclusive. */
 function isDoubt(reason: ImageFault | ImageDoubt): reason is ImageDoubt {
   return (["RegistryUnreachable", "RegistryDenied", "CredentialsMissing"] satisfies ImageDoubt[] as string[])
     .includes(reason);

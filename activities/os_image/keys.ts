@@ -1,4 +1,4 @@
-/** Public keys that admit images, and what they have signed. */
+/** Public keys that admit images, and their signatures. */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { Unfit } from "./fault.ts";
 import type { Signed } from "./signed.ts";
@@ -11,7 +11,7 @@ export interface TrustedKey {
 
 const block = /^\s*-----BEGIN PUBLIC KEY-----[A-Za-z0-9+/=\s]+-----END PUBLIC KEY-----\s*$/;
 
-/** Reads keys of a field; throws Unfit for one that is not of a kind that we take, and never quotes it: it may be a private one. */
+/** Reads the keys of a field. Throws Unfit for an unsupported key without quoting it, as it may be a private key. */
 export function readKeys(texts: readonly string[], field: string): TrustedKey[] {
   return texts.map((text, at) => {
     const key = block.test(text) ? parsed(text) : undefined;
@@ -24,7 +24,7 @@ export function readKeys(texts: readonly string[], field: string): TrustedKey[] 
   });
 }
 
-/** The key that made one of these signatures, as cosign makes them; undefined for none. */
+/** Returns the key that made one of these signatures, in cosign's format; undefined without one. */
 export function keyOf(
   { bytes, signatures }: Pick<Signed, "bytes" | "signatures">,
   keys: readonly TrustedKey[],
@@ -32,16 +32,16 @@ export function keyOf(
   return keys.find(({ key }) => signatures.some((signature) => isBy(key, bytes, signature)));
 }
 
-/** Whether a key made a signature over these bytes. */
+/** Returns whether a key made a signature over these bytes. */
 export function isBy(key: KeyObject, bytes: Uint8Array, signature: Uint8Array): boolean {
   try {
     return verify(key.asymmetricKeyType === "ed25519" ? null : "sha256", bytes, key, signature);
   } catch {
-    return false; // not even of the form of one
+    return false; // not a valid signature
   }
 }
 
-/** Whether a key is of a kind that signs for us. */
+/** Returns whether a key has a supported type and size. */
 export function isTaken({ asymmetricKeyType: kind, asymmetricKeyDetails: details = {} }: KeyObject): boolean {
   if (kind === "ed25519") return true;
   if (kind === "ec") return details.namedCurve === "prime256v1" || details.namedCurve === "P-256";
@@ -53,6 +53,6 @@ function parsed(text: string): KeyObject | undefined {
   try {
     return createPublicKey({ key: text, format: "pem", type: "spki" });
   } catch {
-    return undefined; // said by the caller, without the text
+    return undefined; // the caller reports it without the text
   }
 }

@@ -1,4 +1,4 @@
-/** What lets us into a registry, from a Secret that kubelets know too (kubernetes.io/dockerconfigjson). */
+/** Credentials for a registry, from a Secret in the format that kubelets use (kubernetes.io/dockerconfigjson). */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { readSecretTexts } from "../config/read_facts.ts";
@@ -7,7 +7,7 @@ import { Unfit } from "./fault.ts";
 import type { Reference } from "./reference.ts";
 import type { Credentials } from "./registry/challenge.ts";
 
-/** The only one in which the worker may read secrets that people make. */
+/** The only namespace in which the worker may read Secrets of users. */
 export const pullSecretNamespace = "kube-system";
 const secretType = "kubernetes.io/dockerconfigjson";
 
@@ -18,7 +18,7 @@ const Entry = z.object({
 }).loose();
 const DockerConfig = z.object({ auths: z.record(z.string(), Entry) }).loose();
 
-/** The credentials for that very registry; throws Unfit, which says what is missing and quotes nothing. */
+/** Returns the credentials for exactly this registry. Throws Unfit, which names what is missing and quotes no value. */
 export async function readPullCredentials(
   kube: Kube,
   name: string,
@@ -34,7 +34,7 @@ export async function readPullCredentials(
   throw new Unfit("CredentialsMissing", `${where} does not have a username and password for "${reference.host}"`);
 }
 
-/** The entry that names the longest part of the repository. */
+/** Returns the entry that matches the longest part of the repository. */
 function credentialsFor(
   auths: Record<string, z.infer<typeof Entry>>,
   { host, path }: Pick<Reference, "host" | "path">,
@@ -51,7 +51,7 @@ function credentialsFor(
   return undefined;
 }
 
-/** Keys are hosts, parts of repositories, or addresses of an API; Docker Hub has names of its own. */
+/** Normalizes a key: a host, a part of a repository, or the URL of an API; Docker Hub has names of its own. */
 function placeOf(key: string): string {
   const plain = key.replace(/^https?:\/\//, "").replace(/\/(v1|v2)?\/?$/, "").replace(/\/+$/, "");
   return plain.replace(/^(index\.)?docker\.io(?=\/|$)/, "registry-1.docker.io");
@@ -67,6 +67,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // said by the caller, without the text
+    return undefined; // the caller reports it without the text
   }
 }

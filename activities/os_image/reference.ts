@@ -1,21 +1,21 @@
-/** References of images, as people write them: registry, path, tag, digest. */
+/** References of images, as users write them: registry, path, tag, digest. */
 import { isIP } from "node:net";
 
 export interface Reference {
-  /** As it is asked for, with its port. */
+  /** Host of the requests, with its port. */
   host: string;
-  /** Of the repository at that host. */
+  /** Path of the repository on that host. */
   path: string;
-  /** Host and path as they were written. */
+  /** Host and path as written by the user. */
   repository: string;
   tag?: string;
   digest?: string;
 }
 
-/** What Docker Hub calls itself in references, and where it answers. */
+/** The name of Docker Hub in references, and the host of its API. */
 const hub = { name: "docker.io", host: "registry-1.docker.io" } as const;
 
-/** Takes a reference apart whose form was checked; undefined where it names neither tag nor digest, or no registry. */
+/** Parses a reference of valid form; undefined without a registry, or with neither a tag nor a digest. */
 export function parseReference(text: string): Reference | undefined {
   const [named = "", digest] = text.split("@");
   const colon = named.lastIndexOf(":");
@@ -31,7 +31,10 @@ export function parseReference(text: string): Reference | undefined {
   return { ...place, repository, ...(tag === undefined ? {} : { tag }), ...(digest === undefined ? {} : { digest }) };
 }
 
-/** A first part without dot and port is a path at Docker Hub to Docker, and a typing error to us. */
+/**
+ * Returns whether the first part is a host: without a dot and a port, Docker reads a path at Docker Hub, but Ostler
+ * assumes a typing error.
+ */
 function isHost(host: string): boolean {
   const url = `https://${host}/`;
   return (host.includes(".") || host.includes(":") || host === "localhost") && URL.canParse(url) &&
@@ -42,7 +45,10 @@ function isPath(path: string): boolean {
   return path.split("/").every((part) => /^[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*$/.test(part));
 }
 
-/** Whether a host, with or without a port, is this machine: by what it is called, as a name may be made to mean anything. */
+/**
+ * Returns whether a host, with or without a port, is this machine; decided by its text, as DNS may resolve a name to
+ * any address.
+ */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
   return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));

@@ -1,23 +1,23 @@
-/** Statements that a spec requires: who built an image, and what a scan found out. */
+/** Statements that a spec requires: the provenance of an image, and the result of a scan. */
 import { z } from "zod";
 import type { ImageFault, ImageStatement } from "../../workflows/contracts/mod.ts";
 import { Unfit } from "./fault.ts";
 import type { SignedStatement } from "./statement.ts";
 import { faultText, signerOf, type Trust, trustText } from "./trust.ts";
 
-/** A statement of that type by somebody who counts by the spec, and about one of the digests. */
+/** A statement of one of the types, by a trusted signer, about one of the digests. */
 export interface Requirement {
-  /** How it is called in messages. */
+  /** Name of the statement in messages. */
   what: "provenance" | "scan";
   missing: ImageFault;
   invalid: ImageFault;
-  /** Any of them will do. */
+  /** Any of these types suffices. */
   predicateTypes: readonly string[];
-  /** Who has to have built it. */
+  /** The builder that the statement must name. */
   builder?: string | undefined;
 }
 
-const usual = {
+const defaultTypes = {
   provenance: ["https://slsa.dev/provenance/v1", "https://slsa.dev/provenance/v0.2"],
   scan: ["https://cosign.sigstore.dev/attestation/vuln/v1"],
 } as const;
@@ -27,7 +27,7 @@ interface Asked {
   builder?: string | undefined;
 }
 
-/** What `spec.requireProvenance` and `spec.requireScan` ask for. */
+/** Returns the requirement of `spec.requireProvenance` or `spec.requireScan`. */
 export function requirementOf(what: "provenance" | "scan", { predicateType, builder }: Asked): Requirement {
   const [missing, invalid] = what === "scan"
     ? ["ScanMissing", "ScanInvalid"] as const
@@ -37,14 +37,14 @@ export function requirementOf(what: "provenance" | "scan", { predicateType, buil
     missing,
     invalid,
     builder,
-    predicateTypes: predicateType === undefined ? usual[what] : [predicateType],
+    predicateTypes: predicateType === undefined ? defaultTypes[what] : [predicateType],
   };
 }
 
 const text = z.string().optional().catch(undefined);
 const Builder = z.object({ id: text }).loose().optional().catch(undefined);
 
-/** SLSA 1 and 0.2, and cosign's predicate of scans. */
+/** Fields of SLSA 1 and 0.2, and of cosign's predicate of scans. */
 const Predicate = z.object({
   buildType: text,
   builder: Builder,
@@ -53,7 +53,10 @@ const Predicate = z.object({
   metadata: z.object({ scanFinishedOn: text }).loose().optional().catch(undefined),
 }).loose();
 
-/** The first statement that satisfies; throws Unfit, which says whether there was any. */
+/**
+ * Returns the first statement that meets the requirement. Throws Unfit, whose reason distinguishes a missing statement
+ * from an invalid one.
+ */
 export function requiredOf(
   statements: readonly SignedStatement[],
   requirement: Requirement,
@@ -71,8 +74,8 @@ export function requiredOf(
   );
   if (signed.length === 0) {
     const faults = faultText(judged.map(({ signer }) => signer), ": ");
-    const state = `no ${what} is for this image and by ${trustText(trust)}${faults}`;
-    throw new Unfit(invalid, `Of ${ofType.length} attached, ${state}`);
+    const state = `is for this image and signed by ${trustText(trust)}${faults}`;
+    throw new Unfit(invalid, `None of ${ofType.length} attached ${what} statements ${state}`);
   }
   const found = signed.find((each) => builder === undefined || each.builder === builder);
   if (found) return found;

@@ -1,4 +1,4 @@
-/** What a reference stands for at its registry: index, manifest for the platform, and when it was made. */
+/** Resolves a reference at its registry: index, manifest for the platform, and creation time. */
 import type { ClusterObject, ImageLook, ResolvedImage } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { orRefused, Unfit } from "./fault.ts";
@@ -9,7 +9,7 @@ import { type Asked, askingRegistry, readSubject, specOf } from "./subject.ts";
 
 const largestConfig = 4 * 1024 * 1024;
 
-/** Resolves the reference of an OSImage; every digest is computed from what came. */
+/** Resolves the reference of an OSImage; computes every digest from the received bytes. */
 export async function resolveImage(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<ImageLook> {
   const subject = await readSubject(kube, name);
   if (subject === undefined) return { outcome: "Gone" };
@@ -38,7 +38,7 @@ async function resolve(registry: Registry, { spec: { platform }, reference }: As
   return { ...image, indexDigest: top.digest };
 }
 
-/** By its digest where it names one: a tag beside it is for people. */
+/** Reads the manifest by the digest of the reference, else by its tag. */
 async function needed(registry: Registry, { repository, tag = "", digest }: Reference): Promise<Fetched> {
   const found = await registry.manifest(digest ?? tag);
   if (found) return found;
@@ -48,11 +48,14 @@ async function needed(registry: Registry, { repository, tag = "", digest }: Refe
 interface Inner {
   fetched: Fetched;
   manifest: Manifest;
-  /** How its index lists it. */
+  /** Its entry in the index. */
   listed?: Listed;
 }
 
-/** An index may name a platform for what does not say one itself; what says another is another. */
+/**
+ * Returns the image for a platform. Without a platform in the image's config, that of the index counts; a different one
+ * in the config is an error.
+ */
 async function imageOf(registry: Registry, { fetched, manifest, listed }: Inner, platform: string): Promise<Found> {
   const config = await configOf(registry, manifest);
   const said = platformText(config) ?? (listed && platform);
@@ -88,7 +91,7 @@ function platformText(
   return [os, architecture, ...(variant ? [variant] : [])].join("/");
 }
 
-/** A variant counts where one is asked for. */
+/** Returns whether an image is for a platform; its variant counts only if the wanted platform has one. */
 function isPlatform(said: string, wanted: string): boolean {
   return said === wanted || said.startsWith(`${wanted}/`);
 }

@@ -1,4 +1,4 @@
-/** Simple signatures as cosign makes them: a signed payload that names the digest it is for. */
+/** Simple signatures of cosign: a signed payload that names its digest. */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { type Attached, simpleSigning } from "./attached.ts";
@@ -16,10 +16,10 @@ const Payload = z.object({
 
 const signatureAnnotation = "dev.cosignproject.cosign/signature";
 
-/** Well signed or not, it is for something else. */
+/** A signature of something else, valid or not. */
 const foreign: Signer = { fault: undefined };
 
-/** Judges one attachment of a digest: who signed that digest by it; undefined for what is no signature. */
+/** Returns the signer of a digest according to one of its attachments; undefined if that is not a signature. */
 export function judgeSignature(attached: Attached, digest: string, trust: Trust): Signer | undefined {
   if (attached.mediaType !== simpleSigning) {
     const statement = readStatement(attached);

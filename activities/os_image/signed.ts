@@ -1,17 +1,17 @@
-/** What is said to be signed, with what came along to prove it; nothing of it is to be believed as it stands. */
+/** Signed content with the evidence for its signatures; not to be trusted before they are verified. */
 
 export interface Signed {
-  /** Over which the signatures are. */
+  /** The bytes that the signatures cover. */
   bytes: Uint8Array;
   signatures: readonly Uint8Array[];
-  /** Inside of an envelope, and the envelope as it was found; a log records either by its hash. */
+  /** Content of an envelope, and the envelope as received; a log records the hash of either. */
   payload?: Uint8Array;
   envelope?: Uint8Array;
-  /** A keyless signature has it; it may be there and not to be read. */
+  /** Evidence of a keyless signature; "Unreadable" if it exists but is invalid. */
   certified?: Certified | "Unreadable" | undefined;
 }
 
-/** Whose certificate it is said to be, and where that was made public. */
+/** The certificate that a signature claims, with its chain and its log entries. */
 export interface Certified {
   /** DER. */
   leaf: Uint8Array;

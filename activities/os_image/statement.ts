@@ -1,4 +1,4 @@
-/** Statements of in-toto about images, in the envelopes (DSSE) that are signed; also inside of Sigstore's bundles. */
+/** Statements of in-toto about images, in signed envelopes (DSSE), also inside Sigstore bundles. */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import type { Attached } from "./attached.ts";
@@ -23,23 +23,23 @@ const Statement = z.object({
   predicate: z.unknown().optional(),
 }).loose();
 
-/** A statement, and what was signed; nothing of it is to be believed before its signature is seen to be good. */
+/** A statement with its signed bytes; not to be trusted before its signature is verified. */
 export interface SignedStatement extends Signed {
   predicateType: string;
   predicate: unknown;
-  /** Of its subjects. */
+  /** Digests of its subjects. */
   digests: string[];
 }
 
-/** The predicate of a statement that is nothing but a signature, as cosign 3 writes it. */
+/** The predicate type of a statement that is only a signature, as cosign 3 writes it. */
 const signaturePredicate = "https://sigstore.dev/cosign/sign/v1";
 
-/** Whether a statement only says that somebody signed. */
+/** Returns whether a statement is only a signature. */
 export function isSignature({ predicateType }: SignedStatement): boolean {
   return predicateType === signaturePredicate;
 }
 
-/** The statement of an envelope or a bundle; undefined for anything else. */
+/** Returns the statement in an envelope or a bundle; undefined for any other content. */
 export function readStatement(
   { bytes, annotations }: Pick<Attached, "bytes" | "annotations">,
 ): SignedStatement | undefined {
@@ -64,7 +64,7 @@ export function readStatement(
   };
 }
 
-/** As DSSE v1 has it: type and payload, each behind its length. */
+/** Returns the signed bytes of DSSE v1: type and payload, each after its length. */
 function preAuthenticated(payload: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`DSSEv1 ${payloadType.length} ${payloadType} ${payload.length} `), payload]);
 }

@@ -1,4 +1,4 @@
-/** The object that an activity is about: its spec read strictly, and the repository that it names. */
+/** The OSImage of an activity: its strictly validated spec, and access to its repository. */
 import { Context } from "@temporalio/activity";
 import type { Kube } from "../kube/client.ts";
 import { readClusterObject } from "../kube/resources.ts";
@@ -10,17 +10,17 @@ import { parseReference, type Reference } from "./reference.ts";
 import { Registry } from "./registry/registry.ts";
 import { readTrust, type Trust } from "./trust.ts";
 
-/** For all that one activity asks; within its timeout. */
+/** Timeout (ms) of all requests of one activity; shorter than the activity's timeout. */
 const lookMs = 90_000;
 
 export interface Subject {
   name: string;
   generation: number;
-  /** As it stands there; read by `specOf`. */
+  /** As stored; validated by `specOf`. */
   spec: unknown;
 }
 
-/** The object, unless it is gone or going. */
+/** Reads the object; undefined if it does not exist or is being deleted. */
 export function readSubject(kube: Kube, name: string): Promise<Subject | undefined> {
   return attempting(`read OSImage "${name}"`, async () => {
     const found = await ifFound(readClusterObject(kube, osImages, name));
@@ -29,14 +29,14 @@ export function readSubject(kube: Kube, name: string): Promise<Subject | undefin
   });
 }
 
-/** What is asked for, in parts that were checked. */
+/** A validated spec, with its parsed reference and its trust. */
 export interface Asked {
   spec: OSImageSpec;
   reference: Reference;
   trust: Trust;
 }
 
-/** What is asked for; throws Unfit, with the fields that are wrong. */
+/** Returns the validated spec. Throws Unfit with the invalid fields. */
 export function specOf({ spec }: Subject): Asked {
   const { data, error } = OSImageSpec.safeParse(spec);
   if (data === undefined) {
@@ -49,7 +49,9 @@ export function specOf({ spec }: Subject): Asked {
   throw new Unfit("SpecInvalid", `spec.reference "${data.reference}" does not name ${needs}`);
 }
 
-/** Has `work` ask the repository of a reference; a registry that does not answer is an ApplicationFailure then. */
+/**
+ * Runs `work` with access to the repository of a reference. Throws ApplicationFailure if the registry does not answer.
+ */
 export async function askingRegistry<T>(
   kube: Kube,
   { spec: { insecure, pullSecret }, reference }: Asked,

@@ -1,4 +1,4 @@
-/** Writes what was found out about an image into the status of its OSImage. */
+/** Writes the findings about an image into the status of its OSImage. */
 import { isDeepStrictEqual } from "node:util";
 import type { ClusterObject, ImageFinding } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
@@ -14,10 +14,10 @@ import {
 } from "../kube/os_images.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 
-/** Digests that are remembered, the newest among them. */
+/** Maximum digests in the history, with the current one. */
 const remembered = 10;
 
-/** Writes only what differs; `now` is the time (epoch ms). */
+/** Writes only differences; `now` is epoch ms. */
 export function ensureImageTold(
   kube: Kube,
   { object: { name }, finding }: { object: ClusterObject; finding: ImageFinding },
@@ -43,7 +43,10 @@ export function ensureImageTold(
   });
 }
 
-/** A patch of the status: null takes a field away. What was accepted stays so as long as nobody can tell. */
+/**
+ * Returns a patch of the status, in which null removes a field. An accepted image stays accepted while findings are
+ * inconclusive.
+ */
 export function statusAfter(object: OSImage, finding: ImageFinding, at: string): Record<string, unknown> {
   if (finding.state === "Unknown") return afterDoubt(object, finding, at);
   const isAccepted = finding.state === "Accepted";
@@ -61,7 +64,7 @@ export function statusAfter(object: OSImage, finding: ImageFinding, at: string):
     message: "",
     observedGeneration: generation,
   };
-  // By a spec that is not understood nobody was asked.
+  // With an invalid spec no request was sent, so Reachable is unchanged.
   const conditions = conditionsAfter(object, said.reason === "SpecInvalid" ? [accepted] : [accepted, reachable], at);
   return {
     observedGeneration: generation,
@@ -86,7 +89,8 @@ function afterDoubt(
   const { generation = 0 } = object.metadata;
   const doubt = { reason, message, observedGeneration: generation };
   const unreachable = { type: "Reachable", status: "False", ...doubt };
-  // Of an older spec too: what nodes run was accepted, and readers see by its generation that the new spec was not judged.
+  // Also for a newer spec: nodes run the accepted image, and its observed generation shows that the new spec was not
+  // verified.
   if (acceptedCondition(object)?.status === "True") return { conditions: conditionsAfter(object, [unreachable], at) };
   const unknown = { type: "Accepted", status: "Unknown", ...doubt };
   return { observedGeneration: generation, conditions: conditionsAfter(object, [unknown, unreachable], at) };
@@ -94,7 +98,7 @@ function afterDoubt(
 
 type Said = Omit<ImageCondition, "lastTransitionTime">;
 
-/** The others stay; since when one is so is kept while it does not change. */
+/** Returns all conditions with the changed ones; a condition with the same status keeps its transition time. */
 function conditionsAfter({ status }: OSImage, said: readonly Said[], at: string): ImageCondition[] {
   const before = status?.conditions ?? [];
   const written = said.map((each): ImageCondition => {

@@ -1,4 +1,4 @@
-/** Whose signatures admit an image by a spec: keys, and identities that an authority vouches for. */
+/** The trusted signers of a spec: keys, and identities that a certificate authority confirms. */
 import type { OSImageSpec } from "../kube/os_images.ts";
 import { certifiedSigner, unreadable } from "./keyless/certified_signer.ts";
 import { type KeylessTrust, readKeyless } from "./keyless/keyless_trust.ts";
@@ -10,15 +10,15 @@ export interface Trust {
   keyless: KeylessTrust | undefined;
 }
 
-/** By whom something is signed, or why by nobody who counts; some need no words. */
+/** The trusted signer, or the fault of the signature; undefined if the fault needs no message. */
 export type Signer = { signedBy: string } | { fault: string | undefined };
 
-/** Reads the fields; throws Unfit, which names what is wrong and quotes nothing. */
+/** Reads the trusted signers of a spec. Throws Unfit, which names the invalid field and quotes no value. */
 export function readTrust({ keys = [], keyless }: Pick<OSImageSpec, "keys" | "keyless">): Trust {
   return { keys: readKeys(keys, "spec.keys"), keyless: keyless && readKeyless(keyless) };
 }
 
-/** Judges signatures: the fingerprint of the key, or issuer and subject of the identity. */
+/** Returns the signer: the fingerprint of the key, or issuer and subject of the identity. */
 export function signerOf(signed: Signed, { keys, keyless }: Trust): Signer {
   const key = keyOf(signed, keys);
   if (key) return { signedBy: key.fingerprint };
@@ -27,7 +27,7 @@ export function signerOf(signed: Signed, { keys, keyless }: Trust): Signer {
   return certified === "Unreadable" ? unreadable : certifiedSigner(signed, certified, keyless);
 }
 
-/** Who counts, for people. */
+/** Describes the trusted signers for messages. */
 export function trustText({ keys, keyless }: Trust): string {
   const prints = keys.map(({ fingerprint }) => fingerprint).join(", ");
   const { length } = keyless?.identities ?? [];
@@ -39,7 +39,7 @@ export function trustText({ keys, keyless }: Trust): string {
   ].join(" or ");
 }
 
-/** What was wrong, once each and not too much of it; some text to put before it where there is any. */
+/** Returns `before` and at most two different faults; "" without faults. */
 export function faultText(signers: readonly Signer[], before: string): string {
   const faults = new Set(signers.flatMap((each) => "fault" in each && each.fault !== undefined ? [each.fault] : []));
   return faults.size === 0 ? "" : `${before}${[...faults].slice(0, 2).join("; ")}`;

@@ -1,4 +1,4 @@
-/** Whether an image may run: its age, who signed it, and what is said of how it was made. */
+/** Verifies whether an image may run: its age, its signatures, and the statements about its build. */
 import type { ClusterObject, ImageEvidence, ImageVerdict, ResolvedImage } from "../../workflows/contracts/mod.ts";
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
@@ -13,7 +13,10 @@ import { readStatement } from "./statement.ts";
 import { askingRegistry, readSubject, specOf } from "./subject.ts";
 import { faultText, type Signer, type Trust, trustText } from "./trust.ts";
 
-/** Judges what was resolved by the spec that it was resolved for; `now` is the time (epoch ms). */
+/**
+ * Verifies a resolved image by the generation of the spec that it was resolved for; `now` is epoch ms. Throws Moot for
+ * another generation.
+ */
 export async function verifyImage(
   kube: Kube,
   { object: { name }, image }: { object: ClusterObject; image: ResolvedImage },
@@ -38,7 +41,7 @@ interface Case {
   spec: OSImageSpec;
 }
 
-/** What hangs on one of the digests of an image. */
+/** An attachment of one of an image's digests. */
 interface Hung {
   digest: string;
   attached: Attached;
@@ -79,6 +82,8 @@ function signatureIn(
   const most = `${manifests} manifests, ${blobs} blobs and ${mebibytes} MiB`;
   const limited = isPartial ? `; not all could be read (at most ${most} for each digest)` : "";
   if (others.length === 0) throw new Unfit("SignatureMissing", `No signature is attached to ${digest}${limited}`);
-  const state = `none of ${others.length} attached signatures is for this digest and by ${trustText(trust)}${limited}`;
+  const state = `none of ${others.length} attached signatures is for this digest and made by ${
+    trustText(trust)
+  }${limited}`;
   throw new Unfit("SignatureInvalid", `No valid signature of ${digest}: ${state}${faultText(others, "; ")}`);
 }

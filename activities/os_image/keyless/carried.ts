@@ -1,11 +1,13 @@
-/** Where the certificate and the log's entry of a keyless signature are found: annotations of cosign, bundles of Sigstore. */
+/**
+ * Reads the certificate and the log entries of a keyless signature, from annotations of cosign or a Sigstore bundle.
+ */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { parseJson } from "../registry/manifest.ts";
 import type { Certified, LogEntry } from "../signed.ts";
 import { certificatesIn } from "./pem.ts";
 
-/** Authorities that may come along. */
+/** Maximum authorities in a chain. */
 const mostAuthorities = 4;
 const mostEntries = 4;
 const largestCertificate = 16_384;
@@ -27,7 +29,7 @@ const LogBundle = z.object({
   Payload: z.object({ body: z.string(), integratedTime: whole, logIndex: whole, logID: z.string().max(128) }).loose(),
 }).loose();
 
-/** A number as protobuf writes it in JSON, which leaves 0 out. */
+/** A number in protobuf's JSON, which omits 0. */
 const long = z.union([whole, z.string().regex(/^\d{1,15}$/).transform(Number)]).default(0);
 const Raw = z.object({ rawBytes: bytes.refine(({ length }) => length <= largestCertificate) }).loose();
 const Entry = z.object({
@@ -41,7 +43,7 @@ const Material = z.object({
   tlogEntries: z.array(Entry).max(mostEntries).default([]),
 }).loose();
 
-/** What the annotations of a layer hold; undefined where it is no keyless signature. */
+/** Returns the certificate in the annotations of a layer; undefined without one. */
 export function carriedBeside(annotations: Readonly<Record<string, string>>): Certified | "Unreadable" | undefined {
   if (annotations[certificate] === undefined) return undefined;
   const read = Annotations.safeParse(annotations).data;
@@ -59,7 +61,7 @@ function entriesIn(text: string): LogEntry[] | undefined {
   return [{ body, integratedTime, logIndex, logId, promise }];
 }
 
-/** What a bundle's material for verification holds; undefined where that is no certificate. */
+/** Returns the certificate in the verification material of a bundle; undefined without one. */
 export function carriedIn(material: unknown): Certified | "Unreadable" | undefined {
   const names = typeof material === "object" && material !== null ? Object.keys(material) : [];
   if (!names.includes("certificate") && !names.includes("x509CertificateChain")) return undefined;

@@ -1,10 +1,11 @@
 /**
- * Certificates, as far as they are relied on; what insists on something that we do not understand is none. One parser
- * reads all of it: two could be made to see two certificates in the same bytes, the name of one and the signature of the other.
+ * X.509 certificates, limited to the used fields; unknown critical extensions make a certificate invalid. One parser
+ * reads all fields, as two parsers could be made to see two certificates in the same bytes: the name of one and the
+ * signature of the other.
  */
 import { Buffer } from "node:buffer";
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
-// Before @peculiar/x509, which does not load without it.
+// Must be imported before @peculiar/x509, which does not load without it.
 import "../../x509/reflection.ts";
 import * as x509 from "@peculiar/x509";
 import { elementsIn } from "./der.ts";
@@ -13,30 +14,30 @@ import { type Identity, identityIn } from "./identity.ts";
 export interface Certificate {
   /** DER. */
   raw: Uint8Array;
-  /** Names in DER, base64: texts of them could be made to look alike. */
+  /** Names in DER, as base64: the texts of different names may look alike. */
   issuer: string;
   subject: string;
   /** Epoch ms. */
   from: number;
   until: number;
   key: KeyObject;
-  /** How many authorities may stand below it; undefined where it may sign no certificates. */
+  /** Maximum authorities below this one in a chain; undefined if it may not sign certificates. */
   depth: number | undefined;
-  /** Undefined where it is for everything. */
+  /** Undefined if it is valid for all purposes. */
   purposes: readonly string[] | undefined;
-  /** Whether its key may sign what is no certificate. */
+  /** Whether its key may sign data other than certificates. */
   isSigner: boolean;
   identity: Identity | undefined;
-  /** Whether that key signed it, by a hash that is good enough. */
+  /** Returns whether this key signed the certificate, with a strong hash. */
   isSignedBy(key: KeyObject): boolean;
 }
 
 export const codeSigning = "1.3.6.1.5.5.7.3.3";
 
-/** Constraints, usages, purposes, names: all that may be marked as critical. */
+/** Extensions that may be critical: basic constraints, key usage, extended key usage, subject alternative name. */
 const understood = ["2.5.29.19", "2.5.29.15", "2.5.29.37", "2.5.29.17"];
 
-/** Reads one certificate; undefined for what is none. */
+/** Reads one certificate; undefined for an invalid one. */
 export function readCertificate(der: Uint8Array): Certificate | undefined {
   const [outer, ...others] = elementsIn(der) ?? [];
   const [body, , signature] = outer?.tag === 0x30 ? elementsIn(outer.content) ?? [] : [];
@@ -45,7 +46,7 @@ export function readCertificate(der: Uint8Array): Certificate | undefined {
     const read = new x509.X509Certificate(Buffer.from(der));
     return isUnderstood(read) ? factsOf(read, body.whole) : undefined;
   } catch {
-    return undefined; // the parser says so in many ways
+    return undefined; // the parser throws different errors for invalid certificates
   }
 }
 
@@ -80,11 +81,11 @@ function isSigned({ signature, signatureAlgorithm }: x509.X509Certificate, body:
   const { name, hash } = signatureAlgorithm as Algorithm & { hash?: Algorithm };
   if (keyKinds[name] !== key.asymmetricKeyType) return false;
   const digest = hashes[hash?.name ?? ""];
-  // Ed25519 has no hash beside it; of the others none may be left out.
+  // Only Ed25519 has no separate hash.
   if ((digest === undefined) !== (name === "Ed25519")) return false;
   try {
     return verify(digest ?? null, body, key, Buffer.from(signature));
   } catch {
-    return false; // not even of the form of one
+    return false; // not a valid signature
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Who made a keyless signature. The key lived for minutes, so the story is: it signed these bytes, a log that is
- * trusted took that in at a time, and at that time an authority that is trusted said whose key it is.
+ * Finds the signer of a keyless signature, whose key existed only for minutes. The proof has three parts: the key
+ * signed these bytes, a trusted log recorded the signature at a time, and at that time a trusted authority confirmed
+ * the identity of the key's holder.
  */
 import { isBy, isTaken } from "../keys.ts";
 import type { Certified, LogEntry, Signed } from "../signed.ts";
@@ -10,10 +11,10 @@ import type { KeylessTrust } from "./keyless_trust.ts";
 import { promisedAt } from "./log.ts";
 import { isAbout } from "./recorded.ts";
 
-/** The one who signed as statuses have it, or what is wrong with the proof. */
+/** The signer as statuses show it, or the fault of the proof. */
 export type Verdict = { signedBy: string } | { fault: string };
 
-/** Judges what came along by what a spec trusts. */
+/** Verifies the evidence of a keyless signature by the trust of a spec. */
 export function certifiedSigner(signed: Signed, certified: Certified, trust: KeylessTrust): Verdict {
   const leaf = readCertificate(certified.leaf);
   if (leaf === undefined) return unreadable;
@@ -22,7 +23,7 @@ export function certifiedSigner(signed: Signed, certified: Certified, trust: Key
   const about = { signature, certificate: leaf.raw };
   const at = loggedAt(certified.entries, trust, (body) => isAbout(body, signed, about));
   if (typeof at === "string") return { fault: at };
-  // Only now, as anybody can attach a chain, and a log takes nobody's in without end.
+  // The chain is read last, as users can attach any chain, while a log limits the entries that it records.
   const chain = certified.chain.map(readCertificate);
   if (!chain.every((each) => each !== undefined)) return unreadable;
   if (!isChained(leaf, chain, { roots: trust.roots, at })) {
@@ -31,10 +32,10 @@ export function certifiedSigner(signed: Signed, certified: Certified, trust: Key
   return identified(leaf, trust);
 }
 
-/** For what was there and is none. */
+/** The fault of evidence that cannot be read. */
 export const unreadable = { fault: "its certificate or its log entry cannot be read" };
 
-/** The time of the first entry that counts (epoch ms), or what is wrong with all of them. */
+/** Returns the time of the first valid entry (epoch ms), or the fault of all entries. */
 function loggedAt(
   entries: readonly LogEntry[],
   { logs }: KeylessTrust,
@@ -48,7 +49,7 @@ function loggedAt(
   return at ?? "its log entry is not signed by any of the transparency logs";
 }
 
-/** Issuer and subject have to be of one and the same identity. */
+/** Returns the signer if issuer and subject match the same identity of the spec. */
 function identified({ identity, purposes = [], isSigner }: Certificate, { identities }: KeylessTrust): Verdict {
   if (!isSigner || !purposes.includes(codeSigning)) return { fault: "its certificate is not for signing code" };
   if (identity === undefined) return { fault: "its certificate does not name an identity" };

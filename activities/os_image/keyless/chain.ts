@@ -1,15 +1,15 @@
-/** Chains of certificates, from whoever signed up to an authority that a spec gives. */
+/** Verifies chains of certificates, from the signer to an authority of the spec. */
 import { type Certificate, codeSigning } from "./certificate.ts";
 
 interface Grounds {
   roots: readonly Certificate[];
-  /** When all of them have to be valid (epoch ms). */
+  /** Time at which all certificates must be valid (epoch ms). */
   at: number;
 }
 
 /**
- * Whether a certificate goes back to one of the roots. The chain has to be in order, the issuer first: so what
- * somebody pushed costs us no search.
+ * Returns whether a certificate chains to one of the roots. The chain must be in order, the issuer first, so that
+ * untrusted input causes no search.
  */
 export function isChained(leaf: Certificate, chain: readonly Certificate[], { roots, at }: Grounds): boolean {
   if (!isValid(leaf, at)) return false;
@@ -22,13 +22,13 @@ export function isChained(leaf: Certificate, chain: readonly Certificate[], { ro
   return false;
 }
 
-/** `below`: how many authorities stand below the one that issued. */
+/** Returns whether `by` issued the certificate; `below` is the number of authorities below `by`. */
 function isIssued(certificate: Certificate, by: Certificate, { at, below }: { at: number; below: number }): boolean {
   return by.depth !== undefined && below <= by.depth && isForCode(by) && isValid(by, at) &&
     certificate.issuer === by.subject && certificate.isSignedBy(by.key);
 }
 
-/** An authority for one purpose vouches for no other. */
+/** Returns whether an authority may issue certificates for code signing. */
 function isForCode({ purposes }: Certificate): boolean {
   return purposes === undefined || purposes.includes(codeSigning);
 }

@@ -1,13 +1,13 @@
-/** The outermost of ASN.1 in DER: one element behind the other. */
+/** Reads the outermost level of ASN.1 in DER: a sequence of elements. */
 
 export interface Element {
   tag: number;
-  /** With tag and length, as it is signed. */
+  /** With tag and length, as signatures cover them. */
   whole: Uint8Array;
   content: Uint8Array;
 }
 
-/** All elements of these bytes, to the last byte; undefined where they are not just that. */
+/** Returns all elements; undefined if the bytes contain anything else. */
 export function elementsIn(der: Uint8Array): Element[] | undefined {
   const found: Element[] = [];
   for (let start = 0; start < der.length;) {
@@ -22,7 +22,7 @@ export function elementsIn(der: Uint8Array): Element[] | undefined {
 function elementAt(der: Uint8Array): Element | undefined {
   const [tag, first] = der;
   if (tag === undefined || first === undefined) return undefined;
-  // From 128 on the byte says how many bytes of length follow; nothing of ours takes more than three.
+  // From 128 on, the byte is 128 plus the number of length bytes; more than three are not needed.
   const more = first < 0x80 ? 0 : first - 0x80;
   if (first === 0x80 || more > 3) return undefined;
   const length = more === 0 ? first : der.subarray(2, 2 + more).reduce((sum, byte) => sum * 256 + byte, 0);

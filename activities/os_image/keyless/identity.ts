@@ -1,4 +1,4 @@
-/** Who a certificate of Fulcio says that its holder is. */
+/** The identity in a certificate of Fulcio. */
 import { Buffer } from "node:buffer";
 // Before @peculiar/x509, which does not load without it.
 import "../../x509/reflection.ts";
@@ -6,24 +6,27 @@ import * as x509 from "@peculiar/x509";
 import { elementsIn } from "./der.ts";
 
 export interface Identity {
-  /** Of the token by which the holder proved who it is. */
+  /** Issuer of the token by which the holder authenticated to Fulcio. */
   issuer: string;
-  /** An address, or a URI such as that of a workflow. */
+  /** An email address, or a URI such as that of a workflow. */
   subject: string;
 }
 
-/** Of the issuer: a text in DER, and as older ones have it, the bare bytes. */
+/** Extension with the issuer: a string in DER; in older certificates, another extension with the bare bytes. */
 const issuerExtension = "1.3.6.1.4.1.57264.1.8";
 const olderIssuerExtension = "1.3.6.1.4.1.57264.1.1";
 
-/** The identity; undefined where it is not exactly one. */
+/** Returns the identity; undefined unless there is exactly one. */
 export function identityIn(certificate: x509.X509Certificate): Identity | undefined {
   const subject = subjectOf(certificate);
   const issuer = issuerOf(certificate);
   return subject !== undefined && issuer !== undefined ? { issuer, subject } : undefined;
 }
 
-/** Fulcio gives a certificate one name; each by its kind, as a text of all could be made to look like others. */
+/**
+ * Returns the only name of a certificate, if it is a URL or an email address, as the text of another type could imitate
+ * these.
+ */
 function subjectOf(certificate: x509.X509Certificate): string | undefined {
   const names = certificate.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [];
   const [name] = names;
@@ -37,7 +40,7 @@ function issuerOf(certificate: x509.X509Certificate): string | undefined {
   return older ? Buffer.from(older.value).toString("utf8") : undefined;
 }
 
-/** A UTF8String with nothing behind it. */
+/** Returns the text of a single UTF8String. */
 function textIn(der: Uint8Array): string | undefined {
   const [text, ...others] = elementsIn(der) ?? [];
   return text?.tag === 0x0c && others.length === 0 ? Buffer.from(text.content).toString("utf8") : undefined;

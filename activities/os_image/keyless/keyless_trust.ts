@@ -1,4 +1,4 @@
-/** What a spec says of keyless signatures, in parts that were checked. */
+/** The validated trust of a spec in keyless signatures. */
 import type { OSImageSpec } from "../../kube/os_images.ts";
 import { Unfit } from "../fault.ts";
 import { isTaken, readKeys, type TrustedKey } from "../keys.ts";
@@ -12,7 +12,7 @@ export interface KeylessTrust {
   identities: readonly Identity[];
 }
 
-/** Reads the field; throws Unfit, which names what is wrong and quotes nothing. */
+/** Reads the field. Throws Unfit, which names the invalid part and quotes no value. */
 export function readKeyless(spec: NonNullable<OSImageSpec["keyless"]>): KeylessTrust {
   const { roots, transparencyLogs, identities } = spec;
   return {
@@ -30,7 +30,7 @@ function readRoot(text: string, at: number): Certificate {
   throw new Unfit("SpecInvalid", `spec.keyless.roots[${at}] is not ${needs}`);
 }
 
-/** By keys of other kinds no certificate can be verified. */
+/** Returns whether certificates can be verified with the key, by its type. */
 function isKnown({ key }: Certificate): boolean {
   return isTaken(key) || (key.asymmetricKeyType === "ec" && key.asymmetricKeyDetails?.namedCurve === "secp384r1");
 }

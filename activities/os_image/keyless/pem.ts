@@ -3,7 +3,9 @@ import { Buffer } from "node:buffer";
 
 const blocks = /-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/g;
 
-/** The DER of each, in order; undefined where anything else stands there, or more than `most`. */
+/**
+ * Returns the DER of each certificate, in order; undefined with any other text, or with more than `most` certificates.
+ */
 export function certificatesIn(text: string, most: number): Uint8Array[] | undefined {
   const found = [...text.matchAll(blocks)].map(([, base64 = ""]) => Buffer.from(base64, "base64"));
   const isAll = text.replaceAll(blocks, "").trim() === "";

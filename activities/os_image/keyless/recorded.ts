@@ -1,4 +1,4 @@
-/** What an entry of a log is about: else one could borrow another's, and its time. */
+/** Verifies the subject of a log entry, as attackers could attach the entry of another signature with its time. */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -8,20 +8,20 @@ import { certificatesIn } from "./pem.ts";
 
 const Hash = z.object({ algorithm: z.literal("sha256"), value: z.string() }).loose();
 
-/** What kinds of entries say alike. */
+/** The common fields of all types of entries. */
 interface Recorded {
-  /** Of what of a signature it has the hash. */
+  /** The part of the signature whose hash the entry contains. */
   of: "bytes" | "payload" | "envelope";
   hash: string;
   signers: {
-    /** Base64; undefined where the hash is also over the signature. */
+    /** Base64; undefined if the hash also covers the signature. */
     signature?: string;
     /** PEM in base64. */
     certificate: string;
   }[];
 }
 
-/** Of a simple signature. */
+/** The entry of a simple signature. */
 const HashedRekord = z.object({
   apiVersion: z.literal("0.0.1"),
   kind: z.literal("hashedrekord"),
@@ -33,7 +33,7 @@ const HashedRekord = z.object({
   return { of: "bytes", hash: hash.value, signers: [{ signature: content, certificate: publicKey.content }] };
 });
 
-/** Of an envelope, by what is in it and who signed it. */
+/** The entry of an envelope, by the hash of its payload and its signers. */
 const Dsse = z.object({
   apiVersion: z.literal("0.0.1"),
   kind: z.literal("dsse"),
@@ -46,7 +46,7 @@ const Dsse = z.object({
   return { of: "payload", hash: payloadHash.value, signers };
 });
 
-/** The older one, by the envelope's own bytes. */
+/** The older entry of an envelope, by the hash of the envelope's bytes. */
 const InToto1 = z.object({
   apiVersion: z.literal("0.0.1"),
   kind: z.literal("intoto"),
@@ -55,7 +55,7 @@ const InToto1 = z.object({
   return { of: "envelope", hash: hash.value, signers: [{ certificate: publicKey }] };
 });
 
-/** The newer one, which has signatures in base64 of base64; npm and GitHub had it before `dsse`. */
+/** The newer entry, which has signatures in base64 of base64; npm and GitHub used it before `dsse`. */
 const InToto2 = z.object({
   apiVersion: z.literal("0.0.2"),
   kind: z.literal("intoto"),
@@ -74,7 +74,7 @@ const InToto2 = z.object({
 
 const Body = z.union([HashedRekord, Dsse, InToto1, InToto2]);
 
-/** Whether an entry (base64 of its body) is about this very signature of `signed`, and this certificate (DER). */
+/** Returns whether an entry (base64 of its body) is about this signature of `signed` and this certificate (DER). */
 export function isAbout(
   body: string,
   signed: Signed,

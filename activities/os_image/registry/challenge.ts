@@ -1,4 +1,4 @@
-/** How a registry wants to be asked: the challenge of its HTTP 401, and the token that a challenge of Bearer leads to. */
+/** Authentication at a registry: the challenge of its HTTP 401, and the token for a Bearer challenge. */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { RegistryAway, Unfit } from "../fault.ts";
@@ -18,7 +18,7 @@ export interface Challenge {
 const largestToken = 64 * 1024;
 const Token = z.object({ token: z.string().optional(), access_token: z.string().optional() }).loose();
 
-/** The first challenge that we know of a `WWW-Authenticate`; undefined where there is none. */
+/** Returns the first supported challenge of a `WWW-Authenticate` header; undefined without one. */
 export function parseChallenge(header: string): Challenge | undefined {
   const [, scheme = "", rest = ""] = /^\s*(basic|bearer)\s+(.*)$/i.exec(header.slice(0, 4_096)) ?? [];
   const known = scheme.toLowerCase();
@@ -33,15 +33,18 @@ export function parseChallenge(header: string): Challenge | undefined {
 }
 
 export interface Door {
-  /** The repository's path, of which pulling is asked for. */
+  /** Path of the repository; only permission to pull is requested. */
   path: string;
-  /** Of the registry. */
+  /** Protocol of the registry. */
   protocol: string;
   credentials: Credentials | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** The `Authorization` that answers a challenge; throws Unfit where it takes credentials that we have not. */
+/**
+ * Returns the `Authorization` for a challenge. Throws Unfit if the registry requires credentials and none are
+ * configured.
+ */
 export async function answerTo({ scheme, parameters }: Challenge, door: Door): Promise<string> {
   if (scheme === "bearer") return `Bearer ${await tokenFrom(parameters, door)}`;
   if (door.credentials) return basic(door.credentials);
@@ -55,7 +58,7 @@ function basic({ username, password }: Credentials): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 }
 
-/** Ours is the scope, whatever the challenge names: a registry must not have us ask for more elsewhere. */
+/** Requests a token for the repository alone, as a challenge of the registry must not obtain a wider scope. */
 async function tokenFrom(parameters: Record<string, string>, door: Door): Promise<string> {
   const { path, credentials, signal } = door;
   const url = realmOf(parameters["realm"] ?? "", door);
@@ -73,7 +76,10 @@ async function tokenFrom(parameters: Record<string, string>, door: Door): Promis
   return given;
 }
 
-/** Over https, or from this machine to itself; credentials go no other way, and nothing does where the registry has https. */
+/**
+ * Returns the URL of the token server, which must use https. Plain http is valid only if the registry uses it too, and
+ * with credentials only on this machine.
+ */
 function realmOf(realm: string, { protocol, credentials }: Door): URL {
   const url = URL.canParse(realm) ? new URL(realm) : undefined;
   const isOpen = url?.protocol === "http:" && protocol === "http:" &&
@@ -86,6 +92,6 @@ function jsonOf(body: Uint8Array | undefined): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(body));
   } catch {
-    return undefined; // a proxy's page, say
+    return undefined; // such as an error page of a proxy
   }
 }

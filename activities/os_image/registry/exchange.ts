@@ -1,4 +1,4 @@
-/** One question to a server of images: bounded in time, size and redirects, whatever stands there. */
+/** Sends one request to a registry, limited in time, size and redirects. */
 import http, { type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import https from "node:https";
 import { RegistryAway } from "../fault.ts";
@@ -6,13 +6,13 @@ import { RegistryAway } from "../fault.ts";
 export interface Question {
   url: URL;
   headers: Record<string, string>;
-  /** Bytes of the largest answer. */
+  /** Maximum bytes of the answer. */
   limit: number;
-  /** Ends it early. */
+  /** Cancels the request. */
   signal?: AbortSignal | undefined;
 }
 
-/** The body is read of HTTP 200 alone; undefined where it is larger than allowed. */
+/** The body is read only for HTTP 200; undefined if it is larger than allowed. */
 export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
@@ -24,8 +24,8 @@ const longestChain = 5;
 const redirects = [301, 302, 303, 307, 308];
 
 /**
- * Asks, and follows redirects, but to no other scheme; what lets us in is for the host that was asked. Throws RegistryAway,
- * whose message names the host and quotes nothing that it said.
+ * Sends a request and follows redirects, but not to another scheme; credentials go only to the requested host. Throws
+ * RegistryAway, whose message names the host and quotes nothing of the answer.
  */
 export async function exchange(question: Question): Promise<Answer> {
   let { url, headers } = question;

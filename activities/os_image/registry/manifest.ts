@@ -1,4 +1,4 @@
-/** What manifests, indexes and image configs say, as far as it is used; lenient about the rest. */
+/** Schemas of manifests, indexes and image configs, limited to the used fields. */
 import { z } from "zod";
 import { Unfit } from "../fault.ts";
 import type { Fetched } from "./registry.ts";
@@ -33,7 +33,7 @@ export type ImageConfig = z.infer<typeof ImageConfig>;
 
 export type Read = { kind: "Index"; manifests: Listed[] } | { kind: "Manifest"; manifest: Manifest };
 
-/** Takes a manifest or an index apart; throws Unfit for what is neither, and for what could be taken for both. */
+/** Parses a manifest or an index. Throws Unfit for any other content, and for content that could be either. */
 export function readManifest({ bytes, digest }: Fetched): Read {
   const value = parseJson(bytes);
   const [index, manifest] = [Index.safeParse(value), Manifest.safeParse(value)];
@@ -43,17 +43,17 @@ export function readManifest({ bytes, digest }: Fetched): Read {
   throw new Unfit("ManifestInvalid", `The content of ${digest} is neither an image manifest nor an index`);
 }
 
-/** The manifests that an index lists; undefined for what is none, or lists too many. */
+/** Returns the manifests in an index; undefined if the index is invalid or too long. */
 export function listedIn(bytes: Uint8Array): Listed[] | undefined {
   return Index.safeParse(parseJson(bytes)).data?.manifests;
 }
 
-/** The config of an image; empty for an artifact that has none. */
+/** Returns the config of an image; empty for an artifact without one. */
 export function readConfig(bytes: Uint8Array): ImageConfig {
   return ImageConfig.safeParse(parseJson(bytes)).data ?? {};
 }
 
-/** What JSON stands there; undefined for anything else. */
+/** Returns the parsed JSON; undefined for any other content. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));

@@ -1,4 +1,4 @@
-/** One repository of a registry (OCI distribution 1.1), read only; the digest of all that comes is computed here. */
+/** Reads one repository of a registry (OCI distribution 1.1); computes the digest of all received content. */
 import { createHash } from "node:crypto";
 import { RegistryAway, Unfit } from "../fault.ts";
 import type { Reference } from "../reference.ts";
@@ -6,7 +6,7 @@ import { isLoopback } from "../reference.ts";
 import { answerTo, type Credentials, parseChallenge } from "./challenge.ts";
 import { type Answer, exchange } from "./exchange.ts";
 
-/** As the specification has it: no registry need keep a larger one. */
+/** Maximum bytes by the specification: registries need not accept larger manifests. */
 const largestManifest = 4 * 1024 * 1024;
 
 const manifestTypes = [
@@ -16,7 +16,7 @@ const manifestTypes = [
   "application/vnd.docker.distribution.manifest.v2+json",
 ].join(", ");
 
-/** Bytes, and the digest that we computed of them. */
+/** Bytes, and the digest that was computed from them. */
 export interface Fetched {
   digest: string;
   bytes: Uint8Array;
@@ -24,7 +24,7 @@ export interface Fetched {
 
 export interface RegistryAccess {
   credentials?: Credentials | undefined;
-  /** Plain http, also to another machine. */
+  /** Uses plain http, also to another machine. */
   insecure?: boolean;
   signal?: AbortSignal | undefined;
 }
@@ -42,25 +42,33 @@ export class Registry {
     this.#access = access;
   }
 
-  /** A manifest by tag or digest; undefined where there is none. Throws Unfit where it is not of that digest, or too large. */
+  /**
+   * Returns a manifest by tag or digest; undefined if it does not exist. Throws Unfit if it is too large or has another
+   * digest.
+   */
   async manifest(reference: string): Promise<Fetched | undefined> {
     const found = await this.#found(`manifests/${reference}`, manifestTypes, largestManifest);
     if (found !== undefined && reference.includes(":")) ensureDigest(found, reference);
     return found;
   }
 
-  /** A blob of at most so many bytes; undefined where there is none. */
+  /**
+   * Returns a blob of at most `limit` bytes; undefined if it does not exist. Throws Unfit if it is larger or has
+   * another digest.
+   */
   async blob(digest: string, limit: number): Promise<Fetched | undefined> {
     const found = await this.#found(`blobs/${digest}`, "*/*", limit);
     if (found !== undefined) ensureDigest(found, digest);
     return found;
   }
 
-  /** The index of what refers to a digest: the registry's own, or by the tag that stands in for it; undefined for none. */
+  /**
+   * Returns the index of a digest's referrers, from the API or from the tag that replaces it; undefined without one.
+   */
   async referrers(digest: string): Promise<Uint8Array | undefined> {
     const { status, body } = await this.#ask(`referrers/${digest}`, manifestTypes, largestManifest);
     if (status === 200) return body;
-    // A registry that knows nothing of referrers.
+    // The registry does not support the referrers API.
     return (await this.manifest(digest.replace(":", "-")))?.bytes;
   }
 
@@ -97,7 +105,7 @@ export class Registry {
   }
 }
 
-/** The digest of bytes, as references write it. */
+/** Returns the digest of bytes, in the form of references. */
 export function digestOf(bytes: Uint8Array): string {
   return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 }
