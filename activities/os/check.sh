@@ -1,31 +1,31 @@
-# What an update would trip over, or lose.
+# Finds problems that would stop an update, and changes that an update would lose.
 
-# They would undo it, stage something else, or boot beside the budget.
+# These would undo an update, stage another one, or reboot outside the budget.
 updaters='zincati.service rpm-ostreed-automatic.timer bootc-fetch-apply-updates.timer unattended-upgrades.service apt-daily-upgrade.timer'
 
 look_for_findings() {
   for unit in $updaters; do
     state=$(host systemctl is-enabled "$unit" 2>/dev/null)
-    case $state in enabled | enabled-runtime) find_ OtherUpdater true "$unit is enabled: mask it" ;; esac
+    case $state in enabled | enabled-runtime) find_ OtherUpdater true "$unit is enabled; mask it" ;; esac
   done
-  # Of a DaemonSet, so that the host has no unit of it; this container sees the processes of the host.
-  if cat /proc/[0-9]*/comm 2>/dev/null | grep -qx kured; then find_ OtherUpdater true 'kured runs: it boots nodes as well'; fi
+  # kured runs in a DaemonSet, so the host has no unit of it; this container sees the processes of the host.
+  if cat /proc/[0-9]*/comm 2>/dev/null | grep -qx kured; then find_ OtherUpdater true 'kured is running and reboots nodes too; exclude this node from it'; fi
   look_at_boot
   look_at_etc
   look_at_driver
 }
 
-# A deployment puts one kernel with its initrd there: as large as the largest that is there.
+# A deployment stores one kernel with its initrd in /boot/ostree; the largest existing one is the estimate.
 look_at_boot() {
   need=$(host du -k -d 1 /boot/ostree 2>/dev/null | awk '$2 != "/boot/ostree" && $1 > most { most = $1 } END { print most + 0 }')
   free=$(host df -Pk /boot 2>/dev/null | awk 'NR == 2 { print $4 }')
-  if [ -n "$free" ] && [ "$free" -lt "$need" ]; then find_ BootSpace true "/boot has $free KiB left, and a kernel takes $need KiB"; fi
+  if [ -n "$free" ] && [ "$free" -lt "$need" ]; then find_ BootSpace true "/boot has $free KiB free, but a kernel needs $need KiB"; fi
 }
 
 look_at_etc() {
   host ostree admin config-diff >"$work/etc" 2>/dev/null || return 0
   changes=$(grep -c '^[AMD] ' "$work/etc")
   if [ "$changes" -gt 0 ]; then
-    find_ EtcChanged false "$changes files of /etc differ from the image's, such as $(head -3 "$work/etc" | awk '{ printf "%s%s", (NR > 1 ? ", " : ""), $2 }'): going back brings those of then"
+    find_ EtcChanged false "$changes files of /etc differ from the image's, such as $(head -3 "$work/etc" | awk '{ printf "%s%s", (NR > 1 ? ", " : ""), $2 }'): a rollback restores their previous versions"
   fi
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Carries out one order on a node, and says in one line of JSON on stdout what came of it: in its own container, with the
-# programs of the container's image, while the tools of the OS, and they alone, run in the namespaces of the host.
-# hand.sh DRIVER VERB IMAGE DIGEST BOOT-ID NAME UNTIL STALL: "-" for what the verb does not need; UNTIL in epoch seconds,
-# STALL in seconds. NAME is of this order alone, and of the units of systemd that it makes.
+# Runs one order on a node and prints its result on stdout as one line of JSON. The script runs in its own container with the
+# programs of the container's image; only the tools of the OS run in the namespaces of the host.
+# hand.sh DRIVER VERB IMAGE DIGEST BOOT-ID NAME UNTIL STALL: "-" for values that the verb does not need; UNTIL in epoch
+# seconds, STALL in seconds. NAME belongs to this order alone and names the systemd units that it creates.
 set -u
 export LC_ALL=C
 driver=$1 verb=$2 image=$3 digest=$4 boot=$5 name=$6 until=$7 stall=$8
@@ -13,10 +13,10 @@ bootid='' booted='' staged='' fallback='' findings=''
 
 host() { nsenter -t 1 -m -u -i -n -- "$@"; }
 
-# Of what a program said the end, as what stands between quotes in JSON.
+# plain: prints the end of a program's output, escaped for a JSON string.
 plain() { tail -c 900 | tr '\n\t' '  ' | tr -cd '\40-\176' | tr '"\134' "'/"; }
 
-# say OUTCOME REASON: what went wrong is read from stdin.
+# say OUTCOME REASON: prints the result; the message comes from stdin.
 say() {
   printf '{"outcome":"%s","reason":"%s","message":"%s","bootId":"%s","booted":"%s","staged":"%s","fallback":"%s","findings":[%s]}\n' \
     "$1" "$2" "$(plain)" "$bootid" "$booted" "$staged" "$fallback" "$findings"
@@ -25,16 +25,16 @@ say() {
 succeed() { say Done '' </dev/null; exit 0; }
 refuse() { printf '%s' "$2" | say Refused "$1"; exit 0; }
 
-# fail WHAT: a tool said on stdin why not; whoever reads it sorts it.
-fail() { { printf 'Cannot %s: ' "$1"; cat; } | tail -c 900 | say Failed ''; exit 0; }
+# fail WHAT: prints the error of a tool from stdin; the worker sorts it.
+fail() { { printf 'Failed to %s: ' "$1"; cat; } | tail -c 900 | say Failed ''; exit 0; }
 
 # find KIND STOPS MESSAGE
 find_() { findings="$findings${findings:+,}{\"kind\":\"$1\",\"stops\":$2,\"message\":\"$(printf '%s' "$3" | tail -c 300 | plain)\"}"; }
 
-# field PATH: of the status that was read last.
+# field PATH: prints a value of the status that was read last.
 field() { awk -F '\t' -v path="$1" '$1 == path { print $2; exit }' "$work/status"; }
 
-# read_json PROGRAM…: its document becomes what `field` looks at.
+# read_json PROGRAM…: stores the JSON of a program for `field`.
 read_json() {
   host "$@" >"$work/document" 2>"$work/errors" || fail "run $1 status" <"$work/errors"
   awk -f "$here/json.awk" "$work/document" >"$work/status" || fail "read the status of $1" <"$work/document"
@@ -42,7 +42,7 @@ read_json() {
 
 has_systemd() { host systemctl --version >/dev/null 2>&1 && host test -d /run/systemd/system; }
 
-# order_boot PROGRAM…: in ten seconds, so that what is said here is heard before. What was ordered once is not ordered again.
+# order_boot PROGRAM…: boots in 10 s, so that the result is reported before. A repeated order does not boot again.
 order_boot() {
   has_systemd || succeed_then "$@"
   host systemctl is-active --quiet "$name.timer" && succeed
@@ -51,7 +51,7 @@ order_boot() {
   succeed
 }
 
-# Without systemd there is nobody who would do it later.
+# Without systemd nothing could run the boot later.
 succeed_then() {
   say Done '' </dev/null
   host "$@" >&2 || host reboot >&2
@@ -62,10 +62,10 @@ succeed_then() {
 . "$here/check.sh"
 case $driver in
   bootc | rpm-ostree | ostree) . "$here/$driver.sh" ;;
-  *) refuse DriverMissing "there is no driver $driver" ;;
+  *) refuse DriverMissing "driver '$driver' is not supported" ;;
 esac
 
-host "$driver" --version >/dev/null 2>"$work/errors" || refuse DriverMissing "the host has no $driver: $(cat "$work/errors")"
+host "$driver" --version >/dev/null 2>"$work/errors" || refuse DriverMissing "the host does not have $driver: $(cat "$work/errors")"
 bootid=$(host cat /proc/sys/kernel/random/boot_id 2>"$work/errors") || fail "read the boot id" <"$work/errors"
 read_status
 
@@ -83,23 +83,23 @@ case $verb in
       stage
     fi
     read_status
-    [ "$staged" = "$digest" ] || [ "$booted" = "$digest" ] || refuse DriverFailed "$driver said that all went well, and staged '$staged'"
+    [ "$staged" = "$digest" ] || [ "$booted" = "$digest" ] || refuse DriverFailed "$driver reported success, but staged '$staged'"
     succeed
     ;;
   Apply | GoBack)
-    # It has been booted since: by this order, or by somebody else.
+    # The node has booted since, by this order or by another one.
     if [ "$bootid" != "$boot" ]; then succeed; fi
-    # A pod that began late: nobody waits for it any more, and who asks again looks first.
-    if [ "$(date +%s)" -gt "$until" ]; then refuse DriverFailed 'the order began when its time was over'; fi
+    # A pod that started late has no waiting caller; a repeated order reads the boot id first.
+    if [ "$(date +%s)" -gt "$until" ]; then refuse DriverFailed 'the order started after its deadline'; fi
     ;;
-  *) refuse DriverFailed "there is no verb $verb" ;;
+  *) refuse DriverFailed "verb '$verb' is not supported" ;;
 esac
 
 if [ "$verb" = Apply ]; then
   if [ "$booted" = "$digest" ] && [ -z "$staged" ]; then succeed; fi
-  [ "$staged" = "$digest" ] || refuse NotStaged "the next boot brings '$staged', not '$digest'"
+  [ "$staged" = "$digest" ] || refuse NotStaged "the staged image is '$staged', not '$digest'"
   apply
 else
-  [ -n "$fallback" ] || refuse NothingToGoBackTo "there is no other deployment than '$booted'"
+  [ -n "$fallback" ] || refuse NothingToGoBackTo "the only deployment is '$booted'"
   go_back
 fi

@@ -1,30 +1,30 @@
-/** The pod that is a hand on a node: root there, for one order, with nothing that could be told otherwise. */
+/** The pod of a hand: it runs one order as root on a node, and takes no further input. */
 import type { V1Pod } from "@kubernetes/client-node";
 import type { OsOrder } from "../../workflows/contracts/mod.ts";
 import { handNameOf } from "./order.ts";
 
-/** Where hands are, and nothing else: `deploy/kubernetes/hands` limits who makes what there. */
+/** The namespace of hands alone; `deploy/kubernetes/hands` limits which pods can be created there, and by whom. */
 export const handsNamespace = "ostler-hands";
-/** All pods of ours there. */
+/** Labels of all hands. */
 export const handLabels = {
   "app.kubernetes.io/name": "ostler",
   "app.kubernetes.io/component": "hand",
   "app.kubernetes.io/managed-by": "ostler",
 };
-/** RFC 3339: nobody waits for it after. */
+/** RFC 3339; the deadline of the order, after which no worker waits for the pod. */
 export const untilAnnotation = "ostler.dev/until";
 
-/** A hand that is told to end has nothing to put in order. */
+/** Short, as a hand has nothing to clean up when it is stopped. */
 export const handGraceSeconds = 5;
-/** No order takes longer. */
+/** Maximum duration of an order. */
 const mostSeconds = 86_400;
-/** A fetch that brings nothing for so long has stalled. */
+/** A fetch without progress for this time has stalled. */
 const stallSeconds = 90;
 const scripts = "ostler-hands-scripts";
-/** What the container says becomes its termination message; `deploy/kubernetes/hands/limit_hands.yaml` knows it by heart. */
+/** Writes the output into the termination message; `deploy/kubernetes/hands/limit_hands.yaml` has the same command. */
 const command = ["/bin/sh", "-c", 'exec /bin/sh /hands/hand.sh "$@" >/dev/termination-log', "hand"];
 
-/** The pod of an order, with an image by digest; it goes with the node. */
+/** Returns the pod of an order, with an image by digest; the Node owns the pod. */
 export function handPodOf(order: OsOrder, image: string, now: number): V1Pod {
   const name = handNameOf(order);
   const owner = { apiVersion: "v1", kind: "Node", name: order.node, uid: order.uid };
@@ -39,12 +39,12 @@ export function handPodOf(order: OsOrder, image: string, now: number): V1Pod {
       ownerReferences: [owner],
     },
     spec: {
-      // Pinned, and past every taint: an OS is mended where nothing else may run.
+      // Bound to the node, with every taint tolerated, as an OS must be repaired even where no other pod may run.
       nodeName: order.node,
       tolerations: [{ operator: "Exists" }],
       priorityClassName: "system-node-critical",
       hostPID: true,
-      // It begins also where the network of pods is what has to be mended.
+      // Works also without the network of pods, which may be broken.
       hostNetwork: true,
       dnsPolicy: "Default",
       restartPolicy: "Never",

@@ -1,19 +1,19 @@
-/** How far a hand has come, as its pod tells. */
+/** The state of a hand, from its pod. */
 import type { V1Pod } from "@kubernetes/client-node";
 import type { OsOutcome } from "../../workflows/contracts/mod.ts";
 import { plain, verdictIn } from "./verdict.ts";
 
-/** Told: it said what came of it. Lost: it will say nothing any more. Waiting: it may. */
+/** `Told`: it reported a result. `Lost`: it will never report one. `Waiting`: it may still report one. */
 export type HandState =
   | { kind: "Told"; outcome: OsOutcome; hasBegun: true; message: string }
   | { kind: "Lost" | "Waiting"; hasBegun: boolean; message: string };
 
-/** What a container that was stopped by others ends with. */
+/** Reasons of containers that were stopped from outside. */
 const stopped = /^(ContainerStatusUnknown|DeadlineExceeded|Evicted|NodeShutdown|Terminated|OOMKilled)$/;
-/** Ended by a signal, as when its node went down under it. */
+/** Exit codes from here on mean a signal, as when the node was shut down. */
 const signalled = 128;
 
-/** The state that a pod is in; pure. */
+/** Returns the state of the hand in a pod; pure. */
 export function stateOf({ metadata, spec, status }: V1Pod): HandState {
   const pod = `pod "${metadata?.name}"`;
   const { state } = status?.containerStatuses?.[0] ?? {};
@@ -39,7 +39,7 @@ export function stateOf({ metadata, spec, status }: V1Pod): HandState {
   return { kind: "Waiting", hasBegun, message: `${pod} ${hasBegun ? "is running" : `has not started${why}`}` };
 }
 
-/** Nobody knows then what a hand did that gave no answer. */
+/** Returns whether the verb boots the node; without a result, it is unknown whether the boot was ordered. */
 function booting(verb = ""): boolean {
   return verb === "Apply" || verb === "GoBack";
 }

@@ -1,4 +1,4 @@
-/** Gives a node's operating system an order by a hand: a pod of that node alone, which is gone when it has answered. */
+/** Gives a node's operating system an order through a hand: a pod on that node, which is deleted after its result. */
 import type { Cluster } from "../cluster.ts";
 import type { V1Pod } from "@kubernetes/client-node";
 import { ApplicationFailure } from "@temporalio/common";
@@ -14,25 +14,27 @@ import { newsOfHand } from "./hands_watch.ts";
 import { handNameOf, judgedOrder } from "./order.ts";
 import { sweepHands } from "./swept_hands.ts";
 
-/** Where nodes are, and what runs on them; "" gives no orders. */
+/** The cluster of the nodes, and the image of hands. */
 export interface HandDeps {
   kube: Cluster;
-  /** As `handsImagePattern` has it. */
+  /** Must match `handsImagePattern`; with "" every order is refused. */
   image: string;
 }
 
-/** Pods for one order, where those before were lost. */
+/** Maximum pods for one order, if earlier ones were lost. */
 const podsAtMost = 4;
-/** Between a pod that was lost and the next one. */
+/** Milliseconds between a lost pod and the next one. */
 const againMs = 30_000;
-/** Between looks once its time is over, and nobody could look (ms). */
+/** Milliseconds between reads after the deadline while the API server does not answer. */
 const blindMs = 5_000;
-/** An API server that was away so long was away; after that kubelets report again within the other time (ms). */
+/**
+ * Milliseconds without an answer of the API server that count as an outage, and until kubelets report again after it.
+ */
 const outage = { from: 90_000, grace: 30_000 };
 
 /**
- * Gives the order, and waits for what comes of it, until its time is over. Given again, it finds what it made before. An API
- * server that is away is waited for, and costs it no time. Moot for a node that is gone.
+ * Gives the order, and waits for its result until its deadline. A repeated call continues with the existing pod. An
+ * outage of the API server extends the deadline. Throws Moot if the node was deleted.
  */
 export async function givenOrder({ kube, image }: HandDeps, asked: OsOrder): Promise<OsOutcome> {
   const order = judgedOrder(asked);
@@ -44,7 +46,7 @@ export async function givenOrder({ kube, image }: HandDeps, asked: OsOrder): Pro
   const hand = new Hand({ kube, image }, order);
   using news = newsOfHand(kube, hand.name);
   return await poll<OsOutcome>({
-    until: Number.MAX_SAFE_INTEGER, // that nobody knows is an answer too
+    until: Number.MAX_SAFE_INTEGER, // an unknown result is a valid one
     news,
     every: 3_000,
     gap: 500,
@@ -56,19 +58,19 @@ export async function givenOrder({ kube, image }: HandDeps, asked: OsOrder): Pro
 
 type Look = { answer: OsOutcome } | { missing: string };
 
-/** One order to one node, look by look. */
+/** One order to one node; each read continues it. */
 export class Hand {
   readonly #deps: HandDeps;
   #order: OsOrder;
-  /** Of its pod. */
+  /** Name of its pod. */
   readonly name: string;
   #made = 0;
   #isThere = false;
-  /** Its pod was there, and had begun. */
+  /** Its pod was seen after its start. */
   #hasBegun = false;
-  /** Epoch ms before which no other pod is made. */
+  /** Epoch ms before which no other pod is created. */
   #againAt = 0;
-  /** Since when nobody could look (epoch ms). */
+  /** Epoch ms of the first failed read; undefined after a successful one. */
   #blindSince: number | undefined;
   #last = "no pod was created";
 
@@ -78,13 +80,13 @@ export class Hand {
     this.name = handNameOf(order);
   }
 
-  /** Epoch ms of the next look at the latest. */
+  /** Latest time of the next read, in epoch ms. */
   get lookBy(): number {
     if (this.#blindSince !== undefined) return Math.max(this.#order.until, Date.now() + blindMs);
     return this.#againAt > Date.now() ? Math.min(this.#order.until, this.#againAt) : this.#order.until;
   }
 
-  /** Sees that a pod carries it out, and what it said. */
+  /** Ensures that a pod runs the order; returns its result, or what is still missing. */
   async look(now: number): Promise<Look> {
     const { node, verb } = this.#order;
     try {
@@ -108,7 +110,7 @@ export class Hand {
     return now < until ? { missing: state.message } : await this.#end(pod, this.#unknown(state.message));
   }
 
-  /** It is seen again: what nobody saw counts for nothing. */
+  /** Extends the deadline after an outage, as that time does not count. */
   #giveBack(now: number): void {
     const blind = now - (this.#blindSince ?? now);
     this.#blindSince = undefined;
@@ -120,13 +122,13 @@ export class Hand {
     return await ifFound(core.readNamespacedPod({ namespace: handsNamespace, name: this.name }));
   }
 
-  /** There is none, or one that says nothing any more. */
+  /** Handles a missing pod, or one that will never report a result. */
   async #lost(pod: V1Pod | undefined, state: HandState | undefined, now: number): Promise<Look> {
     const { verb, until } = this.#order;
     if (state) [this.#last, this.#hasBegun] = [state.message, this.#hasBegun || state.hasBegun];
     else if (this.#isThere) this.#last = `pod "${this.name}" was deleted`;
     this.#isThere = false;
-    // What boots a node may have done so: a second one is for whoever has looked at the node's boot id.
+    // The lost pod may have ordered the boot, so only a caller that has read the node's boot id may order it again.
     const isUnsure = this.#hasBegun && (verb === "Apply" || verb === "GoBack");
     if (isUnsure || now >= until || this.#made >= podsAtMost) return await this.#end(pod, this.#unknown(this.#last));
     if (pod) {
@@ -151,7 +153,7 @@ export class Hand {
     try {
       await kube.core.createNamespacedPod({ namespace, body });
     } catch (error) {
-      if (statusOf(error) !== 409) throw error; // another try of the same order was quicker
+      if (statusOf(error) !== 409) throw error; // another attempt of the same order created it first
     }
     [this.#made, this.#isThere] = [this.#made + 1, true];
     this.#againAt = now + againMs;

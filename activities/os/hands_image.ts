@@ -1,2 +1,2 @@
-/** What the image of hands may be named: with a digest, as a tag may be another image tomorrow. */
+/** The form of the hands image: with a digest, as a tag may name another image later. */
 export const handsImagePattern = /^[a-z0-9][a-z0-9._:/-]{0,254}@sha256:[0-9a-f]{64}$/;

@@ -1,4 +1,4 @@
-/** News of hands: one watch of their namespace for all orders of a process. */
+/** Events of hands: one watch of their namespace for all orders of a process. */
 import type { Cluster } from "../cluster.ts";
 import type { V1Pod } from "@kubernetes/client-node";
 import { z } from "zod";
@@ -6,7 +6,7 @@ import { News, sourceOf } from "../kube/polling.ts";
 import type { Resource } from "../kube/resources.ts";
 import { handsNamespace } from "./hand_pod.ts";
 
-/** What of a pod tells that an order has gone on. */
+/** The fields of a pod that show the progress of an order. */
 const hands: Resource<string> = {
   ...{ group: "", version: "v1", plural: "pods", namespace: handsNamespace },
   schema: z.custom<V1Pod>((object) => typeof object === "object" && object !== null).transform(
@@ -18,7 +18,7 @@ const hands: Resource<string> = {
   ),
 };
 
-/** News of the pod of that name. */
+/** Returns the changes of the pod with that name. */
 export function newsOfHand(kube: Cluster, name: string): News {
   return new News([sourceOf(kube.watches.of(hands), ({ key }) => key === `${handsNamespace}/${name}`)]);
 }

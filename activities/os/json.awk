@@ -1,6 +1,6 @@
-# Reads one JSON document and writes a line for each of its values: where it stands, a tab, and what it is. No program that
-# reads JSON can be relied on in an image, or on a host. Ends with 3 where it is no whole document. No string has a raw tab
-# or line break in JSON; escapes are left as they are, as nothing that is asked for has any.
+# Reads one JSON document and prints a line for each of its values: its path, a tab, and the value. Neither images nor
+# hosts reliably contain a program that reads JSON. Exits with 3 if the document is incomplete or invalid. JSON strings
+# contain no raw tab or line break; escapes are unchanged, as the values in use contain none.
 function place(    i, path) {
   path = ""
   for (i = 1; i <= depth; i++) path = path (i > 1 ? "." : "") (kind[i] == "[" ? at[i] : name[i])

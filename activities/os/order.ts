@@ -1,10 +1,10 @@
-/** An order as it is let in: each word of it becomes an argument of a program that is root on a node. */
+/** Validates orders, as each of their fields becomes an argument of a program that runs as root on a node. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { OsOrder } from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
 
-/** A digest; of an image, or of a commit. */
+/** The digest of an image or of a commit. */
 export const digestPattern = /^sha256:[0-9a-f]{64}$/;
 /** The boot id that the kernel makes for each boot. */
 export const bootIdPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -31,7 +31,7 @@ const Order = z.strictObject({
   if (bootId === "" && (verb === "Apply" || verb === "GoBack")) lacks("bootId");
 });
 
-/** The order as it may be given; refused otherwise, with the names of the fields alone. */
+/** Returns the order if it is valid. Throws Refused (ObjectInvalid) with only the names of invalid fields. */
 export function judgedOrder(order: OsOrder): OsOrder {
   const { success, data, error } = Order.safeParse(order);
   if (success) return data;
@@ -39,7 +39,7 @@ export function judgedOrder(order: OsOrder): OsOrder {
   throw refused("ObjectInvalid", `Failed to order an OS operation on a node: invalid ${fields}`);
 }
 
-/** The name of the pod that carries an order out, and of what it makes on the host: the same for the same order. */
+/** Returns the name of the pod for an order, and of the units that it creates on the host; equal for equal orders. */
 export function handNameOf({ uid, verb, token, driver, digest, bootId }: OsOrder): string {
   const words = JSON.stringify([uid, verb, token, driver, digest, bootId]);
   const hash = createHash("sha256").update(words).digest("hex").slice(0, 24);

@@ -1,14 +1,15 @@
-# Fetches, and sees that it goes on. As a unit of the host's systemd, so that it outlives the pod that began it: another pod
-# with the same order finds it by its name. It stays after its end (no --collect) until somebody has read how it ended.
+# Fetches images, and checks for progress. The fetch is a unit of the host's systemd, so that it outlives its pod:
+# another pod with the same order finds it by its name. The unit remains after its end (no --collect) until its result
+# was read.
 
-# What grows while something is fetched; a driver says where.
+# mark: prints a value that changes with the progress of the fetch; each driver defines $stores.
 mark() {
   # shellcheck disable=SC2086 # several folders
   host du -sk $stores 2>/dev/null
   "$1" | cksum
 }
 
-# watch_pull OUTPUT STOP STATE: until STATE says something else than running.
+# watch_pull OUTPUT STOP STATE: waits until STATE no longer prints "running".
 watch_pull() {
   last='' changed=$(date +%s)
   while [ "$("$3")" = running ]; do
@@ -17,14 +18,14 @@ watch_pull() {
       last=$now changed=$(date +%s)
     elif [ $(($(date +%s) - changed)) -ge "$stall" ]; then
       "$2"
-      refuse PullStalled "nothing came for $stall seconds; the last words: $("$1" | tail -c 300)"
+      refuse PullStalled "no data arrived for $stall s; last output: $("$1" | tail -c 300)"
     fi
     sleep 5
   done
 }
 
 unit_output() { host journalctl -q --no-pager -o cat -n 40 "_SYSTEMD_INVOCATION_ID=$(host systemctl show -p InvocationID --value "$name.service")"; }
-# A systemd that does not answer for once has ended nothing.
+# If systemd does not answer once, the fetch may still be running.
 unit_state() { host systemctl show -p SubState --value "$name.service" 2>/dev/null || echo running; }
 unit_forget() {
   host systemctl stop "$name.service" >/dev/null 2>&1
@@ -36,7 +37,7 @@ unit_stop() {
   unit_forget
 }
 
-# Of an order before, which nobody waits for any more: two at once would keep each other from it, or stage the wrong one last.
+# Ends fetches of abandoned orders: two at once would block each other, or the wrong one would be staged last.
 end_other_pulls() {
   for unit in $(host systemctl list-units --all --plain --no-legend 'ostler-stage-*.service' 2>/dev/null | awk '{ print $1 }'); do
     if [ "$unit" != "$name.service" ]; then
@@ -49,11 +50,11 @@ end_other_pulls() {
 
 pull_as_unit() {
   case $(unit_state) in
-    running | exited | failed) ;; # of the pod before
+    running | exited | failed) ;; # of a previous pod
     *)
       end_other_pulls
       host systemd-run --quiet --unit="$name" --property=RemainAfterExit=yes -- "$@" >"$work/out" 2>&1 ||
-        fail "begin to fetch" <"$work/out"
+        fail "start the fetch" <"$work/out"
       ;;
   esac
   watch_pull unit_output unit_stop unit_state
@@ -80,5 +81,5 @@ pull_here() {
 # pull PROGRAM…
 pull() { if has_systemd; then pull_as_unit "$@"; else pull_here "$@"; fi; }
 
-# For drivers whose tool fetches in a process of its own.
+# Drivers whose tool fetches in a process of its own replace this.
 cancel_pull() { :; }

@@ -1,7 +1,7 @@
-/** Why a tool of the OS did not do it, by its own words: exit codes of all of them tell only that. */
+/** Sorts the failures of OS tools by their messages, as their exit codes do not distinguish causes. */
 import type { OsRefusal } from "../../workflows/contracts/mod.ts";
 
-/** The first that fits; what has a clear cause before what may follow from it. */
+/** The first match wins, so clear causes come before failures that they may lead to. */
 const causes: [OsRefusal, RegExp][] = [
   ["DiskFull", /no space left on device|ENOSPC|min-free-space|disk quota exceeded|insufficient free space/i],
   [
@@ -22,7 +22,7 @@ const causes: [OsRefusal, RegExp][] = [
   ],
 ];
 
-/** Why, sorted; "DriverFailed" for words that nobody has sorted yet. */
+/** Returns the cause of a failure; "DriverFailed" for an unknown message. */
 export function refusalIn(message: string): OsRefusal {
   return causes.find(([, words]) => words.test(message))?.[0] ?? "DriverFailed";
 }

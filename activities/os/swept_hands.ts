@@ -1,4 +1,4 @@
-/** Removes hands that nobody waits for any more: of orders whose worker, or whose run, is gone. */
+/** Deletes abandoned hands, whose worker or run has ended. */
 import type { Cluster } from "../cluster.ts";
 import type { V1Pod } from "@kubernetes/client-node";
 import { abreast } from "../kube/status.ts";
@@ -7,15 +7,15 @@ import { deletePod } from "../node/drain.ts";
 import { handGraceSeconds, handLabels, handsNamespace, untilAnnotation } from "./hand_pod.ts";
 
 const everyMs = 60_000;
-/** Whoever still waits reads it in this time, also after an outage of the worker. */
+/** Time (ms) in which a waiting worker reads the result, also after its own outage. */
 const keptMs = 15 * 60_000;
 const pageSize = 200;
 const width = 10;
 
-/** When they were swept last (epoch ms). */
+/** Epoch ms of the last sweep. */
 const sweeps = new Shelf<number>(1);
 
-/** Sweeps one page of hands, once a minute in a process however many orders it gives. */
+/** Sweeps one page of hands, at most once a minute in a process. */
 export async function sweepHands(kube: Cluster, now = Date.now()): Promise<void> {
   const sweptAt = kube.cache.shelf(sweeps);
   if (now - (sweptAt.get("") ?? -Infinity) < everyMs) return;

@@ -1,10 +1,10 @@
-/** What a hand said of its order. A node that is not to be trusted can have said anything. */
+/** The result that a hand reports. A compromised node may report anything. */
 import { z } from "zod";
 import type { OsOutcome } from "../../workflows/contracts/mod.ts";
 import { bootIdPattern, digestPattern } from "./order.ts";
 import { refusalIn } from "./refusal.ts";
 
-/** What the kubelet passes on at most, in bytes. */
+/** Maximum bytes of a termination message. */
 const mostBytes = 4096;
 const mostChars = 1000;
 
@@ -29,7 +29,7 @@ const Verdict = z.strictObject({
   findings: z.array(Finding).max(16),
 });
 
-/** The outcome that a termination message tells; undefined where it is none of ours. */
+/** Returns the outcome in a termination message; undefined if it is not a valid result. */
 export function verdictIn(said: string): OsOutcome | undefined {
   const verdict = said.length > mostBytes ? undefined : Verdict.safeParse(parsed(said)).data;
   if (!verdict) return undefined;
@@ -41,8 +41,8 @@ export function verdictIn(said: string): OsOutcome | undefined {
 }
 
 /**
- * Text of a node for people: in one line, without control characters or what turns text around, without the words that open
- * a registry, and bounded; its end, as that is where errors stand.
+ * Returns text of a node for people: one line without control characters, characters that change the direction of text,
+ * and credentials of registries. Limited to the end of the text, where errors are.
  */
 export function plain(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").replace(/ {2,}/g, " ").trim();
@@ -53,6 +53,6 @@ function parsed(said: string): unknown {
   try {
     return JSON.parse(said);
   } catch {
-    return undefined; // the caller says that nothing could be read
+    return undefined; // the caller reports an unreadable result
   }
 }

@@ -1,4 +1,4 @@
-# bootc: images of a registry, by digest. What is staged is booted by whatever boots the node.
+# bootc: images of a registry, by digest. Any boot of the node activates the staged image.
 stores='/sysroot/ostree/repo/tmp /sysroot/composefs'
 
 read_status() {
@@ -6,11 +6,11 @@ read_status() {
   [ "$(field status.type)" = bootcHost ] || refuse DriverMissing 'bootc did not boot this system'
   booted=$(identity booted) staged=$(identity staged) fallback=$(identity rollback)
   queued=$(field status.rollbackQueued)
-  # The next boot goes back by itself then.
+  # The next boot activates the fallback in this case.
   if [ "$queued" = true ]; then staged=$fallback; fi
 }
 
-# One that came from no image has none of its digest: there its commit stands for it.
+# A deployment without an image has no image digest, so its commit is used.
 identity() {
   found=$(field "status.$1.image.imageDigest")
   [ -n "$found" ] || found=$(field "status.$1.ostree.checksum" | sed 's/^/sha256:/')
@@ -19,19 +19,19 @@ identity() {
 
 stage() { pull bootc switch --transport registry "$image@$digest"; }
 
-# There is no verb for it; the booted one takes its place.
+# bootc has no command to drop the staged image, so the booted image is staged instead.
 drop_staged() { stage; }
 
 apply() { order_boot systemctl reboot; }
 
 go_back() {
-  # A second rollback would take the first one back.
-  if [ "$queued" != true ]; then host bootc rollback >"$work/out" 2>&1 || fail 'go back' <"$work/out"; fi
+  # A second rollback would revert the first one.
+  if [ "$queued" != true ]; then host bootc rollback >"$work/out" 2>&1 || fail 'roll back' <"$work/out"; fi
   order_boot systemctl reboot
 }
 
 look_at_driver() {
   if [ "$(field status.booted.incompatible)" = true ]; then
-    find_ LayeredPackages true 'packages are layered on the image, which bootc does not take: use rpm-ostree, or remove them'
+    find_ LayeredPackages true 'packages are layered on the image, which bootc does not support; use driver rpm-ostree, or remove the packages'
   fi
 }

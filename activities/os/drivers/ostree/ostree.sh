@@ -1,12 +1,12 @@
-# ostree alone: commits of a remote, whose name stands for the image. Staging fetches, and keeps what came by a ref; it is
-# deployed when it is to be booted, so that no other boot brings it, and /etc is merged as it is then.
+# ostree alone: commits of a remote, whose name replaces the image. Staging fetches a commit and keeps it by a ref; the
+# commit is deployed only when its boot is ordered, so that no other boot activates it, and /etc is merged at that time.
 stores='/sysroot/ostree/repo/tmp'
 repo=/sysroot/ostree/repo
 kept=ostler/staged
 
 read_status() {
   host ostree admin status >"$work/deployments" 2>"$work/errors" || fail 'run ostree admin status' <"$work/errors"
-  # Lines of a deployment: "* os checksum.serial" for the booted one, blank in place of the star for all others.
+  # Format of a deployment: "* os checksum.serial" for the booted one, a blank instead of the star for all others.
   awk '
     { isBooted = $1 == "*"; os = isBooted ? $2 : $1; split(isBooted ? $3 : $2, part, ".") }
     length(part[1]) == 64 && part[1] ~ /^[0-9a-f]+$/ && part[2] ~ /^[0-9]+$/ {
@@ -18,7 +18,7 @@ read_status() {
   booted=sha256:$(awk '$1 == "booted" { print $3 }' "$work/status")
   pending=$(awk -v os="$os" '$1 == "before" && $2 == os { print "sha256:" $3; exit }' "$work/status")
   pending_at=$(awk -v os="$os" '$1 == "before" && $2 == os { print $4 + 0; exit }' "$work/status")
-  # A deployment of the booted commit is none to go back to.
+  # A deployment of the booted commit is not a rollback target.
   fallback=$(awk -v os="$os" -v booted="${booted#sha256:}" '$1 == "after" && $2 == os && $3 != booted { print "sha256:" $3; exit }' "$work/status")
   staged=$pending
   if [ -z "$staged" ] && fetched=$(host ostree --repo=$repo rev-parse "$kept" 2>/dev/null); then staged=sha256:$fetched; fi
@@ -27,15 +27,15 @@ read_status() {
 
 stage() {
   pull ostree --repo=$repo pull "$image" "${digest#sha256:}"
-  # What has no ref when something is undeployed is thrown away.
-  host ostree --repo=$repo refs --delete "$kept" >"$work/out" 2>&1 || fail 'drop what is staged' <"$work/out"
-  host ostree --repo=$repo refs --create="$kept" "${digest#sha256:}" >"$work/out" 2>&1 || fail 'keep what was fetched' <"$work/out"
+  # ostree deletes commits without a ref during an undeploy.
+  host ostree --repo=$repo refs --delete "$kept" >"$work/out" 2>&1 || fail 'drop the staged commit' <"$work/out"
+  host ostree --repo=$repo refs --create="$kept" "${digest#sha256:}" >"$work/out" 2>&1 || fail 'keep the fetched commit' <"$work/out"
   undeploy_pending
 }
 
-# Also what was deployed and did not boot: a boot loader that counts boots leaves it the first of the list.
+# Also drops a deployment that did not boot: a boot loader that counts boots leaves it first in the list.
 drop_staged() {
-  host ostree --repo=$repo refs --delete "$kept" >"$work/out" 2>&1 || fail 'drop what is staged' <"$work/out"
+  host ostree --repo=$repo refs --delete "$kept" >"$work/out" 2>&1 || fail 'drop the staged commit' <"$work/out"
   undeploy_pending
 }
 

@@ -1,5 +1,5 @@
-# rpm-ostree: images of a registry, by digest, beside packages that are layered on them. What is staged stays locked, so that
-# no other boot than the ordered one brings it.
+# rpm-ostree: images of a registry, by digest, also with layered packages. The staged image stays locked, so that only
+# the ordered boot activates it.
 stores='/sysroot/ostree/repo/tmp'
 
 read_status() {
@@ -35,20 +35,20 @@ read_status() {
 
 stage() { pull rpm-ostree rebase --bypass-driver --lock-finalization "ostree-unverified-registry:$image@$digest"; }
 
-# Its daemon fetches, not the command.
+# The daemon fetches, not the command.
 cancel_pull() { host rpm-ostree cancel >/dev/null 2>&1; }
 
-drop_staged() { host rpm-ostree cleanup --pending >"$work/out" 2>&1 || fail 'drop what is staged' <"$work/out"; }
+drop_staged() { host rpm-ostree cleanup --pending >"$work/out" 2>&1 || fail 'drop the staged image' <"$work/out"; }
 
 apply() {
-  # It boots by itself; one that is not locked it refuses, and the boot brings that anyway.
+  # finalize-deployment reboots by itself; it refuses an image that is not locked, which any boot activates anyway.
   if [ "$locked" = 1 ]; then order_boot rpm-ostree finalize-deployment "$checksum"; else order_boot systemctl reboot; fi
 }
 
 go_back() {
-  # A second rollback would take the first one back.
+  # A second rollback would revert the first one.
   if [ "$queued" = 0 ] || [ "$staged" != "$fallback" ]; then
-    host rpm-ostree rollback >"$work/out" 2>&1 || fail 'go back' <"$work/out"
+    host rpm-ostree rollback >"$work/out" 2>&1 || fail 'roll back' <"$work/out"
   fi
   order_boot systemctl reboot
 }

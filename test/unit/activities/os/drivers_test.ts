@@ -54,7 +54,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     await host.put("fails_once", "error: pinging container registry registry.example: dial tcp: connection refused");
     equal(refusal(await host.give("Stage"))[0], "RegistryUnreachable");
     deepEqual(digests(await host.give("Status")), [a, "", ""]);
-    deepEqual(refusal(await host.give("Apply")), ["NotStaged", `the next boot brings '', not '${b}'`]);
+    deepEqual(refusal(await host.give("Apply")), ["NotStaged", `the staged image is '', not '${b}'`]);
     deepEqual(digests(await host.give("Stage")), [a, b, ""]);
   });
 
@@ -82,7 +82,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
       await host.put("stalls", "");
       const [reason, message] = refusal(await host.give("Stage", {}, 2));
       equal(reason, "PullStalled");
-      match(message, /nothing came for 2 seconds; the last words: layers already present: 12/);
+      match(message, /no data arrived for 2 s; last output: layers already present: 12/);
       await Deno.remove(host.at("stalls"));
       deepEqual(digests(await host.give("Stage")), [a, b, ""]);
     });
