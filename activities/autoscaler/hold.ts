@@ -1,6 +1,7 @@
 /**
- * Turns cluster-autoscalers off while nodes are replaced, by the same switch that people have. A hold is a lease: what was
- * found is written beside it, and whoever looks once it is over turns on again what nobody holds any more.
+ * Holds cluster-autoscalers off while nodes are replaced, by the `enabled` field that administrators use too. A hold is
+ * a lease, recorded in an annotation with its end; the first reconcile after the last lease expired enables the
+ * strategy again.
  */
 import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
@@ -9,17 +10,20 @@ import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { unavailable } from "../failures.ts";
 import { autoscalingStrategies, type AutoscalingStrategy } from "../kube/update_kinds.ts";
 
-/** On a strategy that was on: who holds it off, and until when (epoch ms), as JSON. */
+/** Annotation of a strategy that was enabled: JSON that maps each holder to the end of its hold (epoch ms). */
 const heldAnnotation = "ostler.dev/held-off-by";
 
 const Holders = z.record(z.string(), z.number());
 
-/** Who holds it off by a hold that is not over at `now` (epoch ms); none for one that people turned off. */
+/** Returns the holders whose hold is not over at `now` (epoch ms); empty if an administrator disabled the strategy. */
 export function holdersOf({ metadata }: Pick<AutoscalingStrategy, "metadata">, now: number): string[] {
   return Object.entries(readHolders(metadata)).filter(([, until]) => until > now).map(([holder]) => holder);
 }
 
-/** Turns off each that is on, and writes down until when; one that people turned off stays theirs. */
+/**
+ * Disables each enabled strategy and records the end of the hold; a strategy that an administrator disabled is
+ * unchanged.
+ */
 export function holdAutoscalers(kube: Kube, { holder, until }: { holder: string; until: number }): Promise<void> {
   return attempting("hold the cluster-autoscaler", async () => {
     for (const strategy of await listClusterObjects(kube, autoscalingStrategies)) {
@@ -31,7 +35,7 @@ export function holdAutoscalers(kube: Kube, { holder, until }: { holder: string;
   });
 }
 
-/** Takes a hold back; turned on again is what nobody else holds. */
+/** Removes the holder's holds; enables each strategy that no other holder holds off. */
 export function letAutoscalersGo(kube: Kube, { holder }: { holder: string }): Promise<void> {
   return attempting("release the hold on the cluster-autoscaler", async () => {
     for (const strategy of await listClusterObjects(kube, autoscalingStrategies)) {
@@ -42,7 +46,7 @@ export function letAutoscalersGo(kube: Kube, { holder }: { holder: string }): Pr
   });
 }
 
-/** The strategy as it is to be taken at `now` (epoch ms): turned on again where all holds of it are over. */
+/** Returns the strategy, enabled again if all its holds are over at `now` (epoch ms). */
 export async function freedOfOldHolds(
   kube: Kube,
   strategy: AutoscalingStrategy,
@@ -56,11 +60,11 @@ function readHolders({ annotations = {} }: AutoscalingStrategy["metadata"]): Rec
   try {
     return Holders.safeParse(JSON.parse(annotations[heldAnnotation] ?? "{}")).data ?? {};
   } catch {
-    return {}; // anybody may write there
+    return {}; // users can write any value
   }
 }
 
-/** Undefined for a strategy that is gone. */
+/** Returns undefined if the strategy was deleted. Throws Transient (ApiUnavailable) on a conflict. */
 async function write(
   kube: Kube,
   { metadata: { name, resourceVersion } }: AutoscalingStrategy,

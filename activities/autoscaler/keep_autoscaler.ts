@@ -1,4 +1,4 @@
-/** Keeps a cluster-autoscaler as its strategy says: running or not, and with the groups that it may scale. */
+/** Keeps the replicas and the command of a cluster-autoscaler as its AutoscalingStrategy specifies. */
 import type { V1Container, V1Deployment } from "@kubernetes/client-node";
 import { isDeepStrictEqual } from "node:util";
 import type { AutoscalerOutcome, ClusterObject } from "../../workflows/contracts/mod.ts";
@@ -14,10 +14,13 @@ import {
 } from "../kube/update_kinds.ts";
 import { freedOfOldHolds } from "./hold.ts";
 
-/** What a strategy comes to: in words for people, and by a stable reason. */
+/** The condition of a strategy: a stable reason and a message. */
 type Standing = Extract<AutoscalerOutcome, { outcome: "Kept" | "Waiting" }> & { replicas?: number };
 
-/** Writes what differs, and mirrors what the Deployment has then; a strategy that is gone is an answer. */
+/**
+ * Updates the Deployment where it differs and mirrors its state in the strategy's status; "Gone" if the strategy was
+ * deleted.
+ */
 export function ensureAutoscalerKept(
   kube: Kube,
   { object: { name } }: { object: ClusterObject },
@@ -50,7 +53,7 @@ async function keep(kube: Kube, strategy: AutoscalingStrategy): Promise<Standing
   const replicas = strategy.spec.enabled ? 1 : 0;
   const { command } = wanted;
   if (isAsWanted({ deployment, container }, { replicas, command })) return keptWith(where, { replicas, wanted });
-  // Somebody may have changed it on its way in: what is told is what stands.
+  // The message reports what was stored, as an admission webhook may have changed the update.
   const written = await write(kube, { deployment, container }, { replicas, command });
   return keptWith(where, { replicas: written.spec?.replicas ?? 1, wanted });
 }
@@ -65,7 +68,7 @@ function waiting(reason: string, says: string): Standing {
   return { outcome: "Waiting", reason, says };
 }
 
-/** By its usual name, or the first: others stand beside it. */
+/** Returns the container with the typical name, else the first one, as a pod may have sidecars. */
 function autoscalerOf({ spec }: V1Deployment): V1Container | undefined {
   const containers = spec?.template.spec?.containers ?? [];
   return containers.find(({ name }) => name === "cluster-autoscaler") ?? containers[0];
@@ -87,7 +90,8 @@ function isAsWanted({ deployment, container }: Found, { replicas, command }: Wan
     has.every((word, at) => word === command[at]);
 }
 
-// Field by field: a list that is written back whole would lose what the client does not know. The version is that of the look.
+// A JSON patch keeps fields that the client does not know; replacing the list of containers would lose them. The
+// resource version is that of the Deployment as it was read, to detect concurrent changes.
 async function write(
   kube: Kube,
   { deployment, container }: Found,
@@ -108,7 +112,10 @@ async function write(
   }
 }
 
-/** Only what differs, so that what is at rest is written no more; when its condition changed is kept while it does not. */
+/**
+ * Writes the status only if it differs, so an idle strategy causes no writes; an unchanged condition keeps its
+ * transition time.
+ */
 async function mirror(
   kube: Kube,
   { metadata: { name, generation = 0 }, status }: AutoscalingStrategy,
@@ -126,27 +133,27 @@ async function mirror(
 
 // The command line of a cluster-autoscaler, from its strategy and the groups that it may scale.
 
-/** Where a Deployment says nothing: what the autoscaler's own images start. */
-const usualBinary = "./cluster-autoscaler";
-/** Names of flags; what begins with a dash, or has a sign in it, would be another flag. */
+/** The binary of the autoscaler's own images, for a Deployment without a command. */
+const defaultBinary = "./cluster-autoscaler";
+/** Names of flags; a leading dash or another character would make a different flag. */
 const flag = /^[a-zA-Z0-9][a-zA-Z0-9_-]*$/;
-/** Nothing that a flag's value could break out of one argument with, or that no one could read in a process list. */
+/** Control characters, which could split an argument and are unreadable in a list of processes. */
 // deno-lint-ignore no-control-regex
 const unusual = /[\u0000-\u001f\u007f]/;
 
 interface AutoscalerCommand {
   command: string[];
-  /** What was left out, in words. */
+  /** Skipped arguments and groups, each with its reason. */
   leftOut: string[];
 }
 
 /**
- * The binary, then the arguments in their order: those of the strategy, and `--nodes=min:max:name` for each group that is
- * to be scaled and is no control plane. What no autoscaler could use is left out, and told.
+ * Returns the binary, then the sorted arguments: those of the strategy, and `--nodes=min:max:name` for each group of
+ * workers with autoscaling. Arguments and groups that no autoscaler accepts are skipped and reported.
  */
 export function autoscalerCommand(
   { spec: { autoscalerExtraArgs } }: Pick<AutoscalingStrategy, "spec">,
-  { groups, binary = usualBinary }: { groups: readonly Pick<ScalingGroup, "metadata" | "spec">[]; binary?: string },
+  { groups, binary = defaultBinary }: { groups: readonly Pick<ScalingGroup, "metadata" | "spec">[]; binary?: string },
 ): AutoscalerCommand {
   const leftOut: string[] = [];
   const args = Object.entries(autoscalerExtraArgs).flatMap(([name, value]) => {
@@ -164,7 +171,7 @@ export function autoscalerCommand(
   return { command: [binary, ...[...new Set([...args, ...nodes])].sort()], leftOut };
 }
 
-/** As the operator parses roles, in any case. */
+/** Compares in any case, as the Constellation node operator does. */
 function isControlPlane(role: string): boolean {
   return ["controlplane", "control-plane"].includes(role.toLowerCase());
 }

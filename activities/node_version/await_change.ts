@@ -1,4 +1,4 @@
-/** Waits until a look at a NodeVersion would show something else. */
+/** Waits until a survey of a NodeVersion would differ. */
 import type { Cluster } from "../cluster.ts";
 import type { ClusterObject } from "../../workflows/contracts/mod.ts";
 import { groupNodesOf } from "../backends/scaling_group/group_nodes.ts";
@@ -7,7 +7,7 @@ import { RolloutObject, rollouts } from "../kube/resources.ts";
 import { autoscalingStrategies, AutoscalingStrategy } from "../kube/update_kinds.ts";
 import { surveyNodeVersion } from "../backends/scaling_group/version_survey.ts";
 
-/** What of a group's Rollout decides. */
+/** The decisive fields of a group's Rollout. */
 const phases = {
   ...rollouts,
   fieldSelector: "metadata.namespace=kube-system",
@@ -16,13 +16,13 @@ const phases = {
   ),
 };
 
-/** Whether an autoscaler is on, and still runs. */
+/** The decisive fields of a strategy: whether its autoscaler is enabled, and how many replicas run. */
 const switches = {
   ...autoscalingStrategies,
   schema: AutoscalingStrategy.transform(({ spec, status }) => `${spec.enabled} ${status?.replicas ?? 0}`),
 };
 
-/** Ends then, at the latest at `until` (epoch ms). */
+/** Ends when the survey differs from `fingerprint`, at the latest at `until` (epoch ms). */
 export async function awaitNodeVersionChanged(
   kube: Cluster,
   { object, fingerprint, until }: { object: ClusterObject; fingerprint: string; until: number },
@@ -35,9 +35,9 @@ export async function awaitNodeVersionChanged(
     sourceOf(groupNodesOf(kube), ({ before, now }) => JSON.stringify(before) !== JSON.stringify(now)),
   ]);
   return await poll<void>({
-    until: Number.MAX_SAFE_INTEGER, // to see no change is an answer too
+    until: Number.MAX_SAFE_INTEGER, // an unchanged survey is a valid result
     news,
-    // What happens to many nodes at a time is looked at once.
+    // Changes of many nodes at once cause only one survey.
     ...{ every: 5_000, gap: 1_000, lookBy: () => until },
     look: async () => {
       const survey = await surveyNodeVersion(kube, { object });

@@ -1,8 +1,8 @@
-/** Which of its nodes a NodeVersion counts as what: the classes of the Constellation node operator, first match wins. */
+/** Classifies the nodes of a NodeVersion as the Constellation node operator does; the first matching class wins. */
 import type { PendingNode } from "../kube/update_kinds.ts";
 import type { MarkedNode } from "./marks.ts";
 
-/** Nodes by name in the fields of `NodeVersion.status`; mints with the record that they came by. */
+/** Fields of `NodeVersion.status` that list nodes by name; `mints` also have the PendingNode of their join. */
 export type NodeClass =
   | "upToDate"
   | "outdated"
@@ -16,13 +16,16 @@ export type NodeClass =
 /** Nodes of each class. */
 export type Classes = Record<NodeClass, MarkedNode[]>;
 
-/** What nodes are to run. */
+/** The versions that nodes must run. */
 export interface NodeTarget {
   image: string;
   components: string;
 }
 
-/** The class of one node; pure. A node of no machine (no provider id) is invalid, whatever it bears. */
+/**
+ * Returns the class of one node; pure. A node without a provider id has no machine and is invalid, whatever its
+ * annotations.
+ */
 export function classOf(
   node: MarkedNode,
   target: NodeTarget,
@@ -36,17 +39,17 @@ export function classOf(
   return pending.some((record) => isJoinOf(record, node.name)) ? "mints" : "upToDate";
 }
 
-/** Clouds tell images in other cases than people do. */
+/** Compares in any case, as clouds and users may write the id of an image differently. */
 function runs({ image, components }: NodeTarget, target: NodeTarget): boolean {
   return same(image, target.image) && same(components, target.components);
 }
 
-/** A record of a machine that came to join, under this name, and whose instance is there. */
+/** Returns whether a PendingNode records the join of this node, and its instance is Ready. */
 export function isJoinOf({ spec, status }: Pick<PendingNode, "spec" | "status">, node: string): boolean {
   return spec.nodeName === node && spec.goal === "Join" && status?.cspState === "Ready";
 }
 
-/** Whether two ids of a cloud mean the same. */
+/** Returns whether two ids of a cloud are equal in any case. */
 export function same(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }

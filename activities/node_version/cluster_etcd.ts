@@ -1,17 +1,17 @@
-/** The etcd of a cluster, by the addresses that the nodes of its control planes have. */
+/** The etcd of a cluster, by the addresses of its control plane nodes. */
 import type { Cluster } from "../cluster.ts";
 import type { EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { readGroupNodes } from "../backends/scaling_group/group_nodes.ts";
 import type { Etcd } from "../etcd/etcd.ts";
 import { etcdOf } from "../etcd/etcd_of.ts";
 
-/** Opens it; nothing is asked of it yet. */
+/** Opens the etcd; sends no request to it. */
 export async function openEtcd(kube: Cluster): Promise<Etcd> {
   const nodes = (await readGroupNodes(kube)).filter(({ isControlPlane }) => isControlPlane);
   return etcdOf(kube, nodes.flatMap(({ addresses }) => addresses));
 }
 
-/** One look of all who ask at a time. */
+/** Surveys the etcd; concurrent callers share one survey. */
 export function readSurvey(kube: Cluster): Promise<EtcdSurvey> {
   return kube.cache.read("etcd", async () => await (await openEtcd(kube)).survey());
 }

@@ -1,7 +1,7 @@
-/** How far a NodeVersion has come: done only when no node is left that is not what it asks for. */
+/** Computes the progress of a NodeVersion, which is complete only when every node matches it. */
 import type { NodeClass } from "./classify.ts";
 
-/** Nodes of each class by name, and how many machines are on their way in and out. */
+/** Nodes of each class by name, and the numbers of joining and leaving machines. */
 export interface NodeCounts {
   nodes: Readonly<Record<NodeClass, readonly string[]>>;
   joins: number;
@@ -9,21 +9,22 @@ export interface NodeCounts {
 }
 
 export interface Completion {
-  /** Machines that may be ordered above those that are there, of `limit`. */
+  /** Machines that may be ordered now in addition to the existing ones, of `limit`. */
   budget: number;
   isSettled: boolean;
-  /** Of `status.conditions`, type Outdated. */
+  /** The condition Outdated of `status.conditions`. */
   outdated: { status: "True" | "False" | "Unknown"; reason: string; message: string };
 }
 
-/** Nodes that a message names. */
+/** Maximum nodes in a message. */
 const named = 5;
 
 const unfinished: readonly NodeClass[] = ["outdated", "donors", "heirs", "awaitingAnnotation", "obsolete"];
 
 /**
- * Of what an old node is, nothing is done: a donor whose heir vanished counts like any other (K3), and a node that waits for
- * its annotation too. Of one that is invalid nobody knows what it runs: that is said, and it is not done (K26).
+ * Returns the progress. An outdated node counts as unfinished even if its replacement vanished (K3), and so does a node
+ * that waits for its annotation. The version of an invalid node cannot be determined: that is reported, and the
+ * NodeVersion is not complete (K26).
  */
 export function completionOf({ nodes, joins, leaves }: NodeCounts, limit = 1): Completion {
   const extra = nodes.heirs.length + nodes.awaitingAnnotation.length + joins + leaves;

@@ -1,4 +1,4 @@
-/** How far the groups of a NodeVersion are, as their Rollouts tell. */
+/** Reads the progress of the groups of a NodeVersion from their Rollouts. */
 import { observedOf, targetOf } from "../backends/scaling_group/target.ts";
 import { askedBy, hashOf, isControlPlane } from "../backends/scaling_group/version_release.ts";
 import type { Kube } from "../kube/client.ts";
@@ -7,21 +7,21 @@ import { readObject, rollouts } from "../kube/resources.ts";
 import type { NodeVersion, ScalingGroup } from "../kube/update_kinds.ts";
 import type { VersionStage } from "../../workflows/contracts/mod.ts";
 
-/** GETs at a time. */
+/** Concurrent GETs. */
 const width = 20;
-/** Groups whose trouble is told. */
+/** Maximum groups in a message. */
 const named = 5;
 
-/** Phases in which a group waits for a person, as the middle of a sentence. */
+/** Phases in which a group waits for an administrator, as the middle of a sentence. */
 const standing: Record<string, string> = {
   Halted: "is halted",
-  RolledBack: "went back",
-  Aborted: "was stopped",
+  RolledBack: "was rolled back",
+  Aborted: "was aborted",
 };
 
-/** Phases in which something is under way; illness is repaired also while nothing is rolled. */
+/** Phases in which work is in progress; unhealthy machines are repaired also without a rollout. */
 const moving = ["Preparing", "Creating", "Rolling", "RollingBack", "Deleting"];
-/** Reasons by which nothing is, until a person acts, or a window opens. */
+/** Reasons for which a group waits until an administrator acts; `closed` is that for its window. */
 const asking = ["ProtectedRemain", "Paused", "AwaitingApproval", "EtcdInDoubt"];
 const closed = "OutsideWindow";
 
@@ -29,16 +29,19 @@ export interface GroupProgress {
   name: string;
   stage: VersionStage;
   groupId: string;
-  /** Its rollout has come to its end with what is wanted. */
+  /** Its rollout has converged on the desired version. */
   isDone: boolean;
-  /** Its rollout waits for a person, with the reason; "" while it does not. */
+  /** Why its rollout waits for an administrator; "" if it does not. */
   halted: string;
-  /** The same for its window. */
+  /** Why its rollout waits for its window; "" if it does not. */
   waiting: string;
   isMoving: boolean;
 }
 
-/** Reads one Rollout for each group. One that does not follow what is wanted, as nobody wrote down that it does, is not done. */
+/**
+ * Reads one Rollout for each group. A group is done only if its own target and that of its Rollout are the desired
+ * version.
+ */
 export async function readProgress(
   kube: Kube,
   groups: readonly ScalingGroup[],
@@ -52,7 +55,7 @@ export async function readProgress(
       (await ifFound(readObject(kube, rollouts, where)))?.status ?? {};
     const target = targetOf(group, version);
     const isOfThis = targetTemplateHash === hash && target !== undefined && hashOf(target) === hash;
-    // One that stood still may go on as soon as its run knows what is asked for now.
+    // A halted rollout may continue as soon as its run has observed the current objects.
     const isTold = observed === observedOf(group, version);
     const isStanding = isTold && stands(phase, reason);
     const said = [reason, message].filter(Boolean).map(String).join(": ").slice(0, 500);
@@ -66,12 +69,12 @@ export async function readProgress(
   });
 }
 
-/** Nothing goes on until a person acts. */
+/** Returns whether the group waits until an administrator acts. */
 function stands(phase = "", reason: unknown): boolean {
   return phase in standing || asking.includes(String(reason));
 }
 
-/** What is told of those that are halted, or wait. */
+/** Returns the messages of the groups that are halted, or that wait for a window. */
 export function toldOf(groups: readonly GroupProgress[], what: "halted" | "waiting"): string[] {
   return groups.map((group) => group[what]).filter((said) => said !== "").slice(0, named);
 }

@@ -1,6 +1,7 @@
 /**
- * Control planes join one at a time (K27): etcd takes one new member at a time, and a record of one stands in the way of the
- * next until its member votes and is well. Whoever gives join tickets gives none while such a record is there.
+ * Control planes join one at a time (K27): etcd accepts one new member at a time, so the record of a joining control
+ * plane blocks the next one until its member is a healthy voter. The join service issues no join ticket while such a
+ * record exists.
  */
 import type { Cluster } from "../cluster.ts";
 import type { EtcdSurvey } from "../../workflows/contracts/mod.ts";
@@ -13,12 +14,12 @@ import { type JoiningNode, joiningNodes } from "../kube/update_kinds.ts";
 import { readGroupNodes } from "../backends/scaling_group/group_nodes.ts";
 import { readSurvey } from "./cluster_etcd.ts";
 
-/** However long a record may stand: one whose node never comes keeps no other control plane out for longer. */
+/** Maximum time for which a record blocks other control planes, as its node may never join. */
 const longestMs = 3_600_000;
 
 /**
- * The record that comes before this one of a control plane, in words; undefined where there is none. `isOver` tells of one
- * whose deadline has passed.
+ * Returns a message about an older record of a control plane that must join first; undefined without one. `isOver`
+ * returns whether the deadline of a record has passed.
  */
 export async function othersFirst(
   kube: Kube,
@@ -40,7 +41,7 @@ function isBefore(one: JoiningNode["metadata"], other: JoiningNode["metadata"]):
   return a < b || (a === b && one.name < other.name);
 }
 
-/** What a node lacks to be a control plane, in words. Where nobody gave access to etcd its kubelet is all that is known. */
+/** Returns why a node is not a complete control plane; without access to etcd only its kubelet counts, so undefined. */
 export async function lackOf(kube: Cluster, node: string): Promise<string | undefined> {
   try {
     const survey = await readSurvey(kube);

@@ -1,27 +1,30 @@
-/** What the Constellation node operator writes on nodes; kept, so that what it left half done is taken over. */
+/**
+ * Annotations of the Constellation node operator on nodes; Ostler uses the same, so it can complete the operator's
+ * work.
+ */
 import { z } from "zod";
 
 const prefix = "constellation.edgeless.systems";
 
 /** Annotations of a Node. */
 export const marks = {
-  /** Id of the group that it is of. */
+  /** Id of the node's group. */
   group: `${prefix}/scaling-group-id`,
-  /** The image that it runs. */
+  /** The image that the node runs. */
   image: `${prefix}/node-image`,
-  /** The ConfigMap with the components that it runs. */
+  /** The ConfigMap with the components that the node runs. */
   components: `${prefix}/kubernetes-components`,
-  /** On an old node: the new one that comes for it. */
+  /** On an old node: the new node that replaces it. */
   heir: `${prefix}/heir`,
-  /** On a new node: the old one that goes for it. */
+  /** On a new node: the old node that it replaces. */
   donor: `${prefix}/donor`,
-  /** "true" on a new node that nobody wants any more. */
+  /** "true" on a new node that is not needed any more. */
   obsolete: `${prefix}/obsolete`,
 } as const;
 
 const controlPlaneLabel = "node-role.kubernetes.io/control-plane";
 
-/** A Node as its marks tell; "" for what they do not say. */
+/** A Node with the values of its marks; "" for missing ones. */
 export interface MarkedNode {
   name: string;
   providerId: string;
@@ -36,7 +39,7 @@ export interface MarkedNode {
 
 const texts = z.record(z.string(), z.string()).default({});
 
-/** Reads it off a Node as the API server gives it. */
+/** Parses a Node as the API server returns it. */
 export const MarkedNode: z.ZodType<MarkedNode> = z.object({
   metadata: z.object({ name: z.string(), annotations: texts, labels: texts }),
   spec: z.object({ providerID: z.string().default("") }).prefault({}),
