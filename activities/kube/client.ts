@@ -27,7 +27,7 @@ import { refused } from "../failures.ts";
 
 type CreateDispatcher = (...input: unknown[]) => unknown;
 
-/** User agent of our requests in the API server's logs. */
+/** User agent of requests in the API server's logs. */
 const userAgent = "ostler";
 
 /**
@@ -63,7 +63,7 @@ function renewing(config: KubeConfig): ((request: RequestContext) => Promise<boo
 
 function configurationOf(config: KubeConfig, httpApi: HttpLibrary): Configuration {
   const cluster = config.getCurrentCluster();
-  if (!cluster) throw new Error("Failed to connect to an API server: the kubeconfig names no current cluster");
+  if (!cluster) throw new Error("Failed to connect to an API server: the kubeconfig does not name a current cluster");
   return createConfiguration({
     ...{ httpApi, baseServer: new ServerConfiguration(cluster.server, {}), authMethods: { default: config } },
     middleware: [setHeaderMiddleware("User-Agent", userAgent)],
@@ -145,10 +145,10 @@ export function connectKube(config: KubeConfig): Kube {
   };
 }
 
-/** Options that make a patch call a JSON merge patch: small, and silent about fields it does not know. */
+/** Options that make a patch call a JSON merge patch: small, and fields that it does not contain are unchanged. */
 export const asMergePatch = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
 
-/** Options that make a patch call a JSON patch: for what has to be replaced as a whole. */
+/** Options that make a patch call a JSON patch, which can replace values as a whole. */
 export const asJsonPatch = setHeaderOptions("Content-Type", PatchStrategy.JsonPatch);
 
 // Selects the cluster of a kind: profiles and configs may be in the management cluster, separate from the cluster of

@@ -1,8 +1,8 @@
 /**
  * A kubeconfig file that may change while a process runs, as that of a mounted Secret does: CA, token and client
  * certificate. Callers get the file's current cluster and user. The file is polled, not watched, as kubelet mounts
- * links and exchanges them as a whole. Another API server requires a restart, when the process checks which cluster it
- * belongs to: objects absent from another cluster must not count as deleted.
+ * links and exchanges them as a whole. Another API server requires a restart, at which the process checks the identity
+ * of the cluster: objects that are absent from another cluster must not count as deleted.
  */
 import { KubeConfig } from "./client_node.ts";
 
@@ -107,7 +107,7 @@ function contentOf(path: string): KubeConfig {
     );
   }
   if (!config.getCurrentCluster()?.server || !config.getCurrentUser()) {
-    throw new Error(`Failed to read kubeconfig "${path}": it names no current cluster and user`);
+    throw new Error(`Failed to read kubeconfig "${path}": it does not name a current cluster and user`);
   }
   return config;
 }

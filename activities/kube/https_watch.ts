@@ -8,7 +8,7 @@ import { FollowedConfig } from "./followed_config.ts";
 const openMs = 20_000;
 
 type Query = Record<string, string | number | boolean | undefined>;
-// The library passes on whatever the server sent.
+// The library passes on the unchecked content of the server.
 type Handler = Parameters<Watch["watch"]>[2];
 
 /**
@@ -25,8 +25,8 @@ export class HttpsWatch extends Watch {
   }
 
   /**
-   * Streams events to the handler; calls `done` exactly once, with a TimeoutError when nothing came for too long.
-   * Resolves when the stream is open, or has ended before.
+   * Streams events to the handler; calls `done` exactly once, with a TimeoutError after too long a time without an
+   * event. Resolves when the stream is open, or has ended before.
    */
   override async watch(...[path, query, handler, done]: Parameters<Watch["watch"]>): Promise<AbortController> {
     const controller = new AbortController();

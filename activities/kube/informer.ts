@@ -197,7 +197,7 @@ export class Informer<T> {
     if (data === undefined) return void this.#deps.log?.warn(`Failed to read ${this.#resource.plural} "${key}"`, {});
     const before = this.#objects.get(key);
     this.#objects.set(key, data);
-    // Most updates of nodes and machines are heartbeats, of which nothing is kept.
+    // Most updates of nodes and machines are heartbeats, which leave the parsed facts unchanged.
     if (!isDeepStrictEqual(before, data)) this.#deps.onChange?.(key, before);
   }
 

@@ -35,7 +35,7 @@ export function labelSelectorOf(deployment: MachineDeployment): string {
 
 // Reads image and kubelet version out of a machine template, for every provider that has an image field.
 
-/** Path of the image below `cloudProviderSpec`; providers left out have no such field (machine-controller 1.66). */
+/** Path of the image below `cloudProviderSpec`; missing providers have no such field (machine-controller 1.66). */
 const imagePaths: Record<string, string[]> = {
   aws: ["ami"],
   azure: ["imageID"],

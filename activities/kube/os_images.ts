@@ -19,14 +19,14 @@ const visible = z.string().min(1).regex(/^[!-~]+$/, "must be ASCII without space
 
 /** The identities whose certificates admit an image: exact, as a pattern would admit anyone with a matching name. */
 const Keyless = z.strictObject({
-  /** PEM; authorities, each trusted as it is. */
+  /** PEM; authorities, each of which is trusted directly. */
   roots: pem,
   /** PEM; public keys of logs, which make the time of a signature trustworthy. */
   transparencyLogs: pem,
   identities: z.array(z.strictObject({ issuer: visible.max(256), subject: visible.max(512) })).min(1).max(8),
 });
 
-/** The spec as users write it; strict, as an unknown field could be one that was meant to protect. */
+/** The spec as users write it; strict, as an ignored unknown field could be a restriction that the user relies on. */
 export const OSImageSpec = z.strictObject({
   reference: Reference,
   platform: z.string().max(64).regex(/^[a-z0-9]+\/[a-z0-9_]+(\/[a-z0-9]+)?$/, "must be os/arch").default(

@@ -1,10 +1,10 @@
 /**
- * Sends requests to the API server: at a bounded rate, later if it says so, each with a timeout, and each only once, as
- * not every request is idempotent. `node:http` under Deno repeats a request when a kept connection breaks; the client's
- * own dispatcher, which opens its sockets itself, does not, as a test with a faulty server shows for every verb: the
- * caller gets the error, and a caller knows whether the request took effect. The dispatcher is used directly: with
- * `fetch` around it, as in the client, a request takes five times the processor time (0.74 and 0.15 ms, Deno 2.9). A
- * response may stop within its body without a sign, so each request has a timeout.
+ * Sends requests to the API server: at a bounded rate, later if the server asks for that, each with a timeout, and each
+ * only once, as not every request is idempotent. `node:http` under Deno repeats a request when a kept connection
+ * breaks. The client's own dispatcher, which opens its sockets itself, reports the error instead, as a test with a
+ * faulty server shows for every verb. Callers then find out whether the request took effect. The dispatcher is used
+ * directly: with `fetch` around it, as in the client, a request takes five times the processor time (0.74 and 0.15 ms,
+ * Deno 2.9). A response may stop within its body without a sign, so each request has a timeout.
  */
 import type { PromiseHttpLibrary, RequestContext } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
@@ -44,7 +44,7 @@ export class PacedHttp implements PromiseHttpLibrary {
     for (let nth = 1;; nth++) {
       // Lease renewals never wait, as a process whose lease expires stops working.
       if (!isLease(request)) await rest(this.#rate.take(Date.now()));
-      // An attempt that was cancelled while it waited, or before, changes nothing any more: another may be running.
+      // A cancelled attempt must not change anything, as another attempt may be running.
       if (request.getHttpMethod() !== "GET") throwIfCalledOff();
       const response = await this.#measured(request);
       if (response.httpStatusCode === 401 && nth < tries && await this.#renew?.(request)) continue;
@@ -189,7 +189,7 @@ async function rest(ms: number): Promise<void> {
 
 // The request rate of a process, so that a burst of its own cannot overload an API server.
 
-/** Requests per second that are always allowed, and how many may come at once after a pause. */
+/** Requests per second that are always allowed, and the number of requests at once after a pause. */
 export interface Rate {
   qps: number;
   burst: number;
@@ -199,7 +199,7 @@ export interface Rate {
  * A bound against internal errors, not a pace: the API server itself limits clients by priority and fairness. A new
  * pool needs twenty requests: 100 per second allowed 5 pools.
  */
-const usualRate: Rate = { qps: 1_000, burst: 2_000 };
+const defaultRate: Rate = { qps: 1_000, burst: 2_000 };
 
 /** A token bucket. A caller that finds it empty gets its waiting time, in the order of arrival. */
 export class RequestRate {
@@ -207,12 +207,12 @@ export class RequestRate {
   #tokens: number;
   #at: number | undefined;
 
-  constructor(rate: Rate = usualRate) {
+  constructor(rate: Rate = defaultRate) {
     this.#rate = rate;
     this.#tokens = rate.burst;
   }
 
-  /** Takes the next position in the queue; returns the milliseconds until its turn. `now` is epoch ms. */
+  /** Takes the next position in the queue; returns the milliseconds to wait. `now` is epoch ms. */
   take(now: number): number {
     const { qps, burst } = this.#rate;
     const passed = Math.max(0, now - (this.#at ?? now));

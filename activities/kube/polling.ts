@@ -225,8 +225,8 @@ export class News implements Disposable {
   }
 }
 
-// How long the awaited object could not be read. Whatever prevented it, an unreachable API server, Temporal or all
-// workers: that time counts for no deadline. It is recorded in the heartbeat for the next attempt.
+// The time during which the awaited object could not be read, as the API server, Temporal or all workers were
+// unreachable. Deadlines do not count that time. The heartbeat records it for the next attempt.
 
 /** A longer pause (ms) between reads counts as an outage, as no watch goes without a read for so long. */
 const unseenFromMs = 90_000;
@@ -240,7 +240,7 @@ interface Noted {
   lookedAt: number;
 }
 
-/** The clocks of a worker and of Temporal may differ by this much (ms), so a shorter wait may have been none. */
+/** The clocks of a worker and of Temporal may differ by this much (ms), so a shorter gap may not be real. */
 const skewMs = 600_000;
 
 export class Sight {

@@ -1,4 +1,4 @@
-/** Reads and patches the custom resources Ostler lives with, parsed at the edge. */
+/** Reads and patches the custom resources that Ostler uses, parsed at the edge. */
 import type { V1DeleteOptions } from "@kubernetes/client-node";
 import { z } from "zod";
 import { refused } from "../failures.ts";
@@ -92,7 +92,7 @@ export const RolloutObject = z.object({
 });
 export type RolloutObject = z.infer<typeof RolloutObject>;
 
-/** One kind of custom resource: where it lives and how it is read. */
+/** A kind of custom resource: its API path and its schema. */
 export interface Resource<T> {
   group: string;
   version: string;

@@ -47,9 +47,9 @@ const unconfigured =
   / is forbidden: ValidatingAdmissionPolicy '[^']*'.* denied request: failed to configure (policy|binding): /;
 
 /**
- * Returns whether an admission policy failed because the API server has not seen its parameters yet, which may be on
- * their way. The message, from `k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go`, quotes nothing
- * of the request.
+ * Returns whether an admission policy failed because the API server has not seen its parameters yet, which may have
+ * been created just now. The message, from `k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go`,
+ * quotes nothing of the request.
  */
 function isUnconfigured(error: unknown, status: number): boolean {
   return status === 422 && unconfigured.test(messageOf(error));
@@ -122,9 +122,9 @@ export async function sideBySide<Works extends readonly unknown[]>(
   return await Promise.all(works);
 }
 
-// Label selectors as Kubernetes writes them: whom they mean, and the text with which the API server is asked.
+// Label selectors of Kubernetes: which objects they match, and their text in requests to the API server.
 
-/** One thing asked of a label; of nodes also Gt and Lt, which compare numbers. */
+/** A requirement of a selector; selectors of nodes also support Gt and Lt, which compare numbers. */
 export const Requirement = z.object({
   key: z.string(),
   operator: z.string(),
@@ -132,25 +132,28 @@ export const Requirement = z.object({
 });
 export type Requirement = z.infer<typeof Requirement>;
 
-/** Which objects are meant; an empty one means all. */
+/** Selects objects by their labels; an empty selector matches all. */
 export const Selector = z.object({
   matchLabels: z.record(z.string(), z.string()).nullish(),
   matchExpressions: z.array(Requirement).nullish(),
 });
 export type Selector = z.infer<typeof Selector>;
 
-/** How many requirements a selector makes; 0 is every object. */
+/** Returns the number of requirements; a selector with 0 matches every object. */
 export function requirementsOf({ matchLabels, matchExpressions }: Selector): number {
   return Object.keys(matchLabels ?? {}).length + (matchExpressions ?? []).length;
 }
 
-/** All requirements hold for the labels. */
+/** Returns whether all requirements hold for the labels. */
 export function selects({ matchLabels, matchExpressions }: Selector, labels: Record<string, string> = {}): boolean {
   return Object.entries(matchLabels ?? {}).every(([key, wanted]) => labels[key] === wanted) &&
     (matchExpressions ?? []).every((requirement) => holds(requirement, labels[requirement.key]));
 }
 
-/** One requirement holds for the value; without the label nothing is "in", and so it is "not in". An unknown operator never holds. */
+/**
+ * Returns whether a requirement holds for the value of a label; without the label, NotIn and DoesNotExist hold. An
+ * unknown operator never holds.
+ */
 export function holds({ operator, values }: Requirement, found: string | undefined): boolean {
   const wanted = values ?? [];
   if (operator === "In") return found !== undefined && wanted.includes(found);
@@ -161,7 +164,7 @@ export function holds({ operator, values }: Requirement, found: string | undefin
   return operator === "Lt" && Number(found) < Number(wanted[0]);
 }
 
-/** The same selector as one text; what it does not know, the API server refuses. */
+/** Returns the selector as text; the API server refuses operators that it does not support. */
 export function selectorText({ matchLabels, matchExpressions }: Selector): string {
   const equal = Object.entries(matchLabels ?? {}).map(([key, wanted]) => `${key}=${wanted}`);
   return [...equal, ...(matchExpressions ?? []).map(requirementText)].join(",");

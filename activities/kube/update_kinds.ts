@@ -1,13 +1,13 @@
 /**
- * The kinds of `update.edgeless.systems/v1alpha1` as the Constellation node operator (7cb5b83) has them: all of them without
- * a namespace, and lenient about all that is not used.
+ * The CRDs of `update.edgeless.systems/v1alpha1` as in the Constellation node operator (7cb5b83): all cluster-scoped,
+ * and lenient about unused fields.
  */
 import { z } from "zod";
 import { type ClusterResource, Metadata } from "./resources.ts";
 
 const group = { group: "update.edgeless.systems", version: "v1alpha1" } as const;
 
-/** The API server leaves empty texts of Go's own objects out, or not: both are "". */
+/** Empty strings of Go objects may be missing in answers of the API server; both forms become "". */
 const text = z.string().default("");
 const time = z.union([z.string(), z.date()]).transform((value) => new Date(value).toISOString());
 const ClusterMetadata = Metadata.omit({ namespace: true });
@@ -30,7 +30,7 @@ export const NodeVersion = z.object({
 });
 export type NodeVersion = z.infer<typeof NodeVersion>;
 
-/** One scaling group of a cloud; `nodeImage` is the name of the NodeVersion that it follows. */
+/** One scaling group of a cloud; `nodeImage` is the name of its NodeVersion. */
 export const ScalingGroup = z.object({
   metadata: ClusterMetadata,
   spec: z.object({
@@ -47,7 +47,7 @@ export const ScalingGroup = z.object({
 });
 export type ScalingGroup = z.infer<typeof ScalingGroup>;
 
-/** A machine on its way into a group, or out of it. */
+/** A machine that is joining or leaving a group. */
 export const PendingNode = z.object({
   metadata: ClusterMetadata,
   spec: z.object({
@@ -64,7 +64,7 @@ export const PendingNode = z.object({
 });
 export type PendingNode = z.infer<typeof PendingNode>;
 
-/** A node that was let in: what it runs, written down before it is there. */
+/** An admitted node with the components that it will run; created before the Node exists. */
 export const JoiningNode = z.object({
   metadata: ClusterMetadata,
   spec: z.object({
@@ -76,7 +76,7 @@ export const JoiningNode = z.object({
 });
 export type JoiningNode = z.infer<typeof JoiningNode>;
 
-/** Whether the cluster-autoscaler is to run, and with which arguments. */
+/** Defines whether the cluster-autoscaler runs, and its arguments. */
 export const AutoscalingStrategy = z.object({
   metadata: ClusterMetadata,
   spec: z.object({

@@ -24,8 +24,8 @@ interface NodeChange {
 }
 
 /**
- * Keeps new pods and the autoscaler off a node; what another controller or a user did before stays theirs. Idempotent:
- * an absent node counts as success.
+ * Keeps new pods and the autoscaler off a node, and marks only its own changes, so those of users and other controllers
+ * are never undone. Idempotent: an absent node counts as success.
  */
 export function ensureNodeCordoned(kube: Kube, { pool, node }: NodeOf): Promise<void> {
   return attempting(`cordon node "${node}"`, () => {

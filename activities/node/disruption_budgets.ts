@@ -1,4 +1,4 @@
-/** Which PodDisruptionBudgets protect a pod. */
+/** Finds the PodDisruptionBudgets that protect a pod. */
 import type { Cluster } from "../cluster.ts";
 import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import { z } from "zod";
@@ -32,12 +32,12 @@ export class DisruptionBudgets {
       return await allPages((page) => this.#kube.policy.listNamespacedPodDisruptionBudget({ namespace, ...page }));
     } catch (error) {
       if (statusOf(error) === undefined) throw error;
-      return []; // an unknown name must not stop the drain
+      return []; // the names are only evidence, so the drain continues without them
     }
   }
 }
 
-// In policy/v1 an empty selector selects every pod, a missing one none.
+// In policy/v1 an empty selector selects every pod, and a missing selector selects none.
 function protects({ spec }: V1PodDisruptionBudget, { metadata }: V1Pod): boolean {
   return spec?.selector !== undefined && selects(spec.selector, metadata?.labels);
 }

@@ -24,7 +24,7 @@ import { RefusedEvictions } from "./refused_evictions.ts";
 
 /** Concurrent evictions and deletions. */
 const width = 10;
-/** Obstacles that last less (ms) are not reported: pods come and go. */
+/** Obstacles that last less (ms) are not reported, as they are typical while pods move. */
 const standingMs = 10_000;
 const told = 20;
 /** As short as the typical termination time of a pod. */
@@ -86,7 +86,7 @@ export class Drain {
     const obstacles = this.#task.force ? await this.#force(pods, node, now) : await this.#evict(pods, node, now);
     const key = keyOf(obstacles);
     this.#pace.note(pods, key);
-    // Only pods whose turn it is are retried, so the pauses of all others must not wake the drain.
+    // Only pods that may be evicted now are retried, so the pauses of all others must not wake the drain.
     this.#refused.keep(turnOf(pods, this.#task.rules.order).filter((pod) => !isEnding(pod)));
     this.namespaces = new Set(pods.map((pod) => pod.metadata?.namespace ?? ""));
     if (key !== this.#standing?.key) this.#standing = { key, since: now };
@@ -248,7 +248,7 @@ async function evict(kube: Kube, pod: V1Pod): Promise<Refusal | undefined> {
 /** Status codes of an admission that refuses, and of an API server that could not reach the admission. */
 const answered = [400, 403, 422, 429, 500];
 
-// The texts are those of the API server: of its eviction, its authorizer and its namespace admission.
+// Matches messages of the API server: of its eviction, its authorizer and its namespace admission.
 function refusalOf(error: unknown): Refusal | undefined {
   const [status = 0, message] = [statusOf(error), messageOf(error)];
   if (!answered.includes(status) || message.includes('cannot create resource "pods/eviction"')) return undefined;
@@ -258,7 +258,7 @@ function refusalOf(error: unknown): Refusal | undefined {
   return { kind: "Other", status, message };
 }
 
-/** Deletes a pod whatever protects it; with a grace period of 0 seconds its node is not waited for. */
+/** Deletes a pod even if budgets protect it; with a grace period of 0 s it does not wait for the node. */
 export async function deletePod(kube: Kube, pod: V1Pod, gracePeriodSeconds: number): Promise<void> {
   const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
   try {

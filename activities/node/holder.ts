@@ -13,7 +13,7 @@ export function holderOf({ cluster, kind, namespace, name }: PoolRef): string {
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
-/** Returns the pool of a hold, a mark or a cordon of Ostler; undefined for one of anybody else. */
+/** Returns the pool of a hold, a mark or a cordon of Ostler; undefined for a value of another controller or a user. */
 export function holderIn(value: string): PoolRef | undefined {
   const [, cluster, namespace, name] = /^(?:([^/]+)\/)?machine-deployment\/([^/]+)\/([^/]+)$/.exec(value) ?? [];
   if (!namespace || !name) return undefined;
@@ -21,8 +21,8 @@ export function holderIn(value: string): PoolRef | undefined {
 }
 
 /**
- * Returns whether a hold or mark is the pool's own: also one set before its cluster had a name, or by the API server's
- * policy, which knows no cluster name.
+ * Returns whether a hold or mark is the pool's own: this includes one from before its cluster had a name, or by the API
+ * server's policy, which knows no cluster name.
  */
 export function isOwnHold(pool: PoolRef, value: string | undefined): boolean {
   const { cluster: _, ...plain } = pool;

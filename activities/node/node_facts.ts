@@ -48,7 +48,7 @@ export async function nodeFacts(kube: Kube, name: string): Promise<NodeFacts | u
   return node && factsOf(node);
 }
 
-/** Reads each Node with its own GET; absent ones are left out. */
+/** Reads each Node with its own GET; absent ones are skipped. */
 export async function readNodes(kube: Kube, names: string[]): Promise<NodeFacts[]> {
   const found = await abreast(width, names, (name) => nodeFacts(kube, name));
   return found.filter((facts) => facts !== undefined);

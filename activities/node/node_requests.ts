@@ -37,7 +37,7 @@ const Request = z.object({
   status: z.object({ certificate: z.string().optional(), conditions: z.array(Condition).nullish() }).nullish(),
 });
 
-/** All requests; of decided ones that Ostler did not approve, only the decision is kept. */
+/** All requests; decided ones that Ostler did not approve are reduced to the decision. */
 export const nodeRequests: Resource<NodeRequest> = {
   ...{ group: "certificates.k8s.io", version: "v1", plural: "certificatesigningrequests" },
   fieldSelector: `spec.signerName=${nodeSigner}`,
@@ -61,7 +61,7 @@ function nodeOf({ usages, request }: z.infer<typeof Request>["spec"]): string | 
   return isOfClient(usages ?? []) ? nodeNameIn(Buffer.from(request, "base64").toString("latin1")) : undefined;
 }
 
-/** As in kube-controller-manager: RSA keys encipher, others do not. */
+/** Accepts the usages that kube-controller-manager accepts: key encipherment is only for RSA keys. */
 function isOfClient(usages: string[]): boolean {
   const asked = [...new Set(usages)].sort().join();
   return asked === "client auth,digital signature" || asked === "client auth,digital signature,key encipherment";

@@ -48,7 +48,10 @@ export function isLate({ metadata }: V1Pod, now: number): boolean {
   return metadata?.deletionTimestamp !== undefined && now >= dueOf(metadata.deletionTimestamp) + delayMs;
 }
 
-/** Returns what keeps a terminating pod, or undefined within its grace period. Unknown is not dead. */
+/**
+ * Returns what keeps a terminating pod, or undefined within its grace period. Without heartbeats, the pod may still
+ * run.
+ */
 export function endingOf(pod: V1Pod, node: NodeFacts, now: number): Obstacle | undefined {
   if (!node.reachable) return obstacle(pod, "the node is unreachable, so the pod cannot confirm its termination");
   if (!node.ready) return obstacle(pod, "the node is not Ready, and the pod has not confirmed its termination");

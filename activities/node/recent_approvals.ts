@@ -25,7 +25,7 @@ export class RecentApprovals {
 
   /**
    * Gives the name to a request, else returns the other request that has it. A request keeps the name, approved or not:
-   * a lost response may have been an approval, and the request comes again under its own name.
+   * a lost response may have been an approval, and the same request may be reported again.
    */
   take(node: string, request: string): string | undefined {
     const now = Date.now();
