@@ -87,7 +87,7 @@ function paceOf({ gate, machine }: Subject, pace: Pace): number {
   return machine === undefined ? pace.wave : pace.machine;
 }
 
-/** The API server does not answer, or denies the read: both may be fixed, and neither says anything about a gate. */
+/** Failures that may be fixed and that do not measure a gate: the API server does not answer, or denies the read. */
 const unmeasured: readonly (string | null | undefined)[] = ["ApiUnavailable", "AccessDenied"] satisfies FailureType[];
 
 // A request that the API server refuses as invalid can never be measured.
@@ -115,7 +115,7 @@ function measure(subject: Subject): Promise<Finding> {
 
 type NodeCondition = Extract<Check, { kind: "NodeCondition" }>;
 
-/** Status "Unknown" and an absent condition are not measured: a partition is not a verdict. */
+/** Status "Unknown" and an absent condition count as not measured, as a network partition may cause both. */
 async function lookAtNodeCondition(subject: Subject, check: NodeCondition): Promise<Finding> {
   const { found, absent } = await nodesOf(subject);
   const seen = found.map((node) => ({ name: node.metadata?.name ?? "", status: statusOn(node, check.type) }));
@@ -141,7 +141,7 @@ function quoted(name: string): string {
   return `node "${name}"`;
 }
 
-// Gate Prometheus: the value of a query is on the right side of a threshold, once there are enough samples.
+// Gate Prometheus: the value of a query meets a threshold, once enough samples exist.
 
 type Prometheus = Extract<Check, { kind: "Prometheus" }>;
 
@@ -153,8 +153,8 @@ const comparisons: Record<Prometheus["operator"], (value: number, threshold: num
 };
 
 /**
- * Every series of the response must keep to the threshold; the samples of all series are added up. No response, no
- * series, no number and too few samples are not measured.
+ * Every series of the response must meet the threshold; the samples of all series are added up. Without a response, a
+ * series or a number, or with too few samples, the gate is not measured.
  */
 async function lookAtPrometheus(subject: Subject, check: Prometheus): Promise<Finding> {
   const ask = (query: string): Promise<number[]> =>
@@ -235,7 +235,7 @@ function judgeJob({ metadata, status }: Job): Finding {
   const ended = status?.conditions?.filter((condition) => condition.status === "True") ?? [];
   if (ended.some(({ type }) => type === "Complete")) return { state: "True", message: `${job} is Complete` };
   const failure = ended.find(({ type }) => type === "Failed");
-  // Our deadline ended, not the Job's own, so a later evaluation learns no more than the first one.
+  // Ostler set this deadline, so its end is not a result of the Job, and a later evaluation would see the same.
   if (failure?.reason === "DeadlineExceeded" && metadata.annotations?.[gateUntilAnnotation]) {
     return { state: "Unknown", message: `${job} exceeded its deadline and was stopped, wanted Complete` };
   }

@@ -19,7 +19,7 @@ export interface Patience extends Pace {
   grace: number;
 }
 
-const usualPatience: Patience = { machine: 2000, wave: 10_000, metric: 10_000, grace: 30_000 };
+const defaultPatience: Patience = { machine: 2000, wave: 10_000, metric: 10_000, grace: 30_000 };
 
 /** How gates are evaluated. */
 export interface GateManner {
@@ -29,13 +29,14 @@ export interface GateManner {
 }
 
 /**
- * Returns one verdict per gate. At the end of its time a gate that was measured and false has Failed, one that could
- * not be measured is Inconclusive; so are gates left open when another one failed. A deleted machine is moot.
+ * Returns one verdict per gate. When the time ends, a gate whose last measurement was false has Failed, and one that
+ * could not be measured is Inconclusive; so are gates left open when another one failed. Throws Moot (MachineGone) if
+ * the machine was deleted.
  */
 export function awaitGates(
   kube: Cluster,
   question: GateQuestion,
-  { patience = usualPatience, metrics }: GateManner = {},
+  { patience = defaultPatience, metrics }: GateManner = {},
 ): Promise<GateVerdict[] | Unseen> {
   const until = judgedAt(question.until, patience.grace);
   const { since = askedAt() } = question;

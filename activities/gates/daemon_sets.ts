@@ -37,7 +37,7 @@ function placesOn(node: V1Node, sets: readonly DaemonSet[]): { place: string; na
   }));
 }
 
-// One node has few pods; a pool's pods are found by each set's own selector, and those of one set at a time are kept.
+// Lists the pods of one node for a machine; for a pool, lists the pods of one DaemonSet at a time, to limit memory.
 async function readyPlaces({ kube, machine, node }: Subject, sets: readonly DaemonSet[]): Promise<Set<string>> {
   const places = new Set<string>();
   const keep = (pods: readonly V1Pod[]): void => pods.filter(isReady).forEach((pod) => places.add(placeOfPod(pod)));
@@ -71,7 +71,10 @@ const alwaysTolerated = [
   ...["not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"],
 ].map((name) => `node.kubernetes.io/${name}`);
 
-/** Pure; wrong only for a moment after a DaemonSet changed. */
+/**
+ * Returns whether the DaemonSet should run a pod on the node. Pure; outdated only for a moment after a DaemonSet
+ * changed.
+ */
 export function wantsPodOn(placement: Placement, node: V1Node): boolean {
   const { nodeSelector, affinity, tolerations, hostNetwork } = placement;
   const labels = node.metadata?.labels ?? {};

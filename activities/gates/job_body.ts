@@ -24,8 +24,8 @@ export function jobName(subject: Subject, cronJob: string): string {
 }
 
 /**
- * Has no owner, so it lives only as long as needed: it stops when no activity waits for it any more, unless the
- * template says otherwise, and is removed a day later, or later if the template says so.
+ * Returns a Job without an owner, so it is removed by its own rules: it stops when the activity's time ends, unless the
+ * template sets a deadline, and is deleted a day later, or later if the template requires that.
  */
 export function jobFor(subject: Subject, { metadata, spec }: CronJob): ObjectBody {
   const { jobTemplate } = spec;
@@ -44,7 +44,7 @@ export function jobFor(subject: Subject, { metadata, spec }: CronJob): ObjectBod
     spec: {
       activeDeadlineSeconds: Math.max(1, Math.ceil((subject.until - Date.now()) / 1000)),
       ...jobTemplate.spec,
-      // A Job that were removed before its result is read would be run again.
+      // Keeps the Job until its result is read, as a deleted Job would run again.
       ttlSecondsAfterFinished: Math.max(dayInSeconds, Number(jobTemplate.spec["ttlSecondsAfterFinished"] ?? 0)),
       template: { ...template, metadata: podMetadata },
     },

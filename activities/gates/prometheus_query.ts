@@ -15,10 +15,10 @@ const Answer = z.object({
 });
 
 /** Below the heartbeat timeout of the activity. */
-const usualTimeoutMs = 5000;
+const defaultTimeoutMs = 5000;
 const largestAnswer = 1_000_000;
 
-/** What an administrator allows gates to query; the author of a policy chooses the address. */
+/** Limits of an administrator on metrics queries of gates; the author of a policy chooses the address. */
 export interface MetricsAccess {
   /** Host names, each with or without a port; an empty list allows all. */
   readonly hosts: readonly string[];
@@ -45,11 +45,11 @@ export async function queryPrometheus(server: string, query: string, access = an
   if (hosts.length > 0 && !hosts.includes(url.host) && !hosts.includes(url.hostname)) {
     throw new Error(`"${url.host}" is not listed in prometheus-hosts`);
   }
-  const { timeoutMs = usualTimeoutMs } = access;
+  const { timeoutMs = defaultTimeoutMs } = access;
   const headers = await headersOf(url, access);
   const signal = AbortSignal.timeout(timeoutMs);
   const answer = await exchange(url, { headers, ca: access.ca, signal }).catch(() => {
-    // The error of a connection that we close depends on how far it had come.
+    // The error of an aborted connection depends on its progress, so the signal decides which message is true.
     const late = `"${url.origin}" did not respond within ${timeoutMs / 1000} s`;
     throw new Error(signal.aborted ? late : `"${url.origin}" is unreachable`);
   });

@@ -31,8 +31,8 @@ export interface SubjectNodes {
 const readSingly = 20;
 
 /**
- * Reads the nodes anew at every evaluation; for a wave, those of updated machines that joined and are not being
- * deleted.
+ * Reads the nodes anew at every evaluation; for a wave, reads the nodes of updated machines that have joined and are
+ * not being deleted.
  */
 export async function nodesOf(subject: Subject): Promise<SubjectNodes> {
   const names = subject.machine === undefined ? await updatedNodes(subject) : [subject.node ?? ""];

@@ -1,4 +1,7 @@
-/** Claims what Operating System Manager made for a pool by setting Ostler's owner name; nothing else changes. */
+/**
+ * Claims the objects that Operating System Manager made for a pool, by setting Ostler's owner name; nothing else
+ * changes.
+ */
 import type { Cluster } from "../cluster.ts";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { ownerAnnotation } from "../config/names.ts";
@@ -20,7 +23,9 @@ export function adoptionOf(pool: HandoverPool): Adoption {
   return pool.boot ? "Claimed" : "Unpublished";
 }
 
-/** Claims the pool; idempotent. Data stays, so immutable secrets remain unchanged until the pool is published anew. */
+/**
+ * Claims the pool; idempotent. Data is unchanged, so immutable secrets remain valid until the pool is published anew.
+ */
 export function adoptPool(
   { kube, profileNamespace }: Place & { kube: Cluster },
   pool: HandoverPool,

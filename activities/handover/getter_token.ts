@@ -4,7 +4,7 @@ import { readSecretTexts } from "../config/read_facts.ts";
 import type { Kube } from "../kube/client.ts";
 import { getter } from "./names.ts";
 
-/** Returns the token, or why none can be used. */
+/** Returns the token, or why it cannot be used. */
 export async function readGetterToken(kube: Kube): Promise<{ token: string } | { fault: string }> {
   const { namespace, secret: name, key } = getter;
   const texts = (await readSecretTexts(kube, { namespace, name }))?.texts;

@@ -7,7 +7,7 @@ import type { HandoverPool } from "./pools.ts";
 import { calledBy, callee } from "./release_cluster.ts";
 import { deleteToken, isExpired, type TokenSeen } from "./tokens.ts";
 
-/** One object that was left. */
+/** One leftover object. */
 export interface Leftover {
   about: string;
   /** Why it may still be needed; absent if it is not. */
@@ -26,7 +26,9 @@ export interface Known {
   now: number;
 }
 
-/** Reads which of its webhooks are still called: if none of them responds, nothing can be taken over. */
+/**
+ * Returns webhook configurations of Operating System Manager: they block every takeover while their webhook is absent.
+ */
 export async function readWebhooks(kube: Kube): Promise<Leftover[]> {
   const plurals = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
   return (await Promise.all(plurals.map((plural) => webhook(kube, plural)))).flat();
@@ -52,7 +54,10 @@ export async function readLeftovers(kube: Kube, known: Known): Promise<Leftover[
   ];
 }
 
-/** Returns which machines boot with the work of Operating System Manager, now or later. */
+/**
+ * Returns why objects of Operating System Manager are still needed: a pool or machine that boots with them; else
+ * undefined.
+ */
 function neededFor(pools: HandoverPool[]): string | undefined {
   const pool = pools.find(({ deployment, boot }) => deployment && boot && boot.maker !== "Ostler");
   if (pool) return `pool "${pool.namespace}/${pool.name}" boots with it until Ostler publishes the pool`;

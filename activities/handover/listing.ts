@@ -27,7 +27,7 @@ export function headOf({ metadata = {} }: Raw): Head {
   return { name, namespace, annotations, labels };
 }
 
-/** Returns this installation's objects of all namespaces; none of a kind that is not installed. */
+/** Returns this installation's objects of all namespaces; empty if the kind is not installed. */
 export async function listEach<T>(kube: Kube, kind: Kind, keep: (object: unknown) => T): Promise<T[]> {
   try {
     return await allPages(async (page) => {

@@ -87,7 +87,7 @@ export async function readMarked(kube: Cluster): Promise<Marked[]> {
   return [...onMachines, ...onNodes].flat();
 }
 
-/** Removes Ostler's hold, mark, cordon and notes; annotations of others stay. */
+/** Removes Ostler's hold, mark, cordon and notes; annotations of other owners are unchanged. */
 export function takeMarks(kube: Cluster, { kind, namespace, name, pools, others }: Marked): Promise<void> {
   return attempting(`remove the marks of Ostler from ${kind.toLowerCase()} "${name}"`, async () => {
     for (const pool of pools) {
@@ -117,7 +117,7 @@ function markedOf(kind: Marked["kind"], { namespace, name, annotations }: Head):
   return [{ kind, namespace, name, pools: [...named.values()], others }];
 }
 
-// An annotation from the template stays, as a change of the template would replace machines.
+// An annotation from the template is not removed, as a change of the template would replace machines.
 function isNote(key: string): boolean {
   return key.startsWith(ourPrefix) && key !== templateAnnotation;
 }

@@ -26,7 +26,9 @@ export const installedAnnotation = "ostler.dev/default-profile";
 /** Prefix of all annotations and labels of Ostler. */
 export const ourPrefix = "ostler.dev/";
 
-/** In the template of a pool whose profile was rolled: it stays, as every change of a template replaces machines. */
+/**
+ * On the template of a pool whose profile was rolled; never removed, as every change of a template replaces machines.
+ */
 export const templateAnnotation = "ostler.dev/config";
 
 /**

@@ -1,4 +1,7 @@
-/** Reads every pool with what decides whether and how it can be handed over; in lists, whatever the number of pools. */
+/**
+ * Reads all pools with the facts that decide whether and how each can be handed over; uses lists for any number of
+ * pools.
+ */
 import type { Cluster } from "../cluster.ts";
 import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { isOfThisCluster, profileAnnotation } from "../config/identity.ts";
@@ -24,7 +27,7 @@ export interface HandoverPool {
     revision: string;
     isLeaving: boolean;
     annotations: Record<string, string>;
-    /** Absent if the MachineDeployment names none and there is no default for it, or if it cannot be read. */
+    /** Absent if the MachineDeployment does not name a profile and has no default one, or cannot be read. */
     profile?: { namespace: string; name: string };
     /** Whether it names its profile; Operating System Manager ignores all others. */
     isNamed: boolean;
@@ -49,13 +52,13 @@ export interface Place {
   profileNamespace: string;
 }
 
-/** All pools, and namespaces with configs that may be theirs in another place. */
+/** All pools, and the heads of all configs, which may belong to these pools in another namespace. */
 export interface PoolsSeen {
   pools: HandoverPool[];
   configHeads: Head[];
 }
 
-/** Reads all pools that either system manages, or has left objects of. */
+/** Reads all pools that either system manages, or that have leftover objects of one. */
 export async function readPools(kube: Cluster, place: Place): Promise<HandoverPool[]> {
   return (await seePools(kube, place)).pools;
 }
@@ -178,7 +181,7 @@ interface Deployed {
   deployment: NonNullable<HandoverPool["deployment"]>;
 }
 
-// An unreadable MachineDeployment exists all the same: the secrets of its machines must not count as unused.
+// Keeps a MachineDeployment that cannot be parsed, as the secrets of its machines must not count as unused.
 function deploymentOf(object: unknown, profileNamespace: string): Deployed {
   const parsed = MachineDeployment.safeParse(object).data;
   const { name, namespace, annotations } = headOf(object as never);

@@ -15,7 +15,9 @@ export interface LeaseSeen {
   seconds: number;
 }
 
-/** Reads a Lease; undefined if it does not exist or has no holder. Of two clusters, the Lease renewed last. */
+/**
+ * Reads a Lease; undefined if it does not exist or has no holder. With two clusters, returns the Lease renewed last.
+ */
 export async function readLease(
   kube: Kube,
   where: { namespace: string; name: string },
@@ -52,7 +54,7 @@ interface Deployment {
   status?: { replicas?: number };
 }
 
-/** Reads which Deployments of both systems are not scaled down; Ostler's are in a namespace of their own. */
+/** Returns the Deployments of both systems that are not scaled to zero; Ostler's are in a namespace of their own. */
 export async function readAtWork(kube: Kube, systemNamespace?: string): Promise<AtWork> {
   const kind = { group: "apps", version: "v1", plural: "deployments" };
   const { management } = kube;

@@ -29,7 +29,7 @@ export interface KnownProfile {
   fault?: string;
 }
 
-/** Fields that only Ostler supports. */
+/** The fields of a profile that are checked here. */
 interface Said {
   version?: string;
   osName?: string;
@@ -55,7 +55,7 @@ export async function readProfiles(kube: Kube): Promise<Map<string, KnownProfile
 }
 
 /**
- * Returns fields and values that only Ostler knows; Operating System Manager ignores them, and takes all text for Go
+ * Returns fields and values that only Ostler knows; Operating System Manager ignores them, and treats all text as Go
  * templates.
  */
 export function unknownToOsm(spec: Said): string[] {

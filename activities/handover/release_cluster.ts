@@ -1,4 +1,4 @@
-/** Objects of Ostler that belong to no pool: they are deleted when the pools are given back. */
+/** Objects of Ostler that do not belong to a pool; they are deleted when the pools are given back. */
 import { Buffer } from "node:buffer";
 import { X509Certificate } from "node:crypto";
 import { type Kube, sharedNamespace } from "../kube/client.ts";
@@ -17,7 +17,7 @@ export interface Belonging {
   remove(): Promise<void>;
 }
 
-/** Reads which of them exist. */
+/** Returns the objects that exist. */
 export async function readBelongings(kube: Kube, profileNamespace: string): Promise<Belonging[]> {
   // Profiles of other namespaces belong to other clusters, whose releases are here too.
   const known = [...(await readProfiles(kube)).values()].filter(({ namespace }) => namespace === profileNamespace);
@@ -46,7 +46,7 @@ const webhooks = [
   { kind: "ValidatingWebhookConfiguration", plural: "validatingwebhookconfigurations", name: webhookConfiguration },
 ];
 
-// On a management cluster each installation has its own, under a name that no other system uses.
+// On a management cluster each installation has a validating webhook of its own, under a unique name.
 async function judgingThere({ management }: Kube): Promise<Belonging[]> {
   if (!management) return [];
   const { kube, namespace } = management;
@@ -99,7 +99,7 @@ function isOurs(caBundle: string | undefined): boolean {
   }
 }
 
-// Operating System Manager replaces it with its own, as it finds no version of its own.
+// Operating System Manager then creates its own default profile of that name, if it has one.
 function installed(kube: Kube, { namespace, name }: KnownProfile): Promise<Belonging[]> {
   const about = `OperatingSystemProfile "${namespace}/${name}"`;
   return Promise.resolve([removable(about, true, () => deleteObject(kube, profiles, { namespace, name }))]);

@@ -34,9 +34,8 @@ export interface Releaser extends Place {
 export interface Giving {
   pool: HandoverPool;
   /**
-   * The version of a profile that Operating System Manager cannot render: the config then counts as current, and stays
-   * until the MachineDeployment changes. Absent, Operating System Manager recreates the whole pool at its first
-   * reconcile.
+   * The version of a profile that Operating System Manager cannot render: the config then counts as current until the
+   * MachineDeployment changes. If absent, Operating System Manager recreates the whole pool at its first reconcile.
    */
   keptVersion?: string;
 }
@@ -50,7 +49,7 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
     // The leftovers of a pool that is being deleted have no user, so there is nothing to give back.
     if (!deployment || deployment.isLeaving) return await ensurePoolCleanedUp(releaser, pool);
     if (!deployment.isNamed && deployment.profile) await nameProfile(kube, giving.pool);
-    // Before the account that was used until now is deleted.
+    // Restores the tokens first, as the account that machines have used so far is deleted below.
     await releaseTokens(kube, pool, { tokens: tokens.get(namesOf(pool).key) ?? [], now });
     await releaseSecrets(kube, { ...pool, artefacts: giving.pool.artefacts }, releaser.getterToken);
     await releaseConfig(releaser, giving);
@@ -111,7 +110,7 @@ async function removeStale(kube: Kube, pool: HandoverPool): Promise<void> {
   for (const name of [bootstrap, provisioning]) {
     const where = { name, namespace: secretsNamespace };
     const found = await ifFound(kube.core.readNamespacedSecret(where));
-    // Its name no longer marks it as Ostler's, as it was given back before; another pool's secret stays.
+    // A secret that an earlier attempt gave back has no owner annotation; secrets of other pools are not deleted.
     const owner = found?.metadata?.annotations?.[ownerAnnotation] ?? keyOf(pool);
     if (found && owner === keyOf(pool)) await ifFound(kube.core.deleteNamespacedSecret(where));
   }

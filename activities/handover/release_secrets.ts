@@ -1,5 +1,5 @@
 /**
- * Leaves the secrets of booting machines to Operating System Manager: they keep working, without anything of Ostler.
+ * Leaves the secrets of booting machines to Operating System Manager: they remain valid, without annotations of Ostler.
  * Machines fetch with Operating System Manager's token, as Ostler's account is deleted.
  */
 import { Buffer } from "node:buffer";

@@ -55,7 +55,7 @@ function seenOf({ metadata = {}, data = {} }: V1Secret): TokenSeen {
   };
 }
 
-/** Returns whether a token has expired, whoever created it. */
+/** Returns whether a token of either system has expired. */
 export function isExpired({ expiresAt }: TokenSeen, now: number): boolean {
   return expiresAt <= now;
 }

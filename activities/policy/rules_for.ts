@@ -15,7 +15,7 @@ import type { RolloutPolicy } from "./rules_of.ts";
  */
 const Selecting = z.object({ selector: LabelSelector.optional() }).loose();
 
-/** A pool as policies select it; also one that exists in a file only. */
+/** The fields of a pool that policies select by; the pool may exist only in a file. */
 export interface SelectedPool {
   metadata: Pick<Metadata, "namespace" | "name" | "labels">;
 }
@@ -109,8 +109,8 @@ function invalid({ namespace, name }: { namespace: string; name: string }, error
   return new PolicyFault(`Failed to read RolloutPolicy "${namespace}/${name}": ${faults.join("; ")}`);
 }
 
-// The value of a URL is not quoted, as it may be refused for the credentials in it; nor is any value below etcd, where
-// a user may have put a token in place of its Secret's name, or such a URL in place of a folder.
+// The value of a URL is not quoted, as it may be refused for the credentials in it. Values below etcd are not quoted
+// either, as a user may have put a token in place of its Secret's name, or such a URL in place of a folder.
 function faultOf({ path, message, input }: z.core.$ZodIssue): string {
   const place = ["spec", ...path].map(String).join(".");
   const isSecret = path.at(-1) === "url" || path[0] === "etcd";

@@ -51,7 +51,7 @@ function intervalsOf({ cron, duration, timeZone }: PolicyWindow, now: number): I
   const length = millisecondsOf(duration);
   const clock = clockOf(cron, timeZone);
   const found: Interval[] = [];
-  // The start before `now - length` is over; croner gives starts after the time it is told, in whole seconds.
+  // The start before `now - length` is over; croner returns starts after the given time, in whole seconds.
   let start = clock.nextRun(new Date(now - length));
   while (start && found.length < looked) {
     const from = start.getTime();
@@ -88,6 +88,6 @@ function isTimeZone(name: string): boolean {
   try {
     return Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";
   } catch {
-    return false; // that is how Intl says that it knows no such zone
+    return false; // Intl throws for an unknown zone
   }
 }

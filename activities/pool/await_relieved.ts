@@ -1,4 +1,4 @@
-/** Waits until etcd allows the removal of a machine, which first hands over what only it has. */
+/** Waits until a control plane machine may be removed, which first transfers etcd leadership and stores a snapshot. */
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef, Relieved, RelieveOrder } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";

@@ -31,8 +31,8 @@ export interface Planner {
 const named = 20;
 
 /**
- * Returns the plan as a history keeps it: bounded. Moot if `templateHash` is given and another template is desired by
- * now.
+ * Returns the plan as a history keeps it: bounded. Throws Moot (GenerationStale) if `templateHash` is given and another
+ * template is desired by now.
  */
 export async function planRollout(
   planner: Planner,
@@ -46,7 +46,7 @@ export async function planRollout(
   return { ...plan, waves: plan.waves.map((wave) => ({ ...wave, machines: wave.machines.slice(0, named) })) };
 }
 
-/** Returns the whole plan, with every machine by name. Moot if the pool was deleted. */
+/** Returns the whole plan, with every machine by name. Throws Moot (GenerationStale) if the pool was deleted. */
 export async function readPlan(planner: Planner, pool: PoolRef): Promise<RolloutPlan> {
   return (await planOf(planner, pool)).plan;
 }

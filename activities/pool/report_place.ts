@@ -26,7 +26,7 @@ export async function ensureBootReport(kube: Cluster, pool: PoolRef): Promise<vo
     if (!map || isSpoiled(map)) return await create(kube, pool);
     await forgetGone(kube, pool, map.data ?? {});
   } catch (error) {
-    // Whatever a machine wrote there, other machines have to boot.
+    // A failure must not stop other machines from booting, whatever a machine wrote there.
     if (error instanceof CancelledFailure) throw error;
   }
 }

@@ -74,10 +74,10 @@ function withinBytes(lists: Lists): Lists {
 }
 
 /**
- * Lists as many of each zone, as the next machines to be removed may have to be of a single zone; the most needed come
- * first: chosen machines, then those of the oldest template, which may have to be emptied before others, and those that
- * do not serve. The first zone by name is listed whole, as zones may be replaced one after another, and then each zone
- * has its next machine.
+ * Lists equally many members of each zone, as the next machines to be removed may have to be of a single zone. The most
+ * needed come first: chosen machines, then those of the oldest template, which may have to be removed before others,
+ * and those that are not Ready. The first zone by name is listed whole, as zones may be replaced one after another;
+ * then follow the next machines of each other zone.
  */
 function nextOfZones(group: Member[], limit: number): Member[] {
   const oldest = group.reduce<Member | undefined>(older, undefined)?.templateHash;
@@ -147,7 +147,7 @@ function countsOf({ staying, leaving, updated, old, ill }: Groups, unproven: Set
  * without loss, oldest.
  */
 export function byTurn(a: Member, b: Member): number {
-  // Members that are kept would only crowd out those to be removed.
+  // Kept members come last, as they would displace members to be removed from the list.
   const isKept = ({ kept }: Member): number => Number(kept !== undefined);
   return isKept(a) - isKept(b) || Number(b.marked) - Number(a.marked) || Number(b.expendable) - Number(a.expendable) ||
     byDue(a, b) || Number(isReady(a)) - Number(isReady(b)) ||

@@ -1,4 +1,7 @@
-/** Stages of one machine, each an order and the wait that follows it in one step, so that a history has one line for each. */
+/**
+ * Stages of one machine. Each is an order and the wait that follows it in one step, so that a history has one line for
+ * each.
+ */
 import type { Cluster } from "../cluster.ts";
 import type {
   DrainOrder,
@@ -18,7 +21,7 @@ import { Context } from "@temporalio/activity";
 import { ApplicationFailure } from "@temporalio/common";
 import { beating } from "../kube/polling.ts";
 
-/** A machine that comes for another; `deadlines` in epoch ms. */
+/** A new machine and the machine that it replaces; `deadlines` in epoch ms. */
 type Replacement = { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines };
 
 /**
@@ -79,7 +82,7 @@ export async function orderFirst(order: () => Promise<void>): Promise<Unseen | u
   const { heartbeatDetails, scheduledTimestampMs, attempt } = context.info;
   if (heartbeatDetails !== undefined && heartbeatDetails !== ordering) return undefined; // a read followed the order
   const now = Date.now();
-  // The start of the first attempt is its own, as clocks may differ, unless it came late.
+  // A first attempt uses its own clock, as clocks may differ, unless it started late.
   const isOwn = attempt === 1 && now - (scheduledTimestampMs ?? now) < turnMs;
   const begun = isOwn ? now : scheduledTimestampMs ?? now;
   try {

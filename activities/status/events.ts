@@ -6,7 +6,7 @@ import { sideBySide, statusOf } from "../kube/status.ts";
 import type { Kube } from "../kube/client.ts";
 import type { Metadata } from "../kube/resources.ts";
 
-/** The object of the Events, a MachineDeployment unless `object` says otherwise; a namespace of "" means none. */
+/** The object of the Events, a MachineDeployment unless `object` is set; a namespace of "" means none. */
 export type Subject = Pick<Metadata, "namespace" | "name" | "uid"> & { object?: ObjectKind };
 
 interface ObjectKind {
@@ -14,7 +14,7 @@ interface ObjectKind {
   kind: string;
 }
 
-/** The object of a pool unless its kind says otherwise. */
+/** The object of a pool without a kind. */
 export const machineDeployment: ObjectKind = { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment" };
 
 /** Emits each Event once, also when the activity runs again: its name is derived from its cause. */
