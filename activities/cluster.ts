@@ -9,14 +9,14 @@ import type { Resource } from "./kube/resources.ts";
 import { NodeWatch } from "./node/node_watch.ts";
 import { Outlook } from "./pool/outlook.ts";
 
-/** The clients of its API server, and what the process keeps about it. */
+/** The clients of its API server, and the state that the process keeps about the cluster. */
 export interface Cluster extends Kube {
   readonly watches: Watches;
   readonly nodes: NodeWatch;
   readonly cache: Cache;
   readonly outlook: Outlook;
   readonly cloud: Cloud;
-  /** Opens the etcd whose members run on these hosts; absent means as it runs on the nodes of control planes. */
+  /** Opens the etcd whose members run on these hosts; by default the etcd on the nodes of control planes. */
   readonly etcd?: OpenEtcd;
 }
 
@@ -52,7 +52,7 @@ export class Watches {
     this.#kube = kube;
   }
 
-  /** Returns the watch of a resource, which begins when a caller asks it; the constant itself is its identity. */
+  /** Returns the watch of a resource, which the first caller starts; the resource constant itself is the key. */
   of<T>(resource: Resource<T>, options: { lasts?: boolean } = {}): SharedWatch<T> {
     const known = this.#watches.get(resource) ?? new SharedWatch<unknown>(this.#kube, resource, options);
     this.#watches.set(resource, known);
@@ -60,7 +60,7 @@ export class Watches {
   }
 }
 
-const usualLookMs = 5_000;
+const defaultReadMs = 5_000;
 
 /** The cloud that has the scaling groups of a cluster. */
 export class Cloud {
@@ -73,8 +73,8 @@ export class Cloud {
   }
 
   /**
-   * Returns the driver, opened by the first caller, as its library is large. Refused (CloudRefused) where no cloud is set; a
-   * driver that failed to open is opened again by the next caller.
+   * Returns the driver; the first caller opens it, as its library is large. Throws Refused (CloudRefused) if no cloud
+   * is configured; after a failure the next caller opens the driver again.
    */
   async driver(): Promise<Driver> {
     if (!this.#open) {
@@ -93,6 +93,6 @@ export class Cloud {
 
   /** Milliseconds between two reads of the cloud while a step waits. */
   get lookEvery(): number {
-    return this.#lookEvery ?? usualLookMs;
+    return this.#lookEvery ?? defaultReadMs;
   }
 }

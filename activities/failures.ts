@@ -2,7 +2,7 @@
 import { ApplicationFailure } from "@temporalio/common";
 import type { BugType, ExpiredType, MootType, RefusedType } from "../workflows/contracts/mod.ts";
 
-/** Returns the name by which a failure is counted; "Other" for an error without a type of ours. */
+/** Returns the name by which a failure is counted; "Other" for an error without a type. */
 export function failureTypeOf(error: unknown): string {
   return error instanceof ApplicationFailure ? error.type ?? "Other" : "Other";
 }
@@ -38,7 +38,9 @@ export function bug(step: string, place: string, isLasting: boolean): Applicatio
   return ApplicationFailure.create({ message, type: "InternalError" satisfies BugType, nonRetryable: isLasting });
 }
 
-/** The API could not answer; retried, after `afterMs` milliseconds where the API asked for that, then waited for. */
+/**
+ * The API is unavailable; retried, after `afterMs` milliseconds if the API asked for a pause, then the workflow waits.
+ */
 export function unavailable(message: string, afterMs?: number): ApplicationFailure {
   const wait = afterMs === undefined ? {} : { nextRetryDelay: afterMs };
   return ApplicationFailure.create({ message, type: "ApiUnavailable", ...wait });

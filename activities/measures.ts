@@ -13,7 +13,7 @@ import type {
 } from "../workflows/contracts/mod.ts";
 import { failureTypeOf } from "./failures.ts";
 
-/** The step that a machine under way has still to reach. */
+/** The next step of a machine in progress. */
 export type RungAhead = Rung | "drained" | "gone" | "booted";
 
 /** The pool of a machine, and the image in the machine's template. */
@@ -33,7 +33,7 @@ export interface Measures {
   staged(seconds: number, of: Measured): void;
   /** The verdict of an ordered boot of a machine that is updated in place, and its duration. */
   booted(seconds: number, of: Measured, verdict: BootVerdict["verdict"]): void;
-  /** The steps that the machines of a wait have still to reach; empty when the wait is over. */
+  /** Replaces the next steps of the machines that a wait observes; an empty list ends the wait. */
   underWay(wait: object, rungs: readonly RungAhead[]): void;
 }
 

@@ -85,10 +85,10 @@ export type Activities =
   & NodeVersionWaits;
 
 /**
- * Dependencies of the activities. `forecast` is the planner, passed in because decisions are not made here; `cluster`
- * the name of the worker's cluster in Temporal, if any; `measures` receives durations, if set; `notices` the
- * destinations of notifications; `metricsAccess` limits the servers that gates on metrics may query (unlimited by
- * default); `handsImage` the image that runs orders on nodes (none by default); `giveOrder` replaces it.
+ * Dependencies of the activities. `forecast` is the planner, passed in because decisions are not made here. `cluster` is
+ * the name of the worker's cluster in Temporal, if any; `measures` receives durations, if set; `notices` are the
+ * destinations of notifications. `metricsAccess` limits the servers that gates on metrics may query (unlimited by
+ * default); `handsImage` is the image that runs orders on nodes (none by default), and `giveOrder` replaces it.
  */
 export type ActivityDeps = Publisher & {
   forecast: Forecast;
@@ -176,7 +176,7 @@ function updateSteps({ kube, handsImage: image = "", giveOrder }: ActivityDeps):
     awaitBootOrdered: (input) => named(input, "boot", () => awaitBootOrdered(updating, input)),
     awaitNodeBooted: (input) => awaitNodeBooted(updating, input),
     ensureImageFailed: (input) => ensureImageFailed(kube, input),
-    readMaker: (input) => named(input, "read who makes", () => readMaker(kube, input)),
+    readMaker: (input) => named(input, "read the controller of", () => readMaker(kube, input)),
     ensureNodeReplaced: (input) => named(input, "replace", () => ensureNodeReplaced(kube, input)),
     awaitNodeGone: (input) => awaitNodeGone(kube, input),
   };
