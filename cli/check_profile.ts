@@ -1,4 +1,5 @@
 import {
+  cloudProviders,
   generateUserData,
   OsProfile,
   parameterPrefix,
@@ -60,6 +61,7 @@ export async function checkProfile(source: ProfileSource, options: CheckOptions)
   });
   if (profile === undefined) return ended();
   warnOfUnusedPackages(profile, { source, findings });
+  warnOfUnknownProviders(profile, { source, findings });
   const trials = trialsOfMinors(profile, options.parameters);
   const { validators, signal } = options;
   const engines = enginesUntil(signal);
@@ -96,6 +98,19 @@ function warnOfUnusedPackages(
     const place = source.object?.placeOf(["spec", phase, "packages"]) ?? startOf(source);
     const message = `spec.${phase}.packages: no template installs it.packages`;
     findings.add({ place, check: "render", severity: "warning", message });
+  }
+}
+
+function warnOfUnknownProviders(
+  { supportedCloudProviders }: OsProfile,
+  { source, findings }: { source: ProfileSource; findings: Findings },
+): void {
+  for (const [nth, { name }] of supportedCloudProviders.entries()) {
+    if (cloudProviders.includes(name)) continue;
+    const path = ["spec", "supportedCloudProviders", nth, "name"];
+    const place = source.object?.placeOf(path) ?? startOf(source);
+    const message = `${path.join(".")}: "${name}" is not a known provider; no pool on it can use the profile`;
+    findings.add({ place, check: "schema", severity: "warning", message });
   }
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { parse } from "yaml";
 import { bytesOf, type OsConfig, type OsProfile, type Phase, type TemplateEngines } from "../profiles/mod.ts";
+import { definedTwice } from "../profiles/generators/ignition_entries.ts";
 import { secretLimit, sizeWarning } from "../profiles/trial/size_limits.ts";
 import type { CheckName, Findings } from "./findings.ts";
 import { machineFiles } from "./machine_files.ts";
@@ -34,6 +35,7 @@ const unitFile = /^\/etc\/systemd\/system\/([^/]+(?:\.d\/[^/]+\.conf)?)$/;
 
 /** Shows every file to whoever knows its kind; each text once. */
 export async function checkFiles(subject: Subject, config: OsConfig): Promise<void> {
+  warnOfConflicts(subject, config);
   const units: Record<string, string> = {};
   for (const { path, text } of machineFiles(config)) {
     const [, unit] = unitFile.exec(path) ?? [];
@@ -46,6 +48,27 @@ export async function checkFiles(subject: Subject, config: OsConfig): Promise<vo
   for (const finding of await checkUnits(units, subject.signal)) {
     tell(subject, { path: `/etc/systemd/system/${finding.unit}`, check: "systemd" }, [finding]);
   }
+}
+
+/** containerd of a version 1, as package managers and downloads name it. */
+const oldContainerd = /\bcontainerd(?:\.io)?[=~_-]+v?(?:\d+:)?1\.\d/;
+
+function warnOfConflicts(subject: Subject, config: OsConfig): void {
+  const { bootstrapConfig, provisioningConfig, provisioningUtility } = config;
+  const warn = (path: string, check: CheckName, message: string): void =>
+    tell(subject, { path, check }, [{ severity: "warning", message }]);
+  if (provisioningUtility === "ignition") {
+    for (const twice of [bootstrapConfig, provisioningConfig].flatMap(definedTwice)) {
+      warn("ignition", "user-data", `${twice}; Ignition fails on the machine`);
+    }
+  }
+  const files = machineFiles(config);
+  const toml = files.find(({ path, text }) => path.endsWith("/containerd/config.toml") && /^version = 3$/m.test(text));
+  const pinning = toml && files.find(({ text }) => oldContainerd.test(text));
+  if (!pinning) return;
+  const message =
+    `installs containerd 1.x, which cannot read version 3 of ${toml.path}; install 2.x, or write version 2`;
+  warn(pinning.path, "render", message);
 }
 
 function checkSyntax(subject: Subject, path: string, text: string): void {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseProviderConfig, type ProviderConfig, type RenderFacts } from "../profiles/mod.ts";
+import { parseProviderConfig, type ProviderConfig, type RenderFacts, withoutEffect } from "../profiles/mod.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
 import { placeText, readObjects, type YamlObject } from "./yaml_file.ts";
@@ -10,6 +10,8 @@ export interface DeploymentFile {
   provider: ProviderConfig;
   /** The profile its annotation names. */
   profile: string | undefined;
+  /** What it says and no machine gets. */
+  warnings: string[];
 }
 
 const MachineDeployment = z.object({
@@ -20,7 +22,9 @@ const MachineDeployment = z.object({
   }),
   spec: z.object({
     template: z.object({
+      metadata: z.object({ annotations: z.record(z.string(), z.string()).default({}) }).default({ annotations: {} }),
       spec: z.object({
+        taints: z.array(z.object({ key: z.string(), value: z.string().optional(), effect: z.string() })).default([]),
         versions: z.object({ kubelet: z.string() }),
         providerSpec: z.object({ value: z.unknown() }),
       }),
@@ -38,11 +42,13 @@ export async function readDeployment(terminal: Terminal, file: string): Promise<
   }
   const { metadata, spec } = parse(object);
   const { namespace, name, annotations } = metadata;
-  const { versions, providerSpec } = spec.template.spec;
+  const { metadata: { annotations: templateAnnotations }, spec: { versions, providerSpec, taints } } = spec.template;
+  const provider = parseProviderConfig(providerSpec.value, `${namespace}/${name}`);
   return {
-    deployment: { namespace, name, annotations, kubelet: versions.kubelet },
-    provider: parseProviderConfig(providerSpec.value, `${namespace}/${name}`),
+    deployment: { namespace, name, annotations, kubelet: versions.kubelet, ...(taints.length > 0 ? { taints } : {}) },
+    provider,
     profile: annotations["k8c.io/operating-system-profile"],
+    warnings: withoutEffect({ templateAnnotations, provider }),
   };
 }
 

@@ -29,6 +29,7 @@ export async function render(terminal: Terminal, options: RenderOptions): Promis
   const profile = await profileNamed(terminal, library, { argument: options.profile, wanted });
   const rendering = await renderMachines(profile, deployment, settings);
   warnOfIgnored(terminal, rendering.ignoredSettings);
+  for (const warning of deployment.warnings) terminal.err(`warning: ${warning}\n`);
   if (options.out === undefined) {
     printRendering(terminal, rendering, options.output);
   } else {
@@ -127,6 +128,7 @@ function plain(rendering: Rendering): object {
     machineDeployment: { namespace, name, kubelet },
     digest,
     ignoredSettings,
+    warnings: deployment.warnings,
     ...rest,
     bootstrap: phaseOf("bootstrap", bootstrapConfig),
     provisioning: phaseOf("provisioning", provisioningConfig),

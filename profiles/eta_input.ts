@@ -129,7 +129,7 @@ function given(facts: RenderFacts): z.input<typeof EtaInput> {
     bootReport: names.bootReport,
     sshKeys: provider.sshPublicKeys ?? [],
     network: { ipFamily: ipFamily as (typeof ipFamilies)[number], cidr, gateway, dnsServers: dns?.servers ?? [] },
-    taints: settings.initialTaints,
+    taints: taintsOf(facts),
     proxy: { http: settings.nodeHttpProxy, no: settings.nodeNoProxy },
     hostCaPem: settings.hostCaBundle,
     featureGates: settings.nodeKubeletFeatureGates,
@@ -147,6 +147,18 @@ const OsSettings = z.record(z.string(), z.union([z.string(), z.boolean()]).optio
 function osSettingsOf(spec: unknown): Record<string, string | boolean> {
   const read = Object.entries(OsSettings.parse(spec ?? {}));
   return Object.fromEntries(read.filter((entry): entry is [string, string | boolean] => entry[1] !== undefined));
+}
+
+/**
+ * Returns the taints that a node registers with, as the kubelet's flag takes them: those of the template, and those of
+ * the settings with another key or effect, as the kubelet refuses two of one key and effect.
+ */
+function taintsOf({ deployment: { taints = [] }, settings }: RenderFacts): string {
+  const own = taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`);
+  const kindOf = (text: string): string => text.replace(/=[^:]*/, "");
+  const taken = new Set(own.map(kindOf));
+  const initial = settings.initialTaints.split(",").filter((text) => text !== "" && !taken.has(kindOf(text)));
+  return [...initial, ...own].join(",");
 }
 
 function areTaints(text: string): boolean {

@@ -26,6 +26,13 @@ export interface RenderSecrets {
   seed: string;
 }
 
+/** A taint of a Node. */
+export interface Taint {
+  key: string;
+  value?: string | undefined;
+  effect: string;
+}
+
 /** Everything that decides what the machines of one MachineDeployment boot with. */
 export interface RenderFacts {
   deployment: {
@@ -34,6 +41,8 @@ export interface RenderFacts {
     annotations: Record<string, string>;
     /** `spec.template.spec.versions.kubelet`, as written. */
     kubelet: string;
+    /** `spec.template.spec.taints`. */
+    taints?: readonly Taint[];
   };
   provider: ProviderConfig;
   cluster: { apiServer: string; caPem: string };

@@ -34,11 +34,17 @@ export const kubeletAnnotationPrefix = "v1.kubelet-config.machine-controller.kub
 
 interface Setting {
   field: keyof KubeletSettings;
+  /** An empty text means that the setting is not set. */
+  mayBeEmpty?: true;
   read: (text: string) => unknown;
   wanted: string;
 }
 
-const reserved = { read: (text: string) => pairs(text, "="), wanted: 'pairs such as "cpu=200m,memory=1Gi"' };
+const reserved = {
+  mayBeEmpty: true as const,
+  read: (text: string) => pairs(text, "="),
+  wanted: 'pairs such as "cpu=200m,memory=1Gi"',
+};
 const count = { read: (text: string) => (/^\d+$/.test(text) ? Number(text) : undefined), wanted: "a whole number" };
 const age = { read: durationOf, wanted: 'a duration such as "36h" or "5m30s"' };
 
@@ -47,6 +53,7 @@ const known: Record<string, Setting> = {
   KubeReserved: { field: "kubeReserved", ...reserved },
   EvictionHard: {
     field: "evictionHard",
+    mayBeEmpty: true,
     read: (text) => pairs(text, "<"),
     wanted: 'pairs such as "memory.available<100Mi,nodefs.available<10%"',
   },
@@ -70,7 +77,7 @@ export function parseKubeletAnnotations(annotations: Record<string, string> | un
     const setting = key.startsWith(kubeletAnnotationPrefix)
       ? known[key.slice(kubeletAnnotationPrefix.length)]
       : undefined;
-    if (setting === undefined) continue;
+    if (setting === undefined || (setting.mayBeEmpty && value.trim() === "")) continue;
     const parsed = KubeletSettings.shape[setting.field].safeParse(setting.read(value.trim()));
     if (!parsed.success || parsed.data === undefined) {
       throw new ProfileRefused(

@@ -1,6 +1,6 @@
 import type { ProviderConfig } from "./provider_config.ts";
 import { ProfileRefused } from "./refusal.ts";
-import type { OsProfile } from "./schema.ts";
+import { cloudProviders, type OsProfile } from "./schema.ts";
 
 /** The fields of a MachineDeployment that its profile must fit. */
 export interface FitInput {
@@ -20,7 +20,7 @@ export function checkProfileFits(profile: OsProfile, wanted: FitInput): void {
     );
   }
   const names = profile.supportedCloudProviders.map(({ name }) => name);
-  if (!names.includes(provider)) {
+  if (!names.includes(provider) || !cloudProviders.includes(provider)) {
     throw new ProfileRefused(
       "ProviderUnsupported",
       `Failed to use the profile on provider "${provider}": supported providers are ${names.join(", ") || "none"}`,

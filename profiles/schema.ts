@@ -7,8 +7,11 @@ import { faultsOf, ProfileRefused } from "./refusal.ts";
 const profileVersion =
   /^v(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
 
-/** The providers that a profile can name, from the enumeration of Operating System Manager. */
-const cloudProviders = [
+/**
+ * The providers of machine-controller. A profile may name others, such as those of earlier versions: they only matter to
+ * a pool on such a provider.
+ */
+export const cloudProviders: readonly string[] = [
   ...["aws", "azure", "digitalocean", "edge", "gce", "hetzner", "kubevirt", "linode", "nutanix", "openstack"],
   ...["vsphere", "fake", "alibaba", "anexia", "scaleway", "baremetal", "external", "vmware-cloud-director"],
   "opennebula",
@@ -77,7 +80,7 @@ const wholeProfile = z.strictObject({
   /** Ostler's own field: version of the Ignition specification of the user-data; 2.3.0 if not set. */
   ignitionVersion: z.enum(["2.3.0", "3.3.0"]).optional(),
   supportedCloudProviders: z.array(z.strictObject({
-    name: z.enum(cloudProviders),
+    name: z.string().min(1),
     spec: z.looseObject({}).optional(),
   })),
   /**

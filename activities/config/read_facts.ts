@@ -38,7 +38,10 @@ export async function readFacts(reader: FactReader, deployment: MachineDeploymen
   const { namespace, name, annotations = {} } = deployment.metadata;
   const spec = deployment.spec.template?.spec;
   const known = {
-    deployment: { namespace, name, annotations, kubelet: spec?.versions?.kubelet ?? "" },
+    deployment: {
+      ...{ namespace, name, annotations, kubelet: spec?.versions?.kubelet ?? "" },
+      ...(spec?.taints ? { taints: spec.taints } : {}),
+    },
     provider: parseProviderConfig(spec?.providerSpec?.value, `${namespace}/${name}`),
     settings,
   };

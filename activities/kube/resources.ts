@@ -31,6 +31,8 @@ export type Metadata = z.infer<typeof Metadata>;
 /** Decoded strictly only when rendering: a broken provider config must not make the object unreadable. */
 const MachineSpec = z.object({
   versions: z.object({ kubelet: z.string().optional() }).loose().optional(),
+  taints: z.array(z.object({ key: z.string(), value: z.string().optional(), effect: z.string() })).nullish()
+    .transform((taints) => taints ?? undefined).optional(),
   providerSpec: z.object({ value: z.unknown().optional() }).loose().optional(),
 }).loose();
 export type MachineSpec = z.infer<typeof MachineSpec>;

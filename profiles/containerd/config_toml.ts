@@ -63,9 +63,13 @@ function credentialLines({ username, password, auth, identitytoken }: RegistryAu
     .flatMap(([name, value]) => value ? [`${name} = ${tomlString(value)}`] : []);
 }
 
+/** The names of Docker Hub in a Docker config; containerd pulls its images from another host. */
+const dockerHub = ["docker.io", "index.docker.io"];
+
 /** Returns host and port of a registry, as containerd needs them; a Docker config can name a registry by its URL. */
 function hostOf(registry: string): string {
-  return /^[a-z][a-z0-9+.-]*:\/\/(?:[^@/?#]*@)?([^/?#]+)/i.exec(registry)?.[1] ?? registry;
+  const host = /^[a-z][a-z0-9+.-]*:\/\/(?:[^@/?#]*@)?([^/?#]+)/i.exec(registry)?.[1] ?? registry;
+  return dockerHub.includes(host.replace(/\/v1\/?$/, "")) ? "registry-1.docker.io" : host;
 }
 
 function byKey([left]: [string, unknown], [right]: [string, unknown]): number {

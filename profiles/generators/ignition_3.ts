@@ -1,4 +1,4 @@
-import { type FileEntry, ignitionEntries, ignitionJson, ignitionRefused, type UnitEntry } from "./ignition_entries.ts";
+import { definedTwice, type FileEntry, ignitionEntries, ignitionJson, ignitionRefused } from "./ignition_entries.ts";
 import type { UserDataRequest } from "./user_data_generator.ts";
 
 /**
@@ -9,7 +9,8 @@ export function ignition3(request: UserDataRequest): string {
   const entries = ignitionEntries(request);
   const { keys, units } = entries;
   const files = lastOfEachPath(entries.files).map(fileOf);
-  refuseTwice(units);
+  const [twice] = definedTwice(request.config);
+  if (twice !== undefined) throw ignitionRefused(twice);
   return ignitionJson(request.phase, {
     ignition: { version: "3.3.0" },
     ...(keys.length > 0 ? { passwd: { users: [{ name: "core", sshAuthorizedKeys: keys }] } } : {}),
@@ -28,19 +29,4 @@ function fileOf({ path, source, mode }: FileEntry): object {
   if (mode > 0o777) throw ignitionRefused(`file "${path}": 3.3.0 does not support setuid, setgid and sticky bits`);
   // Without overwrite, Ignition fails at a file of the image or of the first phase.
   return { path, overwrite: true, contents: { source }, mode };
-}
-
-function refuseTwice(units: UnitEntry[]): void {
-  const unitTwice = twice(units.map(({ name }) => name));
-  if (unitTwice !== undefined) throw ignitionRefused(`unit "${unitTwice}": it is defined twice`);
-  for (const { name, dropins = [] } of units) {
-    const dropInTwice = twice(dropins.map((dropIn) => dropIn.name));
-    if (dropInTwice !== undefined) {
-      throw ignitionRefused(`unit "${name}": its drop-in "${dropInTwice}" is defined twice`);
-    }
-  }
-}
-
-function twice(names: string[]): string | undefined {
-  return names.find((name, at) => names.indexOf(name) !== at);
 }

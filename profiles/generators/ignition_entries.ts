@@ -45,6 +45,35 @@ export function ignitionEntries(request: UserDataRequest): IgnitionEntries {
   };
 }
 
+/**
+ * Returns what a phase defines twice, in words: a path that is a file and a unit or its drop-in, or a unit or drop-in of
+ * the same name. Ignition fails at the second one and leaves the machine in its initramfs
+ * (https://github.com/coreos/ignition/issues/881).
+ */
+export function definedTwice({ files, units = [] }: Pick<OsPhase, "files" | "units">): string[] {
+  const folder = "/etc/systemd/system";
+  const ofUnits = units.flatMap(({ name, content = "", dropIns = [] }) => [
+    ...(content === "" ? [] : [`${folder}/${name}`]),
+    ...dropIns.map((dropIn) => `${folder}/${name}.d/${dropIn.name}`),
+  ]);
+  const paths = new Set(files.map(({ path }) => path));
+  return [
+    ...ofUnits.filter((path) => paths.has(path)).map((path) => `file "${path}": a unit or drop-in has the same path`),
+    ...twice(units.map(({ name }) => name)).map((name) => `unit "${name}": it is defined twice`),
+    ...units.flatMap(({ name, dropIns = [] }) =>
+      twice(dropIns.map((dropIn) => dropIn.name)).map((each) =>
+        `unit "${name}": its drop-in "${each}" is defined twice`
+      )
+    ),
+  ];
+}
+
+type OsPhase = UserDataRequest["config"];
+
+function twice(names: string[]): string[] {
+  return [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
+}
+
 function fileOf(path: string, text: string, permissions: number): FileEntry {
   if (!path.startsWith("/")) throw ignitionRefused(`file "${path}": its path must be absolute`);
   const source = `data:,${encodeURIComponent(text.toWellFormed())}`;

@@ -25,3 +25,15 @@ export function differs(name: string, caseName: string): boolean {
 export function differingCases(): string[] {
   return [...new Set(Object.values(listed).flatMap(({ cases }) => cases === "all" ? [] : cases))];
 }
+
+const hubTables =
+  /(?:\[plugins\."io\.containerd\.cri\.v1\.images"\.registry\.configs\."[^"]+"(?:\.auth)?\]\n(?:[a-z]+ = .*\n)*)+/;
+
+/** A recorded text of a case with credentials for Docker Hub, with the host that we write them for. */
+export function withHubHost(text: string): string {
+  const [tables] = hubTables.exec(text) ?? [];
+  if (!tables?.includes('"index.docker.io"')) return text;
+  const named = tables.replaceAll('"index.docker.io"', '"registry-1.docker.io"');
+  const hosts = named.split(/(?=^\[plugins[^\n]*configs\."[^"]+"\]$)/m);
+  return text.replace(tables, () => hosts.sort().join(""));
+}

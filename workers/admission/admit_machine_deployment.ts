@@ -10,6 +10,7 @@ import {
   parseProviderConfig,
   ProfileRefused,
   type ProviderConfig,
+  withoutEffect,
 } from "../../profiles/mod.ts";
 import {
   type Admission,
@@ -41,11 +42,17 @@ export function admitMachineDeployment(context: MachineDeploymentAdmission): Adm
     // What was wrong before and is not touched must not keep labels, replicas or status from changing.
     if (faults.length > 0) return oldObject && isUntouched(object, oldObject) ? { warnings: faults } : denied(faults);
     const before = oldObject && readPoolTemplate(oldObject, "");
-    return await chooseProfile(
+    const verdict = await chooseProfile(
       { object, template, before: before?.faults.length === 0 ? before.template : undefined },
       context,
     );
+    return withWarnings(verdict, template.warnings);
   };
+}
+
+function withWarnings(verdict: Verdict, more: readonly string[]): Verdict {
+  const { warnings = [] } = verdict;
+  return more.length > 0 ? { ...verdict, warnings: [...warnings, ...more] } : verdict;
 }
 
 interface Change {
@@ -117,9 +124,14 @@ interface PoolTemplate {
   provider: ProviderConfig;
   /** Empty when the annotation is missing. */
   profile: string;
+  /** What it says and no machine gets. */
+  warnings: string[];
 }
 
 const Template = z.object({
+  metadata: z.object({ annotations: z.record(z.string(), z.string()).optional().catch({}) }).loose().optional().catch(
+    {},
+  ),
   spec: z.object({
     versions: z.object({ kubelet: z.string().default("") }).loose().default({ kubelet: "" }),
     providerSpec: z.object({ value: z.unknown() }).loose().default({ value: undefined }),
@@ -132,18 +144,20 @@ function readPoolTemplate(
   subject: string,
 ): { template: PoolTemplate; faults: string[] } {
   const annotations = metadata.annotations ?? {};
-  const { versions, providerSpec } = Template.catch({
+  const { metadata: written, spec: { versions, providerSpec } } = Template.catch({
     spec: { versions: { kubelet: "" }, providerSpec: { value: undefined } },
-  }).parse(spec?.["template"]).spec;
+  }).parse(spec?.["template"]);
   const nothing: ProviderConfig = { operatingSystem: "", cloudProvider: "" };
   let provider = nothing;
+  let warnings: string[] = [];
   const faults = [
     () => void (provider = parseProviderConfig(providerSpec.value, subject)),
     () => void checkNetworkFits(provider),
     () => void normaliseKubeletVersion(versions.kubelet),
     () => void parseKubeletAnnotations(annotations),
+    () => void (warnings = withoutEffect({ templateAnnotations: written?.annotations ?? {}, provider })),
   ].flatMap(faultOf);
-  return { template: { provider, profile: annotations[profileAnnotation] ?? "" }, faults };
+  return { template: { provider, profile: annotations[profileAnnotation] ?? "", warnings }, faults };
 }
 
 function faultOf(check: () => void): string[] {

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectName } from "../../activities/kube/resources.ts";
 import {
+  cloudProviders,
   type OsProfile,
   parseProfile,
   ProfileRefused,
@@ -50,7 +51,12 @@ async function judgeTemplates(
       const spec = await specOf({ namespace, name: parent });
       return spec === undefined ? undefined : parseProfile(spec);
     });
-    const { faults, warnings } = await tryProfile(whole, { signal, ...(engines ? { engines } : {}) });
+    const { faults, warnings: tried } = await tryProfile(whole, { signal, ...(engines ? { engines } : {}) });
+    const unknown = profile.supportedCloudProviders.filter(({ name }) => !cloudProviders.includes(name));
+    const warnings = [
+      ...unknown.map(({ name }) => `"${name}" is not a known provider; no pool on it can use the profile`),
+      ...tried,
+    ];
     return faults.length > 0 ? denied(faults, warnings) : { warnings };
   } catch (error) {
     // Applied from one folder, a child may come before its parent.

@@ -209,3 +209,15 @@ Deno.test("ostler render refuses a profile that aliases make too large", async (
   assert.equal(code, 2);
   assert.match(err, /^bomb\.yaml:1: Invalid profile: spec: must have at most 1572864 bytes/);
 });
+
+Deno.test("fault P7: ostler render warns of what a MachineDeployment says and no machine gets", async () => {
+  const key = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
+  const misplaced = deploymentYaml().replace(
+    "  template:\n",
+    `  template:\n    metadata: { annotations: { ${key}: "58" } }\n`,
+  );
+  using terminal = new FakeTerminal({ ...files, "md.yaml": misplaced });
+  const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml"]);
+  assert.equal(code, 0);
+  assert.equal(err, `warning: annotation "${key}" has no effect on spec.template; set it on the MachineDeployment\n`);
+});

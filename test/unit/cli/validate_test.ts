@@ -162,3 +162,44 @@ Deno.test("ostler validate ends at its deadline in the middle of a rendering, an
   assert.match(err, /^Cannot check any longer than 1s: not finished are osp-acme$/m);
   assert.ok(performance.now() - started < 4_000, "it waited for the rendering");
 });
+
+Deno.test("fault P1: ostler validate warns of an unknown provider, and renders for the known ones", async () => {
+  const yaml = profileYaml().replace("[{ name: kubevirt }]", "[{ name: kubevirt }, { name: equinixmetal }]");
+  const { code, findings } = await findingsOf(yaml);
+  assert.equal(code, 0);
+  assert.deepEqual(findings.map(({ severity, message }) => [severity, message]), [
+    [
+      "warning",
+      'spec.supportedCloudProviders.1.name: "equinixmetal" is not a known provider; no pool on it can use the profile',
+    ],
+  ]);
+});
+
+const flatcar = (data: string): string =>
+  profileYaml().replace("osName: ubuntu", "osName: flatcar\n  provisioningUtility: ignition").replace(
+    "  bootstrapConfig:\n",
+    `  bootstrapConfig:\n    units:\n${data}`,
+  );
+
+Deno.test("fault P4: ostler validate warns of a path that Ignition writes twice", async () => {
+  const { findings } = await findingsOf(flatcar("      - { name: a.service }\n      - { name: a.service }\n"));
+  const [found] = findings.filter(({ check }) => check === "user-data");
+  assert.equal(found?.severity, "warning");
+  assert.match(found?.message ?? "", /unit "a\.service": it is defined twice; Ignition fails on the machine$/);
+});
+
+Deno.test("fault P8: ostler validate warns of containerd 1.x with a configuration of version 3", async () => {
+  const config =
+    "      - { path: /etc/containerd/config.toml, content: { inline: { data: <%~ it.containerdConfig %> } } }\n";
+  const yaml = (version: string): string =>
+    profileYaml({ data: `apt-get install -y containerd.io=${version}` }).replace(
+      "  provisioningConfig:\n    files:\n",
+      `  provisioningConfig:\n    files:\n${
+        config.replace("<%~ it.containerdConfig %>", '"<%~ it.containerdConfig %>"')
+      }`,
+    );
+  const messagesOf = async (version: string): Promise<string[]> =>
+    (await findingsOf(yaml(version))).findings.map(({ message }) => message);
+  assert.match((await messagesOf("1.7.27-1")).join(), /installs containerd 1\.x, which cannot read version 3/);
+  assert.deepEqual(await messagesOf("2.1.4-1"), []);
+});

@@ -17,7 +17,7 @@ import { parseCloudConfig } from "../../../deploy/local/cloud/boot/cloud_config.
 import { readProvisioning } from "../../../deploy/local/cloud/boot/provisioning.ts";
 import { CertificateAuthority } from "../../../deploy/local/stack/certificate_authority.ts";
 import { airGap, factsFor } from "../../support/default_profile_facts.ts";
-import type { FactOverrides } from "../../support/render_facts.ts";
+import { type FactOverrides, renderFacts } from "../../support/render_facts.ts";
 
 interface Rendered {
   /** Profile, provider and situation. */
@@ -208,4 +208,15 @@ Deno.test("a simulated machine finds all it needs in both phases of the profiles
     assert.equal(second.kubeconfigSecret, "kube-system-pool-kubelet-bootstrap-config");
   }
   assert.equal(new Set(booted.map(({ config }) => config.osName)).size, 4);
+});
+
+Deno.test("fault P6: a node registers with the taints of its template, which replace equal ones of the settings", async () => {
+  const ubuntu = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-ubuntu")?.spec;
+  assert.ok(ubuntu);
+  const taints = [{ key: "dedicated", value: "gpu", effect: "NoSchedule" }, { key: "spot", effect: "NoExecute" }];
+  const settings = { initialTaints: "dedicated=any:NoSchedule,node.cilium.io/agent-not-ready=true:NoExecute" };
+  const config = await renderConfig(ubuntu, renderFacts({ deployment: { taints }, settings }));
+  const unit = filesOf(config).find(({ path }) => path.endsWith("/kubelet.service"))?.content.inline.data ?? "";
+  const wanted = "node.cilium.io/agent-not-ready=true:NoExecute,dedicated=gpu:NoSchedule,spot:NoExecute";
+  assert.ok(unit.includes(` --register-with-taints=${wanted} `), unit);
 });

@@ -107,6 +107,19 @@ Deno.test("ignition3 refuses what 3.3.0 has no word for", () => {
   );
 });
 
+Deno.test("fault P4: a path that is both a file and part of a unit is refused", () => {
+  const at = (path: string) => ({ path, permissions: 644, content: { inline: { data: "x" } } });
+  const dropIn = { name: "a.conf", content: "[Unit]" };
+  refuses(
+    { units: [{ name: "a.service", dropIns: [dropIn] }], files: [at("/etc/systemd/system/a.service.d/a.conf")] },
+    `file "/etc/systemd/system/a.service.d/a.conf": a unit or drop-in has the same path`,
+  );
+  refuses(
+    { units: [{ name: "a.service", content: "[Unit]" }], files: [at("/etc/systemd/system/a.service")] },
+    `file "/etc/systemd/system/a.service": a unit or drop-in has the same path`,
+  );
+});
+
 const newer: OsProfile = parseProfile({
   ...{ osName: "flatcar", version: "v1.0.0", provisioningUtility: "ignition", templating: "eta" },
   ...{ ignitionVersion: "3.3.0", extends: { name: "osp-flatcar" } },

@@ -6,6 +6,7 @@ import {
   parseProfile,
   supportedKubeletVersion,
 } from "../../../profiles/mod.ts";
+import { trialsOf } from "../../../profiles/trial/trial_facts.ts";
 import { refuses } from "./refuses.ts";
 
 const spec = {
@@ -41,7 +42,7 @@ Deno.test("parseProfile names the field that is wrong", () => {
       { ...spec, provisioningConfig: { files: [{ path: "a", content: { inline: { data: "" } } }] } },
       "path: must be an absolute path",
     ],
-    [{ ...spec, supportedCloudProviders: [{ name: "moon" }] }, "supportedCloudProviders.0.name: "],
+    [{ ...spec, supportedCloudProviders: [{ name: "" }] }, "supportedCloudProviders.0.name: "],
   ];
   for (const [wrong, says] of cases) refuses(() => parseProfile(wrong), "ProfileInvalid", says);
   refuses(() => parseProfile(undefined), "ProfileInvalid", "spec: ");
@@ -123,7 +124,7 @@ Deno.test("parseKubeletAnnotations reads every annotation that OSM knows", () =>
 
 Deno.test("parseKubeletAnnotations refuses bad values, naming annotation and value", () => {
   const bad = {
-    SystemReserved: ["cpu", "cpu=lots", "=1", "", "cpu=1,memory"],
+    SystemReserved: ["cpu", "cpu=lots", "=1", ",", "cpu=1,memory"],
     EvictionHard: ["memory.available=1Gi", "memory.available<120%", "x<\n"],
     ContainerLogMaxSize: ["big", ""],
     ContainerLogMaxFiles: ["abc", "1", "-3", "2.5"],
@@ -139,6 +140,20 @@ Deno.test("parseKubeletAnnotations refuses bad values, naming annotation and val
   }
   const crossed = { [`${prefix}ImageGCLowThresholdPercent`]: "90" };
   refuses(() => parseKubeletAnnotations(crossed), "KubeletSettingsInvalid", "90", "85");
+});
+
+Deno.test("fault P1: a profile may name an unknown provider, and only a pool on it is refused", () => {
+  const profile = parseProfile({ ...spec, supportedCloudProviders: [{ name: "aws" }, { name: "equinixmetal" }] });
+  const on = (provider: string): void => checkProfileFits(profile, { operatingSystem: profile.osName, provider });
+  on("aws");
+  refuses(() => on("equinixmetal"), "ProviderUnsupported", "equinixmetal");
+  assert.deepEqual([...new Set(trialsOf(profile).map(({ provider }) => provider))], ["aws"]);
+});
+
+Deno.test("fault P3: an empty annotation with pairs counts as not set", () => {
+  for (const key of ["SystemReserved", "KubeReserved", "EvictionHard"]) {
+    for (const value of ["", " "]) assert.deepEqual(parseKubeletAnnotations({ [prefix + key]: value }), {});
+  }
 });
 
 Deno.test("parseProfile refuses what is too large before it looks at any of it", () => {

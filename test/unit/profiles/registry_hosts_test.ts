@@ -113,6 +113,13 @@ Deno.test("containerdConfig writes one table for each host that has a login, wit
   );
 });
 
+Deno.test("fault P5: credentials for Docker Hub are for the host that containerd pulls from", () => {
+  for (const name of ["https://index.docker.io/v1/", "index.docker.io/v1/", "index.docker.io", "docker.io"]) {
+    const text = containerdConfig(defaultNodeSettings, { [name]: { auth: "dTpw" } });
+    assert.match(text, /configs\."registry-1\.docker\.io"\.auth\]\nauth = "dTpw"\n/, name);
+  }
+});
+
 Deno.test("containerdConfig keeps OOM scores only where a site asks for it, so that no other machine's bytes change", () => {
   const line = "restrict_oom_score_adj = true";
   assert.ok(!containerdConfig(defaultNodeSettings, {}).includes(line));

@@ -138,3 +138,23 @@ Deno.test("operations that no webhook asks for are answered with 400", async () 
   const asked = { ...request(deployment()), operation: "CONNECT" };
   equal((await admit(asked, new AbortController().signal)).denial?.code, 400);
 });
+
+Deno.test("fault P7: an annotation on the template that no machine gets is a warning", async () => {
+  const object = deployment({ annotations: { [profileKey]: "mine" } });
+  const template = object.spec?.["template"] as { metadata?: object };
+  const key = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
+  template.metadata = { annotations: { [key]: "58", "example.com/other": "x" } };
+  deepEqual(await judge(object), {
+    warnings: [`annotation "${key}" has no effect on spec.template; set it on the MachineDeployment`],
+  });
+});
+
+Deno.test("fault P9: an organisation and a key of RHEL without a server are a warning", async () => {
+  const operatingSystemSpec = { rhelOrganizationName: "1", rhelActivationKey: "k" };
+  const value = { operatingSystem: "rhel", operatingSystemSpec };
+  const { warnings } = await judge(deployment({ annotations: { [profileKey]: "mine" }, value }));
+  match(warnings?.[0] ?? "", /rhelOrganizationName and .*rhelActivationKey have no effect: set rhelUseSatelliteServer/);
+  const used = { ...operatingSystemSpec, rhelUseSatelliteServer: true, rhelSatelliteServer: "s" };
+  const fine = { operatingSystem: "rhel", operatingSystemSpec: used };
+  equal((await judge(deployment({ annotations: { [profileKey]: "mine" }, value: fine }))).warnings, undefined);
+});

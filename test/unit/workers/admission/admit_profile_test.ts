@@ -53,7 +53,7 @@ const broken: [string, Record<string, unknown>, RegExp][] = [
   ["letters before its version", { version: "xxv1.0.0" }, /version: must be SemVer with a leading v/],
   ["a version without v", { version: "1.0.0" }, /version: must be SemVer/],
   ["an unknown field", { colour: "red" }, /"colour"/],
-  ["an unknown provider", { supportedCloudProviders: [{ name: "moon" }] }, /supportedCloudProviders.0.name/],
+  ["a provider without a name", { supportedCloudProviders: [{ name: "" }] }, /supportedCloudProviders.0.name/],
   ["units for ubuntu", { provisioningConfig: { units: [{ name: "a.service" }] } }, /only flatcar supports them/],
 ];
 

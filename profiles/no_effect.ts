@@ -1,0 +1,37 @@
+import { kubeletAnnotationPrefix } from "./kubelet_settings.ts";
+import { osSettings } from "./os_settings.ts";
+import { parameterPrefix } from "./parameter_values.ts";
+import type { ProviderConfig } from "./provider_config.ts";
+
+/** Prefixes of annotations that are read from a MachineDeployment itself, and not from its template. */
+const ofDeployments = [kubeletAnnotationPrefix, parameterPrefix, "k8c.io/operating-system-profile"];
+
+/** The parts of a MachineDeployment that can be written in vain. */
+export interface WrittenDeployment {
+  /** `spec.template.metadata.annotations`. */
+  templateAnnotations: Record<string, string>;
+  provider: ProviderConfig;
+}
+
+/**
+ * Returns a warning for each thing that a MachineDeployment says and no machine gets. Throws ProfileRefused
+ * (ProviderConfigInvalid) for a setting of the wrong type.
+ */
+export function withoutEffect({ templateAnnotations, provider }: WrittenDeployment): string[] {
+  const misplaced = Object.keys(templateAnnotations)
+    .filter((key) => ofDeployments.some((prefix) => key.startsWith(prefix)))
+    .map((key) => `annotation "${key}" has no effect on spec.template; set it on the MachineDeployment`);
+  return [...misplaced, ...unusedRhelSettings(provider)];
+}
+
+function unusedRhelSettings(provider: ProviderConfig): string[] {
+  if (provider.operatingSystem !== "rhel") return [];
+  const rhel = osSettings(provider)["RhelConfig"] ?? {};
+  if (rhel["RHELUseSatelliteServer"] === true) return [];
+  const unused = ["RHELOrganizationName", "RHELActivationKey", "RHELSatelliteServer"].filter((field) => rhel[field]);
+  if (unused.length === 0) return [];
+  const fields = unused.map((field) => `operatingSystemSpec.${field.replace("RHEL", "rhel")}`).join(" and ");
+  return [
+    `${fields} ${unused.length === 1 ? "has" : "have"} no effect: set rhelUseSatelliteServer and rhelSatelliteServer`,
+  ];
+}
