@@ -193,12 +193,12 @@ prove("the environment is read at the edge", [
 ]);
 
 prove("error messages end without a period", [
-  dirty("workers/worker.ts", `throw new Error("Cannot start: no port.");`, ["error-message"]),
-  dirty("workers/worker.ts", "throw new TypeError(`Cannot start ${a}: no ${b}.`);", ["error-message"]),
-  dirty("workers/worker.ts", `throw new Error("Cannot start: " + "no port.");`, ["error-message"]),
-  dirty("activities/failures.ts", `throw ApplicationFailure.nonRetryable("Cannot x: y.", "T");`, ["error-message"]),
+  dirty("activities/nodes.ts", `throw new Error("Cannot start: no port.");`, ["error-message"]),
+  dirty("activities/nodes.ts", "throw new TypeError(`Cannot start ${a}: no ${b}.`);", ["error-message"]),
+  dirty("activities/nodes.ts", `throw new Error("Cannot start: " + "no port.");`, ["error-message"]),
+  dirty("activities/nodes.ts", `throw ApplicationFailure.nonRetryable("Cannot x: y.", "T");`, ["error-message"]),
   clean(
-    "workers/worker.ts",
+    "activities/nodes.ts",
     "throw new Error(`Cannot start: no port ${a}`); new Error(message); new Error('Waiting...');",
   ),
 ]);
