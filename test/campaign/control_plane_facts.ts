@@ -1,7 +1,7 @@
 /** What can be seen of control planes from outside. */
 import https from "node:https";
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
-import type { ControlPlanes } from "../../deploy/local/machines/kubeadm/control_planes.ts";
+import type { ControlPlanes } from "../support/kubeadm/control_planes.ts";
 import type { World } from "../integration/world.ts";
 import { control } from "./control_plane_world.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
-import type { ControlPlanes } from "../../deploy/local/machines/kubeadm/control_planes.ts";
+import type { ControlPlanes } from "../support/kubeadm/control_planes.ts";
 import { policies, upToDate } from "../integration/group_scene.ts";
 import { administratorOf } from "../integration/group_world.ts";
 import { etcdMembers, planes, readyNodes } from "./control_plane_facts.ts";

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import process from "node:process";
 import { machinesFolder } from "../../deploy/local/demo/ground.ts";
-import { componentImages } from "../../deploy/local/machines/kubeadm/component_images.ts";
-import { controlPlanePrograms } from "../../deploy/local/machines/kubeadm/programs.ts";
+import { componentImages } from "../support/kubeadm/component_images.ts";
+import { controlPlanePrograms } from "../support/kubeadm/programs.ts";
 import { findPostgres } from "../../deploy/local/stack/lent_temporal.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { temporalToolNames } from "../../deploy/local/tools/tool_name.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import https from "node:https";
 import type { AddressInfo } from "node:net";
-import { Balancer } from "../../../../../deploy/local/machines/kubeadm/balancer.ts";
-import { waitUntil } from "../../../../../deploy/local/process/wait_until.ts";
-import { CertificateAuthority } from "../../../../../deploy/local/stack/certificate_authority.ts";
+import { Balancer } from "../../../support/kubeadm/balancer.ts";
+import { waitUntil } from "../../../../deploy/local/process/wait_until.ts";
+import { CertificateAuthority } from "../../../../deploy/local/stack/certificate_authority.ts";
 
 const host = "127.0.0.1";
 const authority = await CertificateAuthority.create("test");

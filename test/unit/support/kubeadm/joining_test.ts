@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { parseCloudConfig } from "../../../../../deploy/local/cloud/boot/cloud_config.ts";
-import { GroupCloud, type GroupSpec } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
-import type { JoinService } from "../../../../../deploy/local/cloud/groups/join_service.ts";
-import { ClusterKeys } from "../../../../../deploy/local/machines/kubeadm/cluster_keys.ts";
-import { joinByKubeadm } from "../../../../../deploy/local/machines/kubeadm/joining.ts";
+import { parseCloudConfig } from "../../../../deploy/local/cloud/boot/cloud_config.ts";
+import { GroupCloud, type GroupSpec } from "../../../../deploy/local/cloud/groups/group_cloud.ts";
+import type { JoinService } from "../../../../deploy/local/cloud/groups/join_service.ts";
+import { ClusterKeys } from "../../../support/kubeadm/cluster_keys.ts";
+import { joinByKubeadm } from "../../../support/kubeadm/joining.ts";
 
 const group: GroupSpec = {
   ...{ id: "control", name: "control", autoscalerName: "control", role: "ControlPlane", min: 1, max: 9, size: 2 },

@@ -1,6 +1,6 @@
 /** Checks which machines behind a load balancer accept requests, by their own health endpoint. */
 import type { Socket } from "node:net";
-import { httpProbe } from "../../process/http_probe.ts";
+import { httpProbe } from "../../../deploy/local/process/http_probe.ts";
 
 export interface BackendsOptions {
   /** Returns the current `host:port` of each API server. */

@@ -1,5 +1,5 @@
 /** The files with which kubeadm turns a machine into a node, in addition to those of its image. */
-import type { BootFile } from "../groups/node_files.ts";
+import type { BootFile } from "../../../deploy/local/machines/groups/node_files.ts";
 
 const kubeletUnit = "/etc/systemd/system/kubelet.service";
 /** Files that kubeadm writes itself, or requires to be absent. */

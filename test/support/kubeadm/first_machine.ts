@@ -1,7 +1,7 @@
 /** Waits for the machine that creates the cluster, whose state only itself can report until it is Ready. */
-import { waitUntil } from "../../process/wait_until.ts";
-import { ApiConnection } from "../../stack/api_connection.ts";
-import type { ContainerHost } from "../container_host.ts";
+import { waitUntil } from "../../../deploy/local/process/wait_until.ts";
+import { ApiConnection } from "../../../deploy/local/stack/api_connection.ts";
+import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
 
 const timeoutMs = 240_000;
 

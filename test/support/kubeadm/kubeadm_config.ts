@@ -1,5 +1,5 @@
 /** The configuration of kubeadm on a machine (kubeadm.k8s.io/v1beta4). */
-import type { CloudInstance } from "../../cloud/groups/group_cloud.ts";
+import type { CloudInstance } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 import { kubernetesVersion } from "./programs.ts";
 
 /** Settings that all machines of a cluster share. */

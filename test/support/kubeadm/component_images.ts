@@ -3,10 +3,10 @@ import { createHash } from "node:crypto";
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import type { LayoutImage } from "../../mirror/layout_image.ts";
-import { architecture } from "../../mirror/release_files.ts";
-import { storeFile } from "../../mirror/stored_file.ts";
-import { runCommand } from "../../tools/run_command.ts";
+import type { LayoutImage } from "../../../deploy/local/mirror/layout_image.ts";
+import { architecture } from "../../../deploy/local/mirror/release_files.ts";
+import { storeFile } from "../../../deploy/local/mirror/stored_file.ts";
+import { runCommand } from "../../../deploy/local/tools/run_command.ts";
 import type { ControlPlanePrograms } from "./programs.ts";
 import { kubernetesVersion } from "./programs.ts";
 

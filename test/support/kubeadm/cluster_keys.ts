@@ -4,8 +4,8 @@
  * start, and all control planes get the same authorities, as with `kubeadm init --upload-certs`.
  */
 import { createPublicKey, generateKeyPairSync } from "node:crypto";
-import { CertificateAuthority, type KeyedCertificate } from "../../stack/certificate_authority.ts";
-import type { BootFile } from "../groups/node_files.ts";
+import { CertificateAuthority, type KeyedCertificate } from "../../../deploy/local/stack/certificate_authority.ts";
+import type { BootFile } from "../../../deploy/local/machines/groups/node_files.ts";
 
 const folder = "/etc/kubernetes/pki";
 

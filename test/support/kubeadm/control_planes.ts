@@ -1,14 +1,14 @@
 /** A cluster whose control planes, which run etcd, and workers are machines of scaling groups. */
 import { join } from "node:path";
-import { marks } from "../../../../activities/node_version/marks.ts";
-import type { GroupSpec } from "../../cloud/groups/group_cloud.ts";
-import { type Administrator, first, GroupGround } from "../../cloud/groups/group_ground.ts";
-import { writeKubeconfig } from "../../stack/kubeconfig_file.ts";
-import type { Cluster } from "../../stack/stack.ts";
-import type { ContainerHost } from "../container_host.ts";
-import { ContainerFleet } from "../groups/container_fleet.ts";
-import type { OpenJoining } from "../groups/joining.ts";
-import { hostFacts } from "../host_facts.ts";
+import { marks } from "../../../activities/node_version/marks.ts";
+import type { GroupSpec } from "../../../deploy/local/cloud/groups/group_cloud.ts";
+import { type Administrator, first, GroupGround } from "../../../deploy/local/cloud/groups/group_ground.ts";
+import { writeKubeconfig } from "../../../deploy/local/stack/kubeconfig_file.ts";
+import type { Cluster } from "../../../deploy/local/stack/stack.ts";
+import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
+import { ContainerFleet } from "../../../deploy/local/machines/groups/container_fleet.ts";
+import type { OpenJoining } from "../../../deploy/local/machines/groups/joining.ts";
+import { hostFacts } from "../../../deploy/local/machines/host_facts.ts";
 import { Balancer } from "./balancer.ts";
 import { ClusterKeys } from "./cluster_keys.ts";
 import { imagePrefix } from "./component_images.ts";

@@ -1,9 +1,14 @@
 /** How machines become nodes by kubeadm: the first one by `kubeadm init`, all others by `kubeadm join`. */
-import { bootstrapKubeconfig } from "../../../../profiles/mod.ts";
-import type { CloudInstance, GroupCloud } from "../../cloud/groups/group_cloud.ts";
-import { clusterOf, type Joining, type JoiningMeans, openNodeFiles } from "../groups/joining.ts";
-import type { BootFile } from "../groups/node_files.ts";
-import { cloudConfig } from "../groups/user_data.ts";
+import { bootstrapKubeconfig } from "../../../profiles/mod.ts";
+import type { CloudInstance, GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
+import {
+  clusterOf,
+  type Joining,
+  type JoiningMeans,
+  openNodeFiles,
+} from "../../../deploy/local/machines/groups/joining.ts";
+import type { BootFile } from "../../../deploy/local/machines/groups/node_files.ts";
+import { cloudConfig } from "../../../deploy/local/machines/groups/user_data.ts";
 import { bootFiles } from "./boot_files.ts";
 import type { ClusterKeys } from "./cluster_keys.ts";
 import { type ClusterShape, discoveryPath, initConfig, joinConfig } from "./kubeadm_config.ts";

@@ -1,6 +1,6 @@
 /** The programs of control planes. */
-import { kubeletVersions } from "../../tools/machine_versions.ts";
-import { type ResolveOptions, resolveTools } from "../../tools/resolve_tools.ts";
+import { kubeletVersions } from "../../../deploy/local/tools/machine_versions.ts";
+import { type ResolveOptions, resolveTools } from "../../../deploy/local/tools/resolve_tools.ts";
 
 const names = ["kubeadm", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "pause"] as const;
 
