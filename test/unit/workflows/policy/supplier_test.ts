@@ -2,6 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Batch, machineController, supplierOf } from "../../../../workflows/policy/supplier.ts";
+import { type MachineSet, rollSets } from "./simulation/roll_sets.ts";
 
 const policy = fileURLToPath(new URL("../../../../workflows/policy/", import.meta.url));
 const files = readdirSync(policy, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
@@ -74,3 +75,27 @@ for (const [what, wanted, batches, move] of moves) {
     deepEqual([makes, ...takes], move);
   });
 }
+
+/** All numbers from 0 to one below `end`. */
+const below = (end: number): number[] => [...Array(end).keys()];
+/** All batches of at most so many machines. */
+const batchesUpTo = (most: number): Batch[] =>
+  below(most + 1).flatMap((size) => below(size + 1).map((ready) => ({ size, ready })));
+const setOf = ({ size, ready }: Batch): MachineSet => ({ replicas: size, available: ready });
+
+Deno.test("machineController.moveOf: takes the same steps as machine-controller's code for every small pool", () => {
+  const small = batchesUpTo(4);
+  const pairs = small.flatMap((oldest) => small.map((younger) => [oldest, younger]));
+  for (const wanted of below(5).flatMap((replicas) => below(4).map((surge) => ({ replicas, surge })))) {
+    for (const target of batchesUpTo(5)) {
+      for (const old of pairs) {
+        const [newest, others] = [setOf(target), old.map(setOf)];
+        rollSets(wanted, newest, others);
+        const { makes, takes } = machineController.moveOf(wanted, { old, target });
+        const moved = [target.size + makes, ...old.map(({ size }, nth) => size - (takes[nth] ?? 0))];
+        const rolled = [newest, ...others].map(({ replicas }) => replicas);
+        equal(moved.join(), rolled.join(), JSON.stringify({ wanted, target, old }));
+      }
+    }
+  }
+});

@@ -1,6 +1,6 @@
 /** Machines of MachineSets that machine-controller (1.66) rolls. */
-import { type Batch, machineController } from "../../../../../workflows/policy/supplier.ts";
 import { Fleet } from "./fleet.ts";
+import { type MachineSet, rollSets } from "./roll_sets.ts";
 
 export class SetFleet extends Fleet {
   /** Desired number of machines per template. */
@@ -30,13 +30,14 @@ export class SetFleet extends Fleet {
   }
 
   #roll(): void {
-    const { replicas, surge, template, sets } = this;
-    const batchOf = (hash: string): Batch => ({ size: sets.get(hash) ?? 0, ready: this.#ready(hash) });
-    const old = [...sets.keys()].filter((hash) => hash !== template);
-    const batches = { old: old.map(batchOf), target: batchOf(template) };
-    const { makes, takes } = machineController.moveOf({ replicas, surge }, batches);
-    sets.set(template, batches.target.size + makes);
-    for (const [nth, hash] of old.entries()) sets.set(hash, (sets.get(hash) ?? 0) - (takes[nth] ?? 0));
+    const { replicas, surge, template } = this;
+    const sets = new Map([...this.sets].map(([hash, size]): [string, MachineSet] => {
+      return [hash, { replicas: size, available: this.#ready(hash) }];
+    }));
+    const newest = sets.get(template);
+    if (newest === undefined) throw new Error(`Failed to roll: template "${template}" has no MachineSet`);
+    rollSets({ replicas, surge }, newest, [...sets.values()].filter((set) => set !== newest));
+    for (const [hash, set] of sets) this.sets.set(hash, set.replicas);
   }
 
   #ready(hash: string): number {
