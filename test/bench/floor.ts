@@ -11,13 +11,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { logTail } from "../../deploy/local/process/log_tail.ts";
 import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
 import { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { startTemporalServer } from "../../deploy/local/stack/temporal_server.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { eventually } from "../support/eventually.ts";
 import { type Figure, figuresOf, median } from "./figure.ts";
 import { historyOf } from "./history.ts";
 import type { LentTemporal } from "../../deploy/local/stack/lent_temporal.ts";
@@ -109,7 +109,8 @@ async function allAtOnce(floor: Floor, size: number): Promise<Figure[]> {
   const ids = Array.from({ length: size }, (_, nth) => `of-${size}-${nth}`);
   await Promise.all(ids.map((id) => start(floor, id)));
   const query = `WorkflowId STARTS_WITH "of-${size}-" AND ExecutionStatus = "Completed"`;
-  while ((await floor.client.workflow.count(query)).count < size) await pause(100);
+  const areDone = async (): Promise<boolean> => (await floor.client.workflow.count(query)).count >= size;
+  await eventually("the end of all workflows", areDone, { withinMs: 3_600_000, pausesMs: [100, 100] });
   const seconds = (performance.now() - begun) / 1000;
   const { worker, temporal } = await costs(floor.processes);
   const cpu = (...all: (typeof worker)[]): number => {

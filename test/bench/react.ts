@@ -6,6 +6,7 @@
  *     deno run -A test/bench/react.ts
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { waitFor } from "../../deploy/local/process/wait_until.ts";
 import type { Progress } from "../../workflows/contracts/mod.ts";
 import {
   machineDeployment,
@@ -123,12 +124,10 @@ async function afterDeadline(world: World, watch: MomentWatch): Promise<number> 
 
 /** The first moment after this one at which anything new was seen. */
 async function firstAfter(watch: MomentWatch, begun: number): Promise<number> {
-  while (performance.now() - begun < longestSeconds * 1000) {
+  return await waitFor(() => {
     const later = [...watch.moments.values()].filter((moment) => moment > begun);
-    if (later.length > 0) return Math.min(...later);
-    await pause(20);
-  }
-  throw new Error(`Cannot time the next step: none came within ${longestSeconds} s`);
+    return later.length > 0 && Math.min(...later);
+  }, { what: "the next step", timeoutMs: longestSeconds * 1000 });
 }
 
 if (import.meta.main) await printAlone([undefined], measureReact);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type Build, remoteRepository } from "../../deploy/local/machines/ostree/ostree_image.ts";
 import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
 import { machinesFolder } from "../../deploy/local/demo/ground.ts";
+import { NotYet } from "../../deploy/local/process/wait_until.ts";
 import { handsImage } from "../../deploy/local/machines/ostree/hands_image.ts";
 import { poolsPath } from "../integration/pool_objects.ts";
 import { withWorld, type World } from "../integration/world.ts";
@@ -124,16 +125,11 @@ async function ask(world: World, reference: string): Promise<void> {
 }
 
 async function stands(world: World, phase: string, image: string): Promise<Standing> {
-  let last: Standing | undefined;
-  try {
-    return await world.until(`${phase} with ${image}`, async () => {
-      last = (await world.get<{ status?: Standing }>(`${group}/rollouts/node-pool.edge`))?.status;
-      return last?.phase === phase && last.image === image && last;
-    }, 120);
-  } catch (error) {
-    const node = JSON.stringify((await theNode(world)).status.nodeInfo);
-    throw new Error(`It stands at ${JSON.stringify(last)?.slice(0, 1500)}, its node at ${node}`, { cause: error });
-  }
+  return await world.until(`${phase} with ${image}`, async () => {
+    const status = (await world.get<{ status?: Standing }>(`${group}/rollouts/node-pool.edge`))?.status;
+    if (status?.phase === phase && status.image === image) return status;
+    throw new NotYet({ status, node: (await theNode(world)).status.nodeInfo });
+  }, 120);
 }
 
 async function theNode(world: World): Promise<Node> {

@@ -50,7 +50,9 @@ async function outliveVersions(stage: Stage): Promise<void> {
     seconds.push((performance.now() - start) / 1000);
     await stage.tell(paused); // it moves on with each; the halted one sleeps through all of them
   }
-  const kept = await eventually("all but the current version drained", () => onlyCurrentOpen(stage), 15 * minute);
+  const kept = await eventually("all but the current version drained", () => onlyCurrentOpen(stage), {
+    withinMs: 15 * minute,
+  });
   ok(kept <= keptAtMost, `the server keeps ${kept}`);
   const sorted = seconds.toSorted((a, b) => a - b);
   const [half, all] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)].map((value) => value?.toFixed(1));
@@ -98,7 +100,7 @@ async function deletable(stage: Stage): Promise<void> {
     await setTimeout(1_000);
     return await deleteVersion(stage, buildId).then(() => true, () => false);
   };
-  await eventually(`${buildId} deleted`, tried, 15 * minute);
+  await eventually(`${buildId} deleted`, tried, { withinMs: 15 * minute });
   equal((await knownVersions(stage))?.kept.includes(buildId) ?? false, false);
 }
 

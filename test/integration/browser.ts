@@ -4,9 +4,9 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { setTimeout as pause } from "node:timers/promises";
 import { chromium } from "playwright-core";
 import type { FrameLocator, Page } from "playwright-core";
+import { NotYet } from "../../deploy/local/process/wait_until.ts";
 import { eventually } from "../support/eventually.ts";
 import type { World } from "./world.ts";
 
@@ -49,17 +49,13 @@ export class Browser {
     { name, pool, expected }: { name: string; pool: string; expected: RegExp },
   ): Promise<RunPage> {
     const workflowId = `machine-deployment/kube-system/${pool}`;
-    let last = "";
     // Each look is waited for: one that is given up would go on loading, and take the page from under the next.
     const seen = await eventually(`the page of a run that says ${expected}`, async () => {
       const frame = await this.#open(world, workflowId);
-      last = await frame.locator("body").innerText({ timeout: 20_000 }).catch(String);
-      if (expected.test(last)) return { details: last, tables: await frame.locator("table").count() };
-      await pause(betweenLooksMs);
-      return undefined;
-    }, patienceMs).catch((error: unknown) => {
-      throw new Error(`The page says: ${last}`, { cause: error });
-    });
+      const details = await frame.locator("body").innerText({ timeout: 20_000 }).catch(String);
+      if (expected.test(details)) return { details, tables: await frame.locator("table").count() };
+      throw new NotYet(details);
+    }, { withinMs: patienceMs, pausesMs: [betweenLooksMs, betweenLooksMs] });
     const file = join(this.folder, `${name}.png`);
     await this.page.screenshot({ path: file, fullPage: true });
     const summary = await this.page.frameLocator("iframe").first().locator("body").innerText();

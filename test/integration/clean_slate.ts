@@ -51,10 +51,11 @@ export class CleanSlate {
   }
 
   static async #now(api: ApiConnection, temporal: Client): Promise<CleanSlate> {
-    return await waitUntilGiven("all kinds to be served", async () => {
+    // A kind that was just defined answers 429 for a moment.
+    return await waitUntil(async () => {
       const kinds = await kindsOf(api);
       return new CleanSlate(api, temporal, kinds, await inventory(api, kinds));
-    });
+    }, { what: "all kinds to be served", timeoutMs: limitMs });
   }
 
   get #text(): string {
@@ -161,13 +162,6 @@ async function inventory(api: ApiConnection, kinds: readonly Kind[]): Promise<Ma
     });
   }));
   return new Map(lists.flat().map((found) => [found.path, found]));
-}
-
-/** A kind that was just defined answers 429 for a moment. */
-async function waitUntilGiven<T>(what: string, look: () => Promise<T>): Promise<T> {
-  const given: T[] = [];
-  await waitUntil(async () => void given.splice(0, 1, await look()), { what, timeoutMs: limitMs });
-  return given[0] as T;
 }
 
 async function ifThere(call: Promise<unknown>): Promise<void> {

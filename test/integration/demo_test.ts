@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import { NotYet, waitFor, waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { poolPath, type RolloutStatus, rollTo } from "./pool_objects.ts";
 
@@ -83,12 +83,11 @@ class KeptDemo implements AsyncDisposable {
 
   /** The first line that shows the sign, however long ago it was said. */
   async line(stream: "out" | "err", sign: RegExp): Promise<string> {
-    const found = (): string | undefined => this.#said[stream].find((line) => sign.test(line));
-    await waitUntil(() => {
-      if (found() !== undefined) return Promise.resolve();
-      throw new Error(`it said: ${this.#said.err.slice(-8).join(" | ")}`);
+    return await waitFor(() => {
+      const found = this.#said[stream].find((line) => sign.test(line));
+      if (found !== undefined) return found;
+      throw new NotYet(this.#said.err.slice(-8).join(" | "));
     }, { what: `${sign} on std${stream}`, timeoutMs: 600_000 });
-    return found() ?? "";
   }
 
   async end(): Promise<number | null> {

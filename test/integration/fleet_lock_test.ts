@@ -46,7 +46,9 @@ class Locks implements Disposable {
 
   /** It has asked, and waits for its turn. */
   async waits(node: string): Promise<void> {
-    await eventually(`"${node}" to wait for its turn`, async () => (await this.of(node))?.held === 0, longestMs);
+    await eventually(`"${node}" to wait for its turn`, async () => (await this.of(node))?.held === 0, {
+      withinMs: longestMs,
+    });
   }
 }
 
@@ -82,7 +84,9 @@ class Clients {
 
   /** As it is meant by the protocol: whoever is not answered 200 asks again. */
   async askOn(node: string, verb: Verb): Promise<void> {
-    await eventually(`${verb} of "${node}"`, async () => (await this.ask(node, verb)).status === 200, longestMs);
+    await eventually(`${verb} of "${node}"`, async () => (await this.ask(node, verb)).status === 200, {
+      withinMs: longestMs,
+    });
   }
 }
 
@@ -128,7 +132,7 @@ async function takesTurns(
   assert.equal((await second).status, 0);
 
   await clients.askOn(one, "steady-state");
-  await eventually("the next in turn", async () => (await locks.cordoned()).join() === two, longestMs);
+  await eventually("the next in turn", async () => (await locks.cordoned()).join() === two, { withinMs: longestMs });
   await clients.askOn(two, "pre-reboot");
   assert.deepEqual(await locks.cordoned(), [two]);
 
@@ -144,6 +148,6 @@ async function takesTurns(
   assert.ok(held > 0 && held - deletedAt < 60_000, `the lock of a deleted node is free after ${held - deletedAt} ms`);
 
   await clients.askOn(three, "steady-state");
-  await eventually("all in service", async () => (await locks.cordoned()).length === 0, longestMs);
+  await eventually("all in service", async () => (await locks.cordoned()).length === 0, { withinMs: longestMs });
   assert.deepEqual((await clients.ask("a stranger", "pre-reboot")).status, 400);
 }

@@ -4,7 +4,7 @@ import { request } from "node:https";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { setTimeout } from "node:timers/promises";
-import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import { waitFor } from "../../deploy/local/process/wait_until.ts";
 import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { applyManifests } from "../../deploy/local/stack/manifests.ts";
 import { type BareApi, type BareOptions, withApi } from "./bare_api.ts";
@@ -30,9 +30,7 @@ async function holdOf(api: ApiConnection): Promise<Hold> {
 }
 
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  await waitUntil(async () => {
-    if (!await isSo()) throw new Error("not yet");
-  }, { what, timeoutMs: 20_000 });
+  await waitFor(isSo, { what, timeoutMs: 20_000 });
 }
 
 const newcomer = newcomers["of another template"]?.[0] ?? {};

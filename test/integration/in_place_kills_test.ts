@@ -63,7 +63,7 @@ async function killAt(
   world: World,
   { step, look }: { step: Step; look: () => Promise<Set<string>> },
 ): Promise<void> {
-  await eventually(`"${step}" to be seen`, async () => (await look()).has(step), 90_000);
+  await eventually(`"${step}" to be seen`, async () => (await look()).has(step), { withinMs: 90_000 });
   const { worker } = world.site.ostler;
   worker.kill("SIGKILL");
   await worker.restart();
@@ -74,5 +74,5 @@ async function converges(world: World, letter: string): Promise<void> {
   await eventually(`convergence with ${letter}`, async () => {
     const { status } = await world.get<{ status?: { phase?: string; image?: string } }>(path) ?? {};
     return status?.phase === "Converged" && status.image === imageOf(letter);
-  }, 180_000);
+  }, { withinMs: 180_000 });
 }

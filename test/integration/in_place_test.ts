@@ -1,6 +1,7 @@
 /** NodePools on a real API server and a real Temporal; only the nodes' kubelets, and with them the hands, are played. */
 import assert from "node:assert/strict";
 import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
+import { NotYet } from "../../deploy/local/process/wait_until.ts";
 import { eventually } from "../support/eventually.ts";
 import { inSharedWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
@@ -26,15 +27,11 @@ async function ask(world: World, letter: string): Promise<void> {
 
 /** Waits until the Rollout says so of that image. */
 async function stands(world: World, phase: string, letter: string): Promise<NonNullable<Standing["status"]>> {
-  let last: Standing["status"];
-  try {
-    return await eventually(`${phase} with ${letter}`, async () => {
-      last = (await world.get<Standing>(`${group}/rollouts/node-pool.edge`))?.status;
-      return last?.phase === phase && last.image === imageOf(letter) && last;
-    }, 180_000);
-  } catch (error) {
-    throw new Error(`${String(error)}; it stands at ${JSON.stringify(last)?.slice(0, 800)}`);
-  }
+  return await eventually(`${phase} with ${letter}`, async () => {
+    const status = (await world.get<Standing>(`${group}/rollouts/node-pool.edge`))?.status;
+    if (status?.phase === phase && status.image === imageOf(letter)) return status;
+    throw new NotYet(status);
+  }, { withinMs: 180_000 });
 }
 
 async function cordonedIn(world: World): Promise<string[]> {
@@ -78,7 +75,7 @@ Deno.test({
       const { reason, message } = await stands(world, "Halted", "c");
       assert.match(`${reason} ${message}`, /UpdateRolledBack|Quarantined/);
       // What is under way when it halts is ended, and its nodes are uncordoned.
-      await eventually("nothing cordoned", async () => (await cordonedIn(world)).length === 0, 30_000);
+      await eventually("nothing cordoned", async () => (await cordonedIn(world)).length === 0, { withinMs: 30_000 });
       const tried = [...ground.nodes.values()].filter(({ boots }) => boots > 1).length;
       assert.ok(tried >= 2 && tried <= 4, `${tried} were tried`);
       assert.deepEqual([bootedNow(), await cordonedIn(world)], ["b".repeat(12), []]);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { startObserver } from "../../deploy/local/observer/observer.ts";
 import type { ObserverReport } from "../../deploy/local/observer/observer_report.ts";
 import type { ScriptChange } from "../../deploy/local/cloud/script.ts";
-import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import { NotYet, waitFor, waitUntil } from "../../deploy/local/process/wait_until.ts";
 import type { ManagementKubeconfigs } from "../../deploy/local/site/ostler_processes.ts";
 import { startSite } from "../../deploy/local/site/site.ts";
 import type { MachineGround, Site } from "../../deploy/local/site/site.ts";
@@ -128,11 +128,8 @@ export class World {
 
   /** Lists a collection; waits out the moment in which a new kind is not served yet. */
   async list<T>(path: string): Promise<T[]> {
-    let items: T[] = [];
-    await waitUntil(async () => {
-      items = (await this.get<{ items: T[] }>(path))?.items ?? [];
-    }, { what: path, timeoutMs: 10_000 });
-    return items;
+    const list = async (): Promise<T[]> => (await this.get<{ items: T[] }>(path))?.items ?? [];
+    return await waitUntil(list, { what: path, timeoutMs: 10_000 });
   }
 
   async create(path: string, body: object): Promise<void> {
@@ -149,13 +146,7 @@ export class World {
 
   /** Waits, with a bound, until `look` gives something; one that takes above 5 s is given up, and made again. */
   async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
-    let found: T | undefined;
-    await waitUntil(async () => {
-      const seen = await look();
-      if (seen === undefined || seen === false) throw new Error("not yet");
-      found = seen;
-    }, { what, timeoutMs: seconds * 1000 });
-    return found as T;
+    return await waitFor(look, { what, timeoutMs: seconds * 1000 });
   }
 
   /** Lets a change happen under the eyes of a stranger; fails when a promise was broken or a moment unseen. */
@@ -186,15 +177,11 @@ export class World {
     phase: string,
     { namespace = "kube-system", seconds = 180 }: { namespace?: string; seconds?: number } = {},
   ): Promise<RolloutStatus> {
-    let last: RolloutStatus | undefined;
-    try {
-      return await this.until(`rollout "${name}" ${phase}`, async () => {
-        last = await this.status(name, namespace);
-        const pool = await this.get<{ metadata: { generation: number } }>(poolPath(name, namespace));
-        return last?.phase === phase && last.observedGeneration === pool?.metadata.generation && last;
-      }, seconds);
-    } catch (error) {
-      throw new Error(`Rollout "${name}" stands at ${JSON.stringify(last)}`, { cause: error });
-    }
+    return await this.until(`rollout "${name}" ${phase}`, async () => {
+      const status = await this.status(name, namespace);
+      const pool = await this.get<{ metadata: { generation: number } }>(poolPath(name, namespace));
+      if (status?.phase === phase && status.observedGeneration === pool?.metadata.generation) return status;
+      throw new NotYet(status);
+    }, seconds);
   }
 }

@@ -9,7 +9,7 @@ export type Verdict = { is: "Caught" } | { is: "Missed" | "Unusable"; why: strin
 const broken = /SyntaxError|ReferenceError|Module not found|Cannot find module|Module build failed|is not a function/;
 
 /** An assertion that does not hold, or a test that waited for what did not happen (`eventually`). */
-const asserted = /AssertionError|Cannot see ".*it did not happen within/;
+const asserted = /AssertionError|Timed out after .* waiting for .*: last seen: /;
 
 /** Caught is a fault with which a test fails by an assertion. */
 export function verdictOf({ junit, output }: Pick<Run, "junit" | "output">): Verdict {

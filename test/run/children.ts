@@ -3,9 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import process from "node:process";
-import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { OrphanGuard } from "../../deploy/local/process/orphan_guard.ts";
+import { waitFor } from "../../deploy/local/process/wait_until.ts";
 
 /** One deno to run. */
 export interface Order {
@@ -111,12 +111,9 @@ function colours(): Record<string, string> {
 
 /** Asks a whole process group, and insists after a while; resolves when nobody is left of it. */
 async function endGroup(leader: number, signal: NodeJS.Signals): Promise<void> {
-  const deadline = Date.now() + graceMs;
-  let isAlive = isSent(leader, signal);
-  while (isAlive && Date.now() < deadline) {
-    await pause(50);
-    isAlive = isSent(leader, 0);
-  }
+  const isGone = (): boolean => !isSent(leader, 0);
+  const waits = { what: "the end of all processes", timeoutMs: graceMs, pausesMs: [50, 50] } as const;
+  if (isSent(leader, signal)) await waitFor(isGone, waits).catch(() => undefined);
   isSent(leader, "SIGKILL");
 }
 

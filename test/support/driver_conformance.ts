@@ -1,6 +1,7 @@
 /** What every driver of a cloud must keep to, whatever befalls its calls; run for each driver over a cloud that a test can look into. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import type { Driver, Instance } from "../../activities/clouds/driver.ts";
+import { eventually } from "./eventually.ts";
 
 /** What befalls a call of the driver to its cloud. */
 export type Befalls = "CutBefore" | "CutAfter" | "Throttled" | "Broken";
@@ -161,7 +162,7 @@ async function seesLate(cloud: CloudUnderTest): Promise<void> {
 /** Who finds it by what is there waits until it is shown. */
 async function awaitsLate({ driver, group, truth, show }: CloudUnderTest): Promise<void> {
   const first = driver.order({ group, token: "t" });
-  while ((await truth()).alive < 3) await new Promise((done) => setTimeout(done, 10));
+  await eventually("three machines", async () => (await truth()).alive >= 3);
   await show();
   deepEqual(await driver.order({ group, token: "t" }), await first);
   deepEqual([(await truth()).size, (await truth()).alive, (await truth()).tokens], [3, 3, ["t"]]);

@@ -94,7 +94,7 @@ export class EtcdCluster {
     const id = await this.addLearner(place);
     await added();
     await this.startAdded(place);
-    await eventually(`"${place.name}" votes`, () => this.promote(id), patienceMs);
+    await eventually(`"${place.name}" votes`, () => this.promote(id), { withinMs: patienceMs });
   }
 
   /** Only adds it to the list; gives its id in decimal. Waits while etcd takes its members for unwell, as it does at first. */
@@ -113,7 +113,7 @@ export class EtcdCluster {
     const members = await eventually(`"${place.name}" is listed`, async () => {
       const listed = await this.members();
       return listed.some(({ peerURLs }) => peerURLs.includes(peerAt(place))) && listed;
-    }, patienceMs);
+    }, { withinMs: patienceMs });
     const named = members.map(({ name, peerURLs }) =>
       `${peerURLs.includes(peerAt(place)) ? place.name : name}=${peerURLs[0]}`
     );
@@ -191,7 +191,7 @@ export class EtcdCluster {
     return await eventually(`"${place.name}" is added`, async () => {
       const { status, answer } = await this.#ask("/v3/cluster/member/add", order);
       return status === 200 && (answer as { member: ListedMember }).member.ID;
-    }, patienceMs);
+    }, { withinMs: patienceMs });
   }
 
   #place(name: string): EtcdPlace {

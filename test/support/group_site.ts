@@ -19,6 +19,7 @@ import { watchGroups } from "../../workers/watch_groups.ts";
 import { workersOf } from "../../workers/worker_options.ts";
 import type { RolloutStatus } from "../integration/pool_objects.ts";
 import { breakEachOnce } from "./broken_steps.ts";
+import { eventually } from "./eventually.ts";
 import { FakeKube, overBudget, type Stored } from "./fake_kube.ts";
 import type { Befalls } from "./group_play.ts";
 import { GroupSiteMachines } from "./group_site_machines.ts";
@@ -159,13 +160,7 @@ export class GroupSite implements AsyncDisposable {
   }
 
   async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
-    const end = Date.now() + seconds * 1000;
-    for (;;) {
-      const seen = await look();
-      if (seen !== undefined && seen !== false) return seen;
-      if (Date.now() >= end) throw new Error(`Cannot see ${what} within ${seconds} s`);
-      await pause(every.looks);
-    }
+    return await eventually(what, look, { withinMs: seconds * 1000, pausesMs: [every.looks, every.looks] });
   }
 
   async status(name: string): Promise<RolloutStatus | undefined> {

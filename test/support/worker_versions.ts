@@ -1,6 +1,7 @@
 /** Versions of the worker that come and go on a stage, as deployments of Ostler do, and what is seen of them. */
 import type { WorkflowHandle } from "@temporalio/client";
 import { setTimeout } from "node:timers/promises";
+import { NotYet } from "../../deploy/local/process/wait_until.ts";
 import { eventually } from "./eventually.ts";
 import type { Stage, StageVersion } from "./workflow_stage.ts";
 
@@ -33,15 +34,11 @@ export async function makeCurrent(
     allowNoPollers,
     ignoreMissingTaskQueues: allowNoPollers,
   };
-  let last: unknown;
-  const tried = (): Promise<boolean> =>
+  const tried = (): Promise<true> =>
     stage.client.workflowService.setWorkerDeploymentCurrentVersion(order).then(() => true, (error: unknown) => {
-      last = error;
-      return false;
+      throw new NotYet(String(error));
     });
-  await eventually(`version ${buildId} current`, tried, withinMs).catch((error: Error) => {
-    throw new Error(`${error.message}: ${String(last)}`);
-  });
+  await eventually(`version ${buildId} current`, tried, withinMs === undefined ? {} : { withinMs });
 }
 
 /** The versions that the server keeps, and those of them that have not drained, by build. */

@@ -18,6 +18,7 @@ import { httpProbe } from "../../deploy/local/process/http_probe.ts";
 import { workflowBundle } from "../../deploy/local/site/workflow_bundle.ts";
 import { startOnFreePorts } from "../../deploy/local/process/start_on_free_ports.ts";
 import { Supervisor } from "../../deploy/local/process/supervisor.ts";
+import { NotYet } from "../../deploy/local/process/wait_until.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import type { Deadlines, Phase, Progress, RollOutInput, RollOutResult } from "../../workflows/contracts/mod.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
@@ -275,17 +276,12 @@ async function seen(
   ask: () => Promise<Progress>,
   look: (now: Progress) => boolean,
 ): Promise<Progress> {
-  let last: Progress | undefined;
-  try {
-    return await eventually(what, async () => {
-      last = await ask();
-      return look(last) && last;
-    });
-  } catch (error) {
-    const { phase, reason, message, underway } = last ?? {};
-    const tasks = underway?.map(({ machine, step }) => `${step} ${machine}`).join(", ");
-    throw new Error(`${String(error)}; it stands at ${phase} ${reason}: ${message} (${tasks})`);
-  }
+  return await eventually(what, async () => {
+    const now = await ask();
+    if (look(now)) return now;
+    const tasks = now.underway.map(({ machine, step }) => `${step} ${machine}`).join(", ");
+    throw new NotYet(`${now.phase} ${now.reason}: ${now.message} (${tasks})`);
+  });
 }
 
 const stages = new Map<string, Stage>();

@@ -36,7 +36,7 @@ for (
     ["an assertion", report('<failure message="Uncaught AssertionError: 2 == 1">'), "Caught"],
     [
       "a wait that ends",
-      report('<failure message="Error: Cannot see &quot;a&quot;: it did not happen within 1 ms">'),
+      report('<failure message="Error: Timed out after 1 s waiting for a join: last seen: false">'),
       "Caught",
     ],
     ["another error", report('<failure message="Error: HTTP 500">'), "Missed"],

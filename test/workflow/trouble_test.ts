@@ -65,7 +65,9 @@ test("rollOutMachineDeployment halts also when another task stops in the moment 
   pool.before["awaitGates"] = async (times) => {
     const reads = pool.count("readDesired");
     if (times % 2 === 0) {
-      await eventually("the round that halts", () => pool.count("readDesired") > reads, 1000).catch(() => {});
+      await eventually("the round that halts", () => pool.count("readDesired") > reads, { withinMs: 1000 }).catch(
+        () => {},
+      );
     }
     throw failure("ObjectInvalid", "Cannot create the Job: it was refused");
   };

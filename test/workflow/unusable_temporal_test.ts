@@ -103,7 +103,7 @@ const startMs = 180_000;
 async function refused(running: Running, line: RegExp): Promise<void> {
   const { name, lines } = running;
   const answers = (): Promise<boolean> => probe(running, "/healthz").then(() => true, () => running.ended);
-  await eventually(`the ${name} to answer`, answers, startMs);
+  await eventually(`the ${name} to answer`, answers, { withinMs: startMs });
   await eventually(`what the ${name} says`, () => lines.length > 0 || running.ended);
   await new Promise((resolve) => setTimeout(resolve, 6_000));
   equal(running.ended, false, `the ${name} ended: ${lines.join("\n")}`);
@@ -172,7 +172,9 @@ test("in one process with both, the webhook answers and is ready without Tempora
     try {
       const isUp = (path: string): Promise<boolean> =>
         probe(running, path).then((status) => status === 200, () => false);
-      await eventually("the webhook is ready", async () => running.ended || await isUp("/readyz/webhook"), startMs);
+      await eventually("the webhook is ready", async () => running.ended || await isUp("/readyz/webhook"), {
+        withinMs: startMs,
+      });
       equal(running.ended, false, running.lines.join("\n"));
       using client = Deno.createHttpClient({ caCerts: [authority.certificatePem] });
       const request = { uid: "1", operation: "CREATE", object: { metadata: { name: "odd" }, spec: {} } };

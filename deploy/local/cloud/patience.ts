@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { waitFor, WaitTimeout, waitUntil } from "../process/wait_until.ts";
 import { reasonOf } from "./kube.ts";
 
 /** How long, and how often, one step is tried. */
@@ -12,48 +13,34 @@ export interface Patience {
 export class Hopeless extends Error {}
 
 const callSeconds = 10;
+const isFinal = (error: unknown): boolean => error instanceof Hopeless;
 
 /**
  * Retries an attempt with growing pauses; throws the last reason when attempts or time run out, and immediately when
  * the failure is permanent or the signal aborts.
  */
-export async function persist<T>(patience: Patience, attempt: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + patience.seconds * 1000;
-  for (let tried = 1;; tried++) {
-    patience.signal.throwIfAborted();
-    try {
-      return await withinSeconds(callSeconds, attempt());
-    } catch (error) {
-      const pauseMs = Math.min(250 * 2 ** (tried - 1), 5000);
-      if (error instanceof Hopeless || patience.signal.aborted) throw error;
-      if (tried >= patience.attempts || Date.now() + pauseMs > deadline) {
-        throw new Error(`${reasonOf(error)} (gave up after ${tried} attempts)`);
-      }
-      await delay(pauseMs, undefined, { signal: patience.signal });
-    }
-  }
+export async function persist<T>({ attempts, seconds, signal }: Patience, attempt: () => Promise<T>): Promise<T> {
+  return await waitUntil(attempt, {
+    ...{ what: "a call to succeed", timeoutMs: seconds * 1000, attempts, signal, isFinal },
+    ...{ attemptMs: callSeconds * 1000, pausesMs: [250, 5_000] },
+  }).catch((error: unknown) => {
+    if (!(error instanceof WaitTimeout)) throw error;
+    throw new Error(`${reasonOf(error.cause)} (gave up after ${error.attempts} attempts)`);
+  });
 }
 
-/** Polls every 250 ms until there is a result; throws when the time is up. */
+/** Polls every 250 ms until there is a result; throws Hopeless when the time is up. */
 export async function poll<T>(
-  options: { what: string; seconds: number; signal: AbortSignal },
+  { what, seconds, signal }: { what: string; seconds: number; signal: AbortSignal },
   ask: () => Promise<T | undefined>,
 ): Promise<T> {
-  const deadline = Date.now() + options.seconds * 1000;
-  let last = "no answer";
-  while (Date.now() < deadline) {
-    options.signal.throwIfAborted();
-    try {
-      const answer = await withinSeconds(callSeconds, ask());
-      if (answer !== undefined) return answer;
-      last = "no answer";
-    } catch (error) {
-      if (error instanceof Hopeless) throw error;
-      last = reasonOf(error);
-    }
-    await delay(250, undefined, { signal: options.signal });
-  }
-  throw new Hopeless(`Timed out after ${options.seconds} s waiting for ${options.what}: ${last}`);
+  return await waitFor(ask, {
+    ...{ what, timeoutMs: seconds * 1000, signal, isFinal },
+    ...{ attemptMs: callSeconds * 1000, pausesMs: [250, 250] },
+  }).catch((error: unknown) => {
+    if (!(error instanceof WaitTimeout)) throw error;
+    throw new Hopeless(`Timed out after ${seconds} s waiting for ${what}: ${reasonOf(error.cause)}`);
+  });
 }
 
 /** Sleeps; returns early, without an error, when the signal aborts. */

@@ -2,7 +2,7 @@ import type { Client } from "@temporalio/client";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Progress } from "../../../workflows/contracts/mod.ts";
 import type { Cloud } from "../cloud/cloud.ts";
-import { waitUntil } from "../process/wait_until.ts";
+import { NotYet, waitFor } from "../process/wait_until.ts";
 import type { ApiConnection } from "../stack/api_connection.ts";
 import { MachineBoard } from "./machine_board.ts";
 import type { Narrator } from "./narrator.ts";
@@ -62,13 +62,12 @@ export class FleetWatch {
   /** Resolves with the progress when the rollout reports a certain moment. */
   async moment(what: string, isThere: (progress: Progress) => boolean): Promise<Progress> {
     const { signal } = this.#stopping;
-    const probe = (): Promise<void> => {
+    const look = (): Progress => {
       const last = this.#progress;
-      if (last !== undefined && isThere(last)) return Promise.resolve();
-      return Promise.reject(new Error(`the reason of the rollout is "${last?.reason ?? "not known"}"`));
+      if (last !== undefined && isThere(last)) return last;
+      throw new NotYet(`the reason of the rollout is "${last?.reason ?? "not known"}"`);
     };
-    await waitUntil(probe, { what, timeoutMs: longestMomentMs, signal });
-    return this.#progress as Progress;
+    return await waitFor(look, { what, timeoutMs: longestMomentMs, signal });
   }
 
   async #watch(): Promise<void> {

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { waitFor } from "../process/wait_until.ts";
 import { configArgument } from "./daemon_config.ts";
 import type { EngineFolders } from "./engine_folders.ts";
 import { kernelProc, startOf } from "./owner.ts";
@@ -53,10 +53,8 @@ function send(pids: readonly number[], signal: Deno.Signal): void {
 }
 
 async function areGone(pids: readonly number[], withinMs: number): Promise<boolean> {
-  const deadline = performance.now() + withinMs;
-  while ((await Promise.all(pids.map((pid) => startOf(pid)))).some((start) => start !== undefined)) {
-    if (performance.now() >= deadline) return false;
-    await delay(50);
-  }
-  return true;
+  const look = async (): Promise<boolean> => {
+    return (await Promise.all(pids.map((pid) => startOf(pid)))).every((start) => start === undefined);
+  };
+  return await waitFor(look, { what: "the end of processes", timeoutMs: withinMs }).catch(() => false);
 }

@@ -1,61 +1,102 @@
+/** The only loop that waits for what others bring about. */
 import { setTimeout as pause } from "node:timers/promises";
 
 /** One check: resolves if the awaited state is reached, and throws what is still missing otherwise. */
-export type Probe = (signal: AbortSignal) => Promise<void>;
+export type Probe<T = void> = (signal: AbortSignal) => Promise<T>;
 
 export interface WaitOptions {
   /** What is awaited, as it completes "Timed out after 30 s waiting for …". */
   readonly what: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** The first and the longest pause between two attempts; by default the pause is longer after a slow attempt. */
+  readonly pausesMs?: readonly [first: number, longest: number];
+  /** Time after which an attempt is given up and repeated (default 5 s). */
+  readonly attemptMs?: number;
+  /** Number of attempts after which the wait ends before its time (default unlimited). */
+  readonly attempts?: number;
+  /** Returns whether an error of an attempt ends the wait; by default none does. */
+  readonly isFinal?: (error: unknown) => boolean;
 }
 
-const firstPauseMs = 20;
-const longestPauseMs = 250;
-const longestAttemptMs = 5_000;
-/** The pause after a slow probe, such as one that starts a process, is this many times its duration, up to a bound. */
-const pausePerProbe = 3;
-const longestPauseAfterProbeMs = 2_000;
-
-/**
- * Resolves when `probe` succeeds; rejects at the deadline with the last reason, or immediately with the signal's
- * reason.
- */
-export async function waitUntil(probe: Probe, options: WaitOptions): Promise<void> {
-  const deadline = performance.now() + options.timeoutMs;
-  let pauseMs = firstPauseMs;
-  let reason: unknown;
-  while (true) {
-    const begin = performance.now();
-    const missing = await attempt(probe, Math.min(longestAttemptMs, deadline - begin), options.signal);
-    if (missing === undefined) return;
-    const now = performance.now();
-    // A probe interrupted by the deadline explains less than the previous one; timers may fire a millisecond early.
-    if (deadline - now > 1) reason = missing;
-    if (now + pauseMs >= deadline) throw expired(options, reason ?? missing);
-    const afterProbe = Math.min(pausePerProbe * (now - begin), longestPauseAfterProbeMs);
-    // The pause must not skip the last probe before the deadline.
-    const untilNext = Math.min(Math.max(pauseMs, afterProbe), deadline - now - pauseMs);
-    await pause(untilNext, undefined, options.signal ? { signal: options.signal } : {}).catch((error: unknown) => {
-      throw options.signal?.reason ?? error;
-    });
-    pauseMs = Math.min(pauseMs * 1.5, longestPauseMs);
+/** Thrown by a probe that saw another state than the awaited one; never ends a wait. */
+export class NotYet extends Error {
+  constructor(seen: unknown) {
+    super(`last seen: ${typeof seen === "string" ? seen : JSON.stringify(seen)}`);
   }
 }
 
-async function attempt(probe: Probe, timeoutMs: number, signal?: AbortSignal): Promise<unknown> {
+/** A wait ended before the state was reached; `cause` is the error of the last attempt. */
+export class WaitTimeout extends Error {
+  constructor(message: string, readonly attempts: number, cause: unknown) {
+    super(message, { cause });
+  }
+}
+
+const defaultPausesMs = [20, 250] as const;
+const defaultAttemptMs = 5_000;
+/** The pause after a slow probe, such as one that starts a process, is this many times its duration, up to a bound. */
+const pausePerProbe = 3;
+const longestPauseAfterProbeMs = 2_000;
+const noAnswer = new Error("No answer");
+
+/**
+ * Resolves with the result of `probe` when it succeeds; rejects at the deadline with the last reason, or immediately
+ * with a final error or the signal's reason.
+ */
+export async function waitUntil<T>(probe: Probe<T>, options: WaitOptions): Promise<T> {
+  const { timeoutMs, signal, pausesMs = defaultPausesMs, attemptMs = defaultAttemptMs } = options;
+  const deadline = performance.now() + timeoutMs;
+  let pauseMs = pausesMs[0];
+  let reason: unknown;
+  for (let tried = 1;; tried++) {
+    const begin = performance.now();
+    const outcome = await attempt(probe, Math.min(attemptMs, deadline - begin), signal);
+    if ("value" in outcome) return outcome.value;
+    const { missing } = outcome;
+    if (missing !== noAnswer && !(missing instanceof NotYet) && options.isFinal?.(missing)) throw missing;
+    const now = performance.now();
+    // A probe interrupted by the deadline explains less than the previous one; timers may fire a millisecond early.
+    if (deadline - now > 1) reason = missing;
+    if (tried === options.attempts || now + pauseMs >= deadline) throw expired(options, tried, reason ?? missing);
+    const afterProbe = options.pausesMs ? 0 : Math.min(pausePerProbe * (now - begin), longestPauseAfterProbeMs);
+    // The pause must not skip the last probe before the deadline.
+    const untilNext = Math.min(Math.max(pauseMs, afterProbe), deadline - now - pauseMs);
+    await pause(untilNext, undefined, signal ? { signal } : {}).catch((error: unknown) => {
+      throw signal?.reason ?? error;
+    });
+    pauseMs = Math.min(pauseMs * 2, pausesMs[1]);
+  }
+}
+
+/** Resolves with the first result of `look` that is neither undefined nor false; otherwise like waitUntil. */
+export async function waitFor<T>(
+  look: (signal: AbortSignal) => Promise<T | undefined | false> | T | undefined | false,
+  options: WaitOptions,
+): Promise<T> {
+  return await waitUntil(async (signal) => {
+    const seen = await look(signal);
+    if (seen === undefined || seen === false) throw new NotYet(seen);
+    return seen;
+  }, options);
+}
+
+async function attempt<T>(
+  probe: Probe<T>,
+  timeoutMs: number,
+  signal: AbortSignal | undefined,
+): Promise<{ value: T } | { missing: unknown }> {
   signal?.throwIfAborted();
   const cut = new AbortController();
   const abort = (): void => cut.abort(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
-  const timer = setTimeout(() => cut.abort(new Error("No answer")), Math.max(timeoutMs, 1));
+  const timer = setTimeout(() => cut.abort(noAnswer), Math.max(timeoutMs, 1));
   try {
     const cutShort = rejectionOf(cut.signal);
-    await Promise.race([cutShort, probe(cut.signal)]);
-    return undefined;
+    return { value: await Promise.race([cutShort, probe(cut.signal)]) };
   } catch (error) {
     signal?.throwIfAborted();
-    return error ?? new Error("No reason given");
+    return { missing: error ?? new Error("No reason given") };
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", abort);
@@ -67,9 +108,8 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
 }
 
-function expired(options: WaitOptions, missing: unknown): Error {
+function expired({ what, timeoutMs, attempts }: WaitOptions, tried: number, missing: unknown): Error {
   const reason = missing instanceof Error ? missing.message : String(missing);
-  return new Error(`Timed out after ${options.timeoutMs / 1000} s waiting for ${options.what}: ${reason}`, {
-    cause: missing,
-  });
+  const end = tried === attempts ? `Gave up after ${tried} attempts` : `Timed out after ${timeoutMs / 1000} s`;
+  return new WaitTimeout(`${end} waiting for ${what}: ${reason}`, tried, missing);
 }

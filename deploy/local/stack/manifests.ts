@@ -48,16 +48,11 @@ class Applier {
   async apply(object: ManifestObject): Promise<void> {
     const isDefinition = object.kind === "CustomResourceDefinition";
     if (!isDefinition) await this.awaitDefinitions();
-    const refused = new AbortController();
-    const patch = async (signal: AbortSignal): Promise<void> => {
-      try {
-        await this.#patch(object, signal);
-      } catch (error) {
-        if (isFinal(error)) refused.abort(new Error(`Failed to apply ${nameOf(object)}: ${error.message}`));
-        throw error;
-      }
-    };
-    await waitUntil(patch, { what: `${nameOf(object)} to be applied`, timeoutMs, signal: refused.signal });
+    const patch = (signal: AbortSignal): Promise<void> => this.#patch(object, signal);
+    await waitUntil(patch, { what: `${nameOf(object)} to be applied`, timeoutMs, isFinal })
+      .catch((error: unknown) => {
+        throw isFinal(error) ? new Error(`Failed to apply ${nameOf(object)}: ${error.message}`) : error;
+      });
     if (isDefinition) this.#unestablished.push(object);
   }
 

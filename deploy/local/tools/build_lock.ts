@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { waitFor, WaitTimeout } from "../process/wait_until.ts";
 
 /** How to wait for a lock that another run holds. */
 export interface LockWait {
@@ -30,14 +30,18 @@ export async function takeBuildLock(path: string, wait: LockWait): Promise<Dispo
 
 async function waitForLock(file: Deno.FsFile, path: string, wait: LockWait): Promise<void> {
   const { onWait, signal, waitMs = 45 * 60_000 } = wait;
-  const deadline = Date.now() + waitMs;
   let holder = "";
-  while (!await file.tryLock(true)) {
+  // Polls because FsFile.lock cannot be cancelled.
+  const look = async (): Promise<boolean> => {
+    if (await file.tryLock(true)) return true;
     if (holder === "") onWait(holder = await readHolder(path));
-    if (Date.now() >= deadline) throw new LockTimeout(`${holder} still holds "${path}" after ${waitMs / 1000} s`);
-    // Polls because FsFile.lock cannot be cancelled.
-    await delay(200, undefined, { ...(signal ? { signal } : {}) }).catch(() => signal?.throwIfAborted());
-  }
+    return false;
+  };
+  const waits = { what: `the lock "${path}"`, timeoutMs: waitMs, pausesMs: [200, 200], isFinal: () => true } as const;
+  await waitFor(look, { ...waits, ...(signal ? { signal } : {}) }).catch((error: unknown) => {
+    if (!(error instanceof WaitTimeout)) throw error;
+    throw new LockTimeout(`${holder} still holds "${path}" after ${waitMs / 1000} s`);
+  });
 }
 
 async function readHolder(path: string): Promise<string> {

@@ -51,7 +51,7 @@ export class OstreeMachine {
       if (exitCode !== 0) return false;
       const bootId = (await this.read("/proc/sys/kernel/random/boot_id")).trim();
       return bootId !== before && bootId;
-    }, bootMs);
+    }, { withinMs: bootMs });
   }
 
   /** Of a commit, as a digest. */

@@ -1,5 +1,6 @@
 /** How a pool of real machines looks from outside: in the API and at the engine. */
 import { getContainerRuntimeClient } from "testcontainers";
+import { NotYet } from "../../../deploy/local/process/wait_until.ts";
 import { poolPath, type RolloutStatus } from "../../integration/pool_objects.ts";
 import type { World } from "../../integration/world.ts";
 
@@ -52,15 +53,11 @@ export class PoolView {
 
   /** Waits for a state of the rollout. */
   async until(what: string, isThere: (status: RolloutStatus) => boolean): Promise<RolloutStatus> {
-    let last: RolloutStatus | undefined;
-    try {
-      return await this.world.until(what, async () => {
-        last = await this.status();
-        return last !== undefined && isThere(last) && last;
-      }, patienceSeconds);
-    } catch (error) {
-      throw new Error(`Rollout "${pool}" stands at ${JSON.stringify(last)}`, { cause: error });
-    }
+    return await this.world.until(what, async () => {
+      const status = await this.status();
+      if (status !== undefined && isThere(status)) return status;
+      throw new NotYet(status);
+    }, patienceSeconds);
   }
 
   /** Waits until so many machines are new and another one is at this step; gives its name. */

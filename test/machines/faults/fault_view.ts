@@ -2,14 +2,14 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import process from "node:process";
-import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
 import type { MachineContainer } from "../../../deploy/local/machines/machine_container.ts";
+import { NotYet } from "../../../deploy/local/process/wait_until.ts";
 import { secretsNamespace } from "../../../profiles/mod.ts";
-import type { RolloutStatus } from "../../integration/pool_objects.ts";
 import type { World } from "../../integration/world.ts";
+import { eventually } from "../../support/eventually.ts";
 import { verdictSeconds } from "./faulty_pools.ts";
 
 /** The line that a machine keeps. */
@@ -59,42 +59,31 @@ export class FaultView {
 
   /** Waits for a report that says this. */
   async untilReport(said: RegExp): Promise<BootReport> {
-    let last: BootReport | undefined;
-    try {
-      return await this.world.until(`a report of "${this.name}"`, async () => {
-        last = await this.report();
-        return last !== undefined && said.test(last.message) && last;
-      }, patienceSeconds);
-    } catch (error) {
-      throw new Error(`Machine "${this.name}" reports ${JSON.stringify(last)}, not ${said}`, { cause: error });
-    }
+    return await this.world.until(`a report of "${this.name}" that says ${said}`, async () => {
+      const report = await this.report();
+      if (report !== undefined && said.test(report.message)) return report;
+      throw new NotYet(report);
+    }, patienceSeconds);
   }
 
   /** Waits until the rollout has given the machine up before it got past this rung; gives the evidence. */
   async verdict(rung: string): Promise<string> {
-    let last: RolloutStatus | undefined;
-    try {
-      const { message } = await this.world.until(`the verdict on "${this.pool}"`, async () => {
-        last = await this.world.status(this.pool);
-        return last?.phase === "Halted" && last;
-      }, verdictSeconds);
-      assert.ok(message.includes(this.name), message);
-    } catch (error) {
-      throw new Error(`Rollout "${this.pool}" stands at ${JSON.stringify(last)}`, { cause: error });
-    }
+    const { message } = await this.world.until(`the verdict on "${this.pool}"`, async () => {
+      const status = await this.world.status(this.pool);
+      if (status?.phase === "Halted") return status;
+      throw new NotYet(status);
+    }, verdictSeconds);
+    assert.ok(message.includes(this.name), message);
     const start = `Machine "${this.name}" did not pass join stage "${rung}": `;
-    let told: string[] = [];
-    try {
-      // A report writes the status first, and its Events after that.
-      return withoutSecrets(
-        await this.world.until(`the event "${start}"`, async () => {
-          told = await this.#expiries();
-          return told.findLast((message) => message.startsWith(start));
-        }, 30),
-      );
-    } catch (error) {
-      throw new Error(`Of "${this.pool}" is told ${JSON.stringify(told)}`, { cause: error });
-    }
+    // A report writes the status first, and its Events after that.
+    return withoutSecrets(
+      await this.world.until(`the event "${start}"`, async () => {
+        const told = await this.#expiries();
+        const found = told.findLast((message) => message.startsWith(start));
+        if (found !== undefined) return found;
+        throw new NotYet(told);
+      }, 30),
+    );
   }
 
   // The oldest first.
@@ -120,13 +109,13 @@ export class FaultView {
 
   /** Waits until `ostler explain` prints this: a machine tries on, and not all of its tries end for the same reason. */
   async untilExplained(said: RegExp): Promise<void> {
-    const deadline = performance.now() + patienceSeconds * 1000;
-    let last = await this.explained();
-    while (!said.test(last) && performance.now() < deadline) {
-      await pause(1_000); // a look costs a process
-      last = await this.explained();
-    }
-    assert.match(last, said);
+    // A look costs a process.
+    const waits = { withinMs: patienceSeconds * 1000, pausesMs: [1_000, 1_000] } as const;
+    await eventually(`an explanation that says ${said}`, async () => {
+      const text = await this.explained();
+      if (!said.test(text)) throw new NotYet(text);
+      return true;
+    }, waits);
   }
 
   /** When each try of a phase began, in seconds of whichever clock. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { waitUntil } from "../../process/wait_until.ts";
+import { waitFor } from "../../process/wait_until.ts";
 import { type ApiConnection, ApiRefusal } from "../../stack/api_connection.ts";
 import type { Stage } from "../stage.ts";
 
@@ -54,14 +54,7 @@ export class Cluster {
 
   /** Waits at most so many seconds until `look` returns a value, and returns it; errors of `look` count as no value. */
   async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
-    let found: T | undefined;
-    const probe = async (): Promise<void> => {
-      const seen = await look();
-      if (seen === undefined || seen === false) throw new Error("it does not exist yet");
-      found = seen;
-    };
     const { signal } = this.#stage;
-    await this.#stage.until(what, waitUntil(probe, { what, timeoutMs: seconds * 1000, signal }));
-    return found as T;
+    return await this.#stage.until(what, waitFor(look, { what, timeoutMs: seconds * 1000, signal }));
   }
 }

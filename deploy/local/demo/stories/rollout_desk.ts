@@ -1,5 +1,6 @@
 import type { Client } from "@temporalio/client";
 import type { Condition, HistoryEntry, RolloutReport } from "../../../../workflows/contracts/mod.ts";
+import { NotYet } from "../../process/wait_until.ts";
 import { pool, poolPath, type Release } from "../pool_objects.ts";
 import { workflowId } from "../runs.ts";
 import type { Cluster } from "./cluster.ts";
@@ -32,16 +33,11 @@ export class RolloutDesk {
 
   /** Waits until the Rollout reports a status, and returns it; the error of a timeout has the last status. */
   async until(what: string, isSo: (status: RolloutStatus) => boolean, seconds = 90): Promise<RolloutStatus> {
-    let last: RolloutStatus = {};
-    const look = async (): Promise<RolloutStatus | false> => {
-      last = await this.status();
-      return await this.#isCurrent(last) && isSo(last) && last;
-    };
-    return await this.#cluster.until(what, look, seconds).catch((error: unknown) => {
-      const { phase, reason, message } = last;
-      const status = `the last status of the rollout is ${phase} ${reason} "${message}"`;
-      throw new Error(`Timed out after ${seconds} s waiting for ${what}: ${status}`, { cause: error });
-    });
+    return await this.#cluster.until(what, async () => {
+      const status = await this.status();
+      if (await this.#isCurrent(status) && isSo(status)) return status;
+      throw new NotYet(`the rollout is ${status.phase} ${status.reason} "${status.message}"`);
+    }, seconds);
   }
 
   /** Waits until the Rollout reports all machines on a release, and returns its status. */

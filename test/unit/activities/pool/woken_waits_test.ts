@@ -164,7 +164,7 @@ Deno.test("a wait goes by the clock while its watch is broken, and by news again
   await quiet(staged, 1);
   streams.isDown = true;
   streams.end("machines", new DOMException("no event for too long", "TimeoutError"));
-  await eventually("a look", () => streams.requests.includes("get machines fleet/a"), 10_000);
+  await eventually("a look", () => streams.requests.includes("get machines fleet/a"), { withinMs: 10_000 });
   streams.isDown = false;
   await eventually("another watch", () => streams.opened.length === 2);
   await pause(600);

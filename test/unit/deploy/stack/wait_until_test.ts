@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { waitUntil } from "../../../../deploy/local/process/wait_until.ts";
+import { NotYet, waitFor, waitUntil } from "../../../../deploy/local/process/wait_until.ts";
 
 Deno.test("waitUntil: retries until the probe succeeds", async () => {
   let attempts = 0;
@@ -53,4 +53,35 @@ Deno.test("waitUntil: does not probe when its signal has already aborted", async
   const probe = () => assert.fail("was probed");
   const signal = AbortSignal.abort(new Error("Interrupted"));
   await assert.rejects(waitUntil(probe, { what: "it", timeoutMs: 1_000, signal }), /^Error: Interrupted$/);
+});
+
+Deno.test("waitUntil: rejects at once with an error that is final, and not with one that says what was seen", async () => {
+  const errors = [new NotYet("2 of 3"), new Error("refused")];
+  const probe = () => Promise.reject(errors.shift());
+  await assert.rejects(waitUntil(probe, { what: "it", timeoutMs: 600_000, isFinal: () => true }), /^Error: refused$/);
+  assert.equal(errors.length, 0);
+});
+
+Deno.test("waitUntil: gives up after its attempts, also before its time is over", async () => {
+  const probe = () => Promise.reject(new Error("connection refused"));
+  await assert.rejects(
+    waitUntil(probe, { what: "it", timeoutMs: 600_000, attempts: 2 }),
+    /^Error: Gave up after 2 attempts waiting for it: connection refused$/,
+  );
+});
+
+Deno.test("waitFor: resolves with the first value that is neither undefined nor false", async () => {
+  const seen = [undefined, false, 0] as const;
+  let looks = 0;
+  assert.equal(await waitFor(() => seen[looks++], { what: "a number", timeoutMs: 10_000 }), 0);
+  assert.equal(looks, 3);
+});
+
+Deno.test("waitFor: says at its deadline what it last saw", async () => {
+  const options = { what: "it", timeoutMs: 60 };
+  await assert.rejects(waitFor(() => undefined, options), /waiting for it: last seen: undefined$/);
+  const look = () => {
+    throw new NotYet({ ready: 2 });
+  };
+  await assert.rejects(waitFor(look, options), /waiting for it: last seen: {"ready":2}$/);
 });
