@@ -10,8 +10,8 @@ import {
   type Stage,
 } from "../integration/control_plane_scene.ts";
 import { Killer } from "../integration/group_chaos.ts";
-import { upToDate } from "../integration/group_scene.ts";
-import { administratorOf, first, kinds } from "../integration/group_world.ts";
+import { upToDate } from "../support/group_play.ts";
+import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { SteadyClient } from "../integration/steady_client.ts";
 
 Deno.test("K22 control planes are replaced while their worker is killed at calls to the cloud, in snapshots, and once a member is removed", async () => {
@@ -29,7 +29,7 @@ async function rollsAmongKills({ world, ground, etcd, snapshots, befalls }: Stag
   const watching = killAtRemovals({ etcd }, killer, removals.signal);
   killer.watch(world);
   const second = { ...first, image: "image-2" };
-  await ground.ask(administratorOf(world), second);
+  await ground.ask(world, second);
   await upToDate(world, second, machines, 600);
   removals.abort();
   const seen = await watching;

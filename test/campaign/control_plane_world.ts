@@ -9,7 +9,6 @@ import type { ContainerHost } from "../../deploy/local/machines/container_host.t
 import { componentImages } from "../support/kubeadm/component_images.ts";
 import { ControlPlanes } from "../support/kubeadm/control_planes.ts";
 import { controlPlanePrograms } from "../support/kubeadm/programs.ts";
-import { administratorOf } from "../integration/group_world.ts";
 import { withWorld, type World } from "../integration/world.ts";
 import { openHost } from "../machines/real_machines.ts";
 
@@ -44,7 +43,7 @@ export async function withControlPlanes(story: (scene: ControlPlaneScene) => Pro
     const { cluster, groups: { settings } } = ground;
     // Controllers that lose their lease leave, and are started again.
     await withWorld({ cluster, settings, mayRevive: true }, async (world) => {
-      await ground.settle(administratorOf(world), [workers]);
+      await ground.settle(world, [workers]);
       await story({ world, ground, host });
     });
   } finally {

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
 import type { ControlPlanes } from "../support/kubeadm/control_planes.ts";
-import { policies, upToDate } from "../integration/group_scene.ts";
-import { administratorOf } from "../integration/group_world.ts";
+import { policies, upToDate } from "../support/group_play.ts";
 import { etcdMembers, planes, readyNodes } from "./control_plane_facts.ts";
 import { control, type ControlPlaneScene, images, withControlPlanes, workers } from "./control_plane_world.ts";
 import { machineTest } from "../machines/real_machines.ts";
@@ -56,7 +55,7 @@ async function replaces({ world, ground }: ControlPlaneScene): Promise<void> {
   const before = planes(ground).map(({ node }) => node);
   await upToDate(world, first, control.size + workers.size);
   const client = await SteadyClient.start({ kubeconfig: world.site.stack.adminKubeconfig });
-  await ground.groups.ask(administratorOf(world), next);
+  await ground.groups.ask(world, next);
   await world.until("all control planes to be others", () => areOthers(ground, before), 600);
   await upToDate(world, next, control.size + workers.size);
   await servedAllAlong(client);

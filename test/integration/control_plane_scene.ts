@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { EtcdFleet, type EtcdGround } from "./etcd_fleet.ts";
-import { control as lone } from "./group_control_planes.ts";
-import { alpha, inScene, policies, type Scene, standing, upToDate } from "./group_scene.ts";
-import { administratorOf, first } from "./group_world.ts";
+import { alpha, control as lone, policies, standing, upToDate } from "../support/group_play.ts";
+import { inScene, type Scene } from "./group_scene.ts";
+import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { SnapshotStore } from "./snapshot_store.ts";
 import type { SteadyReport } from "./steady_client.ts";
 import type { World } from "./world.ts";
@@ -34,7 +34,7 @@ export async function onStage(play: (stage: Stage) => Promise<void>): Promise<vo
   };
   const cast = [[workers, 1]] as const;
   await inScene({ cast, fleet: (world) => etcd.open(world), prepare }, async (scene) => {
-    await scene.ground.create(administratorOf(scene.world), control);
+    await scene.ground.create(scene.world, control);
     await upToDate(scene.world, first, machines);
     await play({ ...scene, etcd, snapshots }).catch(async (error: unknown) => {
       const troubles = etcd.fleet.troubles.map(String).join("; ");

@@ -1,8 +1,8 @@
 /** Control planes are replaced with etcd in mind, where kubeadm's part is played by processes. */
 import assert from "node:assert/strict";
 import type { EtcdGround } from "./etcd_fleet.ts";
-import { administratorOf, first, type Version } from "./group_world.ts";
-import { upToDate } from "./group_scene.ts";
+import { first, type Version } from "../../deploy/local/cloud/groups/group_ground.ts";
+import { upToDate } from "../support/group_play.ts";
 import { assertSteady, control, machines, membersAre, onStage, running, type Stage } from "./control_plane_scene.ts";
 import type { SnapshotStore } from "./snapshot_store.ts";
 import { SteadyClient } from "./steady_client.ts";
@@ -34,7 +34,7 @@ async function rolls({ world, ground, etcd, snapshots }: Stage): Promise<void> {
   const before = ground.cloud.instances(control.id).length;
   etcd.cluster.stop(silent);
   const second = { ...first, image: "image-2" };
-  await ground.ask(administratorOf(world), second);
+  await ground.ask(world, second);
   await inDoubt(world, `member "${silent}" does not respond`);
   assert.equal(ground.cloud.instances(control.id).length, before);
   etcd.cluster.goOn(silent);
@@ -88,7 +88,7 @@ async function loses(
     await etcd.fleet.lose(lost);
     isLost = true;
   };
-  await ground.ask(administratorOf(world), version);
+  await ground.ask(world, version);
   await world.until("a newcomer that is about to join", () => Promise.resolve(isLost));
   await upToDate(world, version, machines);
   assertSteady(await client.stop());

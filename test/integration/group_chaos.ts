@@ -4,7 +4,8 @@ import type { Call, Fault } from "../../deploy/local/cloud/groups/group_api.ts";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { randomStream } from "../../deploy/local/cloud/machine.ts";
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
-import { administratorOf, conditionOf, first, GroupGround, kinds, runsOf } from "./group_world.ts";
+import { upToDate } from "../support/group_play.ts";
+import { first, GroupGround, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
@@ -21,19 +22,14 @@ export async function rollAmongKills(seed: number): Promise<void> {
   const killer = new Killer(seed);
   await using ground = new GroupGround({ fault: (call) => killer.at(call) });
   await withWorld({ seed, settings: ground.settings }, async (world) => {
-    await ground.settle(administratorOf(world), [group]);
-    await world.until("its nodes", async () => {
-      return (await runsOf(world)).length === 3 && (await conditionOf(world, "Ready")).reason === "UpToDate";
-    });
-    using observer = new GroupObserver({ admin: administratorOf(world) }, ground.cloud, { workers: 1 });
+    await ground.settle(world, [group]);
+    await upToDate(world, first, group.size);
+    using observer = new GroupObserver({ admin: world }, ground.cloud, { workers: 1 });
     const before = ground.cloud.instances().length;
     killer.watch(world);
-    await ground.ask(administratorOf(world), { image: "image-2", components: "components-2" });
-    await world.until("all nodes to run image-2", async () => {
-      const runs = await runsOf(world);
-      const isThere = runs.length === 3 && runs.every((each) => each === "image-2 components-2");
-      return isThere && (await conditionOf(world, "Ready")).reason === "UpToDate";
-    }, 600);
+    const second = { image: "image-2", components: "components-2" };
+    await ground.ask(world, second);
+    await upToDate(world, second, group.size, 600);
     await killer.end();
     assert.ok(killer.kills >= 6, `${killer.kills} kills`);
     assert.deepEqual(observer.broken, []);

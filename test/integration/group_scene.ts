@@ -12,12 +12,10 @@ import {
   tell,
   upToDate,
 } from "../support/group_play.ts";
-import { administratorOf, first, GroupGround } from "./group_world.ts";
+import { first, GroupGround } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
-export { alpha, beta, nodesOf, policies, standing, strategies, upToDate } from "../support/group_play.ts";
-export type { Befalls, Cast } from "../support/group_play.ts";
 export type Scene = Play<World>;
 export type GroupStory = Story<World>;
 
@@ -63,15 +61,14 @@ export async function inScene(
     seconds: { boot: 0.4, ready: 0.2, gone: 1 },
   });
   await withWorld({ settings: ground.settings, mayRevive }, async (world) => {
-    const admin = administratorOf(world);
     await prepare?.(world);
     await prepareGroups(world, cast);
     const groups = cast.map(([group]) => group);
-    await ground.settle(admin, groups);
+    await ground.settle(world, groups);
     await upToDate(world, first, groups.reduce((sum, { size }) => sum + size, 0));
     const surges = Object.fromEntries(cast.map(([{ name }, surge]) => [name, surge]));
-    using observer = new GroupObserver({ admin }, ground.cloud, surges);
+    using observer = new GroupObserver({ admin: world }, ground.cloud, surges);
     const idle = (): Promise<void> => pause(idleMs);
-    await play({ world, admin, ground, observer, befalls, joinSeconds, idle });
+    await play({ world, ground, observer, befalls, joinSeconds, idle });
   });
 }

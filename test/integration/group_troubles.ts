@@ -8,8 +8,9 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { CloudInstance, GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { ask, askAndOrder, came, holdNodes, isReady, madeOf, untilTold } from "../support/group_steps.ts";
-import { alpha, type GroupStory, nodesOf, type Scene, upToDate } from "./group_scene.ts";
-import { conditionOf, first, kinds } from "./group_world.ts";
+import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
+import type { GroupStory, Scene } from "./group_scene.ts";
+import { alpha, conditionOf, nodesOf, upToDate } from "../support/group_play.ts";
 
 export const troubles: GroupStory[] = [
   ["K3, K6 a drain waits for a budget that is named; the newcomer dies meanwhile, and is made up for", heirDies],
@@ -96,13 +97,13 @@ async function readyNodes(world: Scene["world"]): Promise<number> {
   return nodes.filter(({ status }) => status?.conditions?.some(isReady)).length;
 }
 
-async function protects({ ground, admin, world }: Scene): Promise<void> {
+async function protects({ ground, world }: Scene): Promise<void> {
   const version = { ...first, image: "image-protected" };
   const kept = ground.cloud.instances(alpha.id).find(({ state }) => state === "Ready");
   assert.ok(kept);
   const id = kept.token ?? kept.node;
   ground.cloud.set(kept.providerId, { isProtected: true });
-  await ground.ask(admin, version);
+  await ground.ask(world, version);
   await world.until("all but it to be replaced, and it to be named", async () => {
     const { reason, message, updated } = await world.status("scaling-group.alpha") ?? {};
     return reason === "ProtectedRemain" && message?.includes(id) && updated === "2/3";

@@ -12,7 +12,8 @@ import { NotYet, waitFor, waitUntil } from "../../deploy/local/process/wait_unti
 import type { ManagementKubeconfigs } from "../../deploy/local/site/ostler_processes.ts";
 import { startSite } from "../../deploy/local/site/site.ts";
 import type { MachineGround, Site } from "../../deploy/local/site/site.ts";
-import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
+import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
+import { ApiObjects } from "../../deploy/local/stack/api_objects.ts";
 import type { Cluster } from "../../deploy/local/stack/stack.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { poolPath } from "./pool_objects.ts";
@@ -97,13 +98,15 @@ export interface Expected {
   surge?: number;
 }
 
-export class World {
+export class World extends ApiObjects {
   private constructor(
     readonly site: Site,
     readonly tools: Tools,
-    readonly api: ApiConnection,
+    api: ApiConnection,
     readonly temporal: Client,
-  ) {}
+  ) {
+    super(api);
+  }
 
   static async open(site: Site, tools: Tools): Promise<World> {
     // Deno 2.9 dies when the server ends an idle connection of its own HTTP/2 (github.com/denoland/deno/issues/36788).
@@ -116,32 +119,9 @@ export class World {
     await this.temporal.connection.close();
   }
 
-  /** Reads JSON from the API server; undefined when there is no such object. */
-  async get<T>(path: string): Promise<T | undefined> {
-    try {
-      return await this.api.call({ method: "GET", path }) as T;
-    } catch (error) {
-      if (error instanceof ApiRefusal && error.status === 404) return undefined;
-      throw error;
-    }
-  }
-
   /** Lists a collection; waits out the moment in which a new kind is not served yet. */
-  async list<T>(path: string): Promise<T[]> {
-    const list = async (): Promise<T[]> => (await this.get<{ items: T[] }>(path))?.items ?? [];
-    return await waitUntil(list, { what: path, timeoutMs: 10_000 });
-  }
-
-  async create(path: string, body: object): Promise<void> {
-    await this.api.call({ method: "POST", path, body });
-  }
-
-  async patch(path: string, body: object): Promise<void> {
-    await this.api.call({ method: "PATCH", path, body, contentType: "application/merge-patch+json" });
-  }
-
-  async remove(path: string): Promise<void> {
-    await this.api.call({ method: "DELETE", path });
+  override async list<T>(path: string): Promise<T[]> {
+    return await waitUntil(() => super.list<T>(path), { what: path, timeoutMs: 10_000 });
   }
 
   /** Waits, with a bound, until `look` gives something; one that takes above 5 s is given up, and made again. */

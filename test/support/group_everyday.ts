@@ -17,7 +17,7 @@ import {
 /** Machines of both groups. */
 const machines = alpha.size + beta.size;
 
-export async function image({ world, admin, ground }: Scene): Promise<void> {
+export async function image({ world, ground }: Scene): Promise<void> {
   const nodes = (await nodesOf(world)).sort();
   for (const [nth, name] of nodes.entries()) {
     const taints = [{ key: "example.com/slot", value: `${nth}`, effect: "PreferNoSchedule" }];
@@ -32,7 +32,7 @@ export async function image({ world, admin, ground }: Scene): Promise<void> {
     const strategy = await world.get<{ spec: { enabled: boolean } }>(`${strategies}/strategy`).catch(() => undefined);
     if (strategy?.spec.enabled === false) wasOff = true;
   }, 200);
-  await ground.ask(admin, { ...first, image: "image-2" });
+  await ground.ask(world, { ...first, image: "image-2" });
   await upToDate(world, { ...first, image: "image-2" }, machines);
   clearInterval(look);
   assert.equal(ground.cloud.instances().length - before, machines, "as many were made as were replaced");
@@ -52,22 +52,22 @@ async function bornBy(world: GroupWorld): Promise<string[]> {
   }).sort();
 }
 
-export async function components({ world, admin, ground }: Scene): Promise<void> {
+export async function components({ world, ground }: Scene): Promise<void> {
   const before = ground.cloud.instances().length;
-  await ground.ask(admin, { image: "image-2", components: "components-2" });
+  await ground.ask(world, { image: "image-2", components: "components-2" });
   await upToDate(world, { image: "image-2", components: "components-2" }, machines);
   assert.equal(ground.cloud.instances().length - before, machines);
 }
 
 export async function badImage(scene: Scene): Promise<void> {
-  const { world, admin, ground, befalls, joinSeconds, idle } = scene;
+  const { world, ground, befalls, joinSeconds, idle } = scene;
   befalls.isDead = ({ template }) => template.fields.image === "image-dead";
   await world.patch(`${policies}/alpha`, { spec: { join: { ...durations(joinSeconds, 1), attempts: 1 } } });
   // On its way back machines join that do boot.
   const longer = { ...durations(joinSeconds, 2), attempts: 0 };
   await world.patch(`${policies}/beta`, { spec: { join: longer, onFailure: "Rollback" } });
   const before = ground.cloud.group(beta.id)?.boots.fields.image;
-  await ground.ask(admin, { ...first, image: "image-dead" });
+  await ground.ask(world, { ...first, image: "image-dead" });
   await world.until("the group to be halted", async () => {
     const { reason, message } = await conditionOf(world, "Ready");
     return reason === "GroupHalted" && message.includes("alpha");
@@ -90,7 +90,7 @@ export async function badImage(scene: Scene): Promise<void> {
   for (const name of ["alpha", "beta"]) {
     await world.patch(`${policies}/${name}`, { spec: { join: null, onFailure: null } });
   }
-  await ground.ask(admin, { ...first, image: "image-3" });
+  await ground.ask(world, { ...first, image: "image-3" });
   await upToDate(world, { ...first, image: "image-3" }, machines);
 }
 
@@ -100,10 +100,10 @@ export function durations(join: JoinSeconds, times: number): Record<string, stri
 }
 
 /** Somebody terminates a newcomer, deletes its record, and has the group boot from another template. */
-export async function meddled({ world, admin, ground }: Scene): Promise<void> {
+export async function meddled({ world, ground }: Scene): Promise<void> {
   const known = ground.cloud.instances().length;
   const version = { ...first, image: "image-4" };
-  await ground.ask(admin, version);
+  await ground.ask(world, version);
   const ordered = await world.until(
     "an order",
     () => Promise.resolve(ground.cloud.instances().slice(known).find(({ token }) => token !== undefined)),

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import type { ApiOptions } from "../../deploy/local/cloud/groups/group_api.ts";
 import type { CloudInstance, GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
-import type { Administrator, GroupGround, Version } from "../../deploy/local/cloud/groups/group_ground.ts";
+import type { GroupGround, Version } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import type { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
+import type { ApiObjects } from "../../deploy/local/stack/api_objects.ts";
 import type { RolloutStatus } from "../integration/pool_objects.ts";
 
 const common = {
@@ -49,12 +50,8 @@ export interface Befalls {
 }
 
 /** The verbs that a story needs. */
-export interface GroupWorld {
-  get<T>(path: string): Promise<T | undefined>;
-  list<T>(path: string): Promise<T[]>;
-  create(path: string, body: object): Promise<void>;
-  patch(path: string, body: object): Promise<void>;
-  remove(path: string): Promise<void>;
+export interface GroupWorld extends Pick<ApiObjects, "get" | "list" | "create" | "patch" | "remove"> {
+  readonly kubeconfig?: string;
   until<T>(what: string, look: () => Promise<T | undefined | false>, seconds?: number): Promise<T>;
   status(name: string): Promise<RolloutStatus | undefined>;
 }
@@ -69,7 +66,6 @@ export interface JoinSeconds {
 
 export interface Scene<World extends GroupWorld = GroupWorld> {
   world: World;
-  admin: Administrator;
   ground: GroupGround;
   observer: GroupObserver;
   befalls: Befalls;

@@ -7,7 +7,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { useCloud } from "./staged_cluster.ts";
 import { simulatedCloud } from "../../activities/clouds/simulated.ts";
 import type { Activities } from "../../activities/mod.ts";
-import type { Administrator } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { GroupGround } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { readConfig } from "../../workers/config.ts";
 import { type PoolNews, PoolNotifier } from "../../workers/pool_notifier.ts";
@@ -46,7 +45,6 @@ interface Place {
 export class GroupSite implements AsyncDisposable {
   readonly kube = new FakeKube();
   readonly ground: GroupGround;
-  readonly admin: Administrator;
   readonly cluster = `site-${++sites}`;
   readonly #streams = new KubeStreams(this.kube);
   readonly #ended = new AbortController();
@@ -68,11 +66,6 @@ export class GroupSite implements AsyncDisposable {
         return Promise.resolve(new GroupSiteMachines(this.kube, world, ills));
       },
     });
-    this.admin = {
-      list: (path) => this.list(path),
-      create: (path, body) => this.create(path, body),
-      patch: (path, body) => this.patch(path, body),
-    };
     this.kube.clock = Date.now;
     this.kube.onRequest = (request) => this.#guard(request);
     this.#client = stage.client;

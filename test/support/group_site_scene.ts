@@ -36,13 +36,13 @@ export async function tellOnSites(
 async function onSite({ stage, cast }: { stage: Stage; cast: Cast }, story: SiteStory[1]): Promise<void> {
   const befalls: Befalls = {};
   await using world = new GroupSite(stage, befalls);
-  const { admin, ground } = world;
+  const { ground } = world;
   await prepareGroups(world, cast);
   const groups = cast.map(([group]) => group);
-  await ground.settle(admin, groups);
+  await ground.settle(world, groups);
   await upToDate(world, first, groups.reduce((sum, { size }) => sum + size, 0));
   const surges = Object.fromEntries(cast.map(([{ name }, surge]) => [name, surge]));
-  using observer = new GroupObserver({ admin, everyMs: observedEveryMs }, ground.cloud, surges);
-  const scene = { world, admin, ground, observer, befalls, joinSeconds, idle: () => world.idle() };
+  using observer = new GroupObserver({ admin: world, everyMs: observedEveryMs }, ground.cloud, surges);
+  const scene = { world, ground, observer, befalls, joinSeconds, idle: () => world.idle() };
   await tell(scene, groups, story);
 }

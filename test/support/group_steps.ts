@@ -13,8 +13,8 @@ export async function askAndOrder(scene: Scene, image: string): Promise<CloudIns
 }
 
 /** Asks for an image of the first components. */
-export function ask({ ground, admin }: Scene, image: string): Promise<void> {
-  return ground.ask(admin, { ...first, image });
+export function ask({ ground, world }: Scene, image: string): Promise<void> {
+  return ground.ask(world, { ...first, image });
 }
 
 /** Waits until all machines of group alpha run it. */

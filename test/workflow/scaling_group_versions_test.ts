@@ -46,24 +46,24 @@ test(
   besideControlPlanes.length,
 );
 
-async function componentsWait({ world, ground, admin, idle }: SiteScene): Promise<void> {
+async function componentsWait({ world, ground, idle }: SiteScene): Promise<void> {
   const known = ground.cloud.instances().length;
-  await ground.ask(admin, { ...first, components: "components-2" });
+  await ground.ask(world, { ...first, components: "components-2" });
   await readyFor(world, "ControlPlaneRefused");
   await idle();
   assert.equal(ground.cloud.instances().length, known, "no kubelet is newer than its API server");
-  await ground.ask(admin, first);
+  await ground.ask(world, first);
   await upToDate(world, first, alpha.size + control.size);
 }
 
 async function imageWaits(scene: SiteScene): Promise<void> {
-  const { world, ground, admin, idle } = scene;
+  const { world, ground, idle } = scene;
   const known = ground.cloud.instances().length;
   await ask(scene, "image-23");
   await controlPlanesWait(world);
   await idle();
   assert.equal(ground.cloud.instances().length, known, "no worker begins before control planes are done");
-  await ground.ask(admin, first);
+  await ground.ask(world, first);
   await upToDate(world, first, alpha.size + control.size);
 }
 
@@ -83,7 +83,7 @@ async function readyFor(world: SiteScene["world"], reason: string): Promise<{ me
   return await conditionOf(world, "Ready");
 }
 
-async function cameLater({ world, ground, admin, befalls }: SiteScene): Promise<void> {
+async function cameLater({ world, ground, befalls }: SiteScene): Promise<void> {
   const template = { ...alpha.template, image: "image-0" };
   const later: GroupSpec = {
     ...alpha,
@@ -101,7 +101,7 @@ async function cameLater({ world, ground, admin, befalls }: SiteScene): Promise<
     if (method === "POST" && path.includes("later")) atOrder ??= read();
     return undefined;
   };
-  await ground.create(admin, later);
+  await ground.create(world, later);
   await upToDate(world, first, alpha.size + control.size + later.size);
   const { spec, status } = await atOrder ?? {};
   assert.deepEqual([spec?.enabled, status?.replicas], [false, 0]);

@@ -1,5 +1,7 @@
 import type { KubernetesListObject, KubernetesObject, V1Node, V1Pod } from "@kubernetes/client-node";
-import { type Connection, mergePatch, settled, statusOf } from "./kube.ts";
+import { asMergePatch } from "../../../activities/kube/client.ts";
+import { statusOf } from "../../../activities/kube/status.ts";
+import { type Connection, settled } from "./kube.ts";
 import { Hopeless } from "./patience.ts";
 import type { MachineOrder, VirtualMachine } from "./virtual_machine.ts";
 
@@ -62,7 +64,7 @@ export class Hypervisor {
     const instance: VirtualMachineInstance = await custom.getNamespacedCustomObject(object(order));
     const ipAddress = own ?? addressOf(instance) ?? this.#nextAddress();
     const body = { status: { phase: "Running", interfaces: [{ name: "default", ipAddress }] } };
-    await custom.patchNamespacedCustomObjectStatus({ ...object(order), body }, mergePatch);
+    await custom.patchNamespacedCustomObjectStatus({ ...object(order), body }, asMergePatch);
     return ipAddress;
   }
 

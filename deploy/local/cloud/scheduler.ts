@@ -1,6 +1,7 @@
 import type { ListWatch, V1Node, V1Pod } from "@kubernetes/client-node";
 import { follow } from "./follow.ts";
-import { type Connection, reasonOf, statusOf } from "./kube.ts";
+import { statusOf } from "../../../activities/kube/status.ts";
+import { type Connection, reasonOf } from "./kube.ts";
 import { rest, withinSeconds } from "./patience.ts";
 import { kinOf, placePod } from "./placement.ts";
 

@@ -29,11 +29,14 @@ const callTimeoutMs = 15_000;
  * manifest, while the typed client drops every field that its model spells differently, such as `x-kubernetes-*`.
  */
 export class ApiConnection {
+  /** Path of the kubeconfig. */
+  readonly kubeconfig: string;
   readonly #server: string;
   readonly #options: RequestOptions;
   readonly #agent: Agent;
 
-  private constructor(server: string, options: RequestOptions) {
+  private constructor(kubeconfig: string, server: string, options: RequestOptions) {
+    this.kubeconfig = kubeconfig;
     this.#server = server;
     this.#agent = new Agent({ keepAlive: true });
     this.#options = { ...options, agent: this.#agent };
@@ -49,7 +52,7 @@ export class ApiConnection {
     }
     const options: RequestOptions = {};
     await config.applyToHTTPSOptions(options);
-    return new ApiConnection(server, options);
+    return new ApiConnection(kubeconfigPath, server, options);
   }
 
   /** Returns the JSON of the response; rejects with ApiRefusal for a status of 300 or above. */

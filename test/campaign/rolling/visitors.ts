@@ -1,5 +1,5 @@
 /** Load on a Service, sent as a good ingress sends it: to endpoints that are ready by the newest word, and never twice. */
-import { DiscoveryV1Api, type ListWatch, type V1EndpointSlice } from "@kubernetes/client-node";
+import type { ListWatch, V1EndpointSlice } from "@kubernetes/client-node";
 import { follow } from "../../../deploy/local/cloud/follow.ts";
 import type { Connection } from "../../../deploy/local/cloud/kube.ts";
 import { ask, type Endpoint, nothingSeen, type VisitReport } from "./visit.ts";
@@ -31,11 +31,10 @@ export class Visitors {
   static async start(visited: Visited): Promise<Visitors> {
     const visitors = new Visitors(visited);
     const { connection, namespace, perSecond } = visited;
-    const api = connection.config.makeApiClient(DiscoveryV1Api);
     visitors.#slices = await follow<V1EndpointSlice>({
       connection,
       path: `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
-      list: () => api.listNamespacedEndpointSlice({ namespace }),
+      list: () => connection.discovery.listNamespacedEndpointSlice({ namespace }),
       changed: () => {},
       log: () => {},
       signal: visitors.#stopping.signal,

@@ -1,5 +1,7 @@
 import { V1MicroTime, type V1Node } from "@kubernetes/client-node";
-import { type Connection, mergePatch, reasonOf, statusOf, strategicPatch } from "../kube.ts";
+import { asMergePatch } from "../../../../activities/kube/client.ts";
+import { statusOf } from "../../../../activities/kube/status.ts";
+import { type Connection, reasonOf, strategicPatch } from "../kube.ts";
 import type { Link } from "../link.ts";
 import { Hopeless, rest, withinSeconds } from "../patience.ts";
 import { nodeConditions, type NodeFacts, nodeObject, nodeStatus } from "./node_object.ts";
@@ -106,7 +108,7 @@ export class NodeAgent {
     const renewTime = new V1MicroTime();
     const request = { name, namespace: leaseNamespace, body: { spec: { renewTime: renewTime.toISOString() } } };
     try {
-      await this.#connection.leases.patchNamespacedLease(request, mergePatch);
+      await this.#connection.leases.patchNamespacedLease(request, asMergePatch);
     } catch (error) {
       if (statusOf(error) !== 404) throw error;
       await this.#createLease(renewTime);

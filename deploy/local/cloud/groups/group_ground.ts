@@ -1,5 +1,6 @@
 /** Scaling groups of the simulated cloud, whose machines join a cluster. */
 import { readFile } from "node:fs/promises";
+import type { ApiObjects } from "../../stack/api_objects.ts";
 import { type ApiOptions, type Call, GroupApi } from "./group_api.ts";
 import { GroupCloud, type GroupSpec } from "./group_cloud.ts";
 import type { FleetWorld, GroupFleet } from "./group_fleet.ts";
@@ -8,14 +9,8 @@ import { GroupMachines, type GroupMachinesOptions, type MachineIlls } from "./gr
 const apiVersion = "update.edgeless.systems/v1alpha1";
 export const kinds = `/apis/${apiVersion}`;
 
-/** Administrator access to a cluster. */
-export interface Administrator {
-  /** Path of the kubeconfig; optional only for machines that join in memory. */
-  kubeconfig?: string;
-  list<T>(path: string): Promise<T[]>;
-  create(path: string, body: object): Promise<void>;
-  patch(path: string, body: object): Promise<void>;
-}
+/** Administrator access to a cluster; the kubeconfig is optional only for machines that join in memory. */
+export type Administrator = Pick<ApiObjects, "list" | "create" | "patch"> & { readonly kubeconfig?: string };
 
 /** Image and components of a NodeVersion. */
 export interface Version {

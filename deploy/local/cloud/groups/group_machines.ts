@@ -2,7 +2,8 @@
 import { obtainNodeConfig } from "../boot/certificate.ts";
 import { NodeAgent } from "../boot/node.ts";
 import { Hypervisor } from "../hypervisor.ts";
-import { connect, type Connection, connectWith, mergePatch, reasonOf } from "../kube.ts";
+import { asMergePatch } from "../../../../activities/kube/client.ts";
+import { connect, type Connection, connectWith, reasonOf } from "../kube.ts";
 import { Link } from "../link.ts";
 import { type Patience, persist, rest } from "../patience.ts";
 import { PodRunner } from "../pod_runner.ts";
@@ -111,7 +112,7 @@ export class GroupMachines implements GroupFleet {
   /** Sets the role label as administrator, because a kubelet must not set the role of a control plane itself. */
   async #label(name: string): Promise<void> {
     const body = { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } };
-    await this.#connection.core.patchNode({ name, body }, mergePatch);
+    await this.#connection.core.patchNode({ name, body }, asMergePatch);
   }
 
   /** Makes a machine fail permanently, without a change in its cloud. */

@@ -1,5 +1,6 @@
 /** Deletes Nodes of deleted instances that no other controller deleted, like a cloud-controller-manager. */
-import { type Connection, settled, statusOf } from "../kube.ts";
+import { statusOf } from "../../../../activities/kube/status.ts";
+import { type Connection, settled } from "../kube.ts";
 import { rest } from "../patience.ts";
 import type { CloudInstance } from "./group_cloud.ts";
 

@@ -1,38 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { waitFor } from "../../process/wait_until.ts";
-import { type ApiConnection, ApiRefusal } from "../../stack/api_connection.ts";
+import type { ApiConnection } from "../../stack/api_connection.ts";
+import { ApiObjects } from "../../stack/api_objects.ts";
 import type { Stage } from "../stage.ts";
 
-const mergePatch = "application/merge-patch+json";
-
-/** Reads and changes objects of the API server for a story, as administrator. */
-export class Cluster {
-  readonly #api: ApiConnection;
+/** The cluster of a story, as its administrator has it. */
+export class Cluster extends ApiObjects {
   readonly #stage: Stage;
 
   constructor({ api, stage }: { api: ApiConnection; stage: Stage }) {
-    this.#api = api;
+    super(api);
     this.#stage = stage;
-  }
-
-  /** Returns an object; undefined if it does not exist. */
-  async get<T>(path: string): Promise<T | undefined> {
-    try {
-      return await this.#api.call({ method: "GET", path }) as T;
-    } catch (error) {
-      if (error instanceof ApiRefusal && error.status === 404) return undefined;
-      throw error;
-    }
-  }
-
-  /** Returns all objects of a collection. */
-  async list<T>(path: string): Promise<T[]> {
-    return (await this.get<{ items: T[] }>(path))?.items ?? [];
-  }
-
-  /** Changes an object with a merge patch. */
-  async patch(path: string, body: object): Promise<void> {
-    await this.#api.call({ method: "PATCH", path, body, contentType: mergePatch });
   }
 
   /**

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { GroupCloud, GroupSpec } from "../../cloud/groups/group_cloud.ts";
-import { type Administrator, first, type GroupGround, kinds, type Version } from "../../cloud/groups/group_ground.ts";
+import { first, type GroupGround, kinds, type Version } from "../../cloud/groups/group_ground.ts";
 import { GroupObserver } from "../../cloud/groups/group_observer.ts";
 import { applyObjects } from "../../stack/manifests.ts";
 import { kubelets, nextComponents, nextImage } from "../groups_ground.ts";
@@ -31,19 +31,19 @@ export const scalingGroup: Story = {
   policy: {},
   prepare,
   async tell(play: Play): Promise<void> {
+    const { cluster } = play;
     const ground = groundOf(play);
-    const admin = administratorOf(play);
     const { budget } = scaleOf(play);
-    using observer = new GroupObserver({ admin }, ground.cloud, { blue: budget, green: budget });
+    using observer = new GroupObserver({ admin: cluster }, ground.cloud, { blue: budget, green: budget });
     const before = await label(play);
     const made = ground.cloud.instances().length;
     const image = { ...first, image: nextImage };
-    await ground.ask(admin, image);
+    await ground.ask(cluster, image);
     play.narrator.say(`  NodeVersion "constellation-version" changes to ${image.image}`);
     await killOnTheWay(play, ground);
     await arrive(play, image);
     const components = { ...image, components: nextComponents };
-    await ground.ask(admin, components);
+    await ground.ask(cluster, components);
     play.narrator.say(`  NodeVersion "constellation-version" changes to ${components.components} with the same image`);
     await arrive(play, components);
     await check(play, { observer, before, made: ground.cloud.instances().length - made });
@@ -51,7 +51,7 @@ export const scalingGroup: Story = {
 };
 
 async function prepare(play: Play): Promise<void> {
-  const { stage, site } = play;
+  const { stage, site, cluster } = play;
   const { budget } = scaleOf(play);
   const { adminKubeconfig } = site.stack;
   const policy = {
@@ -60,10 +60,9 @@ async function prepare(play: Play): Promise<void> {
     spec: { selector: { matchLabels: { kind: "scaling-group" } }, budget: { machines: budget } },
   };
   await stage.until("the policy of the scaling groups", applyObjects(adminKubeconfig, [policy]));
-  const admin = administratorOf(play);
-  await stage.until("two scaling groups", groundOf(play).settle(admin, groupsOf(play)));
+  await stage.until("two scaling groups", groundOf(play).settle(cluster, groupsOf(play)));
   const isThere = async (): Promise<boolean> => (await nodesOf(play)).length === totalOf(play);
-  await play.cluster.until(`${totalOf(play)} nodes of the scaling groups`, isThere, 600);
+  await cluster.until(`${totalOf(play)} nodes of the scaling groups`, isThere, 600);
   await arrive(play, first);
 }
 
@@ -87,15 +86,6 @@ function groupsOf(play: Play): GroupSpec[] {
 function groundOf({ ground }: Play): GroupGround {
   if (!ground.groups) throw new Error("Failed to find scaling groups: this ground has none");
   return ground.groups;
-}
-
-function administratorOf({ site, cluster, api }: Play): Administrator {
-  return {
-    kubeconfig: site.stack.adminKubeconfig,
-    list: (path) => cluster.list(path),
-    create: async (path, body) => void await api.call({ method: "POST", path, body }),
-    patch: (path, body) => cluster.patch(path, body),
-  };
 }
 
 async function nodesOf({ cluster }: Play): Promise<Node[]> {
