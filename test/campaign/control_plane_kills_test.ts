@@ -12,7 +12,7 @@ import {
 import { Killer } from "../integration/group_chaos.ts";
 import { upToDate } from "../support/group_play.ts";
 import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
-import { SteadyClient } from "../integration/steady_client.ts";
+import { SteadyEtcdClient } from "../support/steady/steady_etcd_client.ts";
 
 Deno.test("K22 control planes are replaced while their worker is killed at calls to the cloud, in snapshots, and once a member is removed", async () => {
   await onStage(rollsAmongKills);
@@ -22,7 +22,7 @@ async function rollsAmongKills({ world, ground, etcd, snapshots, befalls }: Stag
   // A read is as good as another: what is changed is what counts here.
   const killer = new Killer(3, 1_000);
   const before = ground.cloud.instances(control.id).length;
-  const client = new SteadyClient(etcd.cluster);
+  const client = new SteadyEtcdClient(etcd.cluster);
   befalls.fault = (call) => killer.at(call);
   snapshots.onPut = once(() => killer.kill());
   const removals = new AbortController();

@@ -7,7 +7,7 @@ import { policies, upToDate } from "../support/group_play.ts";
 import { etcdMembers, planes, readyNodes } from "./control_plane_facts.ts";
 import { control, type ControlPlaneScene, images, withControlPlanes, workers } from "./control_plane_world.ts";
 import { machineTest } from "../machines/real_machines.ts";
-import { SteadyClient } from "./steady_client.ts";
+import { SteadyClient } from "../support/steady/steady_client.ts";
 
 /** In all; etcd elects a leader within one to two seconds, which a busy machine makes longer. */
 const mostDownMs = 15_000;

@@ -9,7 +9,7 @@ import { alpha, control as lone, policies, standing, upToDate } from "../support
 import { inScene, type Scene } from "./group_scene.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { SnapshotStore } from "./snapshot_store.ts";
-import type { SteadyReport } from "./steady_client.ts";
+import type { SteadyEtcdReport } from "../support/steady/steady_etcd_client.ts";
 import type { World } from "./world.ts";
 
 export const control = { ...lone, size: 3, max: 4 };
@@ -77,7 +77,7 @@ export async function membersAre({ cluster }: EtcdGround, instances: readonly Cl
 }
 
 /** No acknowledged write is lost, and none was waited for too long. */
-export function assertSteady({ acknowledged, lost, downMs }: SteadyReport): void {
+export function assertSteady({ acknowledged, lost, downMs }: SteadyEtcdReport): void {
   assert.deepEqual(lost, []);
   assert.ok(acknowledged > 50 && downMs < mostDownMs, `${acknowledged} writes, ${downMs} ms without any`);
 }

@@ -5,7 +5,7 @@ import { first, type Version } from "../../deploy/local/cloud/groups/group_groun
 import { upToDate } from "../support/group_play.ts";
 import { assertSteady, control, machines, membersAre, onStage, running, type Stage } from "./control_plane_scene.ts";
 import type { SnapshotStore } from "./snapshot_store.ts";
-import { SteadyClient } from "./steady_client.ts";
+import { SteadyEtcdClient } from "../support/steady/steady_etcd_client.ts";
 import type { World } from "./world.ts";
 
 const stories: [string, (stage: Stage) => Promise<void>][] = [
@@ -38,7 +38,7 @@ async function rolls({ world, ground, etcd, snapshots }: Stage): Promise<void> {
   await inDoubt(world, `member "${silent}" does not respond`);
   assert.equal(ground.cloud.instances(control.id).length, before);
   etcd.cluster.goOn(silent);
-  const client = new SteadyClient(etcd.cluster);
+  const client = new SteadyEtcdClient(etcd.cluster);
   await upToDate(world, second, machines);
   assertSteady(await client.stop());
   assert.equal(ground.cloud.instances(control.id).length - before, 3);
@@ -79,7 +79,7 @@ async function loses(
   version: Version,
   when: keyof EtcdGround["fleet"]["befalls"],
 ): Promise<void> {
-  const client = new SteadyClient(etcd.cluster);
+  const client = new SteadyEtcdClient(etcd.cluster);
   const before = ground.cloud.instances(control.id).length;
   const lost = running(ground).at(-1);
   assert.ok(lost);

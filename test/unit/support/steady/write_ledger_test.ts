@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { WriteLedger } from "../../campaign/write_ledger.ts";
+import { WriteLedger } from "../../../support/steady/write_ledger.ts";
 
 Deno.test("WriteLedger takes a write in doubt either way, and misses one that was acknowledged", () => {
   const ledger = new WriteLedger();

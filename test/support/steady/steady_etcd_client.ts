@@ -1,27 +1,26 @@
 /** A client that writes to an etcd and reads again what it wrote, all the while: what was acknowledged must not be lost. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { EtcdCluster } from "../support/etcd_cluster.ts";
-import { eventually } from "../support/eventually.ts";
+import type { EtcdCluster } from "../etcd_cluster.ts";
+import { eventually } from "../eventually.ts";
+import { WriteLedger } from "./write_ledger.ts";
 
 const everyMs = 200;
 const gapMs = 500;
-/** Keys that are written in turn: memory is bounded, however long it takes. */
-const keys = 100;
 
 /** What it has seen. */
-export interface SteadyReport {
+export interface SteadyEtcdReport {
   acknowledged: number;
   /** What was acknowledged, and read as something older. */
-  lost: string[];
+  lost: readonly string[];
   /** Milliseconds in which no write was acknowledged though one was tried, by fault of etcd: the longest time, and all of it. */
   longestMs: number;
   downMs: number;
 }
 
-export class SteadyClient {
+export class SteadyEtcdClient {
   readonly #cluster: EtcdCluster;
-  readonly #known = new Map<string, number>();
-  readonly #report: SteadyReport = { acknowledged: 0, lost: [], longestMs: 0, downMs: 0 };
+  readonly #ledger = new WriteLedger();
+  readonly #down = { longestMs: 0, downMs: 0 };
   /** Milliseconds since the last write that was acknowledged. */
   #waitedMs = 0;
   #isOver = false;
@@ -33,29 +32,29 @@ export class SteadyClient {
   }
 
   /** Ends it; every key is read once more. */
-  async stop(): Promise<SteadyReport> {
+  async stop(): Promise<SteadyEtcdReport> {
     this.#isOver = true;
     await this.#working;
-    for (const key of this.#known.keys()) {
+    for (const [slot, { acknowledged }] of this.#ledger.expected()) {
+      if (acknowledged === 0) continue;
       await eventually(
-        `an answer to "${key}", which was written`,
-        async () => (await this.#cluster.get(key)) !== undefined,
+        `an answer to "${slot}", which was written`,
+        async () => (await this.#cluster.get(slot)) !== undefined,
       );
-      await this.#read(key);
+      await this.#read(slot);
     }
-    return this.#report;
+    return { acknowledged: this.#ledger.acknowledged, lost: this.#ledger.broken, ...this.#down };
   }
 
   async #work(): Promise<void> {
-    for (let number = 1; !this.#isOver; number++) {
-      const key = `steady/${number % keys}`;
+    while (!this.#isOver) {
+      const { slot, value } = this.#ledger.next();
       const [begun, waitedMs] = [performance.now(), this.#waitedMs];
-      if (await this.#timed(() => this.#cluster.put(key, String(number)))) {
+      if (await this.#timed(() => this.#cluster.put(slot, String(value)))) {
         this.#noteGap(this.#waitedMs);
         this.#waitedMs = 0;
-        this.#known.set(key, number);
-        this.#report.acknowledged += 1;
-        await this.#timed(() => this.#read(key));
+        this.#ledger.acknowledge(slot, value);
+        await this.#timed(() => this.#read(slot));
       } else {
         // Refused, or not answered: then all of that time counts, however busy the machine is.
         this.#waitedMs = waitedMs + performance.now() - begun + everyMs;
@@ -82,15 +81,15 @@ export class SteadyClient {
 
   #noteGap(ms: number): void {
     if (ms < gapMs) return; // as long as a write may take on a busy machine
-    this.#report.longestMs = Math.max(this.#report.longestMs, ms);
-    this.#report.downMs += ms;
+    this.#down.longestMs = Math.max(this.#down.longestMs, ms);
+    this.#down.downMs += ms;
   }
 
-  async #read(key: string): Promise<void> {
-    const value = await this.#cluster.get(key);
+  async #read(slot: string): Promise<void> {
+    const expected = this.#ledger.expected().get(slot);
+    const value = await this.#cluster.get(slot);
     // Nobody answered; what it says later counts.
-    if (value === undefined) return;
-    const known = this.#known.get(key) ?? 0;
-    if (Number(value) < known) this.#report.lost.push(`${key}: ${value} instead of ${known}`);
+    if (value === undefined || expected === undefined) return;
+    this.#ledger.compare(new Map([[slot, expected]]), { [slot]: value });
   }
 }

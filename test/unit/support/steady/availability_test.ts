@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Availability } from "../../campaign/availability.ts";
+import { Availability } from "../../../support/steady/availability.ts";
 
 const works = (): Promise<void> => Promise.resolve();
 const fails = (why: string) => (): Promise<void> => Promise.reject(new Error(why));

@@ -1,6 +1,6 @@
 /** Somebody who writes and reads all the time, and notes what was lost and for how long nobody answered. */
 import { setTimeout as pause } from "node:timers/promises";
-import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
+import { ApiConnection, ApiRefusal } from "../../../deploy/local/stack/api_connection.ts";
 import { Availability, type Outages } from "./availability.ts";
 import { WriteLedger } from "./write_ledger.ts";
 
