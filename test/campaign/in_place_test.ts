@@ -3,16 +3,15 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Build, remoteRepository } from "../../deploy/local/machines/ostree/ostree_image.ts";
 import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
 import { machinesFolder } from "../../deploy/local/demo/ground.ts";
-import { NotYet } from "../../deploy/local/process/wait_until.ts";
+import { ask, createEdge, stands } from "../../deploy/local/demo/stories/in_place/edge_pool.ts";
+import { commitsOf, wasTried } from "../../deploy/local/demo/stories/in_place/ostree_nodes.ts";
 import { handsImage } from "../../deploy/local/machines/ostree/hands_image.ts";
 import { poolsPath } from "../integration/pool_objects.ts";
 import { withWorld, type World } from "../integration/world.ts";
 import { machineTest, mayInstall, openHost, realPool } from "../machines/real_machines.ts";
 
-const group = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
 const ostreeDebian = "docker://images.example/debian:12-ostree";
 const labels = { "machines.example/pool": "edge" };
 
@@ -25,43 +24,30 @@ interface Node {
   };
 }
 
-interface Standing {
-  phase?: string;
-  reason?: string;
-  message?: string;
-  image?: string;
-}
-
 machineTest("a NodePool boots another commit on a real machine, is halted by a bad one, and goes on", async (t) => {
   await withOstreeNode(async (world, host) => {
     const first = await untilReady(world);
-    const site = await commitsOf(host, first.metadata.name);
-    const named = { metadata: { namespace: "kube-system", name: "edge", labels: { kind: "edge" } } };
-    await world.create(`${group}/rolloutpolicies`, {
-      ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy", ...named },
-      spec: { selector: { matchLabels: { kind: "edge" } }, inPlace: { boot: "2m", soak: "1s" } },
-    });
-    await world.create(`${group}/nodepools`, {
-      ...{ apiVersion: "ostler.dev/v1alpha1", kind: "NodePool", ...named },
-      spec: { nodeSelector: { matchLabels: labels }, driver: "ostree", image: { reference: site("b") } },
-    });
+    const { a, b, c } = await commitsOf(host, first.metadata.name);
+    const edge = { cluster: world };
+    const policy = { inPlace: { boot: "2m", soak: "1s" } };
+    await createEdge(edge, { labels, driver: "ostree", reference: b, policy });
     const steps: [string, () => Promise<void>][] = [
       ["the node boots commit B, and is in service again", async () => {
-        await stands(world, "Converged", site("b"));
+        await stands(edge, "Converged", b);
         await isOn(world, "Debian GNU/Linux 12, b", first);
       }],
       ["it boots C, whose health check fails, and comes back with B: the pool is halted", async () => {
         const before = await theNode(world);
-        await ask(world, site("c"));
-        const { reason, message } = await stands(world, "Halted", site("c"));
+        await ask(edge, c);
+        const { reason, message } = await stands(edge, "Halted", c);
         assert.match(`${reason} ${message}`, /UpdateRolledBack|Quarantined/);
         await isOn(world, "Debian GNU/Linux 12, b", before);
-        assert.ok(await wasTried(host, before, site("c")), "C was never booted");
+        assert.ok(await wasTried(host, before.metadata.name, c), "C was never booted");
       }],
       ["it takes A after that", async () => {
         const before = await theNode(world);
-        await ask(world, site("a"));
-        await stands(world, "Converged", site("a"));
+        await ask(edge, a);
+        await stands(edge, "Converged", a);
         await isOn(world, first.status.nodeInfo.osImage, before);
       }],
     ];
@@ -101,35 +87,6 @@ function labelledPool(host: ContainerHost): object {
   const { template } = pool.spec;
   const spec = { ...template.spec, metadata: { labels } };
   return { ...pool, spec: { ...pool.spec, template: { ...template, spec } } };
-}
-
-/** The references of the remote's commits. */
-async function commitsOf(host: ContainerHost, name: string): Promise<(build: Build) => string> {
-  const machine = await host.machine(name);
-  const script = 'for build in a b c; do ostree --repo="$1" rev-parse "os/$build" || exit; done';
-  const { exitCode, stdout, stderr } = await machine.run(["sh", "-c", script, "commits", remoteRepository]);
-  assert.equal(exitCode, 0, stderr);
-  const [a = "", b = "", c = ""] = stdout.trim().split("\n");
-  return (build) => `site@sha256:${{ a, b, c }[build]}`;
-}
-
-/** Whether its boot loader has ever booted that commit. */
-async function wasTried(host: ContainerHost, { metadata }: Node, reference: string): Promise<boolean> {
-  const machine = await host.machine(metadata.name);
-  const commit = reference.split(":")[1] ?? "";
-  return (await machine.run(["test", "-e", `/sysroot/boots/tried-${commit}.0`])).exitCode === 0;
-}
-
-async function ask(world: World, reference: string): Promise<void> {
-  await world.patch(`${group}/nodepools/edge`, { spec: { image: { reference } } });
-}
-
-async function stands(world: World, phase: string, image: string): Promise<Standing> {
-  return await world.until(`${phase} with ${image}`, async () => {
-    const status = (await world.get<{ status?: Standing }>(`${group}/rollouts/node-pool.edge`))?.status;
-    if (status?.phase === phase && status.image === image) return status;
-    throw new NotYet({ status, node: (await theNode(world)).status.nodeInfo });
-  }, 120);
 }
 
 async function theNode(world: World): Promise<Node> {

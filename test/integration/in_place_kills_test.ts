@@ -1,13 +1,11 @@
 /** A7 on a real API server and a real Temporal: the worker is killed with SIGKILL at each step of updates in place. */
 import assert from "node:assert/strict";
 import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
+import { digestOf, imageOf } from "../../deploy/local/demo/images_ground.ts";
+import { ask, createEdge, stands } from "../../deploy/local/demo/stories/in_place/edge_pool.ts";
 import { eventually } from "../support/eventually.ts";
 import { inSharedWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
-
-const group = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
-const digestOf = (letter: string): string => `sha256:${letter.repeat(64)}`;
-const imageOf = (letter: string): string => `registry.example/os/edge@${digestOf(letter)}`;
 
 /** Steps that can be seen from outside, in their order. */
 const steps = ["Check", "Stage", "cordoned", "Apply", "down", "back", "Status", "uncordoned"] as const;
@@ -34,20 +32,14 @@ Deno.test({
     await using ground = new ImageGround({ nodes: 3, labels: { pool: "edge" }, booted: digestOf("a"), bootMs: 4_000 });
     await inSharedWorld({ settings: ground.settings }, async (world) => {
       await ground.settle(world.site.stack.adminKubeconfig);
-      const named = { metadata: { namespace: "kube-system", name: "edge" } };
-      await world.create(`${group}/nodepools`, {
-        ...{ apiVersion: "ostler.dev/v1alpha1", kind: "NodePool", ...named },
-        spec: {
-          ...{ nodeSelector: { matchLabels: { pool: "edge" } }, driver: "bootc" },
-          image: { reference: imageOf("a") },
-        },
-      });
-      await converges(world, "a");
+      const edge = { cluster: world };
+      await createEdge(edge, { labels: { pool: "edge" }, driver: "bootc", reference: imageOf("a") });
+      await stands(edge, "Converged", imageOf("a"));
       const seen = new Set<string>();
       ground.onOrder = (verb) => void seen.add(verb);
-      await world.patch(`${group}/nodepools/edge`, { spec: { image: { reference: imageOf("b") } } });
+      await ask(edge, imageOf("b"));
       for (const step of steps) await killAt(world, { step, look: () => seenOf(world, ground, seen) });
-      await converges(world, "b");
+      await stands(edge, "Converged", imageOf("b"));
       const all = [...ground.nodes.values()];
       assert.deepEqual(all.map(({ state, boots }) => [state.booted, boots]), all.map(() => [digestOf("b"), 1]));
       assert.equal(ground.mostDown, 1);
@@ -67,12 +59,4 @@ async function killAt(
   const { worker } = world.site.ostler;
   worker.kill("SIGKILL");
   await worker.restart();
-}
-
-async function converges(world: World, letter: string): Promise<void> {
-  const path = `${group}/rollouts/node-pool.edge`;
-  await eventually(`convergence with ${letter}`, async () => {
-    const { status } = await world.get<{ status?: { phase?: string; image?: string } }>(path) ?? {};
-    return status?.phase === "Converged" && status.image === imageOf(letter);
-  }, { withinMs: 180_000 });
 }

@@ -1,4 +1,5 @@
 /** Builders of the objects that stories create. */
+import { providerConfig, releasePatch } from "../../deploy/local/demo/pool_objects.ts";
 
 export interface PoolOverrides {
   name?: string;
@@ -92,36 +93,16 @@ export function policiesPath(): string {
 
 function machineSpec(overrides: PoolOverrides): object {
   const { kubelet = "1.35.3", image = "docker://images.example/ubuntu:1", provider = "kubevirt" } = overrides;
-  const primaryDisk = {
-    osImage: image,
-    size: "10Gi",
-    storageClassName: "simulated",
-    storageAccessType: "ReadWriteOnce",
-  };
+  const config = providerConfig(image, overrides.operatingSystem ?? "ubuntu");
   return {
     versions: { kubelet },
-    providerSpec: {
-      value: {
-        cloudProvider: provider,
-        cloudProviderSpec: {
-          auth: { kubeconfig: { value: "" } },
-          virtualMachine: { template: { cpus: "1", memory: "1Gi", primaryDisk } },
-        },
-        operatingSystem: overrides.operatingSystem ?? "ubuntu",
-        operatingSystemSpec: {},
-        ...overrides.provision,
-      },
-    },
+    providerSpec: { value: { ...config, cloudProvider: provider, ...overrides.provision } },
   };
 }
 
 /** A merge patch that changes image and kubelet of a pool. */
 export function rollTo(kubelet: string, image = `docker://images.example/ubuntu:${kubelet}`): object {
-  const primaryDisk = { osImage: image };
-  const cloudProviderSpec = { virtualMachine: { template: { primaryDisk } } };
-  return {
-    spec: { template: { spec: { versions: { kubelet }, providerSpec: { value: { cloudProviderSpec } } } } },
-  };
+  return releasePatch({ kubelet, image });
 }
 
 /** A Deployment of pods and its PodDisruptionBudget. */

@@ -81,7 +81,8 @@ export function releasePatch({ image, kubelet }: Release): object {
   return { spec: { template: { spec: { versions: { kubelet }, providerSpec: { value } } } } };
 }
 
-function providerConfig(osImage: string, operatingSystem: string): object {
+/** Returns the provider config of a machine of the simulated cloud. */
+export function providerConfig(osImage: string, operatingSystem: string): object {
   const primaryDisk = {
     osImage,
     size: "10Gi",

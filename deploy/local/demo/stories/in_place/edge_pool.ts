@@ -1,15 +1,23 @@
-/** The NodePool of the story, its policy, and the actions of its administrator. */
+/** A NodePool named "edge", its policy, and the actions of its administrator. */
 import { poolOfNodePool, workflowIdOf } from "../../../../../workflows/commands/start_options.ts";
+import { NotYet } from "../../../process/wait_until.ts";
 import { applyObjects } from "../../../stack/manifests.ts";
+import type { Cluster } from "../cluster.ts";
 import type { Play } from "../story.ts";
 
 const kind = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
 const named = { metadata: { namespace: "kube-system", name: "edge", labels: { kind: "edge" } } };
 
-/** The fields of its Rollout's status that the story reads. */
+/** Where the pool is; a story, or a test with a cluster of its own. */
+interface Place {
+  readonly cluster: Pick<Cluster, "kubeconfig" | "get" | "list" | "patch" | "until">;
+}
+
+/** The fields of its Rollout's status that are read. */
 export interface Status {
   phase?: string;
   reason?: string;
+  message?: string;
   image?: string;
   quarantine?: { reason: string }[];
 }
@@ -19,12 +27,12 @@ export interface EdgePool {
   readonly labels: Readonly<Record<string, string>>;
   readonly driver: "bootc" | "ostree";
   readonly reference: string;
-  /** The spec of its policy, without the selector. */
-  readonly policy: object;
+  /** The spec of its policy, without the selector; the pool has no policy without it. */
+  readonly policy?: object;
 }
 
 /** Creates the policy, then the pool. */
-export async function createEdge({ stage, site }: Play, edge: EdgePool): Promise<void> {
+export async function createEdge({ cluster }: Place, edge: EdgePool): Promise<void> {
   const policy = {
     ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy", ...named },
     spec: { selector: { matchLabels: named.metadata.labels }, ...edge.policy },
@@ -34,19 +42,20 @@ export async function createEdge({ stage, site }: Play, edge: EdgePool): Promise
     ...{ apiVersion: "ostler.dev/v1alpha1", kind: "NodePool", ...named },
     spec: { nodeSelector: { matchLabels }, driver, image: { reference } },
   };
-  await stage.until("a NodePool and its policy", applyObjects(site.stack.adminKubeconfig, [policy, pool]));
+  await applyObjects(cluster.kubeconfig, edge.policy === undefined ? [pool] : [policy, pool]);
 }
 
 /** Changes the image of the pool. */
-export async function ask({ cluster }: Play, reference: string): Promise<void> {
+export async function ask({ cluster }: Place, reference: string): Promise<void> {
   await cluster.patch(`${kind}/nodepools/edge`, { spec: { image: { reference } } });
 }
 
 /** Waits until the pool is in a phase with an image, and returns its status. */
-export async function stands({ cluster }: Play, phase: string, reference: string): Promise<Status> {
+export async function stands({ cluster }: Place, phase: string, reference: string): Promise<Status> {
   return await cluster.until(`phase ${phase} of the nodes with image ${reference}`, async () => {
-    const rollout = await cluster.get<{ status?: Status }>(`${kind}/rollouts/node-pool.edge`);
-    return rollout?.status?.phase === phase && rollout.status.image === reference && rollout.status;
+    const status = (await cluster.get<{ status?: Status }>(`${kind}/rollouts/node-pool.edge`))?.status;
+    if (status?.phase === phase && status.image === reference) return status;
+    throw new NotYet(status);
   }, 300);
 }
 
@@ -65,7 +74,7 @@ export async function killWorker({ stage, site }: Play): Promise<void> {
 }
 
 /** Returns the names of the cordoned nodes. */
-export async function cordoned({ cluster }: Play): Promise<string[]> {
+export async function cordoned({ cluster }: Place): Promise<string[]> {
   const nodes = await cluster.list<{ metadata: { name: string }; spec: { unschedulable?: boolean } }>("/api/v1/nodes");
   return nodes.filter(({ spec }) => spec.unschedulable).map(({ metadata }) => metadata.name);
 }

@@ -24,10 +24,9 @@ export const inPlace: Story = {
 async function prepare(play: Play): Promise<void> {
   const { stage, site } = play;
   await stage.until("twelve nodes with images", groundOf(play).settle(site.stack.adminKubeconfig));
-  await createEdge(play, {
-    ...{ labels: { pool: "edge" }, driver: "bootc", reference: imageOf("a") },
-    policy: { budget: { machines: budget }, maxFailed: allowed },
-  });
+  const edge = { labels: { pool: "edge" }, driver: "bootc", reference: imageOf("a") } as const;
+  const policy = { budget: { machines: budget }, maxFailed: allowed };
+  await stage.until("a NodePool and its policy", createEdge(play, { ...edge, policy }));
   await stands(play, "Converged", imageOf("a"));
 }
 

@@ -31,10 +31,9 @@ async function settle(play: Play): Promise<Commits> {
   for (const { metadata: { name } } of await nodesOf(play)) {
     await play.cluster.patch(`/api/v1/nodes/${name}`, { metadata: { labels } });
   }
-  await createEdge(play, {
-    ...{ labels, driver: "ostree", reference: commits.a },
-    policy: { budget: { machines: budget }, maxFailed: allowed, inPlace: { boot: "3m" } },
-  });
+  const edge = { labels, driver: "ostree", reference: commits.a } as const;
+  const policy = { budget: { machines: budget }, maxFailed: allowed, inPlace: { boot: "3m" } };
+  await play.stage.until("a NodePool and its policy", createEdge(play, { ...edge, policy }));
   await stands(play, "Converged", commits.a);
   return commits;
 }

@@ -17,7 +17,12 @@ export async function nodesOf({ cluster }: Play): Promise<BootedNode[]> {
 /** Returns the commits; reads them on one machine, because all have the same remote. */
 export async function commitsOn(play: Play): Promise<Commits> {
   const [node] = await nodesOf(play);
-  const machine = await hostOf(play).machine(node?.metadata.name ?? "");
+  return await commitsOf(hostOf(play), node?.metadata.name ?? "");
+}
+
+/** Returns the commits as the remote of a machine has them. */
+export async function commitsOf(host: ContainerHost, node: string): Promise<Commits> {
+  const machine = await host.machine(node);
   const script = 'for build in a b c; do ostree --repo="$1" rev-parse "os/$build" || exit; done';
   const { exitCode, stdout, stderr } = await machine.run(["sh", "-c", script, "commits", remoteRepository]);
   if (exitCode !== 0) throw new Error(`Failed to read the commits of the remote: ${stderr}`);
@@ -27,13 +32,18 @@ export async function commitsOn(play: Play): Promise<Commits> {
 
 /** Returns the names of the nodes whose boot loader has ever booted a commit. */
 export async function triedOn(play: Play, reference: string): Promise<string[]> {
-  const commit = reference.split(":")[1] ?? "";
   const tried: string[] = [];
   for (const { metadata: { name } } of await nodesOf(play)) {
-    const machine = await hostOf(play).machine(name);
-    if ((await machine.run(["test", "-e", `/sysroot/boots/tried-${commit}.0`])).exitCode === 0) tried.push(name);
+    if (await wasTried(hostOf(play), name, reference)) tried.push(name);
   }
   return tried;
+}
+
+/** Returns whether the boot loader of a node has ever booted a commit. */
+export async function wasTried(host: ContainerHost, node: string, reference: string): Promise<boolean> {
+  const machine = await host.machine(node);
+  const commit = reference.split(":")[1] ?? "";
+  return (await machine.run(["test", "-e", `/sysroot/boots/tried-${commit}.0`])).exitCode === 0;
 }
 
 function hostOf({ ground }: Play): ContainerHost {
