@@ -46,12 +46,14 @@ import { verifyImage } from "./os_image/verify_image.ts";
 import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
 import { awaitNodeDrained } from "./node/drain.ts";
 import type { Backend, MemberRef } from "./backends/contract.ts";
-import { awaitBootOrdered } from "./backends/node_pool/boot_order.ts";
-import { awaitNodeBooted } from "./backends/node_pool/booted.ts";
-import { ensureImageFailed } from "./backends/node_pool/failed.ts";
+import {
+  awaitBootOrdered,
+  awaitImageStaged,
+  awaitNodeBooted,
+  ensureImageFailed,
+} from "./backends/node_pool/update_steps.ts";
 import type { GiveOrder } from "./backends/node_pool/orders.ts";
 import { awaitNodeGone, ensureNodeReplaced, readMaker } from "./backends/node_pool/replaced.ts";
-import { awaitImageStaged } from "./backends/node_pool/stage.ts";
 import { backendOf } from "./backends/registry.ts";
 import { withOwnCluster } from "./own_cluster.ts";
 import { deliverNotice, type NoticeFiles } from "./notices/deliver_notice.ts";
@@ -61,8 +63,7 @@ import type { Kube } from "./kube/client.ts";
 import { givenOrder } from "./os/hands.ts";
 import { refused } from "./failures.ts";
 import { attempting } from "./kube/status.ts";
-import { planRollout } from "./pool/plan_rollout.ts";
-import type { Forecast } from "./pool/plan_rollout.ts";
+import { type Forecast, planRollout } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
 import { awaitPoolChanged, readPool } from "./pool/read_pool.ts";
 import { publishDesired, readRound } from "./pool/read_round.ts";

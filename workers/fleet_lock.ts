@@ -8,7 +8,7 @@ import type { Logger } from "@temporalio/common";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { findClient, type LockClient } from "../activities/backends/node_pool/lock_client.ts";
+import { findClient, type LockClient } from "../activities/backends/node_pool/fleet_lock.ts";
 import { patchLock } from "../activities/backends/node_pool/lock.ts";
 import { type PoolNode, poolNodesOf, readPoolNode } from "../activities/backends/node_pool/pool_nodes.ts";
 

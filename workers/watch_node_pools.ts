@@ -1,7 +1,7 @@
 /** Watches NodePools, their nodes and their Rollouts: which of them is news is decided as for any pool. */
 import type { Logger } from "@temporalio/common";
 import { nodePoolFinalizer } from "../activities/backends/node_pool/clean_up.ts";
-import { observedOf } from "../activities/backends/node_pool/target.ts";
+import { observedOf } from "../activities/backends/node_pool/wanted.ts";
 import { OSImage, osImages } from "../activities/kube/os_images.ts";
 import { acceptedImageOf } from "../activities/os_image/accepted_image.ts";
 import type { Kube } from "../activities/kube/client.ts";

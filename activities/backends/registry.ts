@@ -3,8 +3,8 @@ import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
 import type { Cluster } from "../cluster.ts";
 import type { Backend, Newcomer, NodeOwners, Remade } from "./contract.ts";
-import { findRemade } from "./machine_controller/remade.ts";
-import { machineController, machineControllerOwners, readNewcomers } from "./machine_controller/mod.ts";
+import { findRemade, readNewcomers } from "./machine_controller/machine_of_node.ts";
+import { machineController, machineControllerOwners } from "./machine_controller/mod.ts";
 import { nodePool } from "./node_pool/mod.ts";
 import { scalingGroup } from "./scaling_group/mod.ts";
 

@@ -1,7 +1,7 @@
 /** FleetLock on a real API server and a real Temporal: nodes that ask as Zincati does. */
 import assert from "node:assert/strict";
 import { type Lock, lockOf } from "../../activities/backends/node_pool/lock.ts";
-import { clientIdOf } from "../../activities/backends/node_pool/lock_client.ts";
+import { clientIdOf } from "../../activities/backends/node_pool/fleet_lock.ts";
 import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
 import { freePorts } from "../../deploy/local/process/free_ports.ts";
 import { eventually } from "../support/eventually.ts";

@@ -141,7 +141,7 @@ const machines: Fault[] = [
   },
   {
     name: "in place: a Ready node counts as updated, whatever it booted",
-    file: "activities/backends/node_pool/booted.ts",
+    file: "activities/backends/node_pool/update_steps.ts",
     from: "if (status.booted === digest) return",
     to: "if (digest) return",
     caughtBy: {

@@ -17,7 +17,7 @@ import type { MemberRef } from "../contract.ts";
 import { hasSelector, labelSelectorOf } from "../../kube/machine_deployment.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import { sha256 } from "../../config/artefacts.ts";
-import { fieldManager } from "./actor.ts";
+import { fieldManager } from "./template.ts";
 
 /** Machines that are let go at a time. */
 const width = 20;

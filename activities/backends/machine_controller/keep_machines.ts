@@ -19,12 +19,10 @@ import {
 } from "../../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { emitEvents } from "../../status/events.ts";
-import { strayNode } from "../node_pool/stray_node.ts";
-import { fieldManager } from "./actor.ts";
+import { strayNode } from "../node_pool/selected.ts";
+import { fieldManager, isSameTemplate, unlabelled, withoutImage } from "./template.ts";
 import { holdAnnotation } from "./holds.ts";
-import { hasInstance, isCurrent } from "./observe_pool.ts";
-import { ownMachines } from "./owned.ts";
-import { isSameTemplate, unlabelled, withoutImage } from "./template.ts";
+import { hasInstance, isCurrent, ownMachines } from "./observe_pool.ts";
 
 /** Keeps the machines of a pool whose template has another image. Writes nothing where it refuses. */
 export function keepMachines(kube: Cluster, pool: PoolRef): Promise<Keeping> {

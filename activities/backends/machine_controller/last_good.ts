@@ -16,13 +16,19 @@ import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { emitEvents } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
 import type { ProfilePlace, RestoreOrder, Wanted, WantedQuestion } from "../contract.ts";
-import { actorOf, fieldManager, type WrittenDeployment, writtenDeployments } from "./actor.ts";
+import {
+  actorOf,
+  fieldManager,
+  isSameTemplate,
+  unlabelled,
+  type WrittenDeployment,
+  writtenDeployments,
+} from "./template.ts";
 import { currentSet, setOfTemplate } from "./observe_pool.ts";
 import { changeOf, inputsIn, inputsOf, observedOf, specHashOf } from "../../config/observed.ts";
 import { pinnedInputs, pinOf, readPin, writePin } from "../../status/pin.ts";
 import { lineState, readProfileLine } from "../../config/profile_line.ts";
 import { type ConfigSource, profileRef } from "../../config/read_profile.ts";
-import { isSameTemplate, unlabelled } from "./template.ts";
 import { imageOf, kubeletOf, revisionAnnotation, surgeOf, templateHashLabel } from "../../kube/machine_deployment.ts";
 import { isSurelyUnsettled, isSurelyUnused, settledBy, watchedHash } from "./pool_watch.ts";
 

@@ -1,11 +1,9 @@
 /** The backend of MachineDeployments: machine-controller (1.66) makes the machines, paced by annotations alone. */
 import type { Cluster } from "../../cluster.ts";
-import { type Kube, listThere } from "../../kube/client.ts";
-import type { Backend, JoinedMachine, Newcomer, NodeOwners, Observation, OwnedSet, Waker } from "../contract.ts";
+import type { Backend, JoinedMachine, NodeOwners, Observation, OwnedSet, Waker } from "../contract.ts";
 import {
   admitMachine,
   chooseMachine,
-  holdAnnotation,
   releaseAll,
   releaseMachine,
   replaceMachine,
@@ -15,7 +13,7 @@ import {
 } from "./holds.ts";
 import { keepMachines } from "./keep_machines.ts";
 import { readWanted, restoreLastGood } from "./last_good.ts";
-import { hasJoined, memberOf, observePool, readMember, readState } from "./observe_pool.ts";
+import { hasJoined, observePool, readMember, readState } from "./observe_pool.ts";
 import {
   countedReady,
   isSurelyUnsettled,
@@ -32,7 +30,6 @@ import {
   machines,
   MachineSet,
   machineSets,
-  type Metadata,
   patchObject,
   readObject,
   type Resource,
@@ -100,41 +97,6 @@ function joinedMachine(machine: Machine): JoinedMachine {
 function ownedSet({ metadata }: MachineSet): OwnedSet {
   const owner = metadata.ownerReferences?.find(({ kind }) => kind === "MachineDeployment");
   return owner ? { pool: `${metadata.namespace}/${owner.name}` } : {};
-}
-
-// Whether a Machine waits for the node of its name, and whose it is.
-
-/** More than one is too many, and how many more does not matter. */
-const limit = 2;
-
-/** Reads the machines of this name afresh, of all namespaces, two at most. Writes nothing. */
-export async function readNewcomers(kube: Kube, name: string): Promise<Newcomer[]> {
-  return await attempting(`read machine "${name}"`, async () => {
-    const answer = await listThere(kube, machines, { fieldSelector: `metadata.name=${name}`, limit });
-    const { items = [] } = answer as { items?: unknown[] };
-    return await Promise.all(items.map((item) => newcomerOf(kube, machines.schema.parse(item))));
-  });
-}
-
-async function newcomerOf(kube: Kube, machine: Machine): Promise<Newcomer> {
-  const { namespace = "", annotations } = machine.metadata;
-  const set = await makerOf(kube, machine.metadata);
-  const maker = set?.ownerReferences?.find(({ kind }) => kind === "MachineDeployment");
-  const { phase } = memberOf({ namespace, name: maker?.name ?? "" }, machine);
-  // Of anybody: as long as it stands, the machine is not to go on.
-  const isHeld = Boolean(annotations?.[holdAnnotation]);
-  return { phase, isHeld, ...(maker ? { pool: { namespace, name: maker.name }, poolUid: maker.uid } : {}) };
-}
-
-/**
- * The MachineSet that made it. Whoever may write Machines alone can name any set as the maker of any name: the UID must be
- * that of the set, and the name one that the set would give.
- */
-async function makerOf(kube: Kube, { namespace = "", name, ownerReferences }: Metadata): Promise<Metadata | undefined> {
-  const owner = ownerReferences?.find(({ kind }) => kind === "MachineSet");
-  if (!owner || !name.startsWith(`${owner.name}-`)) return undefined;
-  const set = await ifFound(readObject(kube, machineSets, { namespace, name: owner.name }));
-  return set?.metadata.uid === owner.uid ? set?.metadata : undefined;
 }
 
 // Wakes machine-controller (1.66) where it has not noticed that a node is Ready again. It counts a MachineSet's Ready

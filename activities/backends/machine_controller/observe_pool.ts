@@ -1,4 +1,4 @@
-/** The machines of a MachineDeployment as its Machines and MachineSets tell them. */
+/** The machines of a MachineDeployment, read from its Machines and MachineSets. */
 import type { Cluster } from "../../cluster.ts";
 import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { moot } from "../../failures.ts";
@@ -10,17 +10,24 @@ import {
   machineDeployments,
   machines,
   type MachineSet,
+  machineSets,
+  type Metadata,
   readObject,
 } from "../../kube/resources.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
 import type { MachineState, MemberRef, Observation } from "../contract.ts";
-import { imageOf, kubeletOf, revisionAnnotation, templateHashLabel } from "../../kube/machine_deployment.ts";
+import {
+  imageOf,
+  kubeletOf,
+  labelSelectorOf,
+  revisionAnnotation,
+  templateHashLabel,
+} from "../../kube/machine_deployment.ts";
 import { selectorOfEmpty } from "./pool_watch.ts";
-import { ownMachines, ownSets } from "./owned.ts";
 import { isOwnHold } from "../../node/holder.ts";
 import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./holds.ts";
 
-/** Reads them all; without any machine it is not asked which template is wanted. */
+/** Reads all machines; without machines the desired template is not read. */
 export function observePool(kube: Cluster, pool: PoolRef): Promise<Observation> {
   return attempting(
     `read the machines of MachineDeployment "${pool.namespace}/${pool.name}"`,
@@ -72,12 +79,12 @@ export function memberOf(pool: PoolRef, machine: Machine): Member {
   };
 }
 
-/** machine-controller has added the finalizer, which it does right before it orders an instance. */
+/** Returns whether machine-controller has added the finalizer, which it does right before it orders an instance. */
 export function hasInstance(machine: Machine): boolean {
   return machine.metadata.finalizers?.includes(instanceFinalizer) ?? false;
 }
 
-/** Joined once; machine-controller appends the condition at the first Ready and never takes it back. */
+/** Returns whether the machine has joined; machine-controller adds the condition at the first Ready and keeps it. */
 export function hasJoined(machine: Machine): boolean {
   return machine.status?.nodeRef != null && wasReady(machine);
 }
@@ -94,29 +101,29 @@ function isExpendable(pool: PoolRef, { metadata, status }: Machine): boolean {
 function phaseOf(machine: Machine): MemberPhase {
   if (machine.metadata.deletionTimestamp) return "Leaving";
   if (hasJoined(machine)) return "Ready";
-  // machine-controller takes the reference back when the Node object is gone.
+  // machine-controller removes the reference when the Node is deleted.
   if (wasReady(machine)) return "NotReady";
   if (machine.status?.nodeRef) return "Joining";
   if (hasInstance(machine)) return "Booting";
   return machine.metadata.annotations?.[holdAnnotation] ? "Held" : "Provisioning";
 }
 
-// The MachineSets of a MachineDeployment, one for each template that machine-controller remembers.
+// The MachineSets of a MachineDeployment, one for each template in machine-controller's history.
 
-/** The set that carries the MachineDeployment's own revision: the one its template made. */
+/** Returns the set with the MachineDeployment's own revision, which its template created. */
 export async function currentSet(kube: Kube, deployment: MachineDeployment): Promise<MachineSet | undefined> {
   if (!deployment.metadata.annotations?.[revisionAnnotation]) return undefined;
   const sets = await ownSets(kube, deployment);
   return sets.find((set) => isCurrent(set, deployment));
 }
 
-/** The set has the MachineDeployment's own revision. */
+/** Returns whether a set has the MachineDeployment's own revision. */
 export function isCurrent(set: MachineSet, deployment: MachineDeployment): boolean {
   const revision = deployment.metadata.annotations?.[revisionAnnotation];
   return Boolean(revision) && set.metadata.annotations?.[revisionAnnotation] === revision;
 }
 
-/** The set whose template has this `machine-template-hash`. */
+/** Returns the set whose template has this `machine-template-hash`. */
 export async function setOfTemplate(
   kube: Kube,
   deployment: MachineDeployment,
@@ -126,15 +133,15 @@ export async function setOfTemplate(
   return sets.find(({ metadata }) => metadata.labels?.[templateHashLabel] === templateHash);
 }
 
-// How far a Machine has come, as machine-controller tells it.
+// The progress of a Machine, as machine-controller reports it.
 
-/** Reads one Machine; undefined when it is gone. */
+/** Reads the progress of one Machine; undefined if it was deleted. */
 export async function readState(kube: Kube, member: MemberRef): Promise<MachineState | undefined> {
   const found = await readMachine(kube, member);
   return found && stateOf(found);
 }
 
-/** The same as the planner sees it. */
+/** Reads one Machine as the planner sees it; undefined if it was deleted. */
 export async function readMember(kube: Kube, member: MemberRef): Promise<Member | undefined> {
   const found = await readMachine(kube, member);
   return found && memberOf(member.pool, found);
@@ -147,7 +154,7 @@ function readMachine(kube: Kube, { pool, machine }: MemberRef): Promise<Machine 
   );
 }
 
-/** The same of a Machine at hand; pure. */
+/** Returns the progress of a Machine; pure. */
 export function stateOf(machine: Machine): MachineState {
   const { metadata, spec, status } = machine;
   const { namespace, name } = metadata;
@@ -164,4 +171,35 @@ export function stateOf(machine: Machine): MachineState {
     finalizers: metadata.finalizers ?? [],
     object: { kind: "Machine", namespace, name },
   };
+}
+
+// Owners by UID: Machine, MachineSet, MachineDeployment, as machine-controller (1.66) writes them. Labels only narrow the
+// search, because two MachineDeployments may select by the same labels. machine-controller orders no instance for a
+// machine without an owner; one that it adopts is a member from then on.
+
+/** Machines of one MachineDeployment, and their sets. */
+interface Owned {
+  machines: Machine[];
+  sets: MachineSet[];
+}
+
+/** Returns the machines with their sets; without machines the sets are not read. */
+export async function ownMachines(kube: Kube, deployment: MachineDeployment): Promise<Owned> {
+  const { namespace } = deployment.metadata;
+  const found = await listObjects(kube, machines, { namespace, labelSelector: labelSelectorOf(deployment) });
+  if (found.length === 0) return { machines: [], sets: [] };
+  // In this order, because a set exists before its machines and until they are deleted.
+  const sets = await ownSets(kube, deployment);
+  const uids = new Set(sets.map(({ metadata }) => metadata.uid));
+  return { machines: found.filter(({ metadata }) => isOwned(metadata, uids)), sets };
+}
+
+async function ownSets(kube: Kube, deployment: MachineDeployment): Promise<MachineSet[]> {
+  const { namespace, uid } = deployment.metadata;
+  const found = await listObjects(kube, machineSets, { namespace, labelSelector: labelSelectorOf(deployment) });
+  return found.filter(({ metadata }) => isOwned(metadata, new Set([uid])));
+}
+
+function isOwned({ ownerReferences = [] }: Metadata, uids: Set<string>): boolean {
+  return ownerReferences.some(({ uid }) => uids.has(uid));
 }

@@ -10,8 +10,7 @@ import { isOwnHold } from "../../node/holder.ts";
 import type { BootOrder } from "../contract.ts";
 import { readPoolNodes } from "./pool_nodes.ts";
 import { nodePoolNameOf, readNodePool } from "./selected.ts";
-import { partsOf } from "./target.ts";
-import { imageOf } from "./wanted.ts";
+import { imageOf, partsOf } from "./wanted.ts";
 
 /** On a NodePool: it is not gone before its nodes are uncordoned. */
 export const nodePoolFinalizer = "ostler.dev/node-pool";

@@ -3,13 +3,11 @@ import type { Cluster } from "../../cluster.ts";
 import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { isOwnHold } from "../../node/holder.ts";
 import type { MachineState, MemberRef, Observation } from "../contract.ts";
-import { lockMemberOf } from "./lock_steps.ts";
+import { lockMemberOf } from "./fleet_lock.ts";
 import type { Note } from "./note.ts";
-import type { PoolNode } from "./pool_nodes.ts";
-import { readPoolNode } from "./pool_nodes.ts";
+import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isSelected, readNodePool, readSelected } from "./selected.ts";
-import { hashOf, isLockTarget, partsOf, templateOf } from "./target.ts";
-import { imageOf } from "./wanted.ts";
+import { hashOf, imageOf, isLockTarget, partsOf, templateOf } from "./wanted.ts";
 
 /** Of whom what runs is not known, since another boot: it is asked before anything is done with it. */
 const unknown = "";

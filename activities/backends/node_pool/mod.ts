@@ -6,9 +6,7 @@ import type { Backend, MemberRef, Waker } from "../contract.ts";
 import { ensureHeld, letNodePoolGo, releaseNodes } from "./clean_up.ts";
 import { observeNodes, readMember, readState } from "./members.ts";
 import { newsOfNodes, newsOfWanted } from "./news.ts";
-import { restoreImage } from "./restore.ts";
-import { readSubject } from "./subject.ts";
-import { readWanted } from "./wanted.ts";
+import { readSubject, readWanted, restoreImage } from "./wanted.ts";
 
 export function nodePool(kube: Cluster): Backend {
   return {

@@ -7,7 +7,7 @@ import type { Resource } from "../../kube/resources.ts";
 import type { Change } from "../../kube/informer.ts";
 import { type PoolNode, poolNodesOf } from "./pool_nodes.ts";
 import { nodePoolNameOf } from "./selected.ts";
-import { observedOf } from "./target.ts";
+import { observedOf } from "./wanted.ts";
 
 const identities: Resource<string> = { ...nodePools, schema: NodePool.transform((pool) => observedOf(pool)) };
 

@@ -6,7 +6,7 @@ import type { NodeUpdate, OsOrder, OsOutcome } from "../../../workflows/contract
 import type { NodePool } from "../../kube/node_pools.ts";
 import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isSelected, readNodePool } from "./selected.ts";
-import { partsOf } from "./target.ts";
+import { partsOf } from "./wanted.ts";
 
 /** Carries an order out on its node; answers also where the node does not. */
 export type GiveOrder = (order: OsOrder) => Promise<OsOutcome>;

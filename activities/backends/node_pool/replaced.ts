@@ -10,7 +10,7 @@ import { backendOf, remadeOf } from "../registry.ts";
 import { newsOfNodes } from "./news.ts";
 import { readBegun } from "./orders.ts";
 import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
-import { isLockTarget } from "./target.ts";
+import { isLockTarget } from "./wanted.ts";
 
 /** Null for nobody; and for a node that updates itself, as it may reboot at any time and be well. Writes nothing. */
 export async function readMaker(kube: Cluster, update: NodeUpdate & { bootId: string }): Promise<Maker | null> {

@@ -1,17 +1,19 @@
-/** What a NodePool asks for: its image, on as many nodes as it selects. */
+/** The desired state of a NodePool: its image, on all nodes that it selects; and the rollback to its last good image. */
 import type { Cluster } from "../../cluster.ts";
 import { z } from "zod";
 import type { Desired, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { refused } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
-import type { NodePool } from "../../kube/node_pools.ts";
-import { attempting } from "../../kube/status.ts";
+import { type NodePool, nodePools } from "../../kube/node_pools.ts";
+import { attempting, ifFound } from "../../kube/status.ts";
 import { readAcceptedImage } from "../../os_image/accepted_image.ts";
-import type { Wanted } from "../contract.ts";
+import type { RestoreOrder, Wanted } from "../contract.ts";
 import { nodePoolNameOf, readNodePool, readSelected, refuseRivals } from "./selected.ts";
-import { isLockTarget, lockTargetOf, observedOf, partsOf, templateOf } from "./target.ts";
+import { patchObject, readObject, rollouts } from "../../kube/resources.ts";
+import { emitEvents, type Subject } from "../../status/events.ts";
+import { memoryOf } from "../../status/recall.ts";
 
-/** Gone, being deleted, or present. Refused where another pool selects one of its nodes, or its image may not be used. */
+/** Returns deleted, being deleted, or present. Refused if another pool selects one of its nodes, or its image is not allowed. */
 export function readWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
   return attempting(`read NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`, async () => {
     const nodePool = await readNodePool(kube, pool);
@@ -25,10 +27,13 @@ export function readWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
   });
 }
 
-/** The image of a pool, as "repository@sha256:…", or what stands for none where nodes update themselves. Refused where it may not be used. */
+/**
+ * Returns the image of a pool as "repository@sha256:…", or a placeholder if its nodes update themselves. Refused if the
+ * image is not allowed.
+ */
 export async function imageOf(kube: Kube, nodePool: NodePool): Promise<string> {
   const { metadata, spec: { image } } = nodePool;
-  // The schema has one of the two.
+  // The schema requires one of the two.
   if (!image) return lockTargetOf(nodePool) ?? "";
   if ("reference" in image) return image.reference;
   const found = await readAcceptedImage(kube, { object: { name: image.osImage } });
@@ -56,9 +61,98 @@ const Written = z.array(z.object({
   fieldsV1: z.record(z.string(), z.unknown()).default({}),
 }));
 
-/** The field manager that wrote its spec last; "unknown" where none is known. */
+/** Returns the field manager that wrote the spec last; "unknown" without one. */
 function actorOf(managedFields: unknown[] | undefined): string {
   const fields = Written.safeParse(managedFields).data ?? [];
   const writes = fields.filter(({ fieldsV1 }) => "f:spec" in fieldsV1).sort((a, b) => b.time - a.time);
   return writes[0]?.manager || "unknown";
+}
+
+// A target is the image of a pool, a repository and a digest; only the digest identifies it.
+
+/** Splits "repository@sha256:…" into its two parts. */
+export function partsOf(image: string): { repository: string; digest: string } {
+  const [repository = "", digest = ""] = image.split("@");
+  return { repository, digest };
+}
+
+/** Prefix of the placeholder for the image of nodes that update themselves, which choose it. */
+const lockWord = "FleetLock/";
+/** Template hash of nodes that do not request a lock. */
+export const unlockedHash = "fleet-lock";
+
+/** Returns the target of a pool with driver FleetLock; undefined for every other driver. */
+function lockTargetOf({ spec: { driver, fleetLock } }: Pick<NodePool, "spec">): string | undefined {
+  return driver === "FleetLock" ? `${lockWord}${fleetLock?.group ?? "default"}` : undefined;
+}
+
+/** Returns whether a target is the placeholder instead of an image. */
+export function isLockTarget(image: string): boolean {
+  return image.startsWith(lockWord);
+}
+
+/** Returns the template hash of a target. */
+export function templateOf(image: string): string {
+  return isLockTarget(image) ? unlockedHash : hashOf(partsOf(image).digest);
+}
+
+/** Returns the template hash of a digest: enough of it to be unique; "" without a digest. */
+export function hashOf(digest: string): string {
+  return digest.slice("sha256:".length).slice(0, 20);
+}
+
+/**
+ * Returns the identity of everything that a rollout of the pool depends on, with the digest of its OSImage if it names
+ * one; the number of its nodes is not part of it.
+ */
+export function observedOf(
+  { metadata: { uid, generation = 0, deletionTimestamp } }: { metadata: Pick<NodePool["metadata"], Deciding> },
+  digest = "",
+): string {
+  return [uid, generation, ...(deletionTimestamp ? ["deleting"] : []), ...(digest ? [hashOf(digest)] : [])].join("/");
+}
+
+type Deciding = "uid" | "generation" | "deletionTimestamp";
+
+/**
+ * Writes the last good image into the NodePool and emits an Event; returns whether there was anything to do. Refused
+ * (LastGoodMissing) if no rollout has converged yet.
+ */
+export function restoreImage(kube: Kube, { pool, by, reason }: RestoreOrder): Promise<{ changed: boolean }> {
+  const name = nodePoolNameOf(pool);
+  return attempting(`roll back NodePool "${pool.namespace}/${name}" to the last good image`, async () => {
+    const nodePool = await readNodePool(kube, pool);
+    if (!nodePool || nodePool.metadata.deletionTimestamp) return { changed: false };
+    if (!nodePool.spec.image) {
+      throw refused(
+        "LastGoodMissing",
+        `Failed to roll back NodePool "${pool.namespace}/${name}": its nodes update themselves`,
+      );
+    }
+    const { lastGood } = memoryOf(await ifFound(readObject(kube, rollouts, pool)));
+    if (!lastGood?.image.includes("@sha256:")) {
+      throw refused(
+        "LastGoodMissing",
+        `Failed to roll back NodePool "${pool.namespace}/${name}": none of its rollouts has converged yet`,
+      );
+    }
+    if (await imageOf(kube, nodePool) === lastGood.image) return { changed: false };
+    const body = { spec: { image: { reference: lastGood.image, osImage: null } } };
+    await patchObject(kube, nodePools, { namespace: pool.namespace, name, body, fieldManager: "ostler-restore" });
+    const message = `Rolled back to image ${lastGood.image}, by ${by}: ${reason}`;
+    await emitEvents(kube, subjectOf(nodePool), [{ type: "Warning", reason: "LastGoodRestored", message }]);
+    return { changed: true };
+  });
+}
+
+const object = { apiVersion: "ostler.dev/v1alpha1", kind: "NodePool" };
+
+/** Returns the object that a pool's Rollout and Events are about; undefined if it was deleted. */
+export async function readSubject(kube: Kube, pool: PoolRef): Promise<Subject | undefined> {
+  const nodePool = await readNodePool(kube, pool);
+  return nodePool && subjectOf(nodePool);
+}
+
+function subjectOf({ metadata: { namespace, name, uid } }: Pick<NodePool, "metadata">): Subject {
+  return { namespace, name, uid, object };
 }

@@ -1,15 +1,7 @@
 /** Has a group boot what it asks for, and keeps what it booted before by the cloud's own id, so that there is a way back. */
 import type { Cluster } from "../../cluster.ts";
-import type {
-  Desired,
-  EtcdDoubt,
-  EtcdMember,
-  EtcdStanding,
-  EtcdSurvey,
-  PoolRef,
-  Published,
-} from "../../../workflows/contracts/mod.ts";
-import { type BootTemplate, groupKeyOf, type Instance } from "../../clouds/driver.ts";
+import type { Desired, PoolRef, Published } from "../../../workflows/contracts/mod.ts";
+import { type BootTemplate, groupKeyOf } from "../../clouds/driver.ts";
 import { refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import {
@@ -23,21 +15,17 @@ import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type NodeVersion, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { marks } from "../../node_version/marks.ts";
 import type { BootOrder, RestoreOrder, Wanted } from "../contract.ts";
-import { type GroupNode, nodesByInstance } from "./group_nodes.ts";
+import { isOfControlPlane } from "./control_plane.ts";
+import { nodesByInstance } from "./group_nodes.ts";
 import { type Boots, groupFinalizer, patchLedger, written } from "./ledger.ts";
-import { memberIdOf, tokenOf } from "./member.ts";
-import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud, readInstances } from "./sight.ts";
-import { askedBy, hashOf, isControlPlane, type Target } from "./version_release.ts";
+import { tokenOf } from "./member.ts";
+import { type Asked, groupNameOf, needAsked, readAsked, readCloud, readInstances, subjectOfGroup } from "./sight.ts";
+import { askedBy, hashOf, type Target } from "./version_release.ts";
 import { emitEvents } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
-import { subjectOfGroup } from "./subject.ts";
 import { z } from "zod";
 import { declaredSize } from "./size.ts";
 import { observedOf } from "./target.ts";
-import { doubtsOf, memberAt } from "../../etcd/judge.ts";
-import { type Machine, type Place, placeOf } from "../../etcd/place.ts";
-import { isHealthyVoter, quorumOf } from "../../etcd/quorum.ts";
-import { readSurvey } from "../../node_version/cluster_etcd.ts";
 
 /** What a machine of a group boots with needs no credentials of ours: it never ends. */
 const never = "";
@@ -256,91 +244,4 @@ function actorOf({ metadata }: NodeVersion): string {
   const fields = Written.safeParse(metadata.managedFields).data ?? [];
   const writes = fields.filter(({ fieldsV1 }) => "f:spec" in fieldsV1).sort((a, b) => b.time - a.time);
   return writes[0]?.manager || "unknown";
-}
-
-// Which machines are of a control plane, and what their etcd says about touching them.
-
-type Seen = Pick<CloudSight, "cloud" | "instances" | "nodes">;
-
-/** A role is written by people: cloud and nodes have a word too. */
-export function isOfControlPlane({ group }: Pick<Asked, "group">, { cloud, instances, nodes }: Seen): boolean {
-  const isNode = instances.some(({ providerId }) => nodes.get(providerId.toLowerCase())?.isControlPlane);
-  return isControlPlane(group) || cloud.role === "ControlPlane" || isNode;
-}
-
-/**
- * Refused where control planes would come to run other components than they do: their Kubernetes is not upgraded by
- * replacing them (K23); and where a group is one of them though its role says something else, as it is released with others
- * then. `attempt` completes "Failed to …".
- */
-export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
-  if (!isOfControlPlane(asked, seen)) return;
-  const { metadata, spec } = asked.group;
-  if (!isControlPlane(asked.group)) {
-    const state = `ScalingGroup "${metadata.name}" has control planes, but its role is "${spec.role}"`;
-    throw refused("ControlPlaneRefused", `Failed to ${attempt}: ${state}`);
-  }
-  const wanted = asked.target?.components ?? "";
-  const others = [...seen.nodes.values()].filter(({ isControlPlane: isOne, components }) =>
-    isOne && components !== "" && components.toLowerCase() !== wanted.toLowerCase()
-  );
-  const [other] = others;
-  if (!other) return;
-  const state = `the NodeVersion names components "${wanted}", but node "${other.name}" runs "${other.components}"`;
-  throw refused(
-    "ControlPlaneRefused",
-    `Failed to ${attempt}: ${state}; replacing control planes does not upgrade their Kubernetes`,
-  );
-}
-
-/** Etcd in one look; undefined where it is none of this group's business. One that cannot be looked at is in doubt. */
-export async function standingFor(kube: Cluster, asked: Asked, seen: Seen): Promise<EtcdStanding | undefined> {
-  if (!isOfControlPlane(asked, seen)) return undefined;
-  try {
-    return standingOf(await readSurvey(kube), seen);
-  } catch (error) {
-    const says = error instanceof Error ? error.message : String(error);
-    return { seats: [], quorum: { needed: 0, well: 0 }, doubts: [{ says }] };
-  }
-}
-
-/** Where an instance of the group stands in etcd, among all machines of control planes. */
-export function placeIn(survey: EtcdSurvey, seen: Pick<Seen, "instances" | "nodes">, instance: Instance): Place {
-  const others = [...seen.nodes.values()].filter((node) => node.isControlPlane);
-  const known = seen.instances.map((each) => machineOf(each, seen.nodes));
-  return placeOf(survey, machineOf(instance, seen.nodes), [
-    ...known,
-    ...others.map(({ addresses, name }) => ({ addresses, node: name })),
-  ]);
-}
-
-function machineOf(instance: Instance, nodes: ReadonlyMap<string, GroupNode>): Machine {
-  const node = nodes.get(instance.providerId.toLowerCase());
-  return { addresses: [...instance.addresses, ...(node?.addresses ?? [])], node: node?.name ?? instance.node };
-}
-
-/** Pure. */
-function standingOf(survey: EtcdSurvey, { instances, nodes }: Seen): EtcdStanding {
-  const seats = instances.flatMap((instance) => {
-    const member = memberAt(survey, machineOf(instance, nodes));
-    return member && member !== "Ambiguous" ? [{ machine: memberIdOf(instance), member: member.id }] : [];
-  });
-  const machineAt = (id: string): { machine?: string } => {
-    const seat = seats.find(({ member }) => member === id);
-    return seat ? { machine: seat.machine } : {};
-  };
-  const { needed, well } = quorumOf(survey);
-  return {
-    seats: survey.members.map((member) => ({
-      ...{ name: member.name || member.id, ...machineAt(member.id), role: roleOf(survey, member) },
-      ...{ isWell: isHealthyVoter(member, survey), version: member.status?.version ?? "" },
-    })),
-    quorum: { needed, well },
-    doubts: doubtsOf(survey).map(({ member, says }): EtcdDoubt => ({ ...(member ? machineAt(member) : {}), says })),
-  };
-}
-
-function roleOf({ leader }: EtcdSurvey, member: EtcdMember): "Leader" | "Voter" | "Learner" {
-  if (member.isLearner) return "Learner";
-  return member.id === leader ? "Leader" : "Voter";
 }

@@ -13,7 +13,7 @@ import { marks } from "../../node_version/marks.ts";
 import type { MemberRef } from "../contract.ts";
 import { marksOf } from "./boots.ts";
 import { heirAnnotation } from "./group_nodes.ts";
-import { joinEtcd } from "./join_etcd.ts";
+import { joinEtcd } from "./control_plane.ts";
 import { bearing, keptFrom } from "./inheritance.ts";
 import { type Legacy, legacyFor, patchLedger, written } from "./ledger.ts";
 import { memberIdOf, orderOfInstance } from "./member.ts";

@@ -7,8 +7,8 @@ import { admitMember, chooseMember, spareMember } from "./orders.ts";
 import { releaseGroup, removeGroupFinalizer, removeMember, seeMemberOff } from "./removals.ts";
 import { welcomeMember } from "./hand_over.ts";
 import { observeGroup, readGroupMember, readGroupState } from "./observe.ts";
-import { relieveMember } from "./relieve.ts";
-import { readSubject } from "./subject.ts";
+import { relieveMember } from "./control_plane.ts";
+import { groupNameOf, readSubject } from "./sight.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { News, sourceOf } from "../../kube/polling.ts";
 import {
@@ -21,7 +21,6 @@ import {
 } from "../../kube/update_kinds.ts";
 import { groupNodesOf } from "./group_nodes.ts";
 import { digestOf } from "./version_release.ts";
-import { groupNameOf } from "./sight.ts";
 
 export function scalingGroup(kube: Cluster): Backend {
   return {

@@ -5,7 +5,7 @@ import { attempting } from "../../kube/status.ts";
 import { protectionFor } from "../../policy/protection_for.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import type { MachineState, MemberRef, Observation } from "../contract.ts";
-import { standingFor } from "./boots.ts";
+import { standingFor } from "./control_plane.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
 import {
   isLost,

@@ -8,7 +8,8 @@ import { createClusterObject, patchClusterObject, patchClusterStatus } from "../
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type PendingNode, pendingNodes, type ScalingGroup } from "../../kube/update_kinds.ts";
 import type { AdmitOrder, MemberRef } from "../contract.ts";
-import { ensureBoots, refuseUnfit } from "./boots.ts";
+import { ensureBoots } from "./boots.ts";
+import { refuseUnfit } from "./control_plane.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, taken, written } from "./ledger.ts";
 import { memberIdOf, numberIn } from "./member.ts";
@@ -21,8 +22,7 @@ import {
   recordAnnotations,
   recordFinalizer,
 } from "./records.ts";
-import { noteSize } from "./note_size.ts";
-import { isReached, openOrders } from "./size.ts";
+import { isReached, noteSize, openOrders } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
 import { hashOf } from "./version_release.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";

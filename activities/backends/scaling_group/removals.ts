@@ -8,11 +8,10 @@ import { createClusterObject, patchClusterObject } from "../../kube/resources.ts
 import { abreast, attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { pendingNodes, scalingGroups } from "../../kube/update_kinds.ts";
 import type { MachineState, MemberRef } from "../contract.ts";
-import { isOfControlPlane, refuseUnfit } from "./boots.ts";
 import { inheritanceFor } from "./inheritance.ts";
-import { leaveEtcd } from "./leave_etcd.ts";
+import { isOfControlPlane, leaveEtcd, refuseUnfit } from "./control_plane.ts";
 import { groupFinalizer, patchLedger, withLegacy, written } from "./ledger.ts";
-import { noteSize } from "./note_size.ts";
+import { noteSize, openOrders, orphansOf } from "./size.ts";
 import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
 import { keptOf, readGroupState } from "./observe.ts";
 import {
@@ -27,7 +26,6 @@ import {
   removalName,
   removalOf,
 } from "./records.ts";
-import { openOrders, orphansOf } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, readAsked, readCloud } from "./sight.ts";
 import { spareMember } from "./orders.ts";
 

@@ -12,6 +12,7 @@ import { type Ledger, ledgerOf } from "./ledger.ts";
 import { readRecords, type Records } from "./records.ts";
 import type { Target } from "./version_release.ts";
 import { targetOf } from "./target.ts";
+import type { Subject } from "../../status/events.ts";
 
 const prefix = "scaling-group.";
 
@@ -101,4 +102,17 @@ function identityOf({ orders, removals }: Records): string {
     ...removals.map(({ member, providerId, shrinks }) => [member, providerId, shrinks]),
   ];
   return JSON.stringify(all.map((each) => JSON.stringify(each)).sort());
+}
+
+const object = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "ScalingGroup" };
+
+/** Returns the object that a group's Rollout and Events are about; undefined if it was deleted. */
+export async function readSubject(kube: Kube, pool: PoolRef): Promise<Subject | undefined> {
+  const group = await ifFound(readClusterObject(kube, scalingGroups, groupNameOf(pool)));
+  return group && subjectOfGroup(group);
+}
+
+/** Returns the object of Events about a group, which has no namespace. */
+export function subjectOfGroup({ metadata: { name, uid } }: Pick<ScalingGroup, "metadata">): Subject {
+  return { namespace: "", name, uid, object };
 }

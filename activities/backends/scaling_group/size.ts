@@ -4,10 +4,11 @@
  * number holds that was written down before.
  */
 import type { Instance } from "../../clouds/driver.ts";
-import type { CloudSight } from "./sight.ts";
+import type { Asked, CloudSight } from "./sight.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
-import type { Ledger } from "./ledger.ts";
+import { type Ledger, patchLedger, written } from "./ledger.ts";
 import { isLost, memberIdOf } from "./member.ts";
+import type { Kube } from "../../kube/client.ts";
 
 type Seen = Pick<CloudSight, "cloud" | "instances" | "records" | "at" | "isMoving">;
 
@@ -47,4 +48,15 @@ export function isUncertain({ instances, records: { orders, removals }, at, isMo
     !isReached(order, instances) && (order.goal === "Join" || !isLost(order, at));
   return isMoving || orders.some(isOnItsWay) ||
     removals.some(({ providerId, shrinks }) => shrinks && isThere(providerId));
+}
+
+/**
+ * Records the declared size of a group before a record is written for which Ostler changes the group's size. While the
+ * size is uncertain the previous record stays.
+ */
+export async function noteSize(kube: Kube, { asked, seen }: { asked: Asked; seen: CloudSight }): Promise<void> {
+  const { group: { metadata }, ledger } = asked;
+  if (isUncertain(seen) && ledger.declared !== undefined) return;
+  const declared = declaredSize(seen, ledger);
+  if (declared !== ledger.declared) await patchLedger(kube, metadata, written({ declared }));
 }

@@ -1,7 +1,7 @@
 /** The FleetLock protocol, with the forms of its own requests. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { AddressInfo } from "node:net";
-import { clientIdOf } from "../../../activities/backends/node_pool/lock_client.ts";
+import { clientIdOf } from "../../../activities/backends/node_pool/fleet_lock.ts";
 import { lockOf } from "../../../activities/backends/node_pool/lock.ts";
 import { serveFleetLock } from "../../../workers/fleet_lock.ts";
 import { FakeKube, type Stored } from "../../support/fake_kube.ts";

@@ -1,9 +1,8 @@
 /** The time that a node has for what it is ordered, over an API server in memory. */
 import { deepEqual, ok } from "node:assert/strict";
-import { awaitBootOrdered } from "../../../../activities/backends/node_pool/boot_order.ts";
+import { awaitBootOrdered, awaitImageStaged } from "../../../../activities/backends/node_pool/update_steps.ts";
 import { noteAnnotation } from "../../../../activities/backends/node_pool/note.ts";
 import type { Updating } from "../../../../activities/backends/node_pool/orders.ts";
-import { awaitImageStaged } from "../../../../activities/backends/node_pool/stage.ts";
 import type { OsOrder, OsOutcome } from "../../../../workflows/contracts/mod.ts";
 import { poolOfNodePool } from "../../../../workflows/commands/node_pool.ts";
 import { inActivity } from "../../../support/activity_context.ts";

@@ -1,7 +1,7 @@
 /** What a NodePool's object and a node's annotation may say. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { noteOf, withFailure } from "../../../../activities/backends/node_pool/note.ts";
-import { hashOf, observedOf } from "../../../../activities/backends/node_pool/target.ts";
+import { hashOf, observedOf } from "../../../../activities/backends/node_pool/wanted.ts";
 import { NodePool } from "../../../../activities/kube/node_pools.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;

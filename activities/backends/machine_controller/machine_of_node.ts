@@ -1,0 +1,103 @@
+/**
+ * Machine, MachineSet and MachineDeployment of a node. Users with permission to write Machines could name any owner, so
+ * the UIDs decide.
+ */
+import { type Kube, listThere } from "../../kube/client.ts";
+import {
+  listPage,
+  type Machine,
+  type MachineDeployment,
+  machineDeployments,
+  machines,
+  type MachineSet,
+  machineSets,
+  type Metadata,
+  readObject,
+  type Resource,
+} from "../../kube/resources.ts";
+import { attempting, ifFound } from "../../kube/status.ts";
+import type { Newcomer, Remade } from "../contract.ts";
+import { holdAnnotation } from "./holds.ts";
+import { memberOf } from "./observe_pool.ts";
+
+/**
+ * Returns the machine of a node if machine-controller replaces it after its deletion; undefined for any other machine,
+ * and if two machines name the node. Writes nothing.
+ */
+export async function findRemade(kube: Kube, node: { name: string; uid: string }): Promise<Remade | undefined> {
+  const found = (await listMachines(kube)).filter((machine) => isOf(machine, node));
+  const [machine] = found;
+  if (!machine || found.length > 1) return undefined;
+  const { namespace = "", name, uid, deletionTimestamp } = machine.metadata;
+  const set = await ownerOf<MachineSet>(kube, machine.metadata, { kind: "MachineSet", of: machineSets });
+  if (!set) return undefined;
+  const maker = { kind: "MachineDeployment", of: machineDeployments };
+  const deployment = await ownerOf<MachineDeployment>(kube, set.metadata, maker);
+  if (!deployment || deployment.metadata.deletionTimestamp) return undefined;
+  return {
+    pool: { namespace, name: deployment.metadata.name },
+    machine: name,
+    uid,
+    leaving: deletionTimestamp !== undefined,
+  };
+}
+
+function isOf({ status }: Machine, { name, uid }: { name: string; uid: string }): boolean {
+  const ref = status?.nodeRef;
+  // A newer node of this name has another UID; not every version of machine-controller records it.
+  return ref?.name === name && (ref["uid"] === undefined || ref["uid"] === "" || ref["uid"] === uid);
+}
+
+async function ownerOf<T extends { metadata: Metadata }>(
+  kube: Kube,
+  { namespace = "", ownerReferences = [] }: Metadata,
+  { kind, of }: { kind: string; of: Resource<T> },
+): Promise<T | undefined> {
+  const owner = ownerReferences.find((each) => each.kind === kind);
+  const found = owner && await ifFound(readObject(kube, of, { namespace, name: owner.name }));
+  return found?.metadata.uid === owner?.uid ? found : undefined;
+}
+
+/** Lists the machines of all namespaces; none without the CRDs of machine-controller. */
+async function listMachines(kube: Kube): Promise<Machine[]> {
+  const found: Machine[] = [];
+  let after: string | undefined;
+  do {
+    const page = await ifFound(listPage(kube, machines, { limit: 500, after }));
+    found.push(...page?.items ?? []);
+    after = page?.next;
+  } while (after !== undefined);
+  return found;
+}
+
+// New machines, which wait for the node of their name.
+
+/** Two machines of one name are already too many. */
+const limit = 2;
+
+/** Reads the machines of this name in all namespaces, two at most. Writes nothing. */
+export async function readNewcomers(kube: Kube, name: string): Promise<Newcomer[]> {
+  return await attempting(`read machine "${name}"`, async () => {
+    const answer = await listThere(kube, machines, { fieldSelector: `metadata.name=${name}`, limit });
+    const { items = [] } = answer as { items?: unknown[] };
+    return await Promise.all(items.map((item) => newcomerOf(kube, machines.schema.parse(item))));
+  });
+}
+
+async function newcomerOf(kube: Kube, machine: Machine): Promise<Newcomer> {
+  const { namespace = "", annotations } = machine.metadata;
+  const set = await setOf(kube, machine.metadata);
+  const owner = set?.ownerReferences?.find(({ kind }) => kind === "MachineDeployment");
+  const { phase } = memberOf({ namespace, name: owner?.name ?? "" }, machine);
+  // A hold of another controller must keep the machine from booting too.
+  const isHeld = Boolean(annotations?.[holdAnnotation]);
+  return { phase, isHeld, ...(owner ? { pool: { namespace, name: owner.name }, poolUid: owner.uid } : {}) };
+}
+
+/** Returns the MachineSet of a machine, if it has the UID that the machine names and gives names like the machine's. */
+async function setOf(kube: Kube, { namespace = "", name, ownerReferences }: Metadata): Promise<Metadata | undefined> {
+  const owner = ownerReferences?.find(({ kind }) => kind === "MachineSet");
+  if (!owner || !name.startsWith(`${owner.name}-`)) return undefined;
+  const set = await ifFound(readObject(kube, machineSets, { namespace, name: owner.name }));
+  return set?.metadata.uid === owner.uid ? set?.metadata : undefined;
+}

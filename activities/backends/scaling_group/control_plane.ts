@@ -1,0 +1,185 @@
+/** Machines of control planes: which those are, and what their etcd requires before and after a change. */
+import type { Cluster } from "../../cluster.ts";
+import type { EtcdDoubt, EtcdMember, EtcdStanding, EtcdSurvey, Relieved } from "../../../workflows/contracts/mod.ts";
+import type { Instance } from "../../clouds/driver.ts";
+import { bounded, doubtsOf, memberAt } from "../../etcd/judge.ts";
+import { type Machine, type Place, placeOf } from "../../etcd/place.ts";
+import { isHealthyVoter, isLastVoter, leavingDoubts, quorumOf } from "../../etcd/quorum.ts";
+import { refused, unavailable } from "../../failures.ts";
+import { attempting } from "../../kube/status.ts";
+import { openEtcd, readSurvey } from "../../node_version/cluster_etcd.ts";
+import type { RelieveMember } from "../contract.ts";
+import type { GroupNode } from "./group_nodes.ts";
+import { memberIdOf } from "./member.ts";
+import { type Asked, type CloudSight, readAsked, readCloud } from "./sight.ts";
+import { isControlPlane } from "./version_release.ts";
+
+type Seen = Pick<CloudSight, "cloud" | "instances" | "nodes">;
+
+/** A role is written by people: cloud and nodes have a word too. */
+export function isOfControlPlane({ group }: Pick<Asked, "group">, { cloud, instances, nodes }: Seen): boolean {
+  const isNode = instances.some(({ providerId }) => nodes.get(providerId.toLowerCase())?.isControlPlane);
+  return isControlPlane(group) || cloud.role === "ControlPlane" || isNode;
+}
+
+/**
+ * Refused where control planes would come to run other components than they do: their Kubernetes is not upgraded by
+ * replacing them (K23); and where a group is one of them though its role says something else, as it is released with others
+ * then. `attempt` completes "Failed to …".
+ */
+export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
+  if (!isOfControlPlane(asked, seen)) return;
+  const { metadata, spec } = asked.group;
+  if (!isControlPlane(asked.group)) {
+    const state = `ScalingGroup "${metadata.name}" has control planes, but its role is "${spec.role}"`;
+    throw refused("ControlPlaneRefused", `Failed to ${attempt}: ${state}`);
+  }
+  const wanted = asked.target?.components ?? "";
+  const others = [...seen.nodes.values()].filter(({ isControlPlane: isOne, components }) =>
+    isOne && components !== "" && components.toLowerCase() !== wanted.toLowerCase()
+  );
+  const [other] = others;
+  if (!other) return;
+  const state = `the NodeVersion names components "${wanted}", but node "${other.name}" runs "${other.components}"`;
+  throw refused(
+    "ControlPlaneRefused",
+    `Failed to ${attempt}: ${state}; replacing control planes does not upgrade their Kubernetes`,
+  );
+}
+
+/** Etcd in one look; undefined where it is none of this group's business. One that cannot be looked at is in doubt. */
+export async function standingFor(kube: Cluster, asked: Asked, seen: Seen): Promise<EtcdStanding | undefined> {
+  if (!isOfControlPlane(asked, seen)) return undefined;
+  try {
+    return standingOf(await readSurvey(kube), seen);
+  } catch (error) {
+    const says = error instanceof Error ? error.message : String(error);
+    return { seats: [], quorum: { needed: 0, well: 0 }, doubts: [{ says }] };
+  }
+}
+
+/** Where an instance of the group stands in etcd, among all machines of control planes. */
+function placeIn(survey: EtcdSurvey, seen: Pick<Seen, "instances" | "nodes">, instance: Instance): Place {
+  const others = [...seen.nodes.values()].filter((node) => node.isControlPlane);
+  const known = seen.instances.map((each) => machineOf(each, seen.nodes));
+  return placeOf(survey, machineOf(instance, seen.nodes), [
+    ...known,
+    ...others.map(({ addresses, name }) => ({ addresses, node: name })),
+  ]);
+}
+
+function machineOf(instance: Instance, nodes: ReadonlyMap<string, GroupNode>): Machine {
+  const node = nodes.get(instance.providerId.toLowerCase());
+  return { addresses: [...instance.addresses, ...(node?.addresses ?? [])], node: node?.name ?? instance.node };
+}
+
+/** Pure. */
+function standingOf(survey: EtcdSurvey, { instances, nodes }: Seen): EtcdStanding {
+  const seats = instances.flatMap((instance) => {
+    const member = memberAt(survey, machineOf(instance, nodes));
+    return member && member !== "Ambiguous" ? [{ machine: memberIdOf(instance), member: member.id }] : [];
+  });
+  const machineAt = (id: string): { machine?: string } => {
+    const seat = seats.find(({ member }) => member === id);
+    return seat ? { machine: seat.machine } : {};
+  };
+  const { needed, well } = quorumOf(survey);
+  return {
+    seats: survey.members.map((member) => ({
+      ...{ name: member.name || member.id, ...machineAt(member.id), role: roleOf(survey, member) },
+      ...{ isWell: isHealthyVoter(member, survey), version: member.status?.version ?? "" },
+    })),
+    quorum: { needed, well },
+    doubts: doubtsOf(survey).map(({ member, says }): EtcdDoubt => ({ ...(member ? machineAt(member) : {}), says })),
+  };
+}
+
+function roleOf({ leader }: EtcdSurvey, member: EtcdMember): "Leader" | "Voter" | "Learner" {
+  if (member.isLearner) return "Learner";
+  return member.id === leader ? "Leader" : "Voter";
+}
+
+/** What it lacks, in words. A learner that is in sync is given its vote: who joined it may have given up. */
+export async function joinEtcd(
+  kube: Cluster,
+  { asked, seen }: { asked: Asked; seen: CloudSight },
+  instance: Instance,
+): Promise<string | undefined> {
+  if (!isOfControlPlane(asked, seen)) return undefined;
+  const etcd = await openEtcd(kube);
+  const survey = await etcd.survey();
+  const place = placeIn(survey, seen, instance);
+  if (place === "Outside") return undefined;
+  if (place === "Absent") return "the node is not a member of etcd yet";
+  if ("unknown" in place) return `cannot determine whether the node is a member of etcd: ${place.unknown}`;
+  const { id, isLearner } = place.member;
+  if (isLearner) {
+    const answer = await etcd.promoteLearner(id);
+    if (answer === "NotInSync") return "its etcd member is a learner that is not in sync yet";
+    if (answer === "Promoted") return "its etcd member was just promoted to a voter";
+  }
+  return doubtsOf(survey).find(({ member }) => member === id)?.says;
+}
+
+/** Transient while nobody can tell which member it is, or those that would remain could decide nothing. */
+export async function leaveEtcd(
+  kube: Cluster,
+  seen: Pick<CloudSight, "instances" | "nodes">,
+  instance: Instance,
+): Promise<void> {
+  const etcd = await openEtcd(kube);
+  const survey = await etcd.survey();
+  const place = placeIn(survey, seen, instance);
+  if (place === "Outside" || place === "Absent") return;
+  if ("unknown" in place) {
+    throw unavailable(`Failed to remove machine "${memberIdOf(instance)}" from etcd: ${place.unknown}`);
+  }
+  const { id } = place.member;
+  if (id === survey.leader) await etcd.moveLeadership(id);
+  await etcd.removeMember(id);
+}
+
+/** One that is lost may go although it is in doubt itself. */
+export function relieveMember(
+  kube: Cluster,
+  { pool, machine, isLost, taken, snapshot }: RelieveMember,
+): Promise<Relieved> {
+  return attempting(`move the etcd leadership away from machine "${machine}"`, async () => {
+    const nothing: Relieved = { state: "Relieved", snapshot: null };
+    const asked = await readAsked(kube, pool);
+    if (!asked) return nothing;
+    const seen = await readCloud(kube, asked);
+    const instance = seen.instances.find((each) => memberIdOf(each) === machine);
+    if (!instance || !isOfControlPlane(asked, seen)) return nothing;
+    const etcd = await openEtcd(kube);
+    const survey = await etcd.survey();
+    const place = placeIn(survey, seen, instance);
+    const doubts = doubtsAbout(survey, place, { isLost, taken });
+    if (doubts.length > 0) return { state: "InDoubt", doubts: bounded(doubts) };
+    const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
+    if (id !== undefined && !isLost) await etcd.moveLeadership(id);
+    if (!snapshot) return nothing;
+    const { name, ...keep } = snapshot;
+    return { state: "Relieved", snapshot: await etcd.keepSnapshot({ beside: id ?? "", name, keep }) };
+  });
+}
+
+/**
+ * One that is lost serves nobody: that its own member is in doubt is why it goes. A person may take upon himself what is told, but
+ * for what would be the end of etcd.
+ */
+function doubtsAbout(
+  survey: EtcdSurvey,
+  place: Place,
+  { isLost, taken }: { isLost: boolean; taken: readonly string[] },
+): string[] {
+  const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
+  const unknown = typeof place !== "string" && "unknown" in place
+    ? [`cannot determine its etcd member: ${place.unknown}`]
+    : [];
+  const beside = doubtsOf(survey).filter(({ member }) => !isLost || id === undefined || member !== id);
+  const leaving = id === undefined || isLost ? [] : leavingDoubts(survey, id);
+  const told = [...leaving, ...unknown, ...beside.map(({ says }) => says)];
+  const isEnd = id !== undefined && isLastVoter(survey, id);
+  return told.filter((says) => !taken.includes(says) || isEnd);
+}
