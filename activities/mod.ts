@@ -21,7 +21,7 @@ import type {
 import { withSignsOfLife } from "./at_work.ts";
 import { holdAutoscalers, letAutoscalersGo } from "./autoscaler/hold.ts";
 import { ensureAutoscalerKept } from "./autoscaler/keep_autoscaler.ts";
-import { discoverScalingGroups } from "./backends/scaling_group/group_nodes.ts";
+import { discoverScalingGroups } from "./backends/scaling_group/discovery.ts";
 import { withBugsSorted } from "./bugs.ts";
 import { ensurePoolCleanedUp } from "./config/clean_up.ts";
 import { listDuePools, renewPublished } from "./config/renew_published.ts";
@@ -32,14 +32,10 @@ import type { MetricsAccess } from "./gates/prometheus_query.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
 import { awaitMachineRelieved } from "./pool/await_relieved.ts";
-import { awaitNodeVersionChanged } from "./node_version/await_change.ts";
-import {
-  ensureReleaseEnded,
-  ensureStageReleased,
-  ensureVersionTold,
-} from "./backends/scaling_group/version_release.ts";
+import { awaitNodeVersionChanged } from "./backends/scaling_group/await_change.ts";
+import { ensureReleaseEnded, ensureStageReleased, ensureVersionTold } from "./node_version/version_release.ts";
 import { surveyNodeVersion } from "./backends/scaling_group/version_survey.ts";
-import { ensureNodeAnnotated } from "./backends/scaling_group/joining_nodes.ts";
+import { ensureNodeAnnotated } from "./node_version/joining_nodes.ts";
 import { resolveImage } from "./os_image/resolve_image.ts";
 import { ensureImageTold } from "./os_image/tell_image.ts";
 import { verifyImage } from "./os_image/verify_image.ts";

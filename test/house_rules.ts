@@ -77,7 +77,7 @@ export const rooms: Room[] = [
         "activities/policy/",
         "activities/status/",
         "activities/handover/",
-        "activities/backends/scaling_group/version_release.ts",
+        "activities/node_version/version_release.ts",
       ],
       ...["node:", "zod", "@kubernetes/client-node", "@temporalio/client", "@temporalio/common", "@temporalio/worker"],
       ...["cli-table3", "commander", "diff", "log-update", "yaml"],

@@ -8,7 +8,7 @@ import { Informer } from "../activities/kube/informer.ts";
 import type { InformerDeps } from "../activities/kube/informer.ts";
 import type { Resource } from "../activities/kube/resources.ts";
 import { JoiningNode, joiningNodes } from "../activities/kube/update_kinds.ts";
-import { joinDeadlineOf } from "../activities/backends/scaling_group/joining_nodes.ts";
+import { joinDeadlineOf } from "../activities/node_version/joining_nodes.ts";
 import { joiningNodeIdOf } from "../workflows/commands/start_options.ts";
 import type { Config } from "./config.ts";
 import { shownOf } from "./shown_of.ts";

@@ -1,7 +1,7 @@
 /** The etcd of a cluster, by the addresses of its control plane nodes. */
 import type { Cluster } from "../cluster.ts";
 import type { EtcdSurvey } from "../../workflows/contracts/mod.ts";
-import { readGroupNodes } from "../backends/scaling_group/group_nodes.ts";
+import { readGroupNodes } from "./group_nodes.ts";
 import type { Etcd } from "../etcd/etcd.ts";
 import { etcdOf } from "../etcd/etcd_of.ts";
 

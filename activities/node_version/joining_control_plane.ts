@@ -11,7 +11,7 @@ import { failureTypeOf } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { listClusterObjects } from "../kube/resources.ts";
 import { type JoiningNode, joiningNodes } from "../kube/update_kinds.ts";
-import { readGroupNodes } from "../backends/scaling_group/group_nodes.ts";
+import { readGroupNodes } from "./group_nodes.ts";
 import { readSurvey } from "./cluster_etcd.ts";
 
 /** Maximum time for which a record blocks other control planes, as its node may never join. */

@@ -1,7 +1,16 @@
 /** Reads from the pool's policy what a new node takes over from the node it replaces. */
 import type { Cluster } from "../cluster.ts";
-import type { HandOverRules } from "../backends/scaling_group/joining_nodes.ts";
 import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPool } from "./rules_for.ts";
+
+/** What a policy has new nodes take over. */
+export interface HandOverRules {
+  labels: boolean;
+  taints: boolean;
+  /** Keys of annotations. */
+  annotations: readonly string[];
+  /** Domains of Kubernetes whose labels are taken over too, such as "node-role.kubernetes.io". */
+  reservedDomains: readonly string[];
+}
 
 /** Default without a policy, or with conflicting ones: all except what belongs to Kubernetes itself. */
 export const usualHandOver: HandOverRules = { labels: true, taints: true, annotations: [], reservedDomains: [] };

@@ -1,5 +1,5 @@
 /** NodeVersions as people see them: what each asks for, how far it is released, and the groups that follow it. */
-import { releasedStage } from "../../activities/backends/scaling_group/version_release.ts";
+import { releasedStage } from "../../activities/node_version/version_release.ts";
 import { NodeVersion, nodeVersions } from "../../activities/kube/update_kinds.ts";
 import { ifAllowed, listAll, type NamedCluster } from "../connect/cluster.ts";
 import { Refusal } from "../failure.ts";

@@ -1,6 +1,6 @@
 /** Scaling groups among other pools: each as an object of the form that a pool's row is read from. */
 import { z } from "zod";
-import { isControlPlane } from "../../activities/backends/scaling_group/version_release.ts";
+import { isControlPlane } from "../../activities/node_version/version_release.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { ScalingGroup, scalingGroups } from "../../activities/kube/update_kinds.ts";

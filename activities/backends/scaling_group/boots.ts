@@ -16,11 +16,11 @@ import { type NodeVersion, type ScalingGroup, scalingGroups } from "../../kube/u
 import { marks } from "../../node_version/marks.ts";
 import type { BootOrder, RestoreOrder, Wanted } from "../contract.ts";
 import { isOfControlPlane } from "./control_plane.ts";
-import { nodesByInstance } from "./group_nodes.ts";
+import { nodesByInstance } from "../../node_version/group_nodes.ts";
 import { type Boots, groupFinalizer, patchLedger, written } from "./ledger.ts";
 import { tokenOf } from "./member.ts";
 import { type Asked, groupNameOf, needAsked, readAsked, readCloud, readInstances, subjectOfGroup } from "./sight.ts";
-import { askedBy, hashOf, type Target } from "./version_release.ts";
+import { askedBy, hashOf, type Target } from "../../node_version/version_release.ts";
 import { emitEvents } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
 import { z } from "zod";

@@ -9,10 +9,10 @@ import { refused, unavailable } from "../../failures.ts";
 import { attempting } from "../../kube/status.ts";
 import { openEtcd, readSurvey } from "../../node_version/cluster_etcd.ts";
 import type { RelieveMember } from "../contract.ts";
-import type { GroupNode } from "./group_nodes.ts";
+import type { GroupNode } from "../../node_version/group_nodes.ts";
 import { memberIdOf } from "./member.ts";
 import { type Asked, type CloudSight, readAsked, readCloud } from "./sight.ts";
-import { isControlPlane } from "./version_release.ts";
+import { isControlPlane } from "../../node_version/version_release.ts";
 
 type Seen = Pick<CloudSight, "cloud" | "instances" | "nodes">;
 

@@ -1,12 +1,15 @@
-/** What a machine leaves to the one that comes for it: read off its node when it is chosen, kept as JSON until that one has it. */
+/**
+ * The inheritance of a machine: what its replacement takes over, read from its node when it is chosen, and kept as JSON until
+ * then.
+ */
 import type { Cluster } from "../../cluster.ts";
 import type { V1Node } from "@kubernetes/client-node";
 import { z } from "zod";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import { ifFound } from "../../kube/status.ts";
-import { type HandOverRules, type Inheritance, inheritanceOf } from "./joining_nodes.ts";
-import { handOverFor } from "../../policy/hand_over_for.ts";
+import { passingTaints } from "../../node/node_facts.ts";
+import { handOverFor, type HandOverRules } from "../../policy/hand_over_for.ts";
 import type { Asked, CloudSight } from "./sight.ts";
 
 const texts = z.record(z.string(), z.string()).default({});
@@ -47,4 +50,70 @@ export function bearing({ metadata, spec }: V1Node): Inheritance {
     annotations: metadata?.annotations ?? {},
     taints: (spec?.taints ?? []).map(({ key, value, effect }) => ({ key, value, effect })),
   });
+}
+
+/** What was written on a node when it was chosen to go. */
+export interface Inheritance {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  taints: Taint[];
+}
+
+interface Taint {
+  key: string;
+  value?: string;
+  effect: string;
+}
+
+/** What to write on the heir; empty when it has all of it. */
+interface HandOver {
+  labels: Record<string, string>;
+  annotations: Record<string, string>;
+  /** All taints that it has then; missing where none is to be added. */
+  taints?: Taint[];
+}
+
+/** Of Kubernetes, and of its controllers: a cordon comes and goes with a drain. */
+const notHandedOver = [...passingTaints, "node.kubernetes.io/unschedulable"];
+const reserved = ["kubernetes.io", "k8s.io"];
+
+/** What of a node is kept for its heir. */
+export function inheritanceOf(donor: Inheritance, rules: HandOverRules): Inheritance {
+  const isKept = (key: string): boolean => !isReserved(key) || rules.reservedDomains.includes(domainOf(key));
+  return {
+    labels: rules.labels ? pick(donor.labels, isKept) : {},
+    annotations: pick(donor.annotations, (key) => rules.annotations.includes(key)),
+    taints: rules.taints ? donor.taints.filter(({ key }) => !notHandedOver.includes(key)) : [],
+  };
+}
+
+/** The donor wins where both say something; what the heir has beside stays. */
+export function handOver(kept: Inheritance, heir: Inheritance): HandOver {
+  const isSame = (one: Taint, other: Taint): boolean => one.key === other.key && one.effect === other.effect;
+  const missing = kept.taints.filter((taint) =>
+    !heir.taints.some((has) => isSame(has, taint) && (has.value ?? "") === (taint.value ?? ""))
+  );
+  const others = heir.taints.filter((has) => !missing.some((taint) => isSame(has, taint)));
+  return {
+    labels: differing(kept.labels, heir.labels),
+    annotations: differing(kept.annotations, heir.annotations),
+    ...(missing.length > 0 ? { taints: [...others, ...missing] } : {}),
+  };
+}
+
+function differing(wanted: Record<string, string>, has: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => has[key] !== value));
+}
+
+function pick(from: Record<string, string>, isKept: (key: string) => boolean): Record<string, string> {
+  return Object.fromEntries(Object.entries(from).filter(([key]) => isKept(key)));
+}
+
+function isReserved(key: string): boolean {
+  const domain = domainOf(key);
+  return reserved.some((each) => domain === each || domain.endsWith(`.${each}`));
+}
+
+function domainOf(key: string): string {
+  return key.includes("/") ? key.slice(0, key.indexOf("/")) : "";
 }

@@ -2,11 +2,11 @@
 import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import { isOwnHold } from "../../node/holder.ts";
-import type { GroupNode } from "./group_nodes.ts";
+import type { GroupNode } from "../../node_version/group_nodes.ts";
 import { freeNumbers, type Legacy, legacyFor, type Tokens } from "./ledger.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
 import type { CloudSight, Moment } from "./sight.ts";
-import { hashOf, type Target } from "./version_release.ts";
+import { hashOf, type Target } from "../../node_version/version_release.ts";
 
 /** The id of a machine for life: the token that it was ordered by, or its own name in its cloud. */
 export function memberIdOf({ providerId, token }: Pick<Instance, "providerId" | "token">): string {

@@ -19,8 +19,8 @@ import {
   ScalingGroup,
   scalingGroups,
 } from "../../kube/update_kinds.ts";
-import { groupNodesOf } from "./group_nodes.ts";
-import { digestOf } from "./version_release.ts";
+import { groupNodesOf } from "../../node_version/group_nodes.ts";
+import { digestOf } from "../../node_version/version_release.ts";
 
 export function scalingGroup(kube: Cluster): Backend {
   return {

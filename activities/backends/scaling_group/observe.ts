@@ -19,7 +19,7 @@ import {
 } from "./member.ts";
 import { declaredSize, openOrders, orphansOf } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
-import { hashOf } from "./version_release.ts";
+import { hashOf } from "../../node_version/version_release.ts";
 
 /** Reads all of them; papers are no more than could be needed. */
 export function observeGroup(kube: Cluster, pool: PoolRef): Promise<Observation> {

@@ -2,7 +2,7 @@
 import type { Cluster } from "../../cluster.ts";
 import { groupKeyOf, type Instance, type InstanceState } from "../../clouds/driver.ts";
 import { deleteRecord, isOwn } from "./records.ts";
-import { type GroupNode, readGroupNodes } from "./group_nodes.ts";
+import { type GroupNode, readGroupNodes } from "../../node_version/group_nodes.ts";
 import { asMergePatch, type Kube } from "../../kube/client.ts";
 import { patchClusterObject } from "../../kube/resources.ts";
 import { abreast, ifFound } from "../../kube/status.ts";

@@ -24,11 +24,11 @@ import {
 } from "./records.ts";
 import { isReached, noteSize, openOrders } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
-import { hashOf } from "./version_release.ts";
+import { hashOf } from "../../node_version/version_release.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import { holderOf, isOwnHold } from "../../node/holder.ts";
 import { marks } from "../../node_version/marks.ts";
-import { chosenAnnotation, type GroupNode } from "./group_nodes.ts";
+import { chosenAnnotation, type GroupNode } from "../../node_version/group_nodes.ts";
 
 /** What a record of an order says about when its machine should be there; a rollout has deadlines of its own. */
 const joinMs = 1_800_000;

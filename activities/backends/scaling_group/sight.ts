@@ -7,10 +7,10 @@ import type { Kube } from "../../kube/client.ts";
 import { readClusterObject } from "../../kube/resources.ts";
 import { ifFound } from "../../kube/status.ts";
 import { type NodeVersion, nodeVersions, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
-import { type GroupNode, nodesByInstance } from "./group_nodes.ts";
+import { type GroupNode, nodesByInstance } from "../../node_version/group_nodes.ts";
 import { type Ledger, ledgerOf } from "./ledger.ts";
 import { readRecords, type Records } from "./records.ts";
-import type { Target } from "./version_release.ts";
+import type { Target } from "../../node_version/version_release.ts";
 import { targetOf } from "./target.ts";
 import type { Subject } from "../../status/events.ts";
 

@@ -1,6 +1,6 @@
 /** What the machines of a scaling group are to run: as its NodeVersion says, once that is released to it, or as it went back to. */
 import type { NodeVersion, ScalingGroup } from "../../kube/update_kinds.ts";
-import { askedBy, digestOf, hashOf, isReleased, type Target } from "./version_release.ts";
+import { askedBy, digestOf, hashOf, isReleased, type Target } from "../../node_version/version_release.ts";
 import { type Boots, ledgerOf } from "./ledger.ts";
 
 /**

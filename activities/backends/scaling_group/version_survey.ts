@@ -9,7 +9,7 @@ import type {
   VersionTrouble,
 } from "../../../workflows/contracts/mod.ts";
 import { holdersOf } from "../../autoscaler/hold.ts";
-import { askedBy, hashOf, isControlPlane, releasedStage } from "./version_release.ts";
+import { askedBy, hashOf, isControlPlane, releasedStage } from "../../node_version/version_release.ts";
 import { groupKeyOf } from "../../clouds/driver.ts";
 import type { Kube } from "../../kube/client.ts";
 import { listClusterObjects, patchClusterStatus, readClusterObject } from "../../kube/resources.ts";
@@ -26,7 +26,7 @@ import {
 } from "../../kube/update_kinds.ts";
 import { type Classes, classOf, type NodeClass, type NodeTarget, same } from "../../node_version/classify.ts";
 import { type Completion, completionOf } from "../../node_version/completion.ts";
-import { type GroupProgress, readProgress, toldOf } from "../../node_version/group_progress.ts";
+import { type GroupProgress, readProgress, toldOf } from "./group_progress.ts";
 import type { MarkedNode } from "../../node_version/marks.ts";
 import { isOld, readFleet, tendOldRecords } from "./old_records.ts";
 import { isDeepStrictEqual } from "node:util";

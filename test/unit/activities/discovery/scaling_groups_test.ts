@@ -1,7 +1,7 @@
 import { deepEqual, rejects } from "node:assert/strict";
 import { useCloud } from "../../../support/staged_cluster.ts";
 import type { CloudGroup, Driver } from "../../../../activities/clouds/driver.ts";
-import { discoverScalingGroups } from "../../../../activities/backends/scaling_group/group_nodes.ts";
+import { discoverScalingGroups } from "../../../../activities/backends/scaling_group/discovery.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 import { directCloud } from "../../../support/group_stage.ts";
 import { GroupCloud } from "../../../../deploy/local/cloud/groups/group_cloud.ts";

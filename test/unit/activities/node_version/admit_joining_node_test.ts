@@ -1,9 +1,5 @@
 import { deepEqual, equal, match } from "node:assert/strict";
-import {
-  ensureNodeAnnotated,
-  joinDeadlineOf,
-  stepOf,
-} from "../../../../activities/backends/scaling_group/joining_nodes.ts";
+import { ensureNodeAnnotated, joinDeadlineOf, stepOf } from "../../../../activities/node_version/joining_nodes.ts";
 import { marks } from "../../../../activities/node_version/marks.ts";
 import { JoiningNode } from "../../../../activities/kube/update_kinds.ts";
 import type { JoiningOutcome } from "../../../../workflows/contracts/mod.ts";

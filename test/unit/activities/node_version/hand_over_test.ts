@@ -1,9 +1,6 @@
 import { deepEqual } from "node:assert/strict";
-import {
-  handOver,
-  type HandOverRules,
-  inheritanceOf,
-} from "../../../../activities/backends/scaling_group/joining_nodes.ts";
+import { handOver, inheritanceOf } from "../../../../activities/backends/scaling_group/inheritance.ts";
+import type { HandOverRules } from "../../../../activities/policy/hand_over_for.ts";
 
 const all: HandOverRules = { labels: true, taints: true, annotations: ["team"], reservedDomains: [] };
 const nothing = { labels: {}, annotations: {}, taints: [] };

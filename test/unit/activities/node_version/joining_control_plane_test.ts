@@ -3,7 +3,7 @@ import type { Cluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal } from "node:assert/strict";
 import { useEtcd } from "../../../support/staged_cluster.ts";
 import { refused } from "../../../../activities/failures.ts";
-import { ensureNodeAnnotated } from "../../../../activities/backends/scaling_group/joining_nodes.ts";
+import { ensureNodeAnnotated } from "../../../../activities/node_version/joining_nodes.ts";
 import { marks } from "../../../../activities/node_version/marks.ts";
 import type { JoiningOutcome } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";

@@ -1,7 +1,7 @@
 /** What groups of each stage make of a release that moves on, goes back or ends. */
 import { deepEqual, equal } from "node:assert/strict";
 import { readGroupWanted } from "../../../../activities/backends/scaling_group/boots.ts";
-import { hashOf } from "../../../../activities/backends/scaling_group/version_release.ts";
+import { hashOf } from "../../../../activities/node_version/version_release.ts";
 import { surveyNodeVersion } from "../../../../activities/backends/scaling_group/version_survey.ts";
 import type { Desired, StageSurvey, VersionStage } from "../../../../workflows/contracts/mod.ts";
 import { GroupStage, next, pool, version } from "../../../support/group_stage.ts";

@@ -1,5 +1,5 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { ensureReleaseEnded, hashOf } from "../../../../activities/backends/scaling_group/version_release.ts";
+import { ensureReleaseEnded, hashOf } from "../../../../activities/node_version/version_release.ts";
 import { surveyNodeVersion } from "../../../../activities/backends/scaling_group/version_survey.ts";
 import { useCloud } from "../../../support/staged_cluster.ts";
 import { unavailable } from "../../../../activities/failures.ts";

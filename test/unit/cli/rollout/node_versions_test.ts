@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { hashOf } from "../../../../activities/backends/scaling_group/version_release.ts";
+import { hashOf } from "../../../../activities/node_version/version_release.ts";
 import { FakeWorld, readyStatus, rollingStatus } from "../../../support/fake_world.ts";
 
 const spec = { image: "image-2", imageVersion: "v2", kubernetesComponentsReference: "components-2" };

@@ -1,7 +1,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { useCloud } from "../../../../support/staged_cluster.ts";
 import { refused } from "../../../../../activities/failures.ts";
-import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
+import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
 import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
 

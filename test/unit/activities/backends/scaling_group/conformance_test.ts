@@ -1,7 +1,7 @@
 import { openCluster } from "../../../../../activities/cluster.ts";
 import type { Driver } from "../../../../../activities/clouds/driver.ts";
 import { scalingGroup } from "../../../../../activities/backends/scaling_group/mod.ts";
-import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
+import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { answer } from "../../../../support/fake_kube.ts";
 import { directCloud, GroupStage, holder, next, pool, version } from "../../../../support/group_stage.ts";
 import { interrupted } from "../../../../support/interrupted.ts";

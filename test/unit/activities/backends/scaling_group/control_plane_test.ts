@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { useEtcd } from "../../../../support/staged_cluster.ts";
 import { refused } from "../../../../../activities/failures.ts";
-import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
+import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { readDesired } from "../../../../../activities/pool/read_desired.ts";
 import { StagedEtcd } from "../../../../support/staged_etcd.ts";
 import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";

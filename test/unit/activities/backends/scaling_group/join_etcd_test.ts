@@ -1,7 +1,7 @@
 /** K27: a newcomer of a control plane has joined once its member of etcd votes, not once its kubelet is Ready. */
 import { deepEqual, equal } from "node:assert/strict";
 import { useEtcd } from "../../../../support/staged_cluster.ts";
-import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
+import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { StagedEtcd } from "../../../../support/staged_etcd.ts";
 import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
 

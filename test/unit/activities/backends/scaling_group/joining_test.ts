@@ -1,6 +1,6 @@
 /** One newcomer on its way in: what is waited for, what fails at once, and what it takes over. */
 import { deepEqual, equal, match } from "node:assert/strict";
-import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
+import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { awaitMachinesJoined } from "../../../../../activities/pool/await_joined.ts";
 import type { JoinVerdict, Unseen } from "../../../../../workflows/contracts/mod.ts";
 import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";

@@ -1,7 +1,7 @@
 /** A group keeps its size, whoever takes machines away, whatever comes late, and whenever it is looked at. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { useCloud } from "../../../../support/staged_cluster.ts";
-import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
+import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
 import { directCloud, GroupStage, next, pool, spec } from "../../../../support/group_stage.ts";
 

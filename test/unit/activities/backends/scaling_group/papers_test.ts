@@ -1,6 +1,6 @@
 /** C1 to C14: for whom a newcomer is listed that may be ordered; how many of them at a time is the planner's affair. */
 import { deepEqual, rejects } from "node:assert/strict";
-import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
+import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { GroupStage, next, pool, spec, version } from "../../../../support/group_stage.ts";
 
 const released = { stage: "Workers", digest: hashOf(next) };

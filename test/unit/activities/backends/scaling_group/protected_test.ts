@@ -1,6 +1,6 @@
 import { deepEqual, notEqual, rejects } from "node:assert/strict";
 import { snapshotOf } from "../../../../../activities/pool/snapshot.ts";
-import { hashOf } from "../../../../../activities/backends/scaling_group/version_release.ts";
+import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { GroupStage, version } from "../../../../support/group_stage.ts";
 import { poolOfGroup } from "../../../../../workflows/commands/start_options.ts";
 

@@ -1,11 +1,11 @@
 /** Lets groups take up what a NodeVersion asks for: stage by stage, and that target alone. */
-import type { ClusterObject, VersionStage, VersionStanding } from "../../../workflows/contracts/mod.ts";
-import { moot, unavailable } from "../../failures.ts";
-import type { Kube } from "../../kube/client.ts";
-import { patchClusterStatus, readClusterObject } from "../../kube/resources.ts";
-import { attempting, ifFound, statusOf } from "../../kube/status.ts";
-import { type NodeVersion, nodeVersions, type ScalingGroup } from "../../kube/update_kinds.ts";
-import { emitEvents } from "../../status/events.ts";
+import type { ClusterObject, VersionStage, VersionStanding } from "../../workflows/contracts/mod.ts";
+import { moot, unavailable } from "../failures.ts";
+import type { Kube } from "../kube/client.ts";
+import { patchClusterStatus, readClusterObject } from "../kube/resources.ts";
+import { attempting, ifFound, statusOf } from "../kube/status.ts";
+import { type NodeVersion, nodeVersions, type ScalingGroup } from "../kube/update_kinds.ts";
+import { emitEvents } from "../status/events.ts";
 import { createHash } from "node:crypto";
 
 /** Writes what is released; moot where something else is asked for by now. */

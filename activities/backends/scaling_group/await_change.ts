@@ -1,11 +1,11 @@
 /** Waits until a survey of a NodeVersion would differ. */
-import type { Cluster } from "../cluster.ts";
-import type { ClusterObject } from "../../workflows/contracts/mod.ts";
-import { groupNodesOf } from "../backends/scaling_group/group_nodes.ts";
-import { News, poll, sourceOf } from "../kube/polling.ts";
-import { RolloutObject, rollouts } from "../kube/resources.ts";
-import { autoscalingStrategies, AutoscalingStrategy } from "../kube/update_kinds.ts";
-import { surveyNodeVersion } from "../backends/scaling_group/version_survey.ts";
+import type { Cluster } from "../../cluster.ts";
+import type { ClusterObject } from "../../../workflows/contracts/mod.ts";
+import { groupNodesOf } from "../../node_version/group_nodes.ts";
+import { News, poll, sourceOf } from "../../kube/polling.ts";
+import { RolloutObject, rollouts } from "../../kube/resources.ts";
+import { autoscalingStrategies, AutoscalingStrategy } from "../../kube/update_kinds.ts";
+import { surveyNodeVersion } from "./version_survey.ts";
 
 /** The decisive fields of a group's Rollout. */
 const phases = {

@@ -1,92 +1,20 @@
-/** Nodes as the backend of scaling groups needs them: which instance they are, what they run, and whether we chose them to go. */
+/**
+ * Creates a ScalingGroup for each group of the cloud, and keeps what people set on it. A ScalingGroup is deleted only after
+ * three complete discoveries without its group, because clouds leave out what they cannot list at that moment.
+ */
 import type { Cluster } from "../../cluster.ts";
-import { z } from "zod";
-import {
-  allPages,
-  createClusterObject,
-  deleteClusterObject,
-  listClusterObjects,
-  type ListPage,
-  patchClusterObject,
-  type Resource,
-} from "../../kube/resources.ts";
-import type { SharedWatch } from "../../kube/informer.ts";
-import { MarkedNode } from "../../node_version/marks.ts";
 import { createHash } from "node:crypto";
 import type { DiscoveryResult } from "../../../workflows/contracts/mod.ts";
 import { type CloudGroup, type Driver, groupKeyOf } from "../../clouds/driver.ts";
+import {
+  createClusterObject,
+  deleteClusterObject,
+  listClusterObjects,
+  patchClusterObject,
+} from "../../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
-
-/** On a node that goes for another: the holder. */
-export const chosenAnnotation = "ostler.dev/chosen-by";
-/** On a node that came for another: the member that went. */
-export const heirAnnotation = "ostler.dev/heir-of";
-
-export interface GroupNode extends MarkedNode {
-  uid: string;
-  /** Chosen by us: the holder. */
-  chosenBy: string;
-  /** What it took over was this member's; "" for nobody's. */
-  heirOf: string;
-  isReady: boolean;
-  /** In the network of the nodes: those of kind InternalIP, in their order. */
-  addresses: string[];
-}
-
-const texts = z.record(z.string(), z.string()).default({});
-
-const Facts = z.object({
-  metadata: z.object({ uid: z.string().default(""), annotations: texts }),
-  status: z.object({
-    conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]),
-    addresses: z.array(z.object({ type: z.string(), address: z.string() })).default([]),
-  }).prefault({}),
-}).transform(({ metadata: { uid, annotations }, status }) => ({
-  uid,
-  chosenBy: annotations[chosenAnnotation] ?? "",
-  heirOf: annotations[heirAnnotation] ?? "",
-  isReady: status.conditions.some(({ type, status }) => type === "Ready" && status === "True"),
-  addresses: status.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address),
-}));
-
-const GroupNode: z.ZodType<GroupNode> = z.unknown().transform((node) => ({
-  ...MarkedNode.parse(node),
-  ...Facts.parse(node),
-}));
-
-const groupNodes: Resource<GroupNode> = { group: "", version: "v1", plural: "nodes", schema: GroupNode };
-
-/** The watch of a process on them; it begins when somebody asks. */
-export function groupNodesOf(kube: Cluster): SharedWatch<GroupNode> {
-  return kube.watches.of(groupNodes);
-}
-
-/** All nodes; from a list while there is no watch that is up to date. */
-export async function readGroupNodes(kube: Cluster): Promise<GroupNode[]> {
-  const watch = groupNodesOf(kube);
-  watch.ask();
-  return watch.isFresh ? [...watch.values()] : await kube.cache.read("nodes of groups", () => listNodes(kube));
-}
-
-/** Those that are of an instance, by its id in lower case. */
-export async function nodesByInstance(kube: Cluster): Promise<Map<string, GroupNode>> {
-  const nodes = await readGroupNodes(kube);
-  return new Map(
-    nodes.filter(({ providerId }) => providerId !== "").map((node) => [node.providerId.toLowerCase(), node]),
-  );
-}
-
-async function listNodes(kube: Cluster): Promise<GroupNode[]> {
-  return await allPages(async (page) => {
-    const answer: unknown = await kube.core.listNode(page);
-    const { items = [], metadata = {} } = JSON.parse(JSON.stringify(answer)) as ListPage<unknown>;
-    return { metadata, items: items.map((item) => GroupNode.parse(item)) };
-  });
-}
-
-// Has a ScalingGroup for each group of the cloud. What people set on one stays theirs; one is removed only when three looks,
-// of which each saw all groups, have not found it: clouds leave out what they cannot list in that moment.
+import { nodesByInstance } from "../../node_version/group_nodes.ts";
 
 /** On a ScalingGroup: whole looks since its group was found last, and when the last of them was (epoch ms). */
 const missedAnnotation = "ostler.dev/missed-by-looks";

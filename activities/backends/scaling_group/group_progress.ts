@@ -1,11 +1,11 @@
 /** Reads the progress of the groups of a NodeVersion from their Rollouts. */
-import { observedOf, targetOf } from "../backends/scaling_group/target.ts";
-import { askedBy, hashOf, isControlPlane } from "../backends/scaling_group/version_release.ts";
-import type { Kube } from "../kube/client.ts";
-import { abreast, ifFound } from "../kube/status.ts";
-import { readObject, rollouts } from "../kube/resources.ts";
-import type { NodeVersion, ScalingGroup } from "../kube/update_kinds.ts";
-import type { VersionStage } from "../../workflows/contracts/mod.ts";
+import { observedOf, targetOf } from "./target.ts";
+import { askedBy, hashOf, isControlPlane } from "../../node_version/version_release.ts";
+import type { Kube } from "../../kube/client.ts";
+import { abreast, ifFound } from "../../kube/status.ts";
+import { readObject, rollouts } from "../../kube/resources.ts";
+import type { NodeVersion, ScalingGroup } from "../../kube/update_kinds.ts";
+import type { VersionStage } from "../../../workflows/contracts/mod.ts";
 
 /** Concurrent GETs. */
 const width = 20;
