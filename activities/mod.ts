@@ -6,13 +6,10 @@ import type {
   DiscoveryActivities,
   ImageActivities,
   JoiningActivities,
-  NodeUpdate,
   NodeUpdateActivities,
   NodeVersionActivities,
   NodeVersionWaits,
   NoticeActivities,
-  OsOrder,
-  OsOutcome,
   PoolRef,
   PublishActivities,
   ReadActivities,
@@ -21,7 +18,6 @@ import type {
 import { withSignsOfLife } from "./at_work.ts";
 import { holdAutoscalers, letAutoscalersGo } from "./autoscaler/hold.ts";
 import { ensureAutoscalerKept } from "./autoscaler/keep_autoscaler.ts";
-import { discoverScalingGroups } from "./backends/scaling_group/discovery.ts";
 import { withBugsSorted } from "./bugs.ts";
 import { ensurePoolCleanedUp } from "./config/clean_up.ts";
 import { listDuePools, renewPublished } from "./config/renew_published.ts";
@@ -32,25 +28,23 @@ import type { MetricsAccess } from "./gates/prometheus_query.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
 import { awaitMachineRelieved } from "./pool/await_relieved.ts";
-import { awaitNodeVersionChanged } from "./backends/scaling_group/await_change.ts";
 import { ensureReleaseEnded, ensureStageReleased, ensureVersionTold } from "./node_version/version_release.ts";
-import { surveyNodeVersion } from "./backends/scaling_group/version_survey.ts";
 import { ensureNodeAnnotated } from "./node_version/joining_nodes.ts";
 import { resolveImage } from "./os_image/resolve_image.ts";
 import { ensureImageTold } from "./os_image/tell_image.ts";
 import { verifyImage } from "./os_image/verify_image.ts";
 import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
 import { awaitNodeDrained } from "./node/drain.ts";
-import type { Backend, MemberRef } from "./backends/contract.ts";
+import type { Backend, GiveOrder, MemberRef } from "./backends/contract.ts";
 import {
-  awaitBootOrdered,
-  awaitImageStaged,
-  awaitNodeBooted,
-  ensureImageFailed,
-} from "./backends/node_pool/update_steps.ts";
-import type { GiveOrder } from "./backends/node_pool/orders.ts";
-import { awaitNodeGone, ensureNodeReplaced, readMaker } from "./backends/node_pool/replaced.ts";
-import { backendOf } from "./backends/registry.ts";
+  awaitNodeVersionChanged,
+  backendOf,
+  discoverScalingGroups,
+  ordersOf,
+  strayNode,
+  surveyNodeVersion,
+  updateSteps,
+} from "./backends/registry.ts";
 import { withOwnCluster } from "./own_cluster.ts";
 import { deliverNotice, type NoticeFiles } from "./notices/deliver_notice.ts";
 import { DrainMeasure, measuredJoin, measuredUpdates, measuredWait, withFailuresCounted } from "./measures.ts";
@@ -58,7 +52,6 @@ import type { Measures } from "./measures.ts";
 import type { Kube } from "./kube/client.ts";
 import { givenOrder } from "./os/hands.ts";
 import { refused } from "./failures.ts";
-import { attempting } from "./kube/status.ts";
 import { type Forecast, planRollout } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
 import { awaitPoolChanged, readPool } from "./pool/read_pool.ts";
@@ -118,13 +111,14 @@ export function createActivities(deps: ActivityDeps): Activities {
         of(input).boots ? { news: "Unpublished" } : await renewPublished(deps, input.pool),
       ensureRestRenewed: (input) => renewResting(deps, input),
       ensureRolloutReported: (input) => ensureRolloutReported(kube, input),
-      ensureVictimMarked: (input) => of(input).choose(input),
+      ensureVictimMarked: (input) => ordersOf(kube, input).choose(input),
       ensureVictimUnmarked: ({ letGo = false, ...input }) => of(input).spare({ ...input, release: letGo }),
-      ensureMachineAdmitted: (input) => of(input).admit(input),
-      deleteMachine: (input) => of(input).replace(input),
+      ensureMachineAdmitted: (input) => ordersOf(kube, input).admit(input),
+      deleteMachine: (input) => ordersOf(kube, input).replace(input),
       ensureLastGoodRestored: (input) => of(input).restore(input, deps),
-      ensureTemplateStamped: (input) => of(input).stamp(input),
-      ensureMachinesKept: async (input) => await of(input).keep?.(input.pool) ?? { outcome: "Unneeded" },
+      ensureTemplateStamped: async (input) => await of(input).stamp?.(input),
+      ensureMachinesKept: async (input) =>
+        await of(input).keep?.(input.pool, (nodes) => strayNode(kube, nodes)) ?? { outcome: "Unneeded" },
       ensureSlotTaken: (input) => ensureSlotTaken(deps, input),
       ensureSlotsKept: (input) => ensureSlotsKept(deps, input),
       ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
@@ -149,7 +143,7 @@ export function createActivities(deps: ActivityDeps): Activities {
         input.machine ? ["gates"] : [],
         () => awaitGates(kube, input, { metrics: deps.metricsAccess }),
       ),
-    ...measuredUpdates(measures, updateSteps(deps)),
+    ...measuredUpdates(measures, updateSteps(kube, deps.giveOrder ?? byHands(deps))),
     awaitNodeVersionChanged: (input) => awaitNodeVersionChanged(kube, input),
     awaitMachineGone: (input) => measuredWait(measures, ["gone"], () => awaitMachineGone(kube, input)),
     awaitMachineRelieved: (input) => awaitMachineRelieved(kube, input),
@@ -157,25 +151,13 @@ export function createActivities(deps: ActivityDeps): Activities {
   return withFailuresCounted(measures, steps);
 }
 
-/** Creates the activities for machines that are updated in place. */
-function updateSteps({ kube, handsImage: image = "", giveOrder }: ActivityDeps): NodeUpdateActivities {
-  const byHands = (order: OsOrder): Promise<OsOutcome> => {
+/** Runs orders on nodes by the image of the hands; refused without one. */
+function byHands({ kube, handsImage: image = "" }: ActivityDeps): GiveOrder {
+  return (order) => {
     if (image !== "") return givenOrder({ kube, image }, order);
     const message =
       `Failed to run an order on node "${order.node}": setting hands-image is empty; set it to the image of the hands`;
     throw refused("HandsMissing", message);
-  };
-  const updating = { kube, giveOrder: giveOrder ?? byHands };
-  const named = <T>({ machine }: NodeUpdate, what: string, step: () => Promise<T>): Promise<T> =>
-    attempting(`${what} node "${machine}"`, step);
-  return {
-    awaitImageStaged: (input) => named(input, "stage an image on", () => awaitImageStaged(updating, input)),
-    awaitBootOrdered: (input) => named(input, "boot", () => awaitBootOrdered(updating, input)),
-    awaitNodeBooted: (input) => awaitNodeBooted(updating, input),
-    ensureImageFailed: (input) => ensureImageFailed(kube, input),
-    readMaker: (input) => named(input, "read the controller of", () => readMaker(kube, input)),
-    ensureNodeReplaced: (input) => named(input, "replace", () => ensureNodeReplaced(kube, input)),
-    awaitNodeGone: (input) => awaitNodeGone(kube, input),
   };
 }
 

@@ -27,11 +27,10 @@ import { admitJoiningNode, tellJoiningNodes } from "./tell_joining_nodes.ts";
 import { openTracing, type Tracing } from "./telemetry/tracing.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
-import { watchGroups } from "./watch_groups.ts";
-import { watchNodePools } from "./watch_node_pools.ts";
 import { type WatchedPools, watchPools } from "./watch_pools.ts";
 import type { Logger } from "@temporalio/common";
 import semver from "semver";
+import { watchAll } from "../activities/backends/registry.ts";
 import { defaultProfiles } from "../profiles/mod.ts";
 import type { Kube } from "../activities/kube/client.ts";
 import {
@@ -160,16 +159,10 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
   const { config, clusters, client, self, log, metrics, lead, onReady } = telling;
   const kube = clusterOf(clusters, config);
   if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace, log);
-  const watch = watchPools({ kube, profileNamespace: config.namespace, log, signal });
-  const notifier = new PoolNotifier(watch, {
-    notify: notifying(telling),
-    log,
-  });
-  const groups = watchGroups({ kube, watchesNodes: config.cloud !== "", log, signal });
-  const ofGroups = new PoolNotifier(groups, { notify: notifying(telling), log });
-  const nodePools = watchNodePools({ kube, log, signal });
-  const ofNodes = new PoolNotifier(nodePools, { notify: notifying(telling), log });
-  await Promise.all([watch.start(), groups.start(), nodePools.start()]);
+  const place = { profileNamespace: config.namespace, hasCloud: config.cloud !== "" };
+  const watch = watchPools({ kube, log, signal, watchAll: (deps) => watchAll(kube, { ...deps, ...place }) });
+  const notifier = new PoolNotifier(watch, { notify: notifying(telling), log });
+  await watch.start();
   onReady();
   log.info("Controller is watching");
   const connect = (): Promise<Client> => client.get();
@@ -186,8 +179,7 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     const judge = async (name: string): Promise<void> => admitImage(await connect(), config, name);
     const images = tellImages({ kube, tell: judge, log }, signal);
     const discovery = keepDiscoverySchedule(config, { connect, log, signal });
-    const runs = [notifier, ofGroups, ofNodes].map((each) => each.run(signal));
-    const told = [...runs, notices, joining, scaling, rolling, images];
+    const told = [notifier.run(signal), notices, joining, scaling, rolling, images];
     await Promise.all([...told, schedule, discovery, version]);
   });
 }

@@ -3,20 +3,17 @@
  * its place back afterwards. What is asked is noted on the Node; the run of its pool grants it, once there is room, by its
  * policy, and once the node is drained. Nothing is kept here: each worker answers for all.
  */
-import type { Cluster } from "../activities/cluster.ts";
 import type { Logger } from "@temporalio/common";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { findClient, type LockClient } from "../activities/backends/node_pool/fleet_lock.ts";
-import { patchLock } from "../activities/backends/node_pool/lock.ts";
-import { type PoolNode, poolNodesOf, readPoolNode } from "../activities/backends/node_pool/pool_nodes.ts";
+import type { LockClient, RebootLocks } from "../activities/backends/contract.ts";
 
 export interface FleetLock {
   host: string;
   /** 0 serves nothing. */
   port: number;
-  kube: Cluster;
+  locks: RebootLocks;
   log: Pick<Logger, "warn">;
   /** Counts what was answered, by one word. */
   count?: (outcome: string) => void;
@@ -68,46 +65,30 @@ async function judged(deps: FleetLock, request: IncomingMessage, response: Serve
   }
   const client = await clientIn(request);
   if (!client) return { code: 400, kind: "bad_request", value: "client_params with id and group are required" };
-  const found = await findClient(deps.kube, client);
+  const isDone = verb === "steady-state";
+  const found = await (isDone ? deps.locks.release(client) : deps.locks.request(client));
   if ("kind" in found) return { code: 400, kind: found.kind, value: found.message };
-  if (verb === "steady-state") {
-    await patchLock(deps.kube, found.node, () => undefined);
-    return { code: 200 };
-  }
-  await patchLock(deps.kube, found.node, (lock) => lock ?? newLock(client));
-  return await granted(deps, found.node.name, response);
-}
-
-function newLock({ id, group }: LockClient): NonNullable<Parameters<Parameters<typeof patchLock>[2]>[0]> {
-  return { id, group, asked: Date.now(), held: 0, failed: 0, bootId: "" };
+  return isDone ? { code: 200 } : await granted(deps, found.node, response);
 }
 
 /** Waits for its place; one that goes away keeps its turn, as that stands on its Node. */
 async function granted(
-  { kube, patience = usualPatience }: FleetLock,
+  { locks, patience = usualPatience }: FleetLock,
   node: string,
   response: ServerResponse,
 ): Promise<Answer> {
   const end = Date.now() + patience.wait;
   for (;;) {
-    const seen = await turnOf(kube, node);
-    if (!seen?.lock) {
+    const state = await locks.stateOf(node);
+    if (state === "Missing") {
       return { code: 409, kind: "failed_lock", value: "the request was withdrawn, or the node is gone" };
     }
-    if (seen.lock.held > 0) return { code: 200 };
+    if (state === "Granted") return { code: 200 };
     if (Date.now() >= end || response.destroyed) {
       return { code: 409, kind: "failed_lock", value: "no slot is free yet; the request stays queued, retry later" };
     }
     await pause(Math.min(patience.look, Math.max(1, end - Date.now())));
   }
-}
-
-/** One that waits is asked of the watch: thousands may, for long, and cost the API server nothing. What has ended it is read. */
-async function turnOf(kube: Cluster, name: string): Promise<PoolNode | undefined> {
-  const watch = poolNodesOf(kube);
-  watch.ask();
-  const known = watch.isFresh ? watch.get(name) : undefined;
-  return known?.lock?.held === 0 ? known : await readPoolNode(kube, name);
 }
 
 /** What a request says; undefined for what is no such body, or too long for one. */

@@ -1,7 +1,7 @@
 /** The worker process: runs workflows and activities until it is told to stop. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Runtime, Worker } from "@temporalio/worker";
-import { beginToWatch } from "../activities/backends/registry.ts";
+import { beginToWatch, rebootLocks } from "../activities/backends/registry.ts";
 import { caOf } from "../activities/kube/client.ts";
 import { ensureSearchAttributes } from "../activities/temporal/search_attributes.ts";
 import { columnsOf } from "../workflows/commands/start_options.ts";
@@ -48,7 +48,12 @@ export async function runWorker(
   const scraped = metrics && serveMetrics(scrapeOf({ config, metrics, sdk, log }));
   const clusters = openClusters(config, { log, requests: requestsTold(metrics) });
   const kube = clusterOf(clusters, config, { cloud: cloudOpener(config) });
-  const locks = serveFleetLock({ ...config.fleetLockAddress, kube, log, count: lockCounter(metrics) });
+  const locks = serveFleetLock({
+    ...config.fleetLockAddress,
+    locks: rebootLocks(kube),
+    log,
+    count: lockCounter(metrics),
+  });
   const options = workersOf(config, {
     kube,
     clusterCa: () => caOf(clusters.pools),

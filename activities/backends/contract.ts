@@ -1,25 +1,30 @@
 /**
- * What a rollout asks of whoever makes and removes the machines of a pool. One implementation for each kind of pool, chosen
- * in `registry.ts`; nobody else knows whose annotation does what.
+ * The contract between a rollout and what creates and deletes the machines of a pool. Each kind of pool has one backend,
+ * which `registry.ts` selects; only the backend knows its objects and annotations.
  *
  * All verbs keep these promises:
- * - A verb may run twice, or be killed at any request and run again, and leaves the same world; who is absent is done with.
- * - Nothing is ordered twice. What is ordered here has a name of its own (a machine, a template, a mark); a backend whose
- *   orders have none carries a token, written down before the order goes out, and finds its order again by it.
- * - The world is seen late: an answer may be older than what was just done. Nobody concludes from one look that something
- *   failed, and counts of the maker are told as counts (`counted`), not as truth.
- * - Outcomes are closed, and thrown as `failures.ts` sorts them: not found is Moot ("MachineGone", "GenerationStale");
- *   throttled and out of reach are Transient ("ApiUnavailable"); refused is Refused, with the reason. No capacity is no
- *   failure of a verb but a state of the machine (`trouble`), as only time or a person mends it.
- * - What a backend does otherwise is declared as a field of it (`boots`, `lookEvery`), never found out by a stub that throws.
- * - Only what is ours is taken back: a hold, a mark or a cordon of somebody else stays.
+ * - A verb can run twice, or be interrupted at any request and run again, with the same result. An absent machine counts
+ *   as success.
+ * - Nothing is ordered twice. Each order has a name of its own (a machine, a template, a mark); a backend without such
+ *   names writes a token down before the order, and finds the order again by that token.
+ * - Reads can be older than the last write. One read alone never proves a failure, and the counts of another controller
+ *   are passed on as counts (`counted`), not as facts.
+ * - Failures have the types of `failures.ts`: not found is Moot (MachineGone, GenerationStale); throttled or unreachable is
+ *   Transient (ApiUnavailable); a refusal is Refused, with the reason. A lack of capacity is not a failure of a verb but a
+ *   state of the machine (`trouble`), because only time or an administrator fixes it.
+ * - Backends differ in declared fields, which are undefined for a backend without the ability; no verb throws because the
+ *   backend does not have it.
+ * - Only marks, holds and cordons of Ostler are removed.
  */
+import type { Logger } from "@temporalio/common";
 import type {
   Desired,
   EtcdStanding,
   Keeping,
   Member,
   MemberPhase,
+  OsOrder,
+  OsOutcome,
   PoolRef,
   Published,
   Relieved,
@@ -28,8 +33,81 @@ import type {
 } from "../../workflows/contracts/mod.ts";
 import type { ConfigSource } from "../config/read_profile.ts";
 import type { News } from "../kube/polling.ts";
-import type { Resource, RolloutObject } from "../kube/resources.ts";
+import type { RolloutObject } from "../kube/resources.ts";
 import type { Subject } from "../status/events.ts";
+
+/** Creates and deletes the machines of one kind of pool. */
+export interface Backend {
+  /** Name of the controller or cloud group in messages to people. */
+  readonly maker: string;
+  /** Milliseconds until the next read during a wait for changes without events; undefined if all changes have events. */
+  readonly lookEvery: (() => number) | undefined;
+
+  /** Returns the object that the Rollout and Events of a pool are about; undefined if it was deleted. Writes nothing. */
+  subject(pool: PoolRef): Promise<Subject | undefined>;
+  /** Reads the desired state, which can be that of a deleted pool. Writes nothing. */
+  wanted(pool: PoolRef, question: WantedQuestion): Promise<Wanted>;
+  /** Reads all machines that the pool owns, whatever labels others have. Writes nothing. Moot for a deleted pool. */
+  observe(pool: PoolRef): Promise<Observation>;
+  /** Reads one machine as the planner sees it, member or not; undefined if it was deleted. Writes nothing. */
+  member(member: MemberRef): Promise<Member | undefined>;
+  /** Reads the progress of one machine, member or not; undefined if it was deleted. Writes nothing. */
+  state(member: MemberRef): Promise<MachineState | undefined>;
+  /**
+   * Removes mark and hold of a machine and the cordon of its node. A machine that is already being deleted runs until its
+   * hold ends, so it stays held; `release` leaves it to its controller, which drains it by its own rules.
+   */
+  spare(member: MemberRef & { release?: boolean }): Promise<void>;
+  /** Removes marks, holds and cordons of all machines of a pool that is being deleted, whichever pool owns them now. */
+  releaseAll(pool: PoolRef): Promise<void>;
+  /**
+   * Makes the last good template and profile the desired ones; returns whether there was anything to do. Refused
+   * (LastGoodMissing) without a last good revision.
+   */
+  restore(order: RestoreOrder, place: ProfilePlace): Promise<{ changed: boolean }>;
+
+  /** Watches all pools of the backend from `start` on. */
+  watchAll(deps: WatchDeps): PoolSource;
+  /** Reports changes of the desired state, and of whether the backend has observed it. */
+  newsOfWanted(pool: PoolRef): News;
+  /** Reports changes of a pool, its machines, and the nodes named by `nodes()`. */
+  newsOfPool(pool: PoolRef, nodes: () => ReadonlySet<string>): News;
+  /** Reports changes of some machines of a pool, and of the nodes named by `nodes()`, if given. */
+  newsOfMachines(machines: { pool: PoolRef; names: readonly string[] }, nodes?: () => ReadonlySet<string>): News;
+
+  /** Undefined for a pool whose nodes no controller creates. */
+  readonly orders: Orders | undefined;
+  /** Undefined for machines that boot with a config and secrets published by Ostler. */
+  readonly boots: Boots | undefined;
+  /** Undefined for a backend that observes every change at once. */
+  readonly templates: TemplateWatch | undefined;
+  /**
+   * Completes a machine whose node is Ready, before it counts as joined; returns what it still lacks, as words. An absent
+   * machine counts as success. Undefined if a Ready node lacks nothing.
+   */
+  readonly welcome: ((member: MemberRef) => Promise<string | undefined>) | undefined;
+  /**
+   * Has a machine that is about to be deleted hand over what only it has, or returns why it cannot now. Undefined if
+   * machines have nothing to hand over.
+   */
+  readonly relieve: ((order: RelieveMember) => Promise<Relieved>) | undefined;
+  /**
+   * Repeats the deletion of a released or replaced machine and returns what is left of it; undefined once it is deleted.
+   * Undefined if one order is enough: `state` then shows what is left.
+   */
+  readonly seeOff: ((member: MemberRef) => Promise<MachineState | undefined>) | undefined;
+  /** Turns a change of the config into a change of the template, once per order, so that machines are replaced. */
+  readonly stamp: ((stamp: TemplateStamp) => Promise<void>) | undefined;
+  /** Keeps the machines of a pool although its template has another image, if NodePools update their nodes. */
+  readonly keep: ((pool: PoolRef, findStray: FindStray) => Promise<Keeping>) | undefined;
+  /** Returns what wakes the controller during a wait that begins at `now` (epoch ms). */
+  readonly waker: ((pool: PoolRef, now: number) => Waker) | undefined;
+}
+
+/** A backend that declares these abilities. */
+export type With<Ability extends keyof Backend> =
+  & Backend
+  & { readonly [Each in Ability]: NonNullable<Backend[Each]> };
 
 /** One machine of a pool, by the name that the planner has for it. */
 export interface MemberRef {
@@ -37,10 +115,22 @@ export interface MemberRef {
   machine: string;
 }
 
+/** Replaces machines one by one. */
+export interface Orders {
+  /** Lets a held new machine boot. Moot for a deleted machine; does nothing if Ostler does not hold it. */
+  admit(order: AdmitOrder): Promise<void>;
+  /** Has the controller take this machine next, and wait for Ostler before it deletes it. Moot for a deleted machine. */
+  choose(member: MemberRef): Promise<void>;
+  /** Releases a chosen machine that is being deleted and was drained, without a second drain of `node`. */
+  release(member: MemberRef & { node?: string }): Promise<void>;
+  /** Deletes a machine, held or not, so that the controller creates another; with `drain` it moves the pods first. */
+  replace(member: MemberRef & { node?: string; drain?: boolean }): Promise<void>;
+}
+
 /** A new machine to admit, and the machine that it replaces. */
 export type AdmitOrder = MemberRef & { victim?: string };
 
-/** One that is to go; what is in doubt about one that is lost keeps nobody from letting it go. */
+/** A machine that is to be deleted; a lost one can be deleted although its own state is inconclusive. */
 export type RelieveMember = MemberRef & Omit<RelieveOrder, "until">;
 
 /** The revision to boot, by the name that people use for it. */
@@ -49,9 +139,9 @@ export interface BootOrder {
   revision: string;
 }
 
-/** Where a maker keeps itself what machines boot with. */
+/** Sets what new machines boot, where the controller or cloud stores that itself. */
 export interface Boots {
-  /** Sets the group to boot the desired revision. */
+  /** Sets the pool to boot the desired revision. */
   publish(order: BootOrder): Promise<Published>;
   /** Removes the finalizer of the object of a pool whose machines are released. */
   letGo(pool: PoolRef): Promise<void>;
@@ -75,7 +165,7 @@ export interface WantedPool {
   isUnused?: true;
 }
 
-/** Where profiles are that are named without a namespace. */
+/** Namespace of profiles that are named without one. */
 export interface ProfilePlace {
   profileNamespace: string;
 }
@@ -88,17 +178,17 @@ export interface WantedQuestion extends ProfilePlace {
 
 /** One snapshot of the machines of a pool. */
 export interface Observation {
-  /** Without what only their nodes tell: zone, illness, and whether one that joined is Ready now. */
+  /** Without what only their nodes show: zone, health, and whether a joined machine is Ready now. */
   members: Member[];
-  /** The template that is wanted now; "" while the maker has not seen it. */
+  /** The desired template; "" until the controller has observed it. */
   templateHash: string;
-  /** Machines that serve as the maker counts them, by template hash; it may be late. */
+  /** Ready machines as the controller counts them, by template hash; may be late. */
   counted: ReadonlyMap<string, number>;
-  /** Where its machines are members of etcd. */
+  /** Missing for machines without etcd. */
   etcd?: EtcdStanding;
 }
 
-/** How far one machine has come. */
+/** The progress of one machine. */
 export interface MachineState {
   name: string;
   /** The machine is being deleted. */
@@ -107,37 +197,20 @@ export interface MachineState {
   ordered: boolean;
   /** The failure that machine-controller or the cloud reports, such as no capacity. */
   trouble?: string;
-  /** Nothing will come of it: nobody has to wait for its deadline. */
+  /** The machine cannot join any more, whatever its deadline. */
   failed?: true;
   addresses: string[];
   /** Its node, once it has registered. */
   node?: string;
   /** machine-controller or the group has once observed that node as Ready. */
   joined: boolean;
-  /** What it lacks to have joined though its node is Ready, in words. */
+  /** What the machine lacks to have joined although its node is Ready, as words. */
   lacks?: string;
   image: string;
-  /** What has to be done before it is gone. */
+  /** Finalizers that delay its deletion. */
   finalizers: string[];
   /** The object that Events about it name. */
   object: { kind: string; namespace: string; name: string };
-}
-
-/** A machine that may be about to become a node. */
-export interface Newcomer {
-  /** Whose it says that it is, and the UID of what it means by that; missing where it is of no pool. */
-  pool?: PoolRef;
-  poolUid?: string;
-  phase: MemberPhase;
-  /** Ostler or another controller holds the machine. */
-  isHeld: boolean;
-}
-
-/** A machine in whose place another one comes once it is deleted, and the pool that sees to that. */
-export interface Remade extends MemberRef {
-  uid: string;
-  /** It was deleted already. */
-  leaving: boolean;
 }
 
 /** A rollback order. */
@@ -147,93 +220,116 @@ export interface RestoreOrder {
   reason: string;
 }
 
-/** Slim watches that tell whose node one is: machines that have joined, and the sets through which pools own them. */
-export interface NodeOwners {
-  machines: Resource<JoinedMachine>;
-  sets: Resource<OwnedSet>;
-}
+/** Returns the first of these nodes that not exactly one NodePool selects; undefined if there is none. */
+export type FindStray = (nodes: readonly string[]) => Promise<string | undefined>;
 
-/** Its set and node; nothing of a machine that has not joined yet or is on its way out, which a rollout looks after. */
-export interface JoinedMachine {
-  set?: string;
-  node?: string;
-}
-
-/** The pool, as "namespace/name". */
-export interface OwnedSet {
-  pool?: string;
-}
-
-/** Wakes a maker that has not noticed what it has to act on, during one wait. */
+/** Wakes a controller that has not noticed a change, during one wait. */
 export interface Waker {
-  /** Epoch ms at which to look again on its account; Infinity while it is up to date. */
+  /** Returns the time (epoch ms) of the next read for its sake; Infinity while it is up to date. */
   lookBy(members: readonly Member[]): number;
-  /** Wakes it where it was late at the look before, too; `now` is epoch ms. Harmless when it was about to notice. */
+  /** Wakes the controller if it was late at the previous read too; `now` is epoch ms. Harmless if it was not late. */
   wake(seen: Observation, now: number): Promise<void>;
 }
 
-/** What a pool's machines are made and removed by. */
-export interface Backend {
-  /** Name of the machine controller or cloud group in messages to people. */
-  readonly maker: string;
-  /** Undefined where a config and secrets are published for its machines. */
-  readonly boots: Boots | undefined;
-  /** Milliseconds after which a wait looks again where something happens of which there is no news; undefined where all is told. */
-  readonly lookEvery: (() => number) | undefined;
-
-  /** The object that Rollout and Events of a pool are about; undefined when it is gone. Writes nothing. */
-  subject(pool: PoolRef): Promise<Subject | undefined>;
-
-  /** Reads what is asked for. Writes nothing. A pool that is gone is an answer. */
-  wanted(pool: PoolRef, question: WantedQuestion): Promise<Wanted>;
-  /** What is watched tells that the maker has not taken up what is asked for; false where nobody knows. Asks for nothing. */
+/** Watches what every change of a pool needs, and answers without a request. */
+export interface TemplateWatch {
+  /** Begins to watch, so that the first change after a pause costs no more than others. */
+  begin(): void;
+  /** Returns whether the controller has certainly not observed the desired state; false if that is unknown. */
   isSurelyUnsettled(pool: PoolRef): boolean;
-  /** Reads all members: those that the pool owns, whatever labels others bear. Writes nothing. Moot when the pool is gone. */
-  observe(pool: PoolRef): Promise<Observation>;
-  /** Reads one machine as the planner would see it, member or not; undefined when it is gone. Writes nothing. */
-  member(member: MemberRef): Promise<Member | undefined>;
-  /** Reads how far one machine has come, member or not; undefined when it is gone. Writes nothing. */
-  state(member: MemberRef): Promise<MachineState | undefined>;
+}
 
-  /** Lets a held new machine boot. Moot when the machine is gone; does nothing when Ostler does not hold it. */
-  admit(order: AdmitOrder): Promise<void>;
-  /** Does what is to be done for one whose node is Ready before it counts as joined, and tells what it lacks still, in words. One that is gone is done. */
-  welcome(member: MemberRef): Promise<string | void>;
-  /** Has the maker take this machine next, and wait for us before it acts. Moot when it is gone. */
-  choose(member: MemberRef): Promise<void>;
-  /**
-   * Takes back what was done to a machine that stays: mark, hold, and the cordon of its node. One that already leaves
-   * cannot be kept for ever but runs as long as it is held: it stays held, unless `release` leaves it to the maker, which
-   * drains it by its own rules. One that is gone is done.
-   */
-  spare(member: MemberRef & { release?: boolean }): Promise<void>;
-  /** Has one that is to go hand on what only it has, or tells why that is not to be done now; undefined where none has anything. */
-  readonly relieve: ((order: RelieveMember) => Promise<Relieved>) | undefined;
-  /** Releases a chosen machine that leaves and was drained, without a second drain of `node`. One that is gone is done. */
-  release(member: MemberRef & { node?: string }): Promise<void>;
-  /** Removes a machine, held or not, so that the maker makes another; with `drain` the maker moves its pods first. One that is gone is done. */
-  replace(member: MemberRef & { node?: string; drain?: boolean }): Promise<void>;
-  /** Sees one off that was released or replaced: tells its maker again, and gives what is left of it; undefined when it is gone. */
-  seeOff(member: MemberRef): Promise<MachineState | undefined>;
-  /** Takes back everything from all machines of a pool that is being deleted, whoever owns them by now. A pool that is gone is done. */
-  releaseAll(pool: PoolRef): Promise<void>;
+// All pools of a backend, as the controller process follows them.
 
-  /** Makes the last good template and profile what is wanted; whether there was anything to do. Refused as "LastGoodMissing". */
-  restore(order: RestoreOrder, place: ProfilePlace): Promise<{ changed: boolean }>;
-  /** Makes a change of the config one of the template, so that machines are replaced; once for one order. */
-  stamp(stamp: TemplateStamp): Promise<void>;
+export interface WatchDeps extends ProfilePlace {
+  /** Called with the key of a pool that may have changed, and of each pool at first. */
+  onChange: (key: string) => void;
+  /** A cloud is set, so machines of scaling groups can be repaired. */
+  hasCloud: boolean;
+  log: Pick<Logger, "warn">;
+  /** Aborting it ends the watches. */
+  signal: AbortSignal;
+}
 
-  /** Has another image in the template replace no machine; undefined where no image is of a template. Safe to run twice. */
-  readonly keep: ((pool: PoolRef) => Promise<Keeping>) | undefined;
+/** All pools of a backend, kept up to date by watches; keys are "namespace/name" of the pool, as of its Rollout. */
+export interface PoolSource {
+  keys(): string[];
+  /** Undefined for a pool that Ostler does not manage. */
+  find(key: string): PoolFacts | undefined;
+  /** Resolves after the first complete lists. */
+  start(): Promise<void>;
+}
 
-  /** Begins to watch what every change asks about, so that none pays for it. Where nothing streams there is nothing to do. */
-  beginToWatch(): void;
-  /** Reports changes of the desired state, and of whether the backend has observed it. */
-  newsOfWanted(pool: PoolRef): News;
-  /** Reports changes of a pool, its machines, and the nodes named by `nodes()`. */
-  newsOfPool(pool: PoolRef, nodes: () => ReadonlySet<string>): News;
-  /** Reports changes of some machines of a pool, and of the nodes named by `nodes()`, if given. */
-  newsOfMachines(machines: { pool: PoolRef; names: readonly string[] }, nodes?: () => ReadonlySet<string>): News;
-  /** What wakes the maker while somebody waits for it, from `now` on (epoch ms). */
-  waker(pool: PoolRef, now: number): Waker;
+/** A pool as the objects of its backend show it. */
+export interface PoolFacts {
+  pool: PoolRef;
+  generation: number;
+  /** The controller has observed this generation, or the pool is being deleted. */
+  isNumbered: boolean;
+  /** Identity of everything that a rollout depends on. */
+  observed: string;
+  /** The labels that policies select it by. */
+  labels: Record<string, string> | undefined;
+  /** Returns the identity of what is unhealthy among its nodes, by Ready and by `conditions`; "" if all are healthy. */
+  illness(conditions: readonly IllCondition[]): string;
+}
+
+/** A condition of an unhealthy node. */
+export interface IllCondition {
+  type: string;
+  status: string;
+}
+
+// Machines of nodes, whichever backend made them.
+
+/** A machine that may be about to become a node. */
+export interface Newcomer {
+  /** The pool that the machine names, and the UID of that pool's object; missing for a machine without a pool. */
+  pool?: PoolRef;
+  poolUid?: string;
+  phase: MemberPhase;
+  /** Ostler or another controller holds the machine. */
+  isHeld: boolean;
+}
+
+/** A machine that its pool replaces once it is deleted. */
+export interface Remade extends MemberRef {
+  uid: string;
+  /** It is already being deleted. */
+  leaving: boolean;
+}
+
+/** Finds and replaces the machine of a node. */
+export interface Makers {
+  /** Returns the machine of a node that its pool replaces after a deletion; undefined for any other. Writes nothing. */
+  find(node: { name: string; uid: string }): Promise<Remade | undefined>;
+  /** Deletes the machine so that its pool creates another. */
+  replace: Orders["replace"];
+}
+
+// Nodes that are updated where they stand.
+
+/** Runs an order on its node; returns an outcome also if the node does not answer. */
+export type GiveOrder = (order: OsOrder) => Promise<OsOutcome>;
+
+/** A client of the FleetLock protocol, as it names itself. */
+export interface LockClient {
+  id: string;
+  group: string;
+}
+
+/** The reason why a client gets no lock: a stable kind, and a sentence. */
+export interface LockRefusal {
+  kind: "unknown_client" | "wrong_group";
+  message: string;
+}
+
+/** Locks that nodes which update themselves request before they reboot. */
+export interface RebootLocks {
+  /** Requests the lock for a client's node and returns the node's name; an earlier request keeps its turn. */
+  request(client: LockClient): Promise<{ node: string } | LockRefusal>;
+  /** Releases the lock of a client's node. */
+  release(client: LockClient): Promise<{ node: string } | LockRefusal>;
+  /** Returns the state of a node's lock; a request that still waits costs no read while its node is watched. */
+  stateOf(node: string): Promise<"Granted" | "Requested" | "Missing">;
 }

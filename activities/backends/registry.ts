@@ -1,11 +1,12 @@
-/** Which backend makes the machines of which kind of pool; the only place that names one. */
-import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
-import { refused } from "../failures.ts";
+/** Selects the backend of a pool by the pool's kind; the only module outside of a backend's folder that imports from it. */
+import type { NodeUpdateActivities, PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Cluster } from "../cluster.ts";
-import type { Backend, Newcomer, NodeOwners, Remade } from "./contract.ts";
-import { findRemade, readNewcomers } from "./machine_controller/machine_of_node.ts";
-import { machineController, machineControllerOwners } from "./machine_controller/mod.ts";
+import { refused } from "../failures.ts";
+import type { Backend, GiveOrder, Makers, MemberRef, Orders, PoolFacts, PoolSource, WatchDeps } from "./contract.ts";
+import { findRemade } from "./machine_controller/machine_of_node.ts";
+import { machineController } from "./machine_controller/mod.ts";
 import { nodePool } from "./node_pool/mod.ts";
+import { nodeUpdateSteps } from "./node_pool/update_steps.ts";
 import { scalingGroup } from "./scaling_group/mod.ts";
 
 const backends: Record<PoolKind, (kube: Cluster) => Backend> = {
@@ -14,25 +15,7 @@ const backends: Record<PoolKind, (kube: Cluster) => Backend> = {
   NodePool: nodePool,
 };
 
-/** Begins to watch what every change of any pool asks about, so that the first one after a rest costs no more than others. */
-export function beginToWatch(kube: Cluster): void {
-  for (const backend of Object.values(backends)) backend(kube).beginToWatch();
-}
-
-/** Whose nodes are whose, for who watches the nodes of all pools. */
-export const nodeOwners: NodeOwners = machineControllerOwners;
-
-/** Reads the machines that a node of this name would be of, whatever made them; two where there are more. */
-export function newcomersOf(kube: Cluster, name: string): Promise<Newcomer[]> {
-  return readNewcomers(kube, name);
-}
-
-/** The machine of a node that somebody makes anew once it is deleted; undefined for none. */
-export function remadeOf(kube: Cluster, node: { name: string; uid: string }): Promise<Remade | undefined> {
-  return findRemade(kube, node);
-}
-
-/** The backend of a pool. Refuses a kind that nobody serves: a newer Ostler may have started the run. */
+/** Returns the backend of a pool. Refused for an unknown kind, as a newer Ostler may have started the run. */
 export function backendOf(kube: Cluster, { kind = "MachineDeployment", namespace, name }: PoolRef): Backend {
   const found = Object.hasOwn(backends, kind) ? backends[kind] : undefined;
   if (found) return found(kube);
@@ -41,3 +24,60 @@ export function backendOf(kube: Cluster, { kind = "MachineDeployment", namespace
     `Failed to serve pool "${namespace}/${name}": no backend supports kind "${kind}"; upgrade Ostler`,
   );
 }
+
+/** Returns the orders that replace a machine. Refused for a node that no controller creates. */
+export function ordersOf(kube: Cluster, { pool, machine }: MemberRef): Orders {
+  const { orders } = backendOf(kube, pool);
+  if (orders) return orders;
+  // The planner gives such a pool no order, so this is an internal error or a forgery.
+  throw refused(
+    "ObjectInvalid",
+    `Failed to replace node "${machine}" of "${pool.namespace}/${pool.name}": no controller creates its nodes`,
+  );
+}
+
+/** Begins to watch what every change of a pool needs, so that the first change after a pause costs no more than others. */
+export function beginToWatch(kube: Cluster): void {
+  for (const backend of Object.values(backends)) backend(kube).templates?.begin();
+}
+
+/** Watches the pools of all backends. */
+export function watchAll(kube: Cluster, deps: WatchDeps): PoolSource {
+  const sources = Object.values(backends).map((backend) => backend(kube).watchAll(deps));
+  return {
+    keys: () => sources.flatMap((each) => each.keys()),
+    find: (key) => firstIn(sources, key),
+    start: async () => void await Promise.all(sources.map((each) => each.start())),
+  };
+}
+
+function firstIn(sources: readonly PoolSource[], key: string): PoolFacts | undefined {
+  for (const each of sources) {
+    const found = each.find(key);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Finds and replaces the machines of nodes, whichever backend made them. */
+export function makersOf(kube: Cluster): Makers {
+  return {
+    find: (node) => findRemade(kube, node),
+    replace: (member) => ordersOf(kube, member).replace(member),
+  };
+}
+
+/** Creates the activities that update nodes where they stand. */
+export function updateSteps(kube: Cluster, giveOrder: GiveOrder): NodeUpdateActivities {
+  return nodeUpdateSteps({ kube, giveOrder, makers: makersOf(kube) });
+}
+
+// Functions that only one backend has, for callers without a pool.
+export { readNewcomers } from "./machine_controller/machine_of_node.ts";
+export { rebootLocks } from "./node_pool/fleet_lock.ts";
+export type { Note } from "./node_pool/note.ts";
+export { type PoolNode, readPoolNode } from "./node_pool/pool_nodes.ts";
+export { isSelected, strayNode } from "./node_pool/selected.ts";
+export { awaitNodeVersionChanged } from "./scaling_group/await_change.ts";
+export { discoverScalingGroups } from "./scaling_group/discovery.ts";
+export { surveyNodeVersion } from "./scaling_group/version_survey.ts";

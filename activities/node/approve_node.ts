@@ -3,7 +3,7 @@
  */
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { newcomersOf } from "../backends/registry.ts";
+import { readNewcomers } from "../backends/registry.ts";
 import { asMergePatch } from "../kube/client.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
 import { type Asker, askerOf, faultOf, type JoinFacts } from "./joining_node.ts";
@@ -50,7 +50,7 @@ export async function approveNode(deps: ApproveDeps, request: NodeRequest): Prom
 
 async function factsFor({ kube, pools }: ApproveDeps, node: string, asker: Asker): Promise<JoinFacts> {
   if (asker.by === "Stranger") return { isNode: false, isTwice: false };
-  const [found, standing] = await Promise.all([newcomersOf(kube, node), ifFound(kube.core.readNode({ name: node }))]);
+  const [found, standing] = await Promise.all([readNewcomers(kube, node), ifFound(kube.core.readNode({ name: node }))]);
   const newcomer = found.find(({ pool, poolUid }) => pool && poolUid !== undefined && pools.uidOf(pool) === poolUid);
   return { isNode: standing !== undefined, isTwice: found.length > 1, ...(newcomer ? { newcomer } : {}) };
 }

@@ -104,7 +104,7 @@ async function climbOf(kube: Cluster, watch: Pick<Watch, "question" | "nodes">, 
   const { node } = machine;
   if (node) watch.nodes.add(node);
   const climb = rungOf(machine, node ? await nodeFacts(kube, node) : undefined, { kubelet, maker: backend.maker });
-  const lacks = "joined" in climb ? await backend.welcome({ pool, machine: name }) : undefined;
+  const lacks = "joined" in climb ? await backend.welcome?.({ pool, machine: name }) : undefined;
   return lacks ? { rung: "ready", says: lacks } : climb;
 }
 

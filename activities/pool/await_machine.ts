@@ -25,5 +25,6 @@ export async function awaitMachineGone(kube: Cluster, wait: Wait): Promise<void>
 }
 
 function look(kube: Cluster, { pool, machine }: Wait): Promise<MachineState | undefined> {
-  return attempting(`delete machine "${machine}"`, () => backendOf(kube, pool).seeOff({ pool, machine }));
+  const { seeOff, state } = backendOf(kube, pool);
+  return attempting(`delete machine "${machine}"`, () => (seeOff ?? state)({ pool, machine }));
 }

@@ -64,7 +64,7 @@ export async function awaitDesiredSettled(
     every: 250,
     look: async () => {
       // After the first read a watch shows whether another one is worth its requests, but no watch is trusted for ever.
-      if (missing && news.isNew && backend.isSurelyUnsettled(pool)) return { missing };
+      if (missing && news.isNew && backend.templates?.isSurelyUnsettled(pool)) return { missing };
       const seen = await readDesired(reader, pool);
       if (seen.state !== "Present" || seen.desired.settled) return { answer: seen };
       missing = `${backend.maker} has not seen generation ${seen.desired.generation}`;

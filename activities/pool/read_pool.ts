@@ -45,18 +45,20 @@ export async function awaitPoolChanged(
   const nodesNow = (): ReadonlySet<string> => new Set(members.flatMap(({ node }) => node ?? []));
   const backend = backendOf(kube, question.pool);
   using news = backend.newsOfPool(question.pool, nodesNow);
-  const waker = backend.waker(question.pool, Date.now());
+  const waker = backend.waker?.(question.pool, Date.now());
+  const lookBy = (): number =>
+    Math.min(Date.now() + (backend.lookEvery?.() ?? Infinity), waker?.lookBy(members) ?? Infinity);
   return await poll<boolean>({
     until: Number.MAX_SAFE_INTEGER, // an unchanged pool is a valid result
     news,
     every: () => Math.min(longestRestMs, restMs + restPerMachineMs * members.length),
-    lookBy: () => Math.min(until, waker.lookBy(members)),
+    lookBy: () => Math.min(until, lookBy()),
     look: async () => {
       const { found, snapshot } = await look(kube, question);
       members = found.members;
       const isNews = snapshot.fingerprint !== fingerprint;
       if (isNews || Date.now() >= until) return { answer: isNews };
-      await waker.wake(found, Date.now());
+      await waker?.wake(found, Date.now());
       return { missing: wordsOf(snapshot) };
     },
     expired: (missing) => new Error(missing),

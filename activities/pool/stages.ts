@@ -12,7 +12,7 @@ import type {
   Unseen,
 } from "../../workflows/contracts/mod.ts";
 import type { MemberRef } from "../backends/contract.ts";
-import { backendOf } from "../backends/registry.ts";
+import { ordersOf } from "../backends/registry.ts";
 import { ensureNodeCordoned } from "../node/cordon.ts";
 import { awaitNodeDrained } from "../node/drain.ts";
 import { awaitMachinesJoined, type RungsTold } from "./await_joined.ts";
@@ -34,8 +34,8 @@ export async function awaitReplacementJoined(
   told?: RungsTold,
 ): Promise<JoinVerdict | Unseen> {
   const late = await orderFirst(async () => {
-    await backendOf(kube, pool).choose({ pool, machine: victim });
-    await backendOf(kube, pool).admit({ pool, machine, victim });
+    await ordersOf(kube, { pool, machine: victim }).choose({ pool, machine: victim });
+    await ordersOf(kube, { pool, machine }).admit({ pool, machine, victim });
   });
   return late ?? await awaitMachinesJoined(kube, { pool, kubelet, machines: [{ machine, deadlines }] }, told);
 }
@@ -54,7 +54,7 @@ export async function awaitVictimGone(
   kube: Cluster,
   { node, until, ...member }: MemberRef & { node?: string; until: number },
 ): Promise<Unseen | undefined> {
-  const late = await orderFirst(() => backendOf(kube, member.pool).release({ ...member, ...(node ? { node } : {}) }));
+  const late = await orderFirst(() => ordersOf(kube, member).release({ ...member, ...(node ? { node } : {}) }));
   if (!late) await awaitMachineGone(kube, { ...member, until });
   return late;
 }

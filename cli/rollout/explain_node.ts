@@ -1,7 +1,5 @@
 /** `ostler explain NODE` for a node without a Machine: its NodePool, its OS image, and its current step. */
-import type { Note } from "../../activities/backends/node_pool/note.ts";
-import { type PoolNode, readPoolNode } from "../../activities/backends/node_pool/pool_nodes.ts";
-import { isSelected } from "../../activities/backends/node_pool/selected.ts";
+import { isSelected, type Note, type PoolNode, readPoolNode } from "../../activities/backends/registry.ts";
 import { NodePool, nodePools } from "../../activities/kube/node_pools.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { poolOfNodePool } from "../../workflows/commands/start_options.ts";

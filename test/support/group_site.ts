@@ -10,11 +10,12 @@ import type { Activities } from "../../activities/mod.ts";
 import { GroupGround } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { readConfig } from "../../workers/config.ts";
 import { type PoolNews, PoolNotifier } from "../../workers/pool_notifier.ts";
+import { scalingGroup } from "../../activities/backends/scaling_group/mod.ts";
 import { startRollout } from "../../workers/start_rollout.ts";
 import { keepAutoscaler, tellAutoscalers } from "../../workers/tell_autoscalers.ts";
 import { admitJoiningNode, tellJoiningNodes } from "../../workers/tell_joining_nodes.ts";
 import { rollOutNodeVersion, tellNodeVersions } from "../../workers/controller.ts";
-import { watchGroups } from "../../workers/watch_groups.ts";
+import { watchPools } from "../../workers/watch_pools.ts";
 import { workersOf } from "../../workers/worker_options.ts";
 import type { RolloutStatus } from "../integration/pool_objects.ts";
 import { breakEachOnce } from "./broken_steps.ts";
@@ -90,7 +91,11 @@ export class GroupSite implements AsyncDisposable {
     const { signal } = this.#ended;
     const kube = this.#streams.client;
     const client = this.#client;
-    const groups = watchGroups({ kube, watchesNodes: true, log: quiet, signal });
+    const place = { profileNamespace: "kube-system", hasCloud: true };
+    const groups = watchPools({
+      ...{ kube, log: quiet, signal },
+      watchAll: (deps) => scalingGroup(kube).watchAll({ ...deps, ...place }),
+    });
     const self = { name: config.cluster, uid: "" };
     const notify = (news: PoolNews) => startRollout({ client, config, self }, news);
     const notifier = new PoolNotifier(groups, { notify, log: quiet, lookEvery: every.pools });

@@ -1,7 +1,6 @@
 /** A scaling group in memory: an API server, a cloud that is asked without a wire, and the backend over both. */
 import type { Cluster } from "../../activities/cluster.ts";
 import { scalingGroup } from "../../activities/backends/scaling_group/mod.ts";
-import type { Backend } from "../../activities/backends/contract.ts";
 import { useCloud } from "./staged_cluster.ts";
 import type { BootTemplate, Driver, Instance } from "../../activities/clouds/driver.ts";
 import { refused } from "../../activities/failures.ts";
@@ -106,7 +105,7 @@ export class GroupStage {
     for (const { providerId } of this.cloud.instances()) this.join(providerId, version);
   }
 
-  get backend(): Backend {
+  get backend(): ReturnType<typeof scalingGroup> {
     return scalingGroup(this.client);
   }
 

@@ -4,7 +4,6 @@
  * nothing is rolled: newcomers of the set made in the meantime never boot, and what the set makes from then on boots the new
  * image. What the machines that stay run is brought to them by the NodePools that select their nodes; without, this refuses.
  */
-import type { Cluster } from "../../cluster.ts";
 import type { Keeping, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
 import { imageOf, surgeOf, templateHashLabel } from "../../kube/machine_deployment.ts";
@@ -19,13 +18,13 @@ import {
 } from "../../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { emitEvents } from "../../status/events.ts";
-import { strayNode } from "../node_pool/selected.ts";
+import type { FindStray } from "../contract.ts";
 import { fieldManager, isSameTemplate, unlabelled, withoutImage } from "./template.ts";
 import { holdAnnotation } from "./holds.ts";
 import { hasInstance, isCurrent, ownMachines } from "./observe_pool.ts";
 
 /** Keeps the machines of a pool whose template has another image. Writes nothing where it refuses. */
-export function keepMachines(kube: Cluster, pool: PoolRef): Promise<Keeping> {
+export function keepMachines(kube: Kube, pool: PoolRef, findStray: FindStray): Promise<Keeping> {
   return attempting(`keep the machines of MachineDeployment "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, pool));
     if (!deployment || deployment.metadata.deletionTimestamp) return { outcome: "Unneeded" };
@@ -39,7 +38,7 @@ export function keepMachines(kube: Cluster, pool: PoolRef): Promise<Keeping> {
       return { outcome: "Pending" };
     }
     if (others.every((set) => imageIn(set.spec?.template) === image)) return { outcome: "Unneeded" };
-    const why = refusalOf(deployment, populated) ?? await strayOf(kube, running);
+    const why = refusalOf(deployment, populated) ?? await strayOf(running, findStray);
     if (why !== undefined) return { outcome: "Refused", message: refusal(deployment, why) };
     return await giveTemplate(kube, deployment, others[0] as MachineSet);
   });
@@ -72,10 +71,10 @@ function refusalOf({ spec }: MachineDeployment, populated: readonly MachineSet[]
   return isAlone ? undefined : "the template changes in more than the image";
 }
 
-async function strayOf(kube: Cluster, running: readonly Machine[]): Promise<string | undefined> {
+async function strayOf(running: readonly Machine[], findStray: FindStray): Promise<string | undefined> {
   const bare = running.find(({ status }) => !status?.nodeRef);
   if (bare) return `machine "${bare.metadata.name}" does not have a node yet`;
-  const stray = await strayNode(kube, running.flatMap(({ status }) => status?.nodeRef?.name ?? []));
+  const stray = await findStray(running.flatMap(({ status }) => status?.nodeRef?.name ?? []));
   return stray === undefined ? undefined : `node "${stray}" must be selected by exactly one NodePool`;
 }
 

@@ -1,6 +1,6 @@
-/** The backend of MachineDeployments: machine-controller (1.66) makes the machines, paced by annotations alone. */
+/** The backend of MachineDeployments: machine-controller (1.66) creates the machines, and only annotations pace it. */
 import type { Cluster } from "../../cluster.ts";
-import type { Backend, JoinedMachine, NodeOwners, Observation, OwnedSet, Waker } from "../contract.ts";
+import type { Observation, Waker, With } from "../contract.ts";
 import {
   admitMachine,
   chooseMachine,
@@ -13,7 +13,7 @@ import {
 } from "./holds.ts";
 import { keepMachines } from "./keep_machines.ts";
 import { readWanted, restoreLastGood } from "./last_good.ts";
-import { hasJoined, observePool, readMember, readState } from "./observe_pool.ts";
+import { observePool, readMember, readState } from "./observe_pool.ts";
 import {
   countedReady,
   isSurelyUnsettled,
@@ -24,52 +24,49 @@ import {
   watchTemplates,
 } from "./pool_watch.ts";
 import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
-import {
-  Machine,
-  machineDeployments,
-  machines,
-  MachineSet,
-  machineSets,
-  patchObject,
-  readObject,
-  type Resource,
-} from "../../kube/resources.ts";
+import { machineDeployments, machines, patchObject, readObject } from "../../kube/resources.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
 import type { Subject } from "../../status/events.ts";
+import { watchMachineDeployments } from "./watch_all.ts";
 
-export function machineController(kube: Cluster): Backend {
+/** Returns the backend of MachineDeployments. */
+export function machineController(kube: Cluster): With<"orders" | "templates" | "stamp" | "keep" | "waker"> {
   return {
     maker: "machine-controller",
-    boots: undefined,
     lookEvery: undefined,
     subject: (pool) => readSubject(kube, pool),
     wanted: (pool, question) => readWanted(kube, pool, question),
-    isSurelyUnsettled: (pool) => isSurelyUnsettled(kube, pool),
     observe: (pool) => observePool(kube, pool),
     member: (member) => readMember(kube, member),
     state: (member) => readState(kube, member),
-    admit: (member) => admitMachine(kube, member),
-    // It has all from its config.
-    welcome: () => Promise.resolve(),
-    choose: (member) => chooseMachine(kube, member),
     spare: (member) => spareMachine(kube, member),
-    relieve: undefined,
-    release: (member) => releaseMachine(kube, member),
-    replace: (member) => replaceMachine(kube, member),
-    seeOff: (member) => readState(kube, member),
     releaseAll: (pool) => releaseAll(kube, pool),
     restore: (order, place) => restoreLastGood(kube, order, place),
-    stamp: (stamp) => stampTemplate(kube, stamp),
-    keep: (pool) => keepMachines(kube, pool),
-    beginToWatch: () => watchTemplates(kube),
+    watchAll: (deps) => watchMachineDeployments(kube, deps),
     newsOfWanted: (pool) => newsOfTemplate(kube, pool),
     newsOfPool: (pool, nodes) => newsOfPool(kube, pool, nodes),
     newsOfMachines: ({ pool, names }, nodes) => newsOfMachines(kube, { namespace: pool.namespace, names }, nodes),
+    orders: {
+      admit: (member) => admitMachine(kube, member),
+      choose: (member) => chooseMachine(kube, member),
+      release: (member) => releaseMachine(kube, member),
+      replace: (member) => replaceMachine(kube, member),
+    },
+    boots: undefined,
+    templates: {
+      begin: () => watchTemplates(kube),
+      isSurelyUnsettled: (pool) => isSurelyUnsettled(kube, pool),
+      isSurelyUnused: (pool) => isSurelyUnused(kube, pool),
+    },
+    // A machine gets everything from its config.
+    welcome: undefined,
+    relieve: undefined,
+    seeOff: undefined,
+    stamp: (stamp) => stampTemplate(kube, stamp),
+    keep: (pool, findStray) => keepMachines(kube, pool, findStray),
     waker: (pool, now) => new LateSets(kube, pool, now),
   };
 }
-
-// The MachineDeployment that a Rollout and its Events are about.
 
 /** Returns the MachineDeployment as a watch or else the API server has it; undefined if it was deleted. */
 async function readSubject(kube: Cluster, { namespace, name }: PoolRef): Promise<Subject | undefined> {
@@ -79,38 +76,18 @@ async function readSubject(kube: Cluster, { namespace, name }: PoolRef): Promise
   return (await ifFound(readObject(kube, machineDeployments, { namespace, name })))?.metadata;
 }
 
-// Whose nodes are whose, as machine-controller's objects tell it; no more of them is kept.
+// machine-controller (1.66) counts the Ready nodes of a MachineSet only when the set or one of its Machines changes. A node
+// that is Ready again changes neither, so no machine would be created or deleted until the next resync, after as long as
+// five minutes.
 
-const joinedMachines: Resource<JoinedMachine> = { ...machines, schema: Machine.transform(joinedMachine) };
-const ownedSets: Resource<OwnedSet> = { ...machineSets, schema: MachineSet.transform(ownedSet) };
-
-export const machineControllerOwners: NodeOwners = { machines: joinedMachines, sets: ownedSets };
-
-function joinedMachine(machine: Machine): JoinedMachine {
-  const { metadata, status } = machine;
-  const set = metadata.ownerReferences?.find(({ kind }) => kind === "MachineSet")?.name;
-  const node = status?.nodeRef?.name;
-  if (!set || !node || metadata.deletionTimestamp || !hasJoined(machine)) return {};
-  return { set: `${metadata.namespace}/${set}`, node };
-}
-
-function ownedSet({ metadata }: MachineSet): OwnedSet {
-  const owner = metadata.ownerReferences?.find(({ kind }) => kind === "MachineDeployment");
-  return owner ? { pool: `${metadata.namespace}/${owner.name}` } : {};
-}
-
-// Wakes machine-controller (1.66) where it has not noticed that a node is Ready again. It counts a MachineSet's Ready
-// nodes only when the set or one of its Machines changes. A node that comes back changes neither, and without it no
-// other machine is made or removed until everything is looked at again, as late as five minutes after.
-
-/** Between looks; machine-controller has as much time to notice by itself. */
+/** Milliseconds between reads, in which machine-controller can notice by itself. */
 const restMs = 5_000;
 
-/** The MachineSets of one pool during one wait. */
+/** Wakes machine-controller for the MachineSets of one pool, during one wait. */
 export class LateSets implements Waker {
   readonly #kube: Cluster;
   readonly #pool: PoolRef;
-  /** Sets that counted too few at the last look, by template. */
+  /** Template hashes of sets that counted too few Ready machines at the previous read. */
   #late = new Set<string>();
   #lookedAt: number;
 
@@ -146,7 +123,7 @@ export class LateSets implements Waker {
   }
 }
 
-/** A Ready machine of a set that counts fewer of them than there are; undefined for any other set. */
+/** Returns a Ready machine of a set that counts too few of them; undefined for any other set. */
 function witnessOf([templateHash, ready]: [string, number], members: Member[]): Member | undefined {
   const there = readyOf(templateHash, members);
   return there.length > ready ? there[0] : undefined;

@@ -1,20 +1,20 @@
 /**
- * The steps of an update where nodes update themselves: one that asks is staged, to have it boot is to grant it the lock, and
- * it is back when it gave the lock back. A lock that was granted is never taken away: its node may reboot at any time.
+ * Nodes that update themselves, by FleetLock: a node that requests the lock is staged, to boot it is to grant the lock, and it
+ * is back when it has released the lock. A granted lock is never revoked, because its node may reboot at any time.
  */
-import type { BootOrdered, BootVerdict, Member, PoolRef, StageOutcome } from "../../../workflows/contracts/mod.ts";
-import type { Kube } from "../../kube/client.ts";
-import { isOwnHold } from "../../node/holder.ts";
-import { patchLock } from "./lock.ts";
-import { type PoolNode, readPoolNodes } from "./pool_nodes.ts";
-import { unlockedHash } from "./wanted.ts";
-import type { Cluster } from "../../cluster.ts";
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
-import type { NodePool } from "../../kube/node_pools.ts";
+import type { BootOrdered, BootVerdict, Member, PoolRef, StageOutcome } from "../../../workflows/contracts/mod.ts";
+import type { Cluster } from "../../cluster.ts";
+import type { Kube } from "../../kube/client.ts";
+import { isOwnHold } from "../../node/holder.ts";
+import type { LockClient, LockRefusal, RebootLocks } from "../contract.ts";
+import { patchLock } from "./lock.ts";
+import { type PoolNode, poolNodesOf, readPoolNode, readPoolNodes } from "./pool_nodes.ts";
 import { poolOf } from "./selected.ts";
+import { unlockedHash } from "./wanted.ts";
 
-/** One node: it is as wanted while it does not ask. */
+/** Returns a node as the planner sees it: outdated while it requests or holds a lock. */
 export function lockMemberOf(pool: PoolRef, node: PoolNode): Member {
   const { name, createdAt, kubelet, isReady, lock } = node;
   const isOurs = isOwnHold(pool, node.cordonedBy);
@@ -22,9 +22,9 @@ export function lockMemberOf(pool: PoolRef, node: PoolNode): Member {
     ...{ id: name, node: name, templateHash: lock ? "asks" : unlockedHash, image: "", kubelet, phase: "Ready" },
     ...{ since: createdAt, marked: isOurs, held: isOurs, expendable: false },
     ...(lock ? { staged: true as const } : {}),
-    // It may reboot at any time: it counts as out, also where the run that granted it was ended.
+    // It may reboot at any time, so it counts as unavailable also after the run that granted the lock.
     ...(lock?.held ? { ill: illOf(lock.failed || lock.held) } : {}),
-    // And nobody uncordons it.
+    // Without a mark the run does not uncordon it.
     ...(lock?.failed
       ? { kept: "Failed" as const, failedAt: lock.failed, marked: false }
       : !isReady && !isOurs
@@ -37,16 +37,16 @@ function illOf(since: number): NonNullable<Member["ill"]> {
   return { why: "The node holds its FleetLock", since, due: since };
 }
 
-/** One that asks no more has nothing to wait for. */
+/** Returns the stage of a node; one that does not request a lock any more has nothing to wait for. */
 export function lockStage({ lock }: PoolNode): StageOutcome {
   return { outcome: lock ? "Staged" : "Booted" };
 }
 
-/** Grants it what it asks for, once. One that asks no more is told as ordered: it is seen back at once. */
+/** Grants a requested lock, once. A node without a request counts as ordered, and its boot is observed at once. */
 export async function grantLock(kube: Kube, node: PoolNode): Promise<BootOrdered> {
   let granted = "";
   await patchLock(kube, node, (lock) => {
-    // One that failed, and is waited for again, holds it still.
+    // A node that failed, and is retried, still holds its lock.
     const held = lock && (lock.held ? { ...lock, failed: 0 } : { ...lock, held: Date.now(), bootId: node.bootId });
     granted = held?.bootId ?? "";
     return held;
@@ -54,7 +54,7 @@ export async function grantLock(kube: Kube, node: PoolNode): Promise<BootOrdered
   return { outcome: "Ordered", bootId: granted };
 }
 
-/** Updated once it holds no lock and is Ready. A place that was granted is kept, whatever became of its node. */
+/** Returns updated once a node holds no lock and is Ready; a granted lock is kept whatever happens to its node. */
 export function lockVerdict(
   { bootId, isReady, lock }: PoolNode,
   isOver: boolean,
@@ -71,19 +71,13 @@ export function lockVerdict(
   return isOver ? { answer: { verdict: isBack ? "NotReady" : "Lost", evidence: missing } } : { missing };
 }
 
-// * Whose lock is asked for: a FleetLock client names its machine by an id that only tells who knows the machine's own
-// (zincati, "FleetLock protocol"; systemd, `sd_id128_get_machine_app_specific`).
+// Clients of the protocol. A client names its node by an ID that is derived from the machine ID (zincati, "FleetLock
+// protocol"; systemd, `sd_id128_get_machine_app_specific`).
 
-/** Zincati's own, by which its ids differ from those of other programs. */
+/** Zincati's application ID, which makes its IDs differ from those of other programs. */
 const zincati = Buffer.from("de35106b6ec24688b63afddaa156679b", "hex");
 
-/** What a client says of itself. */
-export interface LockClient {
-  id: string;
-  group: string;
-}
-
-/** The id that a machine has for Zincati, as 32 hex digits: an HMAC of its own id, made a UUID of version 4. */
+/** Returns the ID of a machine for Zincati as 32 hex digits: an HMAC of the machine ID, as a UUID of version 4. */
 export function clientIdOf(machineId: string): string {
   const key = Buffer.from(machineId.replaceAll("-", ""), "hex");
   if (key.length !== 16) return "";
@@ -93,7 +87,7 @@ export function clientIdOf(machineId: string): string {
   return id.toString("hex");
 }
 
-/** Computed once for each node as it is known. */
+/** Computed once for each version of a node. */
 const ids = new WeakMap<PoolNode, string>();
 
 function idOf(node: PoolNode): string {
@@ -102,14 +96,45 @@ function idOf(node: PoolNode): string {
   return known;
 }
 
-/** The node of a client, if it is of a pool of FleetLock and of that group; else why it is not, by a stable kind. */
-export async function findClient(
+/** Serves the locks of all nodes from their annotations, so every worker answers for all of them. */
+export function rebootLocks(kube: Cluster): RebootLocks {
+  return {
+    request: async ({ id, group }) => {
+      const found = await findClient(kube, { id, group });
+      if ("kind" in found) return found;
+      const asked = { id, group, asked: Date.now(), held: 0, failed: 0, bootId: "" };
+      await patchLock(kube, found.node, (lock) => lock ?? asked);
+      return { node: found.node.name };
+    },
+    release: async (client) => {
+      const found = await findClient(kube, client);
+      if ("kind" in found) return found;
+      await patchLock(kube, found.node, () => undefined);
+      return { node: found.node.name };
+    },
+    stateOf: async (name) => {
+      const lock = (await readWaiting(kube, name))?.lock;
+      if (!lock) return "Missing";
+      return lock.held > 0 ? "Granted" : "Requested";
+    },
+  };
+}
+
+/** Returns the watched node while its request waits, as thousands may for long; reads it once anything else is known. */
+async function readWaiting(kube: Cluster, name: string): Promise<PoolNode | undefined> {
+  const watch = poolNodesOf(kube);
+  watch.ask();
+  const known = watch.isFresh ? watch.get(name) : undefined;
+  return known?.lock?.held === 0 ? known : await readPoolNode(kube, name);
+}
+
+/** Returns the node of a client, if a pool with driver FleetLock and the client's group selects it. */
+async function findClient(
   kube: Cluster,
   { id, group }: LockClient,
-): Promise<{ node: PoolNode; pool: NodePool } | { kind: "unknown_client" | "wrong_group"; message: string }> {
+): Promise<{ node: PoolNode } | LockRefusal> {
   const wanted = id.replaceAll("-", "").toLowerCase();
-  // A node that tells no id of its machine has none here either; where machines are clones of one another, each would hold the
-  // lock of the others.
+  // Nodes without a machine ID have no client ID; cloned machines share one, and each would hold the locks of the others.
   const [node, ...others] = (await readPoolNodes(kube)).filter((each) => wanted !== "" && idOf(each) === wanted);
   const pool = node && await poolOf(kube, node);
   if (!node || pool?.spec.driver !== "FleetLock") {
@@ -129,5 +154,5 @@ export async function findClient(
   if (own !== group) {
     return { kind: "wrong_group", message: `Wrong group "${group}": the group of this client is "${own}"` };
   }
-  return { node, pool };
+  return { node };
 }

@@ -1,41 +1,40 @@
-/** Asks a node's operating system by whoever has hands on it; each asking is one order, however often its step is tried. */
+/** Orders for a node's operating system, which a pod on the node runs; every attempt of a step gives the same order. */
 import type { Cluster } from "../../cluster.ts";
 import { Context } from "@temporalio/activity";
 import { createHash } from "node:crypto";
-import type { NodeUpdate, OsOrder, OsOutcome } from "../../../workflows/contracts/mod.ts";
+import type { NodeUpdate, OsOrder } from "../../../workflows/contracts/mod.ts";
 import type { NodePool } from "../../kube/node_pools.ts";
+import type { GiveOrder, Makers } from "../contract.ts";
 import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isSelected, readNodePool } from "./selected.ts";
 import { partsOf } from "./wanted.ts";
 
-/** Carries an order out on its node; answers also where the node does not. */
-export type GiveOrder = (order: OsOrder) => Promise<OsOutcome>;
-
-/** What the steps of an update need. */
+/** Dependencies of the steps of an update. */
 export interface Updating {
   kube: Cluster;
   giveOrder: GiveOrder;
+  makers: Makers;
 }
 
-/** One machine that is updated, with what is known of it. */
+/** A node that is updated, and its NodePool. */
 export interface Subject {
   nodePool: NodePool;
   node: PoolNode;
 }
 
-/** The machine of an update that may begin; undefined when it is gone, or no more of its pool. */
+/** Returns the node of an update that may begin; undefined if it was deleted or its pool does not select it any more. */
 export async function readUpdated(kube: Cluster, update: NodeUpdate): Promise<Subject | undefined> {
   const found = await readBegun(kube, update);
   return found && isSelected(found.nodePool, found.node) ? found : undefined;
 }
 
-/** The machine of an update that has begun, also where its pool selects it no more: it is seen through. */
+/** Returns the node of an update that has begun, which is completed also if its pool does not select it any more. */
 export async function readBegun(kube: Cluster, { pool, machine }: NodeUpdate): Promise<Subject | undefined> {
   const [nodePool, node] = [await readNodePool(kube, pool), await readPoolNode(kube, machine)];
   return nodePool && node && { nodePool, node };
 }
 
-/** An order about it, until an absolute time (epoch ms). */
+/** Returns an order for the node, until an absolute time (epoch ms). */
 export function orderOf(
   { nodePool: { spec }, node }: Subject,
   { image, verb, until }: { image: string; verb: OsOrder["verb"]; until: number },
@@ -51,12 +50,12 @@ export function orderOf(
   };
 }
 
-/** What an order is given at the least (ms). */
+/** Milliseconds that an order gets at least. */
 const leastMs = 120_000;
 
 /**
- * Until when (epoch ms) an order may take. Who comes to a step after its time was kept from it, by Temporal or all workers being
- * away: that is no time of the node's, which has the whole of it again.
+ * Returns the deadline of an order (epoch ms). A step that starts after its deadline was delayed by an outage of Temporal
+ * or of all workers, so the node gets the whole time again.
  */
 export function timeOf(until: number, now = Date.now()): number {
   if (now < until) return until;
@@ -64,7 +63,7 @@ export function timeOf(until: number, now = Date.now()): number {
   return now + Math.max(leastMs, until - asked);
 }
 
-// The same for each try of a step, and another one for each step.
+// The same for every attempt of a step, and another one for every step.
 function tokenOf(verb: string): string {
   const { workflowExecution, activityId } = Context.current().info;
   const asked = JSON.stringify([workflowExecution?.runId, activityId, verb]);

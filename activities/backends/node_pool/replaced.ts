@@ -1,23 +1,30 @@
 /**
- * Replaces a node that could not be updated where it stands, by deleting its machine: whoever made that makes another. All is
- * known by its uid, so that neither a node nor a machine is meant that came later under the same name.
+ * Replaces a node that could not be updated where it stands by deleting its machine, so that its pool creates another. UIDs
+ * identify nodes and machines, so that newer ones of the same names stay.
  */
 import type { Cluster } from "../../cluster.ts";
 import type { Maker, NodeUpdate } from "../../../workflows/contracts/mod.ts";
 import { poll } from "../../kube/polling.ts";
 import { attempting } from "../../kube/status.ts";
-import { backendOf, remadeOf } from "../registry.ts";
 import { newsOfNodes } from "./news.ts";
-import { readBegun } from "./orders.ts";
+import { readBegun, type Updating } from "./orders.ts";
 import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isLockTarget } from "./wanted.ts";
 
-/** Null for nobody; and for a node that updates itself, as it may reboot at any time and be well. Writes nothing. */
-export async function readMaker(kube: Cluster, update: NodeUpdate & { bootId: string }): Promise<Maker | null> {
+type Replacing = Pick<Updating, "kube" | "makers">;
+
+/**
+ * Returns the machine of a node; null if its pool would not replace it, and for a node that updates itself, which may
+ * reboot at any time and be healthy. Writes nothing.
+ */
+export async function readMaker(
+  { kube, makers }: Replacing,
+  update: NodeUpdate & { bootId: string },
+): Promise<Maker | null> {
   const node = isLockTarget(update.image) ? undefined : (await readBegun(kube, update))?.node;
-  // What was ordered to boot has noted under which boot; another one of that name knows nothing of it.
+  // The note of an ordered node has its boot ID; a newer node of this name does not.
   if (!node || (update.bootId !== "" && node.note.bootId !== update.bootId)) return null;
-  const found = await remadeOf(kube, node);
+  const found = await makers.find(node);
   if (!found || found.leaving) return null;
   const { pool: { cluster } } = update;
   const pool = { ...(cluster === undefined ? {} : { cluster }), ...found.pool };
@@ -25,30 +32,30 @@ export async function readMaker(kube: Cluster, update: NodeUpdate & { bootId: st
 }
 
 /**
- * Deletes the machine, without a second drain. While the node is there, it is asked anew who makes it: a machine that is of
- * another node by now, or that nobody would replace any more, stays.
+ * Deletes the machine without a second drain. Reads the machine of an existing node again: one that now belongs to another
+ * node, or that its pool would not replace any more, stays.
  */
 export async function ensureNodeReplaced(
-  kube: Cluster,
+  { kube, makers }: Replacing,
   { machine: name, maker }: NodeUpdate & { maker: Maker },
 ): Promise<"Replaced" | "Gone" | "Kept"> {
   const { pool, machine, machineUid } = maker;
   const node = await readFound(kube, { name, maker });
   if (!node) return "Gone";
-  if ((await remadeOf(kube, node))?.uid !== machineUid) return "Kept";
-  // Also where it leaves already: a try before this one may have held it for that.
-  await backendOf(kube, pool).replace({ pool, machine, node: name, drain: false });
+  if ((await makers.find(node))?.uid !== machineUid) return "Kept";
+  // Also if it is already being deleted, because a previous attempt may have held it.
+  await makers.replace({ pool, machine, node: name, drain: false });
   return "Replaced";
 }
 
-/** By its uid: one that came in its stead under the same name is another one. */
+/** Waits until the node with this UID is deleted; returns false if it still exists at `until` (epoch ms). */
 export async function awaitNodeGone(
   kube: Cluster,
   { pool, machine: name, maker, until }: NodeUpdate & { maker: Maker; until: number },
 ): Promise<boolean> {
   using news = newsOfNodes(kube, pool, () => new Set([name]));
   return await poll<boolean>({
-    ...{ until: Number.MAX_SAFE_INTEGER, news, lookBy: () => until }, // that it is there still is an answer too
+    ...{ until: Number.MAX_SAFE_INTEGER, news, lookBy: () => until }, // an existing node is a valid result
     look: () =>
       attempting(`observe the deletion of node "${name}"`, async () => {
         if (!await readFound(kube, { name, maker })) return { answer: true };

@@ -1,4 +1,4 @@
-/** Which nodes are whose: those that a pool selects, of which no other pool may select any. */
+/** The nodes of NodePools: those that a NodePool selects, if no other one selects them too. */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { refused } from "../../failures.ts";
@@ -8,33 +8,39 @@ import { type NodePool, nodePools } from "../../kube/node_pools.ts";
 import { listPage, readObject } from "../../kube/resources.ts";
 import { type PoolNode, readPoolNodes } from "./pool_nodes.ts";
 
-const word = "node-pool.";
+/** Prefix of the pool's name, because a MachineDeployment of the namespace can have the NodePool's name. */
+export const poolPrefix = "node-pool.";
 
-/** The name of the NodePool of a pool. Refuses what is no name of one. */
+/** Returns the pool of a NodePool, as `workflows/commands/node_pool.ts` does. */
+export function poolOfNodePool({ namespace, name }: { namespace: string; name: string }): PoolRef {
+  return { kind: "NodePool", namespace, name: `${poolPrefix}${name}` };
+}
+
+/** Returns the name of a pool's NodePool. Refused for a name without the prefix. */
 export function nodePoolNameOf({ namespace, name }: PoolRef): string {
-  if (name.startsWith(word) && name.length > word.length) return name.slice(word.length);
+  if (name.startsWith(poolPrefix) && name.length > poolPrefix.length) return name.slice(poolPrefix.length);
   throw refused(
     "ObjectInvalid",
-    `Failed to serve pool "${namespace}/${name}": the pool name of a NodePool begins with "${word}"`,
+    `Failed to serve pool "${namespace}/${name}": the pool name of a NodePool begins with "${poolPrefix}"`,
   );
 }
 
-/** The NodePool of a pool; undefined when it is gone. */
+/** Reads the NodePool of a pool; undefined if it was deleted. */
 export function readNodePool(kube: Kube, pool: PoolRef): Promise<NodePool | undefined> {
   return ifFound(readObject(kube, nodePools, { namespace: pool.namespace, name: nodePoolNameOf(pool) }));
 }
 
-/** A node may be of the pool; control planes are upgraded by other rules, and never here. */
+/** Returns whether a NodePool selects a node; never a control plane, which is upgraded by other rules. */
 export function isSelected({ spec }: Pick<NodePool, "spec">, node: PoolNode): boolean {
   return !node.isControlPlane && selects(spec.nodeSelector, node.labels);
 }
 
-/** The nodes of a pool, those of another one included. */
+/** Reads the nodes that a NodePool selects, including those that another one selects too. */
 export async function readSelected(kube: Cluster, nodePool: Pick<NodePool, "spec">): Promise<PoolNode[]> {
   return (await readPoolNodes(kube)).filter((node) => isSelected(nodePool, node));
 }
 
-/** Two pools of one node would each keep to their own budget, and bring it to their own image: neither begins anything. */
+/** Refused if another NodePool selects one of the nodes: each would apply its own budget and its own image. */
 export async function refuseRivals(
   kube: Cluster,
   { metadata, spec }: NodePool,
@@ -53,12 +59,12 @@ export async function refuseRivals(
   }
 }
 
-/** The pool that a node is of; undefined where none selects it, or more than one does. */
+/** Returns the only NodePool that selects a node; undefined if none or several select it. */
 export async function poolOf(kube: Cluster, node: PoolNode): Promise<NodePool | undefined> {
   return (await readOwners(kube))(node);
 }
 
-/** The same for any number of nodes, by one look at the pools. */
+/** Returns the same function for any number of nodes, from one read of the NodePools. */
 export async function readOwners(kube: Cluster): Promise<(node: PoolNode) => NodePool | undefined> {
   const all = await kube.cache.read("node pools", () => listAllPools(kube));
   return (node) => {
@@ -67,7 +73,7 @@ export async function readOwners(kube: Cluster): Promise<(node: PoolNode) => Nod
   };
 }
 
-/** Far more than any cluster has. */
+/** Far more NodePools than any cluster has. */
 const pagesAtMost = 20;
 
 async function listAllPools(kube: Kube): Promise<NodePool[]> {
@@ -81,9 +87,7 @@ async function listAllPools(kube: Kube): Promise<NodePool[]> {
   return found;
 }
 
-// Nodes of other pools' machines that are looked after by NodePools.
-
-/** The first of these nodes that is not of exactly one NodePool; undefined where all are. */
+/** Returns the first of these nodes that not exactly one NodePool selects; undefined if there is none. */
 export async function strayNode(kube: Cluster, names: readonly string[]): Promise<string | undefined> {
   const [all, ownerOf] = await Promise.all([readPoolNodes(kube), readOwners(kube)]);
   const nodes = new Map(all.map((node) => [node.name, node]));

@@ -3,6 +3,7 @@ import type {
   BootOrdered,
   BootVerdict,
   NodeUpdate,
+  NodeUpdateActivities,
   OsOutcome,
   OsStatus,
   StageOutcome,
@@ -15,17 +16,36 @@ import { orderOf, readBegun, readUpdated, type Subject, timeOf, type Updating } 
 import { isLockTarget, partsOf } from "./wanted.ts";
 import { poll } from "../../kube/polling.ts";
 import { attempting } from "../../kube/status.ts";
+import { awaitNodeGone, ensureNodeReplaced, readMaker } from "./replaced.ts";
 import { newsOfNodes } from "./news.ts";
 import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import type { Cluster } from "../../cluster.ts";
 import { patchLock } from "./lock.ts";
+
+/** Creates the activities that update nodes where they stand. */
+export function nodeUpdateSteps(updating: Updating): NodeUpdateActivities {
+  const { kube } = updating;
+  const named = <T>({ machine }: NodeUpdate, what: string, step: () => Promise<T>): Promise<T> =>
+    attempting(`${what} node "${machine}"`, step);
+  return {
+    awaitImageStaged: (input) => named(input, "stage an image on", () => awaitImageStaged(updating, input)),
+    awaitBootOrdered: (input) => named(input, "boot", () => awaitBootOrdered(updating, input)),
+    awaitNodeBooted: (input) => awaitNodeBooted(updating, input),
+    ensureImageFailed: (input) => ensureImageFailed(kube, input),
+    readMaker: (input) => named(input, "read who makes", () => readMaker(updating, input)),
+    ensureNodeReplaced: (input) => named(input, "replace", () => ensureNodeReplaced(updating, input)),
+    awaitNodeGone: (input) => awaitNodeGone(kube, input),
+  };
+}
+
+type Ordering = Pick<Updating, "kube" | "giveOrder">;
 
 /** Milliseconds in which a node must report what it runs, before it is asked again. */
 const toldMs = 120_000;
 
 /** Has the node fetch the image, unless it has booted or staged it already, at the latest until `until` (epoch ms). */
 export async function awaitImageStaged(
-  { kube, giveOrder }: Updating,
+  { kube, giveOrder }: Ordering,
   update: NodeUpdate & { retriedAt: number; until: number; isAskedAgain?: true },
 ): Promise<StageOutcome> {
   const subject = await readUpdated(kube, update);
@@ -86,7 +106,7 @@ async function noted(
  * either booted by order or rebooted by itself. A node that does not answer may have booted: its boot ID decides later.
  */
 export async function awaitBootOrdered(
-  { kube, giveOrder }: Updating,
+  { kube, giveOrder }: Ordering,
   update: NodeUpdate & { until: number },
 ): Promise<BootOrdered> {
   const subject = await readBegun(kube, update);
@@ -115,7 +135,7 @@ type Wait = NodeUpdate & { bootId: string; until: number };
  * Waits for a boot other than `bootId` ("" for any) in which the node is Ready, at the latest until `until` (epoch ms);
  * then asks the node what it runs, which its readiness does not show.
  */
-export async function awaitNodeBooted(updating: Updating, wait: Wait): Promise<BootVerdict | Unseen> {
+async function awaitNodeBooted(updating: Ordering, wait: Wait): Promise<BootVerdict | Unseen> {
   const { kube } = updating;
   using news = newsOfNodes(kube, wait.pool, () => new Set([wait.machine]));
   return await poll<BootVerdict | Unseen>({
@@ -128,7 +148,7 @@ export async function awaitNodeBooted(updating: Updating, wait: Wait): Promise<B
   });
 }
 
-async function look(updating: Updating, wait: Wait): Promise<{ answer: BootVerdict } | { missing: string }> {
+async function look(updating: Ordering, wait: Wait): Promise<{ answer: BootVerdict } | { missing: string }> {
   const subject = await readBegun(updating.kube, wait);
   // A node of this name without a note is a newer one.
   const isOther = !isLockTarget(wait.image) && wait.bootId !== "" && subject?.node.note.bootId === "";
@@ -150,7 +170,7 @@ async function look(updating: Updating, wait: Wait): Promise<{ answer: BootVerdi
 }
 
 async function judged(
-  { kube }: Updating,
+  { kube }: Ordering,
   { wait, node, status }: { wait: Wait; node: PoolNode; status: OsStatus },
 ): Promise<BootVerdict> {
   const { digest } = partsOf(wait.image);
@@ -171,7 +191,7 @@ function answer(verdict: BootVerdict["verdict"], evidence: string): { answer: Bo
 }
 
 /** Records on a node that an image failed there at `at` (epoch ms); does nothing for a deleted node. */
-export function ensureImageFailed(
+function ensureImageFailed(
   kube: Cluster,
   { machine, image, reason, at, isReplaceable }: NodeUpdate & { reason: string; at: number; isReplaceable?: true },
 ): Promise<void> {

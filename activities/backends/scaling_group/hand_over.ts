@@ -18,15 +18,15 @@ import { memberIdOf, orderOfInstance } from "./member.ts";
 import { deleteRecord, type Order, orderOf, recordAnnotations } from "./records.ts";
 import { type Asked, readAsked, readCloud } from "./sight.ts";
 
-/** Writes on the node what it takes over and what it is, and notes that it is in. */
-export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Promise<string | void> {
+/** Writes on the node what it takes over and what it is, and records that it has joined; returns what it still lacks. */
+export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Promise<string | undefined> {
   return attempting(`hand over to machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
-    if (!asked) return;
+    if (!asked) return undefined;
     const seen = await readCloud(kube, asked);
     const instance = seen.instances.find((each) => memberIdOf(each) === machine);
     const node = instance && seen.nodes.get(instance.providerId.toLowerCase());
-    if (!instance || !node) return;
+    if (!instance || !node) return undefined;
     const lacks = await joinEtcd(kube, { asked, seen }, instance);
     if (lacks) return lacks;
     const order = orderOfInstance(seen.records.orders, instance);
@@ -43,6 +43,7 @@ export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Prom
     });
     if (order) await noteIn(kube, { order, instance, node: node.name });
     if (legacy) await settle(kube, pool, machine);
+    return undefined;
   });
 }
 

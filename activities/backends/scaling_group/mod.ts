@@ -1,7 +1,7 @@
-/** The backend of ScalingGroups: a cloud makes the machines, from a template that we choose, and removes them when it is told to. */
+/** The backend of ScalingGroups: a cloud creates the machines from a boot template that Ostler sets, and removes them on request. */
 import type { Cluster } from "../../cluster.ts";
 import type { Resource } from "../../kube/resources.ts";
-import type { Backend, Waker } from "../contract.ts";
+import type { With } from "../contract.ts";
 import { publishBoots, readGroupWanted, restoreGroup } from "./boots.ts";
 import { admitMember, chooseMember, spareMember } from "./orders.ts";
 import { releaseGroup, removeGroupFinalizer, removeMember, seeMemberOff } from "./removals.ts";
@@ -9,6 +9,7 @@ import { welcomeMember } from "./hand_over.ts";
 import { observeGroup, readGroupMember, readGroupState } from "./observe.ts";
 import { relieveMember } from "./control_plane.ts";
 import { groupNameOf, readSubject } from "./sight.ts";
+import { watchScalingGroups } from "./watch_all.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { News, sourceOf } from "../../kube/polling.ts";
 import {
@@ -22,56 +23,47 @@ import {
 import { groupNodesOf } from "../../node_version/group_nodes.ts";
 import { digestOf } from "../../node_version/version_release.ts";
 
-export function scalingGroup(kube: Cluster): Backend {
+/** Returns the backend of ScalingGroups. */
+export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome" | "relieve" | "seeOff"> {
   return {
     maker: "the scaling group",
     lookEvery: () => kube.cloud.lookEvery,
+    subject: (pool) => readSubject(kube, pool),
+    wanted: (pool) => readGroupWanted(kube, pool),
+    observe: (pool) => observeGroup(kube, pool),
+    member: (member) => readGroupMember(kube, member),
+    state: (member) => readGroupState(kube, member),
+    spare: (member) => spareMember(kube, member),
+    releaseAll: (pool) => releaseGroup(kube, pool),
+    restore: (order) => restoreGroup(kube, order),
+    watchAll: (deps) => watchScalingGroups(kube, deps),
+    newsOfWanted: (pool) => newsOfGroup(kube, pool),
+    newsOfPool: (pool, nodes) => newsOfMembers(kube, pool, nodes),
+    newsOfMachines: ({ pool }, nodes = () => new Set()) => newsOfMembers(kube, pool, nodes),
+    orders: {
+      admit: (order) => admitMember(kube, order),
+      choose: (member) => chooseMember(kube, member),
+      release: (member) => removeMember(kube, member),
+      replace: (member) => removeMember(kube, member),
+    },
     boots: {
       publish: (order) => publishBoots(kube, order),
       letGo: (pool) => removeGroupFinalizer(kube, pool),
     },
-    subject: (pool) => readSubject(kube, pool),
-    wanted: (pool) => readGroupWanted(kube, pool),
-    isSurelyUnsettled: () => false,
-    observe: (pool) => observeGroup(kube, pool),
-    member: (member) => readGroupMember(kube, member),
-    state: (member) => readGroupState(kube, member),
-    admit: (order) => admitMember(kube, order),
+    templates: undefined,
     welcome: (member) => welcomeMember(kube, member),
-    choose: (member) => chooseMember(kube, member),
-    spare: (member) => spareMember(kube, member),
     relieve: (order) => relieveMember(kube, order),
-    release: (member) => removeMember(kube, member),
-    replace: (member) => removeMember(kube, member),
     seeOff: (member) => seeMemberOff(kube, member),
-    releaseAll: (pool) => releaseGroup(kube, pool),
-    restore: (order) => restoreGroup(kube, order),
-    // Image and components are all that machines differ in, and both are of the target.
-    stamp: () => Promise.resolve(),
+    // Machines differ only in image and components, and both are part of the target.
+    stamp: undefined,
     keep: undefined,
-    beginToWatch: () => {},
-    newsOfWanted: (pool) => newsOfGroup(kube, pool),
-    newsOfPool: (pool, nodes) => newsOfMembers(kube, pool, nodes),
-    newsOfMachines: ({ pool }, nodes = () => new Set()) => newsOfMembers(kube, pool, nodes),
-    waker: (_, now) => lookingAgain(kube, now),
+    waker: undefined,
   };
 }
 
-/** Wakes nobody: it only looks, as the cloud tells no news. */
-function lookingAgain(kube: Cluster, now: number): Waker {
-  let next = now + kube.cloud.lookEvery;
-  return {
-    lookBy: () => next,
-    wake: (_, at) => {
-      next = at + kube.cloud.lookEvery;
-      return Promise.resolve();
-    },
-  };
-}
+// Events of groups, NodeVersions, PendingNodes and nodes; clouds send none, so waits also read by the clock.
 
-// News of groups, of what they follow, of records and of nodes; the cloud tells none, so waits look by the clock too.
-
-// Only identities are kept, as whoever is woken reads the objects anew.
+// Only identities are kept, because a wait reads the objects again.
 const identity = ({ metadata: { uid, generation, annotations, deletionTimestamp } }: {
   metadata: {
     uid: string;
@@ -90,7 +82,7 @@ const watchedRecords: Resource<string> = {
   schema: PendingNode.transform((record) => digestOf([identity(record), record.spec, record.status?.reachedGoal])),
 };
 
-/** What a group asks for. */
+/** Reports changes of the desired state of a group. */
 function newsOfGroup(kube: Cluster, pool: PoolRef): News {
   const { watches } = kube;
   const name = groupNameOf(pool);
@@ -100,7 +92,7 @@ function newsOfGroup(kube: Cluster, pool: PoolRef): News {
   ]);
 }
 
-/** Changes of a group and of its machines; any change of a PendingNode counts, as only a read shows its group. */
+/** Reports changes of a group and its machines; any change of a PendingNode counts, because only a read shows its group. */
 function newsOfMembers(kube: Cluster, pool: PoolRef, nodes: () => ReadonlySet<string>): News {
   const { watches } = kube;
   const name = groupNameOf(pool);

@@ -14,9 +14,16 @@ import type { Target } from "../../node_version/version_release.ts";
 import { targetOf } from "./target.ts";
 import type { Subject } from "../../status/events.ts";
 
+/** Namespace of Rollouts and policies of groups, as ScalingGroups have no namespace. */
+const groupsNamespace = "kube-system";
 const prefix = "scaling-group.";
 
-/** Name of the ScalingGroup of a pool (`workflows/commands/start_options.ts` makes the pool's of it). */
+/** Returns the pool of a ScalingGroup, as `workflows/commands/start_options.ts` does. */
+export function poolOfGroup(name: string): PoolRef {
+  return { kind: "ScalingGroup", namespace: groupsNamespace, name: `${prefix}${name}` };
+}
+
+/** Returns the name of a pool's ScalingGroup. */
 export function groupNameOf({ name }: PoolRef): string {
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }

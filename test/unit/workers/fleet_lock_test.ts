@@ -1,6 +1,7 @@
 /** The FleetLock protocol, with the forms of its own requests. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { AddressInfo } from "node:net";
+import { rebootLocks } from "../../../activities/backends/registry.ts";
 import { clientIdOf } from "../../../activities/backends/node_pool/fleet_lock.ts";
 import { lockOf } from "../../../activities/backends/node_pool/lock.ts";
 import { serveFleetLock } from "../../../workers/fleet_lock.ts";
@@ -27,7 +28,7 @@ async function serving(use: (setting: Setting) => Promise<void>, wait = 100): Pr
   const open = serveFleetLock({
     host: "127.0.0.1",
     port: freePort(),
-    kube: kube.client,
+    locks: rebootLocks(kube.client),
     log,
     patience: { wait, look: 10 },
   });

@@ -1,4 +1,5 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
+import { machineController } from "../../../activities/backends/machine_controller/mod.ts";
 import type { WatchedPool } from "../../../workers/pool_notifier.ts";
 import { type WatchedPools, watchPools } from "../../../workers/watch_pools.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -50,11 +51,11 @@ async function twoPools(api: WatchedApi): Promise<Fleet> {
     api.put(paths.nodes, node(`${name}-node`, { Ready: "True" }));
   }
   const stop = new AbortController();
+  const { kube } = api;
+  const place = { profileNamespace: "kube-system", hasCloud: false };
   const watch = watchPools({
-    kube: api.kube,
-    profileNamespace: "kube-system",
-    log: { warn: () => {} },
-    signal: stop.signal,
+    ...{ kube, log: { warn: () => {} }, signal: stop.signal },
+    watchAll: (deps) => machineController(kube).watchAll({ ...deps, ...place }),
   });
   const told: string[] = [];
   await watch.start();

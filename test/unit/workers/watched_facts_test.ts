@@ -1,25 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { illnessOf, mayMean, watchedNodes, watchedPolicies } from "../../../workers/watched_facts.ts";
+import { mayMean, watchedPolicies } from "../../../workers/watched_facts.ts";
 
 const metadata = { name: "x", namespace: "fleet", uid: "u", generation: 3, creationTimestamp: "2026-01-01T00:00:00Z" };
-
-Deno.test("watchedNodes keeps the status of conditions, and none of their heartbeats", () => {
-  const ready = { type: "Ready", status: "True", lastHeartbeatTime: "2026-01-01T00:00:00Z", message: "well" };
-  deepEqual(watchedNodes.schema.parse({ metadata, status: { conditions: [ready] } }), {
-    conditions: { Ready: "True" },
-  });
-  deepEqual(watchedNodes.schema.parse({ metadata }), { conditions: {} });
-});
-
-Deno.test("illnessOf names a node that is not Ready or has a condition that makes it ill", () => {
-  const kernel = [{ type: "KernelDeadlock", status: "True" }];
-  equal(illnessOf({ conditions: { Ready: "True", KernelDeadlock: "False" } }, kernel), "");
-  equal(illnessOf({ conditions: { Ready: "Unknown" } }, kernel), "Ready=Unknown");
-  equal(illnessOf({ conditions: { Ready: "True", KernelDeadlock: "True" } }, kernel), "KernelDeadlock=True");
-  equal(illnessOf({ conditions: { Ready: "True", KernelDeadlock: "True" } }, []), "");
-  equal(illnessOf({ conditions: {} }, []), "Ready=Unknown");
-  equal(illnessOf(undefined, []), "Missing");
-});
 
 Deno.test("watchedPolicies keeps selector and conditions, and a version that changes with the policy", () => {
   const conditions = [{ type: "KernelDeadlock", status: "True", for: "5m" }];

@@ -1,9 +1,11 @@
 /** What every backend promises, whatever it is: run it over a stage of its own. */
 import { deepEqual, equal, ok } from "node:assert/strict";
-import type { Backend, ProfilePlace } from "../../../../activities/backends/contract.ts";
+import type { ProfilePlace, With } from "../../../../activities/backends/contract.ts";
 import type { PoolRef } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import type { Interruption } from "../../../support/interrupted.ts";
+
+type Replacing = With<"orders">;
 
 /** A pool in a world of its own, made afresh for each question. */
 export interface Stage {
@@ -19,7 +21,7 @@ export interface Stage {
   /** Verbs that have nothing to do here, as newcomers are paper or what is booted is the maker's own. */
   idle?: readonly string[];
   /** The backend, interrupted or not; `onCall` is told of each of its requests. */
-  backend(interruption?: Interruption, onCall?: () => void): Backend;
+  backend(interruption?: Interruption, onCall?: () => void): Replacing;
   /** All that stands, the same text for equal worlds; without what only tells of it, such as Events. */
   world(): string;
   /** Takes the pool and its machines away. */
@@ -28,23 +30,23 @@ export interface Stage {
   answerAll(with_: "Forbidden" | "Throttled" | "Invalid"): void;
 }
 
-type Act = (backend: Backend, stage: Stage) => Promise<unknown>;
+type Act = (backend: Replacing, stage: Stage) => Promise<unknown>;
 
 const orders: Record<string, Act> = {
   "admit": (backend, { pool, held, victim }) =>
-    backend.admit({ pool, machine: held, ...(victim === undefined ? {} : { victim }) }),
-  "choose": (backend, { pool, serving: { machine } }) => backend.choose({ pool, machine }),
+    backend.orders.admit({ pool, machine: held, ...(victim === undefined ? {} : { victim }) }),
+  "choose": (backend, { pool, serving: { machine } }) => backend.orders.choose({ pool, machine }),
   "spare": (backend, { pool, held }) => backend.spare({ pool, machine: held }),
   "spare one that leaves": (backend, { pool, leaving: { machine } }) => backend.spare({ pool, machine }),
   "spare, releasing": (backend, { pool, leaving: { machine } }) => backend.spare({ pool, machine, release: true }),
-  "release": (backend, { pool, leaving }) => backend.release({ pool, ...leaving }),
-  "release one that stays": (backend, { pool, serving }) => backend.release({ pool, ...serving }),
-  "replace": (backend, { pool, serving }) => backend.replace({ pool, ...serving }),
-  "replace, drained": (backend, { pool, serving }) => backend.replace({ pool, ...serving, drain: true }),
-  "replace one that is held": (backend, { pool, held }) => backend.replace({ pool, machine: held }),
+  "release": (backend, { pool, leaving }) => backend.orders.release({ pool, ...leaving }),
+  "release one that stays": (backend, { pool, serving }) => backend.orders.release({ pool, ...serving }),
+  "replace": (backend, { pool, serving }) => backend.orders.replace({ pool, ...serving }),
+  "replace, drained": (backend, { pool, serving }) => backend.orders.replace({ pool, ...serving, drain: true }),
+  "replace one that is held": (backend, { pool, held }) => backend.orders.replace({ pool, machine: held }),
   "releaseAll": (backend, { pool }) => backend.releaseAll(pool),
   "restore": (backend, { pool, place }) => backend.restore({ pool, by: "ann", reason: "it does not boot" }, place),
-  "stamp": (backend, { pool }) => backend.stamp({ pool, templateHash: "hash-2", configDigest: "digest" }),
+  "stamp": async (backend, { pool }) => await backend.stamp?.({ pool, templateHash: "hash-2", configDigest: "digest" }),
 };
 
 const reads: Record<string, Act> = {
@@ -57,7 +59,7 @@ const reads: Record<string, Act> = {
 const moot = ["MachineGone", "GenerationStale"];
 const sorted = { Forbidden: "AccessDenied", Throttled: "ApiUnavailable", Invalid: "ObjectInvalid" } as const;
 
-function run(act: Act, stage: Stage, backend: Backend): Promise<unknown> {
+function run(act: Act, stage: Stage, backend: Replacing): Promise<unknown> {
   return inActivity(() => act(backend, stage));
 }
 
@@ -153,7 +155,7 @@ export function prove(name: string, make: () => Stage): void {
     deepEqual(await member(held), { phase: "Held", marked: false, held: true });
     deepEqual(await member(leaving.machine), { phase: "Leaving", marked: true, held: true });
     deepEqual(await member(machine), { phase: "Ready", marked: false, held: false });
-    await backend.choose({ pool, machine });
+    await backend.orders.choose({ pool, machine });
     deepEqual(await member(machine), { phase: "Ready", marked: true, held: true });
     await backend.spare({ pool, machine });
     deepEqual(await member(machine), { phase: "Ready", marked: false, held: false });

@@ -44,7 +44,10 @@ class Node {
   };
 
   /** What comes of a step that was asked for `ms` ago and was to take 30 minutes. */
-  asked<T>(ms: number, step: (updating: Updating, until: number) => Promise<T>): Promise<T> {
+  asked<T>(
+    ms: number,
+    step: (updating: Pick<Updating, "kube" | "giveOrder">, until: number) => Promise<T>,
+  ): Promise<T> {
     const scheduledTimestampMs = Date.now() - ms;
     const updating = { kube: this.kube.client, giveOrder: this.giveOrder };
     return inActivity(() => step(updating, scheduledTimestampMs + 30 * minute), { scheduledTimestampMs });

@@ -1,5 +1,7 @@
 /** Which machine is deleted for a node that could not be updated, and which is not. */
-import { openCluster } from "../../../../activities/cluster.ts";
+import { type Cluster, openCluster } from "../../../../activities/cluster.ts";
+import type { Makers } from "../../../../activities/backends/contract.ts";
+import { makersOf } from "../../../../activities/backends/registry.ts";
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { noteAnnotation } from "../../../../activities/backends/node_pool/note.ts";
 import { awaitNodeGone, ensureNodeReplaced, readMaker } from "../../../../activities/backends/node_pool/replaced.ts";
@@ -40,10 +42,11 @@ function world(): FakeKube {
   return kube;
 }
 
+const replacing = (kube: Cluster): { kube: Cluster; makers: Makers } => ({ kube, makers: makersOf(kube) });
 const found = (kube: FakeKube, more: object = {}): Promise<Maker | null> =>
-  inActivity(() => readMaker(kube.client, { ...update, ...more }));
+  inActivity(() => readMaker(replacing(kube.client), { ...update, ...more }));
 const replaced = (kube: FakeKube): Promise<string> =>
-  inActivity(() => ensureNodeReplaced(kube.client, { ...update, maker }));
+  inActivity(() => ensureNodeReplaced(replacing(kube.client), { ...update, maker }));
 
 Deno.test("readMaker finds the machine of a MachineDeployment, by uid, and writes nothing", async () => {
   const kube = world();
@@ -108,7 +111,7 @@ async function callsOf(): Promise<number> {
   let calls = 0;
   const never = { at: Infinity, when: "before", then: "alive" } as const;
   const counted = openCluster(interrupted(world().clients, never, () => void calls++));
-  await inActivity(() => ensureNodeReplaced(counted, { ...update, maker }));
+  await inActivity(() => ensureNodeReplaced(replacing(counted), { ...update, maker }));
   return calls;
 }
 
@@ -118,7 +121,7 @@ Deno.test("ensureNodeReplaced that is killed at any request and tried again dele
     for (const when of ["before", "after"] as const) {
       const kube = world();
       const broken = openCluster(interrupted(kube.clients, { at, when, then: "dead" }, () => {}));
-      await inActivity(() => ensureNodeReplaced(broken, { ...update, maker })).catch(() => "killed");
+      await inActivity(() => ensureNodeReplaced(replacing(broken), { ...update, maker })).catch(() => "killed");
       equal(await replaced(kube), "Replaced", `${at} ${when}`);
       const held = kube.all("machines").filter(({ metadata }) => metadata.annotations?.[hold]);
       const leaving = kube.all("machines").filter(({ metadata }) => metadata.deletionTimestamp);

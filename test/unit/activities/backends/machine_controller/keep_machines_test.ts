@@ -1,5 +1,6 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { keepMachines } from "../../../../../activities/backends/machine_controller/keep_machines.ts";
+import { strayNode } from "../../../../../activities/backends/registry.ts";
 import type { Keeping } from "../../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
 import { FakeKube } from "../../../../support/fake_kube.ts";
@@ -73,7 +74,7 @@ function putNodePool(kube: FakeKube, name: string): void {
 
 function keep(kube: FakeKube): Promise<Keeping> {
   kube.writes.length = 0;
-  return inActivity(() => keepMachines(kube.client, pool));
+  return inActivity(() => keepMachines(kube.client, pool, (nodes) => strayNode(kube.client, nodes)));
 }
 
 function templateOf(kube: FakeKube, set: string): unknown {

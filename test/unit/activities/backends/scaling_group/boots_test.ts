@@ -74,7 +74,7 @@ Deno.test("K17 the same once its release has ended: one that is mended boots wha
   group.ask(next);
   const inCloud = group.cloud.group(groupId);
   if (inCloud) group.cloud.useTemplate(inCloud, group.cloud.addTemplate(inCloud, { image: "somebody's" }).id);
-  await group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
+  await group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
   deepEqual(group.cloud.instances().map(({ template }) => template.fields.image).at(-1), next.image);
 });
 
@@ -98,7 +98,7 @@ Deno.test("K17 what somebody made of the group since is set right before an orde
   await group.backend.boots?.publish(order);
   const inCloud = group.cloud.group(groupId);
   if (inCloud) group.cloud.useTemplate(inCloud, group.cloud.addTemplate(inCloud, { image: "somebody's" }).id);
-  await group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
+  await group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
   equal(bootsOf(group), next.image);
   equal(group.cloud.instances().at(-1)?.template.fields.image, next.image);
 });
@@ -138,5 +138,7 @@ Deno.test("an order whose token stands for a machine of before is refused", asyn
   const inCloud = group.cloud.group(groupId);
   const old = inCloud && group.cloud.order(inCloud, "workers-new-1");
   if (old) Object.assign(old, { since: "1960-01-01T00:00:00Z", state: "Terminated" });
-  await rejects(group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), { type: "CloudRefused" });
+  await rejects(group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), {
+    type: "CloudRefused",
+  });
 });

@@ -48,9 +48,9 @@ Deno.test("K23 what is released to workers reaches no control plane", async () =
 Deno.test("K23 no control plane is chosen, ordered or removed for other components", async () => {
   const { group } = await controlPlane("ControlPlane", next);
   const refusal = { type: "ControlPlaneRefused", nonRetryable: true, message: /does not upgrade their Kubernetes/ };
-  await rejects(group.backend.choose({ pool, machine: "workers-1" }), refusal);
-  await rejects(group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), refusal);
-  await rejects(group.backend.release({ pool, machine: "workers-1" }), refusal);
+  await rejects(group.backend.orders.choose({ pool, machine: "workers-1" }), refusal);
+  await rejects(group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), refusal);
+  await rejects(group.backend.orders.release({ pool, machine: "workers-1" }), refusal);
   equal(alive(group), 3);
 });
 
@@ -66,9 +66,9 @@ Deno.test("K27 a group whose role was written wrong is one of control planes whe
   const [node] = byNode.kube.all("nodes") as unknown as { metadata: { labels?: Record<string, string> } }[];
   if (node) node.metadata.labels = { [role]: "" };
   for (const { backend } of [byCloud, byNode]) {
-    await rejects(backend.choose({ pool, machine: "workers-1" }), refusal);
-    await rejects(backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), refusal);
-    await rejects(backend.release({ pool, machine: "workers-1" }), refusal);
+    await rejects(backend.orders.choose({ pool, machine: "workers-1" }), refusal);
+    await rejects(backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), refusal);
+    await rejects(backend.orders.release({ pool, machine: "workers-1" }), refusal);
   }
 });
 
@@ -148,15 +148,15 @@ Deno.test("a machine is no member of etcd any more before its cloud is told", as
     atRemoval.push(etcd.members.map(({ id }) => id));
     remove(providerId, shrinks);
   };
-  await group.backend.release({ pool, machine: "workers-1" });
+  await group.backend.orders.release({ pool, machine: "workers-1" });
   deepEqual([atRemoval, etcd.orders], [[["m2", "m3"]], ["move m1", "remove m1"]]);
 });
 
 Deno.test("K27 etcd does not let a member go: its machine stays", async () => {
   const { group, etcd } = await controlPlane();
   etcd.removeMember = () => Promise.reject(new Error("1 of the 2 voters that remain are healthy"));
-  await rejects(group.backend.release({ pool, machine: "workers-1" }));
-  await rejects(group.backend.replace({ pool, machine: "workers-1" }));
+  await rejects(group.backend.orders.release({ pool, machine: "workers-1" }));
+  await rejects(group.backend.orders.replace({ pool, machine: "workers-1" }));
   equal(alive(group), 3);
 });
 
@@ -179,8 +179,8 @@ for (const [what, befall, told] of unseen) {
     const plane = await controlPlane();
     befall(plane);
     const { group, etcd } = plane;
-    await rejects(group.backend.release({ pool, machine: "workers-1" }), told);
-    await rejects(group.backend.replace({ pool, machine: "workers-1" }), told);
+    await rejects(group.backend.orders.release({ pool, machine: "workers-1" }), told);
+    await rejects(group.backend.orders.replace({ pool, machine: "workers-1" }), told);
     const { state, doubts } = await relieved(plane, { isLost: true }) as { state: string; doubts: string[] };
     equal(state, "InDoubt");
     match(doubts.join("; "), told);
@@ -192,7 +192,7 @@ Deno.test("one that is no member any more, as the worker died right after, goes 
   const { group, etcd } = await controlPlane();
   etcd.members.shift();
   etcd.leader = "m2";
-  await group.backend.release({ pool, machine: "workers-1" });
+  await group.backend.orders.release({ pool, machine: "workers-1" });
   deepEqual([etcd.orders, alive(group)], [[], 2]);
 });
 
@@ -201,7 +201,7 @@ Deno.test("where etcd runs elsewhere, a machine goes without a word to it", asyn
   plane.etcd.members.length = 0;
   plane.etcd.join("outside", "198.51.100.9");
   deepEqual(await relieved(plane), { state: "Relieved", snapshot: null });
-  await plane.group.backend.release({ pool, machine: "workers-1" });
+  await plane.group.backend.orders.release({ pool, machine: "workers-1" });
   deepEqual([plane.etcd.orders, alive(plane.group)], [[], 2]);
 });
 

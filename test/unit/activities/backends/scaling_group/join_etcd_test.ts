@@ -22,7 +22,7 @@ async function newcomer(): Promise<Newcomer> {
   useEtcd(group.client, () => etcd);
   group.cloud.instances().forEach(({ addresses: [at = ""] }, nth) => etcd.join(`m${nth + 1}`, at));
   group.ask(image, { stage: "ControlPlane", digest: hashOf(image) });
-  await group.backend.admit({ pool, machine, victim: "workers-1" });
+  await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
   const instance = group.cloud.instances().at(-1);
   if (!instance) throw new Error("Cannot set the stage: nothing was ordered");
   group.join(instance.providerId, image);

@@ -18,7 +18,7 @@ async function ordered(): Promise<{ group: GroupStage; instance: CloudInstance }
   const donor = group.kube.get("nodes", "workers-1");
   Object.assign(donor?.metadata ?? {}, { labels: { team: "a", "kubernetes.io/arch": "x" } });
   Object.assign(donor?.["spec"] ?? {}, { taints: [{ key: "gpu", value: "yes", effect: "NoSchedule" }] });
-  await group.backend.admit({ pool, machine, victim: "workers-1" });
+  await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
   const instance = group.cloud.instances().at(-1);
   if (!instance) throw new Error("Cannot set the stage: nothing was ordered");
   return { group, instance };
@@ -58,7 +58,7 @@ Deno.test("K5 a node of which nobody says what it runs has not joined, and that 
 Deno.test("K10 an order for which there is no room says what the cloud says", async () => {
   const group = new GroupStage({ capacity: 3 });
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
-  await group.backend.admit({ pool, machine, victim: "workers-1" });
+  await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
   const { rung, evidence } = failureIn(await waitFor(group, 50));
   equal(rung, "instance");
   match(evidence, /no capacity: the cloud in memory reports: the capacity of 3 instances is exhausted/);
@@ -85,7 +85,7 @@ Deno.test("K11 a newcomer that somebody terminates is made up for by the group, 
   };
   group.cloud.remove(instance.providerId, false);
   equal(await wanted(), 3);
-  for (let nth = 0; nth < 2; nth++) await group.backend.release({ pool, machine });
+  for (let nth = 0; nth < 2; nth++) await group.backend.orders.release({ pool, machine });
   equal(await wanted(), 3);
   group.settle();
   equal(await group.backend.seeOff({ pool, machine }), undefined);
@@ -96,7 +96,7 @@ Deno.test("K11 a newcomer that somebody terminates is made up for by the group, 
     4,
     "three of before, and the one that the group made",
   );
-  await group.backend.release({ pool, machine: "workers-1" });
+  await group.backend.orders.release({ pool, machine: "workers-1" });
   group.settle();
   await group.backend.seeOff({ pool, machine: "workers-1" });
   deepEqual([await wanted(), group.cloud.group("projects/p/groups/workers")?.size], [3, 3]);
@@ -111,7 +111,7 @@ Deno.test("K1 one that was ordered for an earlier target is an old machine like 
   const { members } = await group.backend.observe(pool);
   const old = members.filter(({ templateHash }) => templateHash !== hashOf(third)).map(({ id }) => id);
   deepEqual(old, ["workers-1", "workers-2", "workers-3", machine]);
-  await group.backend.release({ pool, machine });
+  await group.backend.orders.release({ pool, machine });
   group.settle();
   await group.backend.seeOff({ pool, machine });
   equal(group.cloud.group("projects/p/groups/workers")?.size, 3);
@@ -120,7 +120,7 @@ Deno.test("K1 one that was ordered for an earlier target is an old machine like 
 Deno.test("K4 a removal is known by its name, whatever somebody takes off its record", async () => {
   const { group, instance } = await ordered();
   group.join(instance.providerId, next);
-  await group.backend.release({ pool, machine: "workers-1" });
+  await group.backend.orders.release({ pool, machine: "workers-1" });
   const record = group.kube.get("pendingnodes", "workers.workers-1.going");
   if (record) record.metadata.annotations = {};
   const { members } = await group.backend.observe(pool);

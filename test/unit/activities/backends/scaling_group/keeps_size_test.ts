@@ -11,7 +11,7 @@ const [first, second] = ["workers-new-1", "workers-new-2"];
 async function ordered(): Promise<{ group: GroupStage; newcomer: CloudInstance }> {
   const group = new GroupStage();
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
-  await group.backend.admit({ pool, machine: first, victim: "workers-1" });
+  await group.backend.orders.admit({ pool, machine: first, victim: "workers-1" });
   const newcomer = group.cloud.instances().at(-1);
   if (!newcomer) throw new Error("Cannot set the stage: nothing was ordered");
   return { group, newcomer };
@@ -27,7 +27,7 @@ function sizeOf(group: GroupStage): number | undefined {
 }
 
 async function goes(group: GroupStage, machine: string): Promise<void> {
-  await group.backend.release({ pool, machine });
+  await group.backend.orders.release({ pool, machine });
   group.settle();
   await group.backend.seeOff({ pool, machine });
 }
@@ -71,13 +71,13 @@ Deno.test("no second one is ordered for a machine, nor one for a newcomer that i
   group.ask(third, { stage: "Workers", digest: hashOf(third) });
   for (const victim of ["workers-1", first]) {
     await rejects(
-      group.backend.admit({ pool, machine: second, victim }),
+      group.backend.orders.admit({ pool, machine: second, victim }),
       /itself replaces "workers-1"|already replaces it/,
     );
   }
   equal(sizeOf(group), 4);
   await goes(group, first);
-  await group.backend.admit({ pool, machine: second, victim: "workers-1" });
+  await group.backend.orders.admit({ pool, machine: second, victim: "workers-1" });
   deepEqual([sizeOf(group), await wanted(group)], [4, 3]);
 });
 
@@ -94,11 +94,11 @@ Deno.test("a machine that goes while its group is looked at makes nobody think t
   const { group, newcomer } = await ordered();
   group.join(newcomer.providerId, next);
   await group.backend.welcome({ pool, machine: first });
-  await group.backend.admit({ pool, machine: second, victim: "workers-2" });
+  await group.backend.orders.admit({ pool, machine: second, victim: "workers-2" });
   const cloud = directCloud(group.cloud);
   // What was told has not got through yet.
   useCloud(group.client, () => Promise.resolve({ ...cloud, remove: () => Promise.resolve("Going") }));
-  await group.backend.release({ pool, machine: "workers-1" });
+  await group.backend.orders.release({ pool, machine: "workers-1" });
   const instances = async (id: string): ReturnType<typeof cloud.instances> => {
     await new Promise((done) => setTimeout(done, 20));
     group.cloud.remove(group.cloud.instances()[0]?.providerId ?? "", true);

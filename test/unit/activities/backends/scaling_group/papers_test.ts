@@ -31,7 +31,7 @@ const table: [what: string, stage: () => GroupStage | Promise<GroupStage>, paper
   }, []],
   ["C6, C8 one is ordered for it already", async () => {
     const group = outdated();
-    await group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
+    await group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
     return group;
   }, []],
   ["C7 another one leaves", () => {
@@ -68,9 +68,9 @@ Deno.test("C10 a group whose object is gone lists nobody, and that is no failure
 
 Deno.test("a number that somebody had is never given again, and one that was passed over is", async () => {
   const group = outdated({ size: 3 });
-  await group.backend.admit({ pool, machine: "workers-new-2", victim: "workers-1" });
+  await group.backend.orders.admit({ pool, machine: "workers-new-2", victim: "workers-1" });
   deepEqual(await papersOf(group), ["workers-new-1", "workers-new-3"]);
-  await group.backend.replace({ pool, machine: "workers-new-2" });
+  await group.backend.orders.replace({ pool, machine: "workers-new-2" });
   group.settle();
   deepEqual(await group.backend.seeOff({ pool, machine: "workers-new-2" }), undefined);
   deepEqual(await papersOf(group), ["workers-new-1", "workers-new-3", "workers-new-4"]);
@@ -79,10 +79,12 @@ Deno.test("a number that somebody had is never given again, and one that was pas
 
 Deno.test("an order whose number was given before is moot, and reaches no cloud", async () => {
   const group = outdated({ size: 3 });
-  await group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
-  await group.backend.replace({ pool, machine: "workers-new-1" });
+  await group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
+  await group.backend.orders.replace({ pool, machine: "workers-new-1" });
   group.settle();
   await group.backend.seeOff({ pool, machine: "workers-new-1" });
-  await rejects(group.backend.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), { type: "MachineGone" });
+  await rejects(group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" }), {
+    type: "MachineGone",
+  });
   deepEqual([group.cloud.group(spec.id)?.size, group.kube.all("pendingnodes").length], [3, 0]);
 });

@@ -32,12 +32,12 @@ Deno.test("one that somebody protects while it is drained stays, and a newcomer 
   stage.cloud.set(first?.providerId ?? "", { isProtected: true });
   const workers = poolOfGroup("workers");
   const says = { type: "GenerationStale", message: /scale-in protection was enabled/ };
-  await rejects(stage.backend.release({ pool: workers, machine: "workers-1" }), says);
+  await rejects(stage.backend.orders.release({ pool: workers, machine: "workers-1" }), says);
   deepEqual([stage.cloud.instances().length, stage.kube.all("pendingnodes").length], [3, 0]);
-  await stage.backend.admit({ pool: workers, machine: "workers-new-1", victim: "workers-2" });
+  await stage.backend.orders.admit({ pool: workers, machine: "workers-new-1", victim: "workers-2" });
   const newcomer = stage.cloud.instances().at(-1)?.providerId ?? "";
   stage.cloud.set(newcomer, { isProtected: true });
-  await stage.backend.release({ pool: workers, machine: "workers-new-1" });
+  await stage.backend.orders.release({ pool: workers, machine: "workers-new-1" });
   deepEqual(stage.cloud.instance(newcomer)?.state, "Terminating");
 });
 

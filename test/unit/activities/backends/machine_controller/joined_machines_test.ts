@@ -1,5 +1,5 @@
 import { deepEqual } from "node:assert/strict";
-import { nodeOwners } from "../../../../../activities/backends/registry.ts";
+import { joinedMachines, ownedSets } from "../../../../../activities/backends/machine_controller/watch_all.ts";
 
 const metadata = { name: "x", namespace: "fleet", uid: "u", generation: 3, creationTimestamp: "2026-01-01T00:00:00Z" };
 
@@ -12,22 +12,22 @@ function machine(overrides: { metadata?: object; status?: object } = {}): unknow
   };
 }
 
-Deno.test("nodeOwners keep set and node of a machine that has joined", () => {
-  deepEqual(nodeOwners.machines.schema.parse(machine()), { set: "fleet/web-1", node: "w-1" });
+Deno.test("joinedMachines keep set and node of a machine that has joined", () => {
+  deepEqual(joinedMachines.schema.parse(machine()), { set: "fleet/web-1", node: "w-1" });
 });
 
-Deno.test("nodeOwners keep nothing of one that has not joined, leaves, or has no set", () => {
+Deno.test("joinedMachines keep nothing of one that has not joined, leaves, or has no set", () => {
   const others = [
     machine({ status: { conditions: [] } }),
     machine({ status: { nodeRef: null } }),
     machine({ metadata: { deletionTimestamp: "2026-01-02T00:00:00Z" } }),
     machine({ metadata: { ownerReferences: [] } }),
   ];
-  for (const other of others) deepEqual(nodeOwners.machines.schema.parse(other), {});
+  for (const other of others) deepEqual(joinedMachines.schema.parse(other), {});
 });
 
-Deno.test("nodeOwners keep the MachineDeployment that owns a set", () => {
+Deno.test("ownedSets keep the MachineDeployment that owns a set", () => {
   const ownerReferences = [{ kind: "MachineDeployment", name: "web", uid: "d" }];
-  deepEqual(nodeOwners.sets.schema.parse({ metadata: { ...metadata, ownerReferences } }), { pool: "fleet/web" });
-  deepEqual(nodeOwners.sets.schema.parse({ metadata }), {});
+  deepEqual(ownedSets.schema.parse({ metadata: { ...metadata, ownerReferences } }), { pool: "fleet/web" });
+  deepEqual(ownedSets.schema.parse({ metadata }), {});
 });

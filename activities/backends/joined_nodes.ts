@@ -1,16 +1,17 @@
-/** Which nodes belong to which pool, kept up machine by machine so that nobody has to go through the fleet. */
+/** Which nodes belong to which pool, updated machine by machine so that no change needs a pass over all machines. */
 
 interface Place {
   node: string;
   pool: string;
 }
 
+/** Nodes of pools by the machines that have them. */
 export class JoinedNodes {
   #places = new Map<string, Place>();
   #machineOfNode = new Map<string, string>();
   #machinesOfPool = new Map<string, Set<string>>();
 
-  /** Puts a machine in its place, or takes it away; gives the pools that have another node than before. */
+  /** Records or removes the node and pool of a machine; returns the pools whose nodes changed. */
   place(machine: string, now: Place | undefined): string[] {
     const before = this.#places.get(machine);
     if (before?.node === now?.node && before?.pool === now?.pool) return [];
@@ -19,10 +20,12 @@ export class JoinedNodes {
     return [...new Set([before, now].flatMap((place) => place ? [place.pool] : []))];
   }
 
+  /** Returns the pool of a node. */
   poolOf(node: string): string | undefined {
     return this.#places.get(this.#machineOfNode.get(node) ?? "")?.pool;
   }
 
+  /** Returns the nodes of a pool. */
   nodesOf(pool: string): string[] {
     return [...this.#machinesOfPool.get(pool) ?? []].flatMap((machine) => this.#places.get(machine)?.node ?? []);
   }
@@ -36,7 +39,7 @@ export class JoinedNodes {
 
   #leave(machine: string, { node, pool }: Place): void {
     this.#places.delete(machine);
-    // A machine that took over the name of the node may be known already.
+    // A newer machine may already have a node of this name.
     if (this.#machineOfNode.get(node) === machine) this.#machineOfNode.delete(node);
     const machines = this.#machinesOfPool.get(pool);
     machines?.delete(machine);

@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { JoinedNodes } from "../../../workers/joined_nodes.ts";
+import { JoinedNodes } from "../../../../activities/backends/joined_nodes.ts";
 
 const web = { node: "w-1", pool: "fleet/web" };
 

@@ -1,8 +1,8 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { observedOf } from "../../../activities/config/observed.ts";
-import { finalizer } from "../../../activities/config/identity.ts";
-import { MachineDeployment } from "../../../activities/kube/resources.ts";
-import { watchedDeployments } from "../../../workers/watch_pools.ts";
+import { observedOf } from "../../../../../activities/config/observed.ts";
+import { finalizer } from "../../../../../activities/config/identity.ts";
+import { MachineDeployment } from "../../../../../activities/kube/resources.ts";
+import { watchedDeployments } from "../../../../../activities/backends/machine_controller/watch_all.ts";
 
 const { schema } = watchedDeployments("kube-system");
 

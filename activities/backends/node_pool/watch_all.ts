@@ -1,0 +1,138 @@
+/** Watches NodePools, their OSImages and the nodes that they select; keeps only what decides about events. */
+import { createHash } from "node:crypto";
+import type { Kube } from "../../kube/client.ts";
+import { Informer } from "../../kube/informer.ts";
+import { NodePool, nodePools } from "../../kube/node_pools.ts";
+import { OSImage, osImages } from "../../kube/os_images.ts";
+import type { Resource } from "../../kube/resources.ts";
+import { acceptedImageOf } from "../../os_image/accepted_image.ts";
+import type { PoolFacts, PoolSource, WatchDeps } from "../contract.ts";
+import { nodePoolFinalizer } from "./clean_up.ts";
+import { type PoolNode, poolNode } from "./pool_nodes.ts";
+import { isSelected, poolOfNodePool, poolPrefix } from "./selected.ts";
+import { observedOf } from "./wanted.ts";
+
+/** Watches all NodePools, and those being deleted only while they wait for Ostler to clean up. */
+export function watchNodePools(kube: Kube, { onChange, ...deps }: WatchDeps): PoolSource {
+  const tell = (name: string): void => onChange(keyOf(name));
+  const pools = new Informer(watchedPools, { kube, ...deps, onChange: tell });
+  const images = new Informer(watchedImages, {
+    ...{ kube, ...deps },
+    onChange: () => pools.keys().forEach((name) => tell(name)),
+  });
+  const nodes = watchNodes(kube, { ...deps, pools, onChange: tell });
+  // An image that is not accepted is not rolled out: its pool is reported again when it is.
+  const digestOf = ({ spec: { image } }: KeptPool): string =>
+    image && "osImage" in image ? images.get(image.osImage) ?? "" : "";
+  const find = (key: string): PoolFacts | undefined => {
+    const name = nameIn(key);
+    const found = pools.get(name);
+    if (!found || !isServed(found)) return undefined;
+    const { generation = 0, labels } = found.metadata;
+    return {
+      ...{ pool: poolOfNodePool(found.metadata), generation, isNumbered: true },
+      ...{ observed: observedOf(found, digestOf(found)), labels },
+      illness: () => nodes.stateOf(name),
+    };
+  };
+  return {
+    find,
+    keys: () => pools.keys().map(keyOf),
+    start: async () => void await Promise.all([pools, images, nodes].map((each) => each.start())),
+  };
+}
+
+/** What is kept of a pool. */
+type KeptPool = Pick<NodePool, "spec"> & { metadata: Omit<NodePool["metadata"], "annotations" | "managedFields"> };
+
+const watchedPools: Resource<KeptPool> = {
+  ...nodePools,
+  schema: NodePool.transform(({ metadata: { annotations: _, managedFields: __, ...metadata }, spec }) => {
+    return { metadata, spec };
+  }),
+};
+
+/** The digest of an accepted image; "" for any other. */
+const watchedImages: Resource<string> = {
+  ...osImages,
+  schema: OSImage.transform((image) => {
+    const found = acceptedImageOf(image.metadata.name, image);
+    return found.state === "Accepted" ? found.digest : "";
+  }),
+};
+
+/** Returns the key of the pool of a NodePool, "namespace/name". */
+function keyOf(nodePool: string): string {
+  return nodePool.replace("/", `/${poolPrefix}`);
+}
+
+/** Returns the NodePool of a key, as "namespace/name"; "" for the key of any other pool. */
+function nameIn(key: string): string {
+  const name = key.replace(`/${poolPrefix}`, "/");
+  return name === key ? "" : name;
+}
+
+function isServed({ metadata: { deletionTimestamp, finalizers } }: KeptPool): boolean {
+  return !deletionTimestamp || (finalizers?.includes(nodePoolFinalizer) ?? false);
+}
+
+// Nodes that appeared, were deleted, changed their readiness, or booted without an order. Each read of a pool makes a digest
+// of them by a pass over all nodes; a heartbeat causes no read.
+
+interface NodeDeps extends Pick<WatchDeps, "onChange" | "log" | "signal"> {
+  pools: Informer<KeptPool>;
+}
+
+interface PoolNodeWatch {
+  /** Changes when a rollout has to read the NodePool; "" if all of its nodes are as a rollout left them. */
+  stateOf(nodePool: string): string;
+  start(): Promise<void>;
+}
+
+const watchedNodes: Resource<PoolNode> = { group: "", version: "v1", plural: "nodes", schema: poolNode };
+
+/** Watches nodes; reports the NodePools that select a node with a change that matters. */
+function watchNodes(kube: Kube, { pools, onChange, ...deps }: NodeDeps): PoolNodeWatch {
+  const isOwner = (name: string, node: PoolNode): boolean => {
+    const pool = pools.get(name);
+    return pool !== undefined && isSelected(pool, node);
+  };
+  const owners = (node: PoolNode | undefined): string[] =>
+    node ? pools.keys().filter((name) => isOwner(name, node)) : [];
+  const nodes: Informer<PoolNode> = new Informer(watchedNodes, {
+    ...{ kube, ...deps },
+    onChange: (name, before) => {
+      const now = nodes.get(name);
+      if (before && now && isSameState(before, now) && isSameLabels(before, now)) return;
+      new Set([...owners(before), ...owners(now)]).forEach((owner) => onChange(owner));
+    },
+  });
+  const stateOf = (name: string): string => {
+    const pool = pools.get(name);
+    if (!pool) return "";
+    const odd = [...nodes.values()].filter((node) => isSelected(pool, node))
+      .map(pool.spec.driver === "FleetLock" ? lockStateOf : bootStateOf).filter((each) => each !== "");
+    return odd.length === 0 ? "" : createHash("sha256").update(odd.sort().join("\n")).digest("hex").slice(0, 16);
+  };
+  return { stateOf, start: () => nodes.start() };
+}
+
+function isSameLabels(one: PoolNode, other: PoolNode): boolean {
+  return JSON.stringify(one.labels) === JSON.stringify(other.labels);
+}
+
+function isSameState(one: PoolNode, other: PoolNode): boolean {
+  return bootStateOf(one) === bootStateOf(other) && lockStateOf(one) === lockStateOf(other);
+}
+
+/** Returns whether a node is not Ready, or booted and was not asked what it runs; "" for any other node. */
+function bootStateOf({ name, bootId, isReady, note }: PoolNode): string {
+  if (!isReady) return `${name} NotReady`;
+  return note.bootId === bootId ? "" : `${name} ${bootId}`;
+}
+
+/** Returns whether a node that updates itself is not Ready or requests a lock; "" for any other node. */
+function lockStateOf({ name, isReady, lock }: PoolNode): string {
+  if (lock) return `${name} asks since ${lock.asked}`;
+  return isReady ? "" : `${name} NotReady`;
+}

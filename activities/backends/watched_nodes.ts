@@ -1,0 +1,47 @@
+/** Health of the joined nodes of pools, from the few facts of nodes that decide about it; nothing else of them is kept. */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { Resource } from "../kube/resources.ts";
+import type { IllCondition } from "./contract.ts";
+
+/** What is kept of a node. */
+export interface NodeFacts {
+  /** Status by type. */
+  conditions: Record<string, string>;
+}
+
+/** Nodes without their heartbeats. */
+export const watchedNodes: Resource<NodeFacts> = {
+  ...{ group: "", version: "v1", plural: "nodes" },
+  schema: z.object({
+    status: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })).nullish() }).nullish(),
+  }).transform(({ status }) => ({
+    conditions: Object.fromEntries((status?.conditions ?? []).map(({ type, status }) => [type, status])),
+  })),
+};
+
+/** The watch of the nodes of all pools of a backend. */
+export interface NodeWatch {
+  /** Returns the identity of what is unhealthy among a pool's nodes, by Ready and by `conditions`; "" if all are healthy. */
+  illness(pool: string, conditions: readonly IllCondition[]): string;
+  start(): Promise<void>;
+}
+
+/** Returns what is unhealthy about a node, as a short text; "" for a healthy node. */
+export function illnessOf(node: NodeFacts | undefined, conditions: readonly IllCondition[]): string {
+  if (!node) return "Missing";
+  const ready = node.conditions["Ready"] ?? "Unknown";
+  const found = conditions.filter(({ type, status }) => node.conditions[type] === status);
+  const texts = found.map(({ type, status }) => `${type}=${status}`);
+  return [...new Set(ready === "True" ? texts : [`Ready=${ready}`, ...texts])].sort().join(",");
+}
+
+/** Returns the identity of what is unhealthy among nodes, by Ready and by `conditions`; "" if all are healthy. */
+export function illnessAmong(
+  nodes: readonly (readonly [name: string, facts: NodeFacts | undefined])[],
+  conditions: readonly IllCondition[],
+): string {
+  const ill = nodes.map(([name, facts]) => [name, illnessOf(facts, conditions)] as const);
+  const texts = ill.filter(([, illness]) => illness !== "").map(([name, illness]) => `${name} ${illness}`);
+  return texts.length === 0 ? "" : createHash("sha256").update(texts.sort().join("\n")).digest("hex").slice(0, 16);
+}

@@ -1,0 +1,113 @@
+/** Pools of all backends, by the keys of their Rollouts. */
+import { deepEqual, equal } from "node:assert/strict";
+import type { PoolSource } from "../../../../activities/backends/contract.ts";
+import { watchAll } from "../../../../activities/backends/registry.ts";
+import { poolOfGroup as refOfGroup } from "../../../../activities/backends/scaling_group/sight.ts";
+import { poolOfNodePool as refOfNodePool } from "../../../../activities/backends/node_pool/selected.ts";
+import { poolOfGroup, poolOfNodePool } from "../../../../workflows/commands/start_options.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { WatchedApi } from "../../../support/watched_api.ts";
+
+const creationTimestamp = "2026-01-01T00:00:00Z";
+const paths = {
+  deployments: "/apis/cluster.k8s.io/v1alpha1/machinedeployments",
+  groups: "/apis/update.edgeless.systems/v1alpha1/scalinggroups",
+  nodePools: "/apis/ostler.dev/v1alpha1/nodepools",
+  nodes: "/api/v1/nodes",
+};
+
+/** One pool of each kind, in the API server at first. */
+function putPools(api: WatchedApi): void {
+  const named = { namespace: "fleet", name: "web", uid: "u", generation: 1, creationTimestamp };
+  const annotations = { "k8c.io/operating-system-profile": "p" };
+  api.put(paths.deployments, { metadata: { ...named, annotations, labels: { tier: "web" } }, spec: {} });
+  const { namespace: _, ...clustered } = named;
+  const ids = { groupId: "projects/p/groups/web", nodeGroupName: "web", autoscalerGroupName: "web", role: "Worker" };
+  api.put(paths.groups, { metadata: { ...clustered, labels: { tier: "group" } }, spec: { nodeImage: "v", ...ids } });
+  const image = { reference: `registry.example/os@sha256:${"a".repeat(64)}` };
+  const spec = { nodeSelector: { matchLabels: { pool: "web" } }, driver: "bootc", image };
+  api.put(paths.nodePools, { metadata: { ...named, labels: { tier: "nodes" } }, spec });
+}
+
+async function watching(
+  api: WatchedApi,
+  use: (source: PoolSource, reported: string[]) => Promise<void>,
+  hasCloud = false,
+): Promise<void> {
+  const stop = new AbortController();
+  const reported: string[] = [];
+  const source = watchAll(api.kube, {
+    ...{ profileNamespace: "kube-system", hasCloud, log: { warn: () => {} }, signal: stop.signal },
+    onChange: (key) => void reported.push(key),
+  });
+  try {
+    await source.start();
+    await use(source, reported);
+  } finally {
+    stop.abort();
+  }
+}
+
+const keys = ["fleet/node-pool.web", "fleet/web", "kube-system/scaling-group.web"];
+
+Deno.test("watchAll: finds a pool of each kind by the key of its Rollout, and reports each at first", async () => {
+  await using api = await WatchedApi.start();
+  putPools(api);
+  await watching(api, async (source, reported) => {
+    deepEqual(source.keys().sort(), keys);
+    deepEqual([...new Set(reported)].sort(), keys);
+    deepEqual(keys.map((key) => source.find(key)?.pool), [
+      poolOfNodePool("fleet", "web"),
+      { namespace: "fleet", name: "web" },
+      poolOfGroup("web"),
+    ]);
+    deepEqual(keys.map((key) => source.find(key)?.labels?.["tier"]), ["nodes", "web", "group"]);
+    await Promise.resolve();
+  });
+});
+
+Deno.test("watchAll: finds nothing by names of objects, nor for missing pools", async () => {
+  await using api = await WatchedApi.start();
+  putPools(api);
+  await watching(api, async (source) => {
+    const others = ["web", "fleet/other", "fleet/scaling-group.web", "kube-system/node-pool.web", "kube-system/web"];
+    deepEqual(others.map((key) => source.find(key)), others.map(() => undefined));
+    await Promise.resolve();
+  });
+});
+
+Deno.test("watchAll: reports the NodePool whose node is not Ready any more", async () => {
+  await using api = await WatchedApi.start();
+  putPools(api);
+  const node = (status: string): Parameters<WatchedApi["put"]>[1] => ({
+    metadata: { name: "n", uid: "n", labels: { pool: "web" }, creationTimestamp },
+    status: { conditions: [{ type: "Ready", status }] },
+  });
+  api.put(paths.nodes, node("True"));
+  await watching(api, async (source, reported) => {
+    const illness = (): string | undefined => source.find("fleet/node-pool.web")?.illness([]);
+    await eventually("a healthy pool", () => illness() === "");
+    reported.length = 0;
+    api.put(paths.nodes, node("Unknown"));
+    await eventually("an unhealthy pool", () => illness() !== "");
+    deepEqual([...new Set(reported)], ["fleet/node-pool.web"]);
+  });
+});
+
+Deno.test("watchAll: watches the nodes of scaling groups only with a cloud", async () => {
+  for (const [hasCloud, count] of [[false, 2], [true, 3]] as const) {
+    await using api = await WatchedApi.start();
+    await watching(api, async () => {
+      equal(api.lists.filter((each) => each.startsWith(`${paths.nodes}?`)).length, count);
+      await Promise.resolve();
+    }, hasCloud);
+  }
+});
+
+Deno.test("poolOfGroup, poolOfNodePool: name pools as workflows/commands does", () => {
+  for (const name of ["web", "a.b", "node-pool.x", "scaling-group.x"]) {
+    deepEqual(refOfGroup(name), poolOfGroup(name));
+    deepEqual(refOfNodePool({ namespace: "fleet", name }), poolOfNodePool("fleet", name));
+  }
+  equal(refOfGroup("web").namespace, "kube-system");
+});
