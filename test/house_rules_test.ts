@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import plugin from "./house_rules.ts";
 
@@ -25,6 +26,13 @@ function prove(name: string, cases: Case[]): void {
 const law = ["import-law"];
 const dirty = (file: string, code: string, finds: string[] = law): Case => ({ file, code, finds });
 const clean = (file: string, code: string): Case => ({ file, code });
+
+/** A file that names another one, as a value and as a type, each against the law. */
+function namedBy(file: string, target: string): Case[] {
+  const path = posix.relative(posix.dirname(file), target);
+  const specifier = path.startsWith(".") ? path : `./${path}`;
+  return ["import", "import type"].map((verb) => dirty(file, `${verb} { x } from "${specifier}";`));
+}
 
 prove("policy imports only itself, and contracts as types", [
   clean("workflows/policy/budget.ts", `import { order } from "./order.ts";`),
@@ -89,6 +97,35 @@ prove("cli asks through contracts, messages, profiles and the kube client", [
   dirty("cli/plan.ts", `import { askTemporal } from "../workers/temporal_trouble.ts";`),
   dirty("cli/plan.ts", `import { drain } from "../activities/pods.ts";`),
   dirty("cli/plan.ts", `import { rollOut } from "../workflows/roll_out.ts";`),
+]);
+
+const kinds = ["machine_controller", "node_pool", "scaling_group"];
+
+prove("only the registry imports from a backend's folder, also as a type", [
+  ...kinds.flatMap((kind) => [
+    clean("activities/backends/registry.ts", `import { backend } from "./${kind}/mod.ts";`),
+    clean("test/unit/x_test.ts", `import { backend } from "../../activities/backends/${kind}/mod.ts";`),
+    ...["activities/mod.ts", "activities/pool/read_pool.ts", "activities/backends/contract.ts"].flatMap((file) =>
+      namedBy(file, `activities/backends/${kind}/mod.ts`)
+    ),
+    ...["workers/worker.ts", "workers/metrics/registry.ts", "cli/rollout/nodes.ts", "deploy/local/demo/main.ts"]
+      .flatMap((file) => namedBy(file, `activities/backends/${kind}/mod.ts`)),
+    ...["deploy/release/main.ts", "deploy/hands/main.ts", "workflows/roll_out.ts"]
+      .flatMap((file) => namedBy(file, `activities/backends/${kind}/mod.ts`)),
+  ]),
+  clean("workers/worker.ts", `import { watchAll } from "../activities/backends/registry.ts";`),
+  clean("cli/rollout/nodes.ts", `import type { PoolNode } from "../../activities/backends/registry.ts";`),
+]);
+
+prove("a backend imports neither another backend nor the registry, also as a type", [
+  ...kinds.flatMap((kind) => [
+    clean(`activities/backends/${kind}/mod.ts`, `import { watchAll } from "./watch_all.ts";`),
+    clean(`activities/backends/${kind}/mod.ts`, `import type { Backend } from "../contract.ts";`),
+    clean(`activities/backends/${kind}/mod.ts`, `import { JoinedNodes } from "../joined_nodes.ts";`),
+    ...namedBy(`activities/backends/${kind}/mod.ts`, "activities/backends/registry.ts"),
+    ...kinds.filter((other) => other !== kind)
+      .flatMap((other) => namedBy(`activities/backends/${kind}/mod.ts`, `activities/backends/${other}/mod.ts`)),
+  ]),
 ]);
 
 prove("deploy/local is for test/ and the demo only", [

@@ -33,18 +33,19 @@ Deno.test("pool and node know no word of machine-controller", () => {
   deepEqual(files.flatMap((file) => faultsOf(file, readFileSync(`${root}${file}`, "utf8"))), []);
 });
 
+const kinds = ["machine_controller", "node_pool", "scaling_group"];
+
 Deno.test("only the registry names a backend", () => {
   const house = fileURLToPath(new URL("../../../../", import.meta.url));
   const files = ["activities", "cli", "deploy", "profiles", "workers"].flatMap((room) =>
     readdirSync(`${house}${room}`, { recursive: true, encoding: "utf8" }).map((name) => `${room}/${name}`)
-  ).filter((name) => name.endsWith(".ts") && !name.startsWith("activities/backends/machine_controller/"));
-  const isNaming = (file: string): boolean =>
-    /["'][^"']*backends\/machine_controller\/|["']\.\/machine_controller\//.test(
-      readFileSync(`${house}${file}`, "utf8"),
-    );
-  deepEqual(files.filter((file) => isNaming(file) && !file.startsWith("deploy/local/tools/recipes/")), [
-    "activities/backends/registry.ts",
-  ]);
+  ).filter((name) => name.endsWith(".ts") && !name.startsWith("deploy/local/tools/recipes/"));
+  for (const kind of kinds) {
+    const name = new RegExp(`["'][^"']*backends/${kind}/|["']\\.\\.?/${kind}/`);
+    const isNaming = (file: string): boolean => name.test(readFileSync(`${house}${file}`, "utf8"));
+    const others = files.filter((file) => !file.startsWith(`activities/backends/${kind}/`));
+    deepEqual(others.filter(isNaming), ["activities/backends/registry.ts"], kind);
+  }
 });
 
 for (
