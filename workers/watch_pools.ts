@@ -18,7 +18,7 @@ interface PoolDeps {
   watchAll: (deps: Pick<WatchDeps, "onChange" | "log" | "signal">) => PoolSource;
 }
 
-/** Watched pools, the numbers of all Rollouts (undefined while changes may have been missed), and what people are told. */
+/** Watched pools with the numbers and notifications of all Rollouts; no numbers while changes may have been missed. */
 export interface WatchedPools extends PoolWatch {
   start(): Promise<void>;
   numbers(): RolloutNumbers[] | undefined;
@@ -72,7 +72,7 @@ function noticesAt(key: string, notices: Notice[]): PoolNotice[] {
   return notices.map((notice) => ({ pool, notice }));
 }
 
-// Most that is written on a Rollout is progress, which is only counted and told.
+// Most writes of a Rollout are progress, which decides nothing.
 function decidesAlike(one: RolloutFacts | undefined, other: RolloutFacts | undefined): boolean {
   if (!one || !other) return false;
   return isDeepStrictEqual(deciding(one), deciding(other));

@@ -1,19 +1,19 @@
 /**
- * The contract between a rollout and what creates and deletes the machines of a pool. Each kind of pool has one backend,
- * which `registry.ts` selects; only the backend knows its objects and annotations.
+ * The contract between a rollout and what creates and deletes the machines of a pool. Each kind of pool has one
+ * backend, which `registry.ts` selects; only the backend knows its objects and annotations.
  *
  * All verbs keep these promises:
- * - A verb can run twice, or be interrupted at any request and run again, with the same result. An absent machine counts
- *   as success.
+ * - A verb can run twice, or be interrupted at any request and run again, with the same result. An absent machine
+ *   counts as success.
  * - Nothing is ordered twice. Each order has a name of its own (a machine, a template, a mark); a backend without such
  *   names writes a token down before the order, and finds the order again by that token.
- * - Reads can be older than the last write. One read alone never proves a failure, and the counts of another controller
- *   are passed on as counts (`counted`), not as facts.
- * - Failures have the types of `failures.ts`: not found is Moot (MachineGone, GenerationStale); throttled or unreachable is
- *   Transient (ApiUnavailable); a refusal is Refused, with the reason. A lack of capacity is not a failure of a verb but a
- *   state of the machine (`trouble`), because only time or an administrator fixes it.
- * - Backends differ in declared fields, which are undefined for a backend without the ability; no verb throws because the
- *   backend does not have it.
+ * - Reads can be older than the last write. One read alone never proves a failure, and the counts of another
+ *   controller are passed on as counts (`counted`), not as facts.
+ * - Failures have the types of `failures.ts`: not found is Moot (MachineGone, GenerationStale); throttled or
+ *   unreachable is Transient (ApiUnavailable); a refusal is Refused, with the reason. A lack of capacity is not a
+ *   failure of a verb but a state of the machine (`trouble`), because only time or an administrator fixes it.
+ * - Backends differ in declared fields, which are undefined for a backend without the ability; no verb throws because
+ *   the backend does not have it.
  * - Only marks, holds and cordons of Ostler are removed.
  */
 import type { Logger } from "@temporalio/common";
@@ -40,10 +40,14 @@ import type { Subject } from "../status/events.ts";
 export interface Backend {
   /** Name of the controller or cloud group in messages to people. */
   readonly maker: string;
-  /** Milliseconds until the next read during a wait for changes without events; undefined if all changes have events. */
+  /**
+   * Milliseconds until the next read during a wait for changes without events; undefined if all changes have events.
+   */
   readonly lookEvery: (() => number) | undefined;
 
-  /** Returns the object that the Rollout and Events of a pool are about; undefined if it was deleted. Writes nothing. */
+  /**
+   * Returns the object that the Rollout and Events of a pool are about; undefined if it was deleted. Writes nothing.
+   */
   subject(pool: PoolRef): Promise<Subject | undefined>;
   /** Reads the desired state, which can be that of a deleted pool. Writes nothing. */
   wanted(pool: PoolRef, question: WantedQuestion): Promise<Wanted>;
@@ -54,8 +58,8 @@ export interface Backend {
   /** Reads the progress of one machine, member or not; undefined if it was deleted. Writes nothing. */
   state(member: MemberRef): Promise<MachineState | undefined>;
   /**
-   * Removes mark and hold of a machine and the cordon of its node. A machine that is already being deleted runs until its
-   * hold ends, so it stays held; `release` leaves it to its controller, which drains it by its own rules.
+   * Removes mark and hold of a machine and the cordon of its node. A machine that is already being deleted runs until
+   * its hold ends, so it stays held; `release` leaves it to its controller, which drains it by its own rules.
    */
   spare(member: MemberRef & { release?: boolean }): Promise<void>;
   /** Removes marks, holds and cordons of all machines of a pool that is being deleted, whichever pool owns them now. */
@@ -82,8 +86,8 @@ export interface Backend {
   /** Undefined for a backend that observes every change at once. */
   readonly templates: TemplateWatch | undefined;
   /**
-   * Completes a machine whose node is Ready, before it counts as joined; returns what it still lacks, as words. An absent
-   * machine counts as success. Undefined if a Ready node lacks nothing.
+   * Completes a machine whose node is Ready, before it counts as joined; returns what it still lacks, as words. An
+   * absent machine counts as success. Undefined if a Ready node lacks nothing.
    */
   readonly welcome: ((member: MemberRef) => Promise<string | undefined>) | undefined;
   /**
@@ -92,8 +96,8 @@ export interface Backend {
    */
   readonly relieve: ((order: RelieveMember) => Promise<Relieved>) | undefined;
   /**
-   * Repeats the deletion of a released or replaced machine and returns what is left of it; undefined once it is deleted.
-   * Undefined if one order is enough: `state` then shows what is left.
+   * Repeats the deletion of a released or replaced machine and returns what is left of it; undefined once it is
+   * deleted. Undefined if one order is enough: `state` then shows what is left.
    */
   readonly seeOff: ((member: MemberRef) => Promise<MachineState | undefined>) | undefined;
   /** Turns a change of the config into a change of the template, once per order, so that machines are replaced. */
@@ -119,7 +123,9 @@ export interface MemberRef {
 export interface Orders {
   /** Lets a held new machine boot. Moot for a deleted machine; does nothing if Ostler does not hold it. */
   admit(order: AdmitOrder): Promise<void>;
-  /** Has the controller take this machine next, and wait for Ostler before it deletes it. Moot for a deleted machine. */
+  /**
+   * Has the controller take this machine next, and wait for Ostler before it deletes it. Moot for a deleted machine.
+   */
   choose(member: MemberRef): Promise<void>;
   /** Releases a chosen machine that is being deleted and was drained, without a second drain of `node`. */
   release(member: MemberRef & { node?: string }): Promise<void>;
@@ -204,7 +210,7 @@ export interface MachineState {
   node?: string;
   /** machine-controller or the group has once observed that node as Ready. */
   joined: boolean;
-  /** What the machine lacks to have joined although its node is Ready, as words. */
+  /** The condition that the machine lacks to have joined although its node is Ready, as words. */
   lacks?: string;
   image: string;
   /** Finalizers that delay its deletion. */

@@ -1,4 +1,7 @@
-/** Selects the backend of a pool by the pool's kind; the only module outside of a backend's folder that imports from it. */
+/**
+ * Selects the backend of a pool by the pool's kind; the only module outside of a backend's folder that imports from
+ * it.
+ */
 import type { NodeUpdateActivities, PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Cluster } from "../cluster.ts";
 import { refused } from "../failures.ts";
@@ -36,7 +39,9 @@ export function ordersOf(kube: Cluster, { pool, machine }: MemberRef): Orders {
   );
 }
 
-/** Begins to watch what every change of a pool needs, so that the first change after a pause costs no more than others. */
+/**
+ * Begins to watch what every change of a pool needs, so that the first change after a pause costs no more than others.
+ */
 export function beginToWatch(kube: Cluster): void {
   for (const backend of Object.values(backends)) backend(kube).templates?.begin();
 }

@@ -1,10 +1,12 @@
-/** Health of the joined nodes of pools, from the few facts of nodes that decide about it; nothing else of them is kept. */
+/**
+ * Health of the joined nodes of pools, from the few facts of nodes that decide about it; nothing else of them is kept.
+ */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Resource } from "../kube/resources.ts";
 import type { IllCondition } from "./contract.ts";
 
-/** What is kept of a node. */
+/** The facts kept of a node. */
 export interface NodeFacts {
   /** Status by type. */
   conditions: Record<string, string>;
@@ -22,7 +24,10 @@ export const watchedNodes: Resource<NodeFacts> = {
 
 /** The watch of the nodes of all pools of a backend. */
 export interface NodeWatch {
-  /** Returns the identity of what is unhealthy among a pool's nodes, by Ready and by `conditions`; "" if all are healthy. */
+  /**
+   * Returns the identity of what is unhealthy among a pool's nodes, by Ready and by `conditions`; "" if all are
+   * healthy.
+   */
   illness(pool: string, conditions: readonly IllCondition[]): string;
   start(): Promise<void>;
 }

@@ -5,19 +5,20 @@ import { allPages, type ListPage, type Resource } from "../kube/resources.ts";
 import type { SharedWatch } from "../kube/informer.ts";
 import { MarkedNode } from "./marks.ts";
 
-/** On a node that goes for another: the holder. */
+/** On an old node that is replaced: the holder. */
 export const chosenAnnotation = "ostler.dev/chosen-by";
-/** On a node that came for another: the member that went. */
+/** On a new node that replaces another: the ID of the replaced machine. */
 export const heirAnnotation = "ostler.dev/heir-of";
 
+/** A node of a scaling group. */
 export interface GroupNode extends MarkedNode {
   uid: string;
-  /** Chosen by us: the holder. */
+  /** The holder that chose it for replacement; "" without one. */
   chosenBy: string;
-  /** What it took over was this member's; "" for nobody's. */
+  /** The ID of the machine whose inheritance it has; "" without one. */
   heirOf: string;
   isReady: boolean;
-  /** In the network of the nodes: those of kind InternalIP, in their order. */
+  /** Addresses of type InternalIP, in their order. */
   addresses: string[];
 }
 
@@ -44,19 +45,19 @@ const GroupNode: z.ZodType<GroupNode> = z.unknown().transform((node) => ({
 
 const groupNodes: Resource<GroupNode> = { group: "", version: "v1", plural: "nodes", schema: GroupNode };
 
-/** The watch of a process on them; it begins when somebody asks. */
+/** Returns the watch of the process, which begins with the first caller. */
 export function groupNodesOf(kube: Cluster): SharedWatch<GroupNode> {
   return kube.watches.of(groupNodes);
 }
 
-/** All nodes; from a list while there is no watch that is up to date. */
+/** Returns all nodes, from a list while the watch is not up to date. */
 export async function readGroupNodes(kube: Cluster): Promise<GroupNode[]> {
   const watch = groupNodesOf(kube);
   watch.ask();
   return watch.isFresh ? [...watch.values()] : await kube.cache.read("nodes of groups", () => listNodes(kube));
 }
 
-/** Those that are of an instance, by its id in lower case. */
+/** Returns the nodes of instances by provider ID in lower case. */
 export async function nodesByInstance(kube: Cluster): Promise<Map<string, GroupNode>> {
   const nodes = await readGroupNodes(kube);
   return new Map(

@@ -1,4 +1,4 @@
-/** Writes on a node which components it runs, as its JoiningNode says, and forgets the record then. */
+/** Annotates a node with the components that its JoiningNode announces, and deletes the JoiningNode. */
 import type { Cluster } from "../cluster.ts";
 import type { V1Node } from "@kubernetes/client-node";
 import type { ClusterObject, JoiningOutcome } from "../../workflows/contracts/mod.ts";
@@ -12,20 +12,20 @@ import { lackOf, othersFirst } from "./joining_control_plane.ts";
 import { marks } from "./marks.ts";
 
 const hourMs = 3_600_000;
-/** Of a record that names no deadline; the one that a join service gives a worker. */
+/** Default deadline (ms), as the join service sets it for a worker. */
 const usualMs = 48 * hourMs;
-/** Whoever writes records may write any time. */
+/** Longest deadline (ms), because users with permission to write records can write any time. */
 const mostMs = 7 * 24 * hourMs;
 
-/** Writers that may be faster before it is left to the next try of the activity. */
+/** Conflicts with other writers until the next attempt of the activity. */
 const tries = 5;
 
-/** Milliseconds until a control plane that joins is looked at again, as etcd tells no news: soon while it may be about to, seldom later. */
+/** Milliseconds between reads of a joining control plane, because etcd sends no events: short at first, long later. */
 const lookAgain = { soon: 5_000, seldom: 60_000, soonFor: 600_000 };
 
 type Step = "Annotate" | "Expire" | "Wait";
 
-/** Annotates the node, or gives up a record that has had its time, and deletes what it has read of it. */
+/** Annotates the node, or expires the record after its deadline, and deletes the record as it was read. */
 export function ensureNodeAnnotated(
   kube: Cluster,
   { object: { name } }: { object: ClusterObject },
@@ -39,7 +39,7 @@ export function ensureNodeAnnotated(
   });
 }
 
-/** Undefined where the record was written anew meanwhile. */
+/** Returns undefined if the record was modified meanwhile. */
 async function admit(kube: Cluster, name: string): Promise<JoiningOutcome | undefined> {
   const record = await ifFound(readClusterObject(kube, joiningNodes, name));
   if (!record) return { outcome: "Gone" };
@@ -75,7 +75,7 @@ function againMsOf({ metadata }: JoiningNode): number {
   return isNew ? lookAgain.soon : lookAgain.seldom;
 }
 
-/** When a record has had its time (epoch ms). */
+/** Returns the deadline of a record (epoch ms). */
 export function joinDeadlineOf({ metadata, spec }: Pick<JoiningNode, "metadata" | "spec">): number {
   const made = Date.parse(metadata.creationTimestamp);
   const wanted = spec.deadline ? Date.parse(spec.deadline) : made + usualMs;
@@ -83,8 +83,8 @@ export function joinDeadlineOf({ metadata, spec }: Pick<JoiningNode, "metadata" 
 }
 
 /**
- * What is to be done; pure. A node that was there before its record, and is not Ready, may be the one of before with the same
- * name, which goes: what is written on it would go with it.
+ * Returns the next step; pure. A node that is older than its record and not Ready may be a previous node of the same
+ * name, which is about to be deleted together with its annotations.
  */
 export function stepOf(record: JoiningNode, node: V1Node | undefined, now: number): Step {
   const { name, componentsreference } = record.spec;
@@ -106,12 +106,12 @@ async function annotate(
 ): Promise<void> {
   const { uid, annotations } = node?.metadata ?? {};
   if (annotations?.[marks.components] === components) return;
-  // With its UID: another node of the name would refuse it.
+  // The UID makes the API server refuse the patch for another node of this name.
   const body = { metadata: { uid, annotations: { [marks.components]: components } } };
   await kube.core.patchNode({ name, body }, asMergePatch);
 }
 
-/** Only what was read: a node that joins again writes its record anew. */
+/** Deletes the record as it was read; a node that joins again writes a new one. */
 async function forget(kube: Kube, { metadata }: JoiningNode): Promise<"Forgotten" | "Changed"> {
   try {
     await ifFound(deleteClusterObject(kube, joiningNodes, metadata));

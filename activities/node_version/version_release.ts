@@ -1,4 +1,4 @@
-/** Lets groups take up what a NodeVersion asks for: stage by stage, and that target alone. */
+/** Releases the target of a NodeVersion to its groups, stage by stage, and writes its status. */
 import type { ClusterObject, VersionStage, VersionStanding } from "../../workflows/contracts/mod.ts";
 import { moot, unavailable } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
@@ -8,7 +8,7 @@ import { type NodeVersion, nodeVersions, type ScalingGroup } from "../kube/updat
 import { emitEvents } from "../status/events.ts";
 import { createHash } from "node:crypto";
 
-/** Writes what is released; moot where something else is asked for by now. */
+/** Releases a target to a stage. Moot if the NodeVersion has another target. */
 export function ensureStageReleased(
   kube: Kube,
   { object: { name }, stage, digest }: { object: ClusterObject; stage: VersionStage; digest: string },
@@ -25,7 +25,7 @@ export function ensureStageReleased(
   });
 }
 
-/** Takes back what is written there; what groups took up stays with them. */
+/** Ends the release; groups keep the target that they already have. */
 export function ensureReleaseEnded(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<void> {
   return attempting(`end the release of NodeVersion "${name}"`, async () => {
     const version = await ifFound(readClusterObject(kube, nodeVersions, name));
@@ -33,7 +33,7 @@ export function ensureReleaseEnded(kube: Kube, { object: { name } }: { object: C
   });
 }
 
-/** Condition Ready, and an Event where its reason is news. */
+/** Writes the condition Ready, and emits an Event for a new reason. */
 export function ensureVersionTold(
   kube: Kube,
   { object: { name }, standing }: { object: ClusterObject; standing: VersionStanding },
@@ -58,7 +58,7 @@ export function ensureVersionTold(
   });
 }
 
-/** Status is required as a whole by those who wrote it before. */
+/** Writes changes of the status with all fields that the CRD requires. */
 async function write(kube: Kube, { metadata, status }: NodeVersion, changes: object): Promise<void> {
   const { name, resourceVersion } = metadata;
   const least = { budget: 0, activeclusterversionupgrade: false, conditions: [], ...status };
@@ -70,43 +70,44 @@ async function write(kube: Kube, { metadata, status }: NodeVersion, changes: obj
   }
 }
 
-// What a NodeVersion asks for, and to which stage of its groups that is released.
+// The target of a NodeVersion, and the stage of its groups to which it is released.
 
-/** An image and a set of components, as nodes bear them. */
+/** An image and a set of components, as in the annotations of nodes. */
 export interface Target {
   image: string;
   components: string;
 }
 
-/** The identity of a target, in whatever case it is told. */
+/** Returns the identity of a target, in any case. */
 export function hashOf({ image, components }: Target): string {
   return digestOf([image.toLowerCase(), components.toLowerCase()]).slice(0, 10);
 }
 
-/** What a NodeVersion asks for. */
+/** Returns the target of a NodeVersion. */
 export function askedBy({ spec }: Pick<NodeVersion, "spec">): Target {
   return { image: spec.image, components: spec.kubernetesComponentsReference };
 }
 
 type Stage = "ControlPlane" | "Workers";
 
-/** Up to which stage a NodeVersion is released, as its status says; what is released is one target, and no later one. */
+/** Returns the last released stage from the status; undefined if another target was released. */
 export function releasedStage(version: Pick<NodeVersion, "spec" | "status">): Stage | undefined {
   const { stage, digest } = (version.status?.["released"] ?? {}) as { stage?: unknown; digest?: unknown };
   if (digest !== hashOf(askedBy(version))) return undefined;
   return stage === "ControlPlane" || stage === "Workers" ? stage : undefined;
 }
 
-/** Whether a group may take up what its NodeVersion asks for. What workers may, control planes may not for that alone. */
+/** Returns whether the target is released to a group; a release to workers does not include control planes. */
 export function isReleased(group: Pick<ScalingGroup, "spec">, version: Pick<NodeVersion, "spec" | "status">): boolean {
   return releasedStage(version) === (isControlPlane(group) ? "ControlPlane" : "Workers");
 }
 
+/** Returns whether a group has the role of control planes. */
 export function isControlPlane({ spec: { role } }: { spec: Pick<ScalingGroup["spec"], "role"> }): boolean {
   return /^control-?plane$/i.test(role);
 }
 
-/** A short identity of facts that are plain JSON. */
+/** Returns a short identity of plain JSON. */
 export function digestOf(facts: unknown): string {
   return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
 }

@@ -2,7 +2,7 @@
 import type { Cluster } from "../cluster.ts";
 import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPool } from "./rules_for.ts";
 
-/** What a policy has new nodes take over. */
+/** The rules of a policy about what new nodes take over. */
 export interface HandOverRules {
   labels: boolean;
   taints: boolean;

@@ -1,4 +1,4 @@
-/** Holding machines and letting them go, by annotations only: nothing in a spec is edited for pacing. */
+/** Holds and releases machines by annotations only; pacing never edits a spec. */
 import type { PoolRef, TemplateStamp } from "../../../workflows/contracts/mod.ts";
 import { moot } from "../../failures.ts";
 import { abreast, attempting, ifFound } from "../../kube/status.ts";
@@ -19,10 +19,10 @@ import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import { sha256 } from "../../config/artefacts.ts";
 import { fieldManager } from "./template.ts";
 
-/** Machines that are let go at a time. */
+/** Machines that are released concurrently. */
 const width = 20;
 
-/** Marks and holds the machine that has to go next, so that machine-controller picks it and then waits. */
+/** Marks and holds the next machine to delete, so that machine-controller selects it and then waits. */
 export function chooseMachine(kube: Kube, target: MemberRef): Promise<void> {
   return attempting(`mark machine "${target.machine}" for replacement`, async () => {
     const machine = await find(kube, target);
@@ -30,15 +30,15 @@ export function chooseMachine(kube: Kube, target: MemberRef): Promise<void> {
       throw moot("MachineGone", `Failed to mark machine "${target.machine}" for replacement: the Machine was deleted`);
     }
     const holder = holderOf(target.pool);
-    // What somebody else wrote there stays theirs.
+    // Marks and holds of another controller stay.
     const free = [victimAnnotation, holdAnnotation].filter((key) => !machine.metadata.annotations?.[key]);
     await annotate(kube, target, Object.fromEntries(free.map((key) => [key, holder])));
   });
 }
 
 /**
- * Takes back mark and hold, and the cordon of its node. A machine that is already leaving cannot be kept for ever, but as long as it is held it
- * runs: it stays held unless `release` hands it to machine-controller, which drains it by its own rules.
+ * Removes mark and hold of a machine and the cordon of its node. A machine that is already being deleted runs until
+ * its hold ends, so it stays held; `release` leaves it to machine-controller, which drains it by its own rules.
  */
 export function spareMachine(kube: Kube, target: MemberRef & { release?: boolean }): Promise<void> {
   return attempting(`uncordon and unmark machine "${target.machine}"`, async () => {
@@ -60,8 +60,9 @@ export function admitMachine(kube: Kube, target: MemberRef): Promise<void> {
 }
 
 /**
- * Releases a drained machine at once: its node needs no second drain, and the hold ends. A node whose machine is gone, or
- * stays, is left alone: another machine may take its name, and its pods would be moved by nobody.
+ * Releases a drained machine: its node needs no second drain, and the hold ends. The node of a machine that was
+ * deleted, or is not being deleted, stays unchanged: another machine may get its name, and no controller would move
+ * its pods.
  */
 export function releaseMachine(kube: Kube, target: MemberRef & { node?: string }): Promise<void> {
   return attempting(`release machine "${target.machine}"`, async () => {
@@ -71,19 +72,19 @@ export function releaseMachine(kube: Kube, target: MemberRef & { node?: string }
 }
 
 /**
- * Deletes a machine, hold and all, so that machine-controller makes another. Only with `drain` does it evict the pods
- * first: a dead node confirms no eviction.
+ * Deletes a machine, held or not, so that machine-controller creates another. Only with `drain` does
+ * machine-controller evict the pods first, because a dead node confirms no eviction.
  */
 export function replaceMachine(kube: Kube, target: MemberRef & { node?: string; drain?: boolean }): Promise<void> {
   return attempting(`delete machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (!machine) return;
     const node = target.drain ? undefined : target.node ?? machine.status?.nodeRef?.name;
-    // Held, machine-controller waits until its node is told; told before, the node would keep it if the deletion fails.
+    // The hold comes first: a node annotated without it would keep the annotation if the deletion fails.
     const undo = node ? await ensureHeld(kube, target, machine) : undefined;
-    // In this order, as a newcomer without its hold would begin to boot.
+    // In this order, because a new machine without its hold would begin to boot.
     await ifFound(deleteObject(kube, machines, nameOf(target))).catch(async (error: unknown) => {
-      await undo?.().catch(() => undefined); // the next try begins with it, and so does whoever spares the machine
+      await undo?.().catch(() => undefined); // the next attempt begins with it
       throw error;
     });
     const leaving = await find(kube, target);
@@ -93,9 +94,8 @@ export function replaceMachine(kube: Kube, target: MemberRef & { node?: string; 
 }
 
 /**
- * Spares and releases all machines that fit the selector. By labels, not by owner: who deletes a MachineDeployment may have
- * orphaned its sets; and of any other pool nothing is taken back. Without a selector nobody can tell its machines, and its
- * deletion must not hang on that.
+ * Uncordons, unmarks and releases all machines that the selector matches, because a deletion with orphans leaves no
+ * owners. Marks of other pools stay. Without a selector the machines are unknown, which must not block the deletion.
  */
 export function releaseAll(kube: Kube, pool: PoolRef): Promise<void> {
   const { namespace, name } = pool;
@@ -107,13 +107,16 @@ export function releaseAll(kube: Kube, pool: PoolRef): Promise<void> {
   });
 }
 
-/** Only a machine that leaves has its node told, and before the hold ends, as machine-controller acts at once. */
+/**
+ * Annotates only the node of a machine that is being deleted, and before the hold ends: machine-controller acts at
+ * once.
+ */
 async function endHold(kube: Kube, target: MemberRef & { node?: string }, machine: Machine): Promise<void> {
   if (target.node && machine.metadata.deletionTimestamp) await skipEviction(kube, target.node);
   await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
 }
 
-// The hold of somebody else keeps machine-controller off as well. Gives what takes a new hold back.
+// A hold of another controller makes machine-controller wait too. Returns what removes a new hold.
 async function ensureHeld(
   kube: Kube,
   target: MemberRef,
@@ -124,7 +127,7 @@ async function ensureHeld(
   return () => annotate(kube, target, { [holdAnnotation]: null });
 }
 
-// Only annotations with our own value are taken away; null removes in a merge patch.
+// Only annotations with the value of this pool are removed; null removes in a merge patch.
 function ours(machine: Machine, pool: PoolRef, keys: string[]): Record<string, null> {
   const mine = keys.filter((key) => isOwnHold(pool, machine.metadata.annotations?.[key]));
   return Object.fromEntries(mine.map((key) => [key, null]));
@@ -150,7 +153,7 @@ function nameOf({ pool, machine }: MemberRef): { namespace: string; name: string
 
 // The annotations through which Ostler and machine-controller talk (machine-controller 1.66).
 
-/** Any value makes machine-controller skip a Machine, on create and on delete: the hold. */
+/** The hold: any value makes machine-controller skip a Machine, on create and on delete. */
 export const holdAnnotation = "machine-controller.kubermatic.io/initializers";
 /** Any value makes machine-controller prefer a Machine when it scales down. */
 export const victimAnnotation = "cluster.k8s.io/delete-machine";
@@ -161,17 +164,16 @@ export const wakeAnnotation = "ostler.dev/woken-at";
 /** Set by machine-controller right before it orders an instance. */
 export const instanceFinalizer = "machine-delete-finalizer";
 
-/** In a template: the start of the config's digest, so that machines with another one are replaced. */
+/** In a template: the start of the config's digest, so that machines with another config are replaced. */
 export const configAnnotation = "ostler.dev/config";
 
-// Makes a change of the config a change of the template, which machine-controller then rolls like any other.
-
-/** Characters of the digest that are written. */
+/** Length of the digest in the annotation. */
 const stampLength = 16;
 
 /**
- * Writes a digest of template and config into the template's annotations. They are not among what a config is rendered
- * from, so the config's digest stays what it is; and another template's stamp is another one, also for the same config.
+ * Turns a change of the config into a change of the template, by a digest of both in the template's annotations.
+ * Configs are not rendered from annotations, so the config's digest does not change; another template has another
+ * annotation.
  */
 export function stampTemplate(kube: Kube, { pool, templateHash, configDigest }: TemplateStamp): Promise<void> {
   return attempting(`annotate the template of MachineDeployment "${pool.namespace}/${pool.name}"`, async () => {

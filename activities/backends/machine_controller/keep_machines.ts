@@ -1,8 +1,9 @@
 /**
- * Another image in a template without another machine: the MachineSet that has the machines is given the new template. The
- * oldest set whose template is the MachineDeployment's counts as its own (machine-controller 1.66, `FindNewMachineSet`), so
- * nothing is rolled: newcomers of the set made in the meantime never boot, and what the set makes from then on boots the new
- * image. What the machines that stay run is brought to them by the NodePools that select their nodes; without, this refuses.
+ * Changes the image of a template without replacing machines, by writing the new template into their MachineSet. The
+ * oldest set with the MachineDeployment's template counts as its current one (machine-controller 1.66,
+ * `FindNewMachineSet`), so machine-controller rolls nothing. New machines of the set boot the new image; those of the
+ * other set never boot. NodePools bring the existing nodes to the new image; machines without one are a reason to
+ * refuse.
  */
 import type { Keeping, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -23,7 +24,7 @@ import { fieldManager, isSameTemplate, unlabelled, withoutImage } from "./templa
 import { holdAnnotation } from "./holds.ts";
 import { hasInstance, isCurrent, ownMachines } from "./observe_pool.ts";
 
-/** Keeps the machines of a pool whose template has another image. Writes nothing where it refuses. */
+/** Keeps the machines of a pool whose template has another image. A refusal writes nothing. */
 export function keepMachines(kube: Kube, pool: PoolRef, findStray: FindStray): Promise<Keeping> {
   return attempting(`keep the machines of MachineDeployment "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, pool));
@@ -33,7 +34,7 @@ export function keepMachines(kube: Kube, pool: PoolRef, findStray: FindStray): P
     const populated = sets.filter((set) => running.some((machine) => isOf(set, machine)));
     const others = populated.filter((set) => !isCurrent(set, deployment));
     const image = imageIn(deployment.spec.template);
-    // Given its template before, and not looked at by machine-controller since.
+    // The set has the template already, and machine-controller has not reconciled it since.
     if (others.some((set) => isSameTemplate(set.spec?.template, deployment.spec.template))) {
       return { outcome: "Pending" };
     }
@@ -50,7 +51,7 @@ function refusal({ metadata: { namespace, name }, spec }: MachineDeployment, why
   }" without replacing machines: ${why}`;
 }
 
-/** Held newcomers are paper: they never boot. */
+/** Returns whether a machine runs; held new machines never boot. */
 function isRunning(machine: Machine): boolean {
   const { annotations, deletionTimestamp } = machine.metadata;
   const isPaper = !machine.status?.nodeRef && !hasInstance(machine) && Boolean(annotations?.[holdAnnotation]);
@@ -88,7 +89,7 @@ async function giveTemplate(kube: Kube, deployment: MachineDeployment, set: Mach
   try {
     await editObject(kube, machineSets, { namespace, name, edits, fieldManager });
   } catch (error) {
-    if (statusOf(error) === 409) return { outcome: "Pending" }; // somebody was faster, and it is looked at anew
+    if (statusOf(error) === 409) return { outcome: "Pending" }; // the set was modified meanwhile
     throw error;
   }
   const message = `New machines of MachineSet ${name} boot ${

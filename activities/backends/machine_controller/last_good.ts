@@ -1,4 +1,4 @@
-/** Goes back: the last good template, and the profile and settings that its config was rendered from. */
+/** Reads the desired state of a MachineDeployment, and rolls back to its last good template, profile and settings. */
 import type { Cluster } from "../../cluster.ts";
 import type { Desired, LastGood, PoolEvent, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { readKeptProfile } from "../../config/kept_profile.ts";
@@ -36,10 +36,13 @@ interface Restorer extends ProfilePlace {
   kube: Cluster;
 }
 
-/** Writers that may be faster before it is left to the next try of the activity. */
+/** Conflicts with other writers until the next attempt of the activity. */
 const tries = 5;
 
-/** Makes it what is desired, and says so in an Event; whether there was anything to do. Refused as "LastGoodMissing". */
+/**
+ * Makes the last good revision the desired one and emits an Event; returns whether there was anything to do. Refused
+ * (LastGoodMissing) without a last good revision.
+ */
 export function restoreLastGood(
   kube: Cluster,
   order: RestoreOrder,
@@ -63,7 +66,7 @@ export function restoreLastGood(
   );
 }
 
-/** Undefined when somebody else was faster. */
+/** Returns undefined if the MachineDeployment was modified meanwhile. */
 async function restore(
   restorer: Restorer,
   deployment: MachineDeployment,
@@ -74,7 +77,7 @@ async function restore(
   const { lastGood } = memoryOf(rollout);
   if (!lastGood) throw lost(pool, "none of its rollouts has converged yet");
   const template = await goodTemplate(kube, deployment, lastGood);
-  // Before the template: what is published for the new revision is then the good config at once.
+  // Before the template, so that the good config is published for the new revision at once.
   const isPinned = await ensurePinned(restorer, { deployment, rollout, lastGood });
   const isTold = isSameTemplate(deployment.spec.template, template);
   if (!isTold && !await replaceTemplate(kube, deployment, template)) return undefined;
@@ -96,7 +99,7 @@ async function goodTemplate(kube: Kube, deployment: MachineDeployment, lastGood:
   throw lost({ namespace, name }, state);
 }
 
-/** Whether a pin had to be written: nothing is pinned while what stands there is what was good. */
+/** Returns whether a pin had to be written; none is needed while profile and settings are the good ones. */
 async function ensurePinned(
   { kube, profileNamespace }: Restorer,
   { deployment, rollout, lastGood }: {
@@ -121,7 +124,7 @@ async function ensurePinned(
 
 async function replaceTemplate(kube: Kube, { metadata }: MachineDeployment, template: object): Promise<boolean> {
   const { namespace, name, resourceVersion } = metadata;
-  // Not merged: what the bad template added has to go, and nothing of the good one may be lost.
+  // Replaced, not merged, so that nothing of the bad template stays.
   const edits = [
     { op: "replace", path: "/metadata/resourceVersion", value: resourceVersion },
     { op: "replace", path: "/spec/template", value: template },
@@ -142,9 +145,7 @@ function lost({ namespace, name }: PoolRef, state: string): Error {
   );
 }
 
-// Reads what a MachineDeployment asks for.
-
-/** Gone, being deleted, or present with what it asks for. */
+/** Returns deleted, being deleted, or present with the desired state. */
 export function readWanted(
   kube: Cluster,
   { namespace, name }: PoolRef,
@@ -169,13 +170,15 @@ export function readWanted(
   });
 }
 
-/** Most changes are numbered in moments; until then nothing is read that would have to be read again. */
+/**
+ * Milliseconds for machine-controller to number a change, as most take less; earlier reads would have to be repeated.
+ */
 const momentMs = 2_000;
 
-/** The MachineDeployment, which machine-controller is given a moment to number. */
+/** Returns the MachineDeployment after a short wait for machine-controller to number it. */
 async function readNumbered(kube: Cluster, pool: PoolRef): Promise<WrittenDeployment | undefined> {
   const read = (): Promise<WrittenDeployment | undefined> => ifFound(readObject(kube, writtenDeployments, pool));
-  // Without streams there is nothing that could tell.
+  // Without watches nothing reports it.
   if (!kube.watch) return await read();
   const until = Date.now() + momentMs;
   if (isSurelyUnsettled(kube, pool)) await settledBy(kube, pool, { generation: 0, until });
@@ -211,7 +214,7 @@ function desiredOf(
   };
 }
 
-/** The hash of its template; undefined while machine-controller has not numbered that. */
+/** Returns the hash of the template; undefined until machine-controller has numbered it. */
 async function numberedHash(kube: Cluster, deployment: MachineDeployment): Promise<string | undefined> {
   const known = watchedHash(kube, deployment.metadata);
   if (known !== "") return known;

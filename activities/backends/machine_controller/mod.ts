@@ -76,9 +76,9 @@ async function readSubject(kube: Cluster, { namespace, name }: PoolRef): Promise
   return (await ifFound(readObject(kube, machineDeployments, { namespace, name })))?.metadata;
 }
 
-// machine-controller (1.66) counts the Ready nodes of a MachineSet only when the set or one of its Machines changes. A node
-// that is Ready again changes neither, so no machine would be created or deleted until the next resync, after as long as
-// five minutes.
+// machine-controller (1.66) counts the Ready nodes of a MachineSet only when the set or one of its Machines changes. A
+// node that is Ready again changes neither, so no machine would be created or deleted until the next resync, after as
+// long as five minutes.
 
 /** Milliseconds between reads, in which machine-controller can notice by itself. */
 const restMs = 5_000;

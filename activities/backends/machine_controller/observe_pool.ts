@@ -173,9 +173,9 @@ export function stateOf(machine: Machine): MachineState {
   };
 }
 
-// Owners by UID: Machine, MachineSet, MachineDeployment, as machine-controller (1.66) writes them. Labels only narrow the
-// search, because two MachineDeployments may select by the same labels. machine-controller orders no instance for a
-// machine without an owner; one that it adopts is a member from then on.
+// Owners by UID: Machine, MachineSet, MachineDeployment, as machine-controller (1.66) writes them. Labels only narrow
+// the search, because two MachineDeployments may select by the same labels. machine-controller orders no instance for
+// a machine without an owner; one that it adopts is a member from then on.
 
 /** Machines of one MachineDeployment, and their sets. */
 interface Owned {

@@ -1,4 +1,4 @@
-/** Wakes the waits of a process for what happens to pools and machines: one slim watch a kind, for all of them. */
+/** Reports changes of pools and machines to all waits of a process, by one watch of few facts per kind of object. */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { revisionAnnotation, templateHashLabel } from "../../kube/machine_deployment.ts";
@@ -24,7 +24,7 @@ interface PoolWatches {
   readonly machines: SharedWatch<MachineFacts>;
 }
 
-/** Watches machines while a caller waits, and templates, which every change needs, for as long as the process lives. */
+/** Watches machines while a caller waits; templates, which every change needs, until the process ends. */
 export function poolWatchesOf({ watches }: Cluster): PoolWatches {
   return {
     deployments: watches.of(watchedDeployments, { lasts: true }),
@@ -33,14 +33,14 @@ export function poolWatchesOf({ watches }: Cluster): PoolWatches {
   };
 }
 
-/** Begins to watch what tells of templates. */
+/** Begins to watch MachineDeployments and MachineSets. */
 export function watchTemplates(kube: Cluster): void {
   const { deployments, sets } = poolWatchesOf(kube);
   deployments.ask();
   sets.ask();
 }
 
-/** News of a MachineDeployment and of its sets. */
+/** Reports changes of a MachineDeployment and its sets. */
 export function newsOfTemplate(kube: Cluster, { namespace, name }: PoolRef): News {
   const { deployments, sets } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
@@ -50,11 +50,11 @@ export function newsOfTemplate(kube: Cluster, { namespace, name }: PoolRef): New
   ]);
 }
 
-/** News of a pool: of its MachineDeployment and sets, of its machines, and of `nodes()`, by name. */
+/** Reports changes of a MachineDeployment, its sets and machines, and the nodes named by `nodes()`. */
 export function newsOfPool(kube: Cluster, { namespace, name }: PoolRef, nodes: () => ReadonlySet<string>): News {
   const { deployments, sets, machines } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
-  // One whose set is not known yet may be anybody's.
+  // A machine of an unknown set may belong to any pool.
   const isOwn = ({ set }: MachineFacts): boolean => (sets.get(set)?.pool ?? pool) === pool;
   const isNear = (key: string): boolean => key.startsWith(`${namespace}/`);
   return new News([
@@ -65,7 +65,7 @@ export function newsOfPool(kube: Cluster, { namespace, name }: PoolRef, nodes: (
   ]);
 }
 
-/** News of machines, and of `nodes()` where they matter, by name. */
+/** Reports changes of machines, and of the nodes named by `nodes()`, if given. */
 export function newsOfMachines(
   kube: Cluster,
   { namespace, names }: { namespace: string; names: readonly string[] },
@@ -79,8 +79,8 @@ export function newsOfMachines(
 }
 
 /**
- * Waits until the watches tell that machine-controller has numbered a generation, at the latest `until` (epoch ms); asks
- * nothing itself. Where nothing is watched yet, it begins to be.
+ * Waits until the watches show that machine-controller has numbered a generation, at the latest until `until` (epoch
+ * ms). Sends no request, but starts missing watches.
  */
 export async function settledBy(
   kube: Cluster,
@@ -101,8 +101,8 @@ export async function settledBy(
 }
 
 /**
- * The hash of the template that has the MachineDeployment's own revision, where a watch knows it. It may be late, but not
- * wrong: no two sets of one MachineDeployment ever have the same revision.
+ * Returns the hash of the template with the MachineDeployment's own revision; "" if no watch knows it. It may be late,
+ * but never wrong, because no two sets of a MachineDeployment ever have the same revision.
  */
 export function watchedHash(kube: Cluster, { uid, annotations }: Pick<Metadata, "uid" | "annotations">): string {
   const { sets } = poolWatchesOf(kube);
@@ -111,7 +111,7 @@ export function watchedHash(kube: Cluster, { uid, annotations }: Pick<Metadata, 
   return [...sets.values()].find((set) => set.owner === uid && set.revision === revision)?.templateHash ?? "";
 }
 
-/** Whether the watches know better than to ask if machine-controller has numbered the template: it surely has not. */
+/** Returns whether the watches show that machine-controller has not numbered the template yet. */
 export function isSurelyUnsettled(kube: Cluster, { namespace, name }: PoolRef): boolean {
   const { deployments, sets } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
@@ -121,7 +121,9 @@ export function isSurelyUnsettled(kube: Cluster, { namespace, name }: PoolRef): 
   return ![...sets.values()].some((set) => set.pool === pool && set.revision === facts.revision);
 }
 
-/** The labels of the machines of a pool that has none, but for some on their way out, as watches tell; "" where they do not. */
+/**
+ * Returns the label selector of a pool of which watches show no machines, except some being deleted; "" for any other.
+ */
 export function selectorOfEmpty(kube: Cluster, { namespace, name }: PoolRef): string {
   const { deployments, sets } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
@@ -130,7 +132,7 @@ export function selectorOfEmpty(kube: Cluster, { namespace, name }: PoolRef): st
   return own.every(({ isEmpty }) => isEmpty) ? deployments.get(pool)?.selector ?? "" : "";
 }
 
-/** Changes of a spec until its MachineDeployment can have asked for machines and for none again; one is that of defaults. */
+/** Generations in which a MachineDeployment cannot have had replicas and none again; defaulting is one of them. */
 const changesAtMost = 2;
 
 /**
@@ -155,7 +157,10 @@ export function watchedUid(
   return deployments.isFresh ? deployments.get(`${namespace}/${name}`)?.uid : undefined;
 }
 
-/** Ready nodes that machine-controller counts in each of the pool's sets, by template hash; undefined while not all is known. */
+/**
+ * Returns the Ready nodes that machine-controller counts in each of the pool's sets, by template hash; undefined while
+ * unknown.
+ */
 export function countedReady(kube: Cluster, { namespace, name }: PoolRef): ReadonlyMap<string, number> | undefined {
   const { sets } = poolWatchesOf(kube);
   if (!sets.isFresh) return undefined;
@@ -163,37 +168,37 @@ export function countedReady(kube: Cluster, { namespace, name }: PoolRef): Reado
   return new Map(own.map(({ templateHash, ready }) => [templateHash, ready]));
 }
 
-// What of machine-controller's objects a wait can wait for; no more of them is kept while they are watched.
+// The facts that waits are about; the watches keep nothing else of machine-controller's objects.
 
 interface DeploymentFacts {
   uid: string;
   generation: number;
   observed: number;
   revision: string;
-  /** The labels that its machines have; "" for none. */
+  /** The label selector of its machines; "" without one. */
   selector: string;
-  /** Identity of all else that waits are about. */
+  /** Identity of all other facts. */
   state: string;
 }
 
 interface SetFacts {
-  /** The pool that it belongs to, as "namespace/name"; "" for none. */
+  /** Its pool, as "namespace/name"; "" without one. */
   pool: string;
   /** UID of that pool. */
   owner: string;
   revision: string;
   templateHash: string;
-  /** It has no machines and shall have none; those on their way out do not count. */
+  /** It has no machines and zero replicas; machines being deleted do not count. */
   isEmpty: boolean;
-  /** It was made for no machine, and nothing else has been asked of it since. */
+  /** It was created with zero replicas and has not changed since. */
   isUnused: boolean;
   ready: number;
 }
 
 interface MachineFacts {
-  /** The set that it belongs to, as "namespace/name"; "" for none. */
+  /** Its set, as "namespace/name"; "" without one. */
   set: string;
-  /** Identity of all that its place in the pool and on its way to join depend on. */
+  /** Identity of everything that its phase and progress depend on. */
   state: string;
 }
 

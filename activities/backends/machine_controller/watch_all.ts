@@ -58,7 +58,7 @@ export function watchMachineDeployments(kube: Kube, { profileNamespace, onChange
   };
 }
 
-/** What is kept of a MachineDeployment. */
+/** The facts kept of a MachineDeployment. */
 interface DeploymentFacts extends Observable {
   namespace: string;
   name: string;
@@ -118,7 +118,9 @@ function watchNodes(kube: Kube, { onChange, ...deps }: Pick<WatchDeps, "onChange
   };
 }
 
-/** Set and node of a machine that has joined and is not being deleted; empty for any other, which a rollout waits for. */
+/**
+ * Set and node of a machine that has joined and is not being deleted; empty for any other, which a rollout waits for.
+ */
 interface JoinedMachine {
   set?: string;
   node?: string;

@@ -1,4 +1,6 @@
-/** Takes back what we did to the nodes of a pool that is being deleted, whoever selects them by now, and lets it go. */
+/**
+ * Uncordons the nodes of a NodePool that is being deleted, whichever pool selects them now, and removes its finalizer.
+ */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef, Published } from "../../../workflows/contracts/mod.ts";
 import { abreast, attempting, ifFound } from "../../kube/status.ts";
@@ -12,9 +14,9 @@ import { readPoolNodes } from "./pool_nodes.ts";
 import { nodePoolNameOf, readNodePool } from "./selected.ts";
 import { imageOf, partsOf } from "./wanted.ts";
 
-/** On a NodePool: it is not gone before its nodes are uncordoned. */
+/** Keeps a NodePool until its nodes are uncordoned. */
 export const nodePoolFinalizer = "ostler.dev/node-pool";
-/** Nodes that are uncordoned at a time. */
+/** Nodes that are uncordoned concurrently. */
 const width = 20;
 
 /** Uncordons all nodes that the pool cordoned. */
@@ -25,7 +27,7 @@ export function releaseNodes(kube: Cluster, pool: PoolRef): Promise<void> {
   });
 }
 
-/** Nothing is published for nodes that fetch their image; from now on the pool does not go without us. */
+/** Adds the finalizer; nothing is published, because the nodes fetch their image. */
 export function ensureHeld(kube: Kube, { pool }: BootOrder): Promise<Published> {
   return attempting(`add a finalizer to NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`, async () => {
     const nodePool = await readNodePool(kube, pool);
@@ -36,7 +38,7 @@ export function ensureHeld(kube: Kube, { pool }: BootOrder): Promise<Published> 
   });
 }
 
-/** Lets its object go. */
+/** Removes the finalizer of the NodePool. */
 export async function letNodePoolGo(kube: Kube, pool: PoolRef): Promise<void> {
   const nodePool = await readNodePool(kube, pool);
   if (!nodePool) return;
@@ -49,7 +51,7 @@ export async function letNodePoolGo(kube: Kube, pool: PoolRef): Promise<void> {
 async function setFinalizers(kube: Kube, { metadata }: NodePool, of: (all: string[]) => string[]): Promise<void> {
   const { namespace, name, resourceVersion, finalizers = [], deletionTimestamp } = metadata;
   const wanted = of(finalizers);
-  // None can be added to what is on its way out.
+  // The API server adds no finalizer to an object that is being deleted.
   if (wanted.length === finalizers.length || (deletionTimestamp && wanted.length > finalizers.length)) return;
   const body = { metadata: { resourceVersion, finalizers: wanted } };
   await ifFound(patchObject(kube, nodePools, { namespace, name, body }));

@@ -1,6 +1,7 @@
 /**
- * Nodes that update themselves, by FleetLock: a node that requests the lock is staged, to boot it is to grant the lock, and it
- * is back when it has released the lock. A granted lock is never revoked, because its node may reboot at any time.
+ * Nodes that update themselves, by FleetLock: a node that requests the lock is staged, to boot it is to grant the
+ * lock, and it is back when it has released the lock. A granted lock is never revoked, because its node may reboot at
+ * any time.
  */
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
@@ -120,7 +121,9 @@ export function rebootLocks(kube: Cluster): RebootLocks {
   };
 }
 
-/** Returns the watched node while its request waits, as thousands may for long; reads it once anything else is known. */
+/**
+ * Returns the watched node while its request waits, as thousands may for long; reads it once anything else is known.
+ */
 async function readWaiting(kube: Cluster, name: string): Promise<PoolNode | undefined> {
   const watch = poolNodesOf(kube);
   watch.ask();
@@ -134,7 +137,8 @@ async function findClient(
   { id, group }: LockClient,
 ): Promise<{ node: PoolNode } | LockRefusal> {
   const wanted = id.replaceAll("-", "").toLowerCase();
-  // Nodes without a machine ID have no client ID; cloned machines share one, and each would hold the locks of the others.
+  // Nodes without a machine ID have no client ID; cloned machines share one, and each would hold the locks of the
+  // others.
   const [node, ...others] = (await readPoolNodes(kube)).filter((each) => wanted !== "" && idOf(each) === wanted);
   const pool = node && await poolOf(kube, node);
   if (!node || pool?.spec.driver !== "FleetLock") {

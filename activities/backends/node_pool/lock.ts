@@ -1,6 +1,6 @@
 /**
- * That a node which updates itself asks for a place to reboot, or holds one: noted on its Node, so that every process knows
- * it and it goes with the node. Who can write it is a node about itself, and whoever may patch nodes.
+ * The lock of a node that updates itself, requested or held, as an annotation of its Node, so that every process knows
+ * it and it is deleted with the node. A node can write its own; users with permission to patch nodes can write all.
  */
 import { z } from "zod";
 import { asMergePatch } from "../../kube/client.ts";
@@ -11,33 +11,36 @@ export const lockAnnotation = "ostler.dev/fleet-lock";
 const longest = 1024;
 
 const Lock = z.object({
-  /** Of the client: what Zincati makes of the machine's id. */
+  /** The client ID, which Zincati derives from the machine ID. */
   id: z.string().max(64),
   group: z.string().max(63),
-  /** Epoch ms; `held` is 0 while it only asks, `failed` unless it did not come back in time. */
+  /** Epoch ms; `held` is 0 until the lock is granted, `failed` unless the node did not come back in time. */
   asked: z.number().positive(),
   held: z.number().min(0).default(0),
   failed: z.number().min(0).default(0),
-  /** Under which it was granted; "" before. */
+  /** The boot ID at the grant; "" before. */
   bootId: z.string().max(64).default(""),
 });
 export type Lock = z.infer<typeof Lock>;
 
-/** The lock of a node; what cannot be read is none. */
+/** Returns the lock of a node; undefined for an unreadable annotation. */
 export function lockOf(annotations: Record<string, string> = {}): Lock | undefined {
   const text = annotations[lockAnnotation] ?? "";
   if (text === "" || text.length > longest) return undefined;
   try {
     return Lock.safeParse(JSON.parse(text)).data;
   } catch {
-    return undefined; // no JSON is no lock either
+    return undefined; // not JSON
   }
 }
 
-/** Kubelets and others write to Nodes all the time: what was read may be old before the lock is written. */
+/** Attempts of a patch, because kubelets and others write to Nodes all the time. */
 const triesAtMost = 8;
 
-/** Changes a node's lock, undefined for none; nothing is written where it is so already, nor on another node of that name. */
+/**
+ * Changes or, with undefined, removes a node's lock; writes nothing without a change, nor on a newer node of this
+ * name.
+ */
 export async function patchLock(
   kube: Kube,
   node: { name: string; uid: string },

@@ -9,10 +9,10 @@ import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isSelected, readNodePool, readSelected } from "./selected.ts";
 import { hashOf, imageOf, isLockTarget, partsOf, templateOf } from "./wanted.ts";
 
-/** Of whom what runs is not known, since another boot: it is asked before anything is done with it. */
+/** The image of a node after an unobserved boot: Ostler asks the node before it acts on it. */
 const unknown = "";
 
-/** One node; `retriedAt` is told by who asks, and judged where members are counted. */
+/** Returns a node as the planner sees it; whether a failure was retried is decided where members are counted. */
 export function memberOf(pool: PoolRef, node: PoolNode, digest: string): Member {
   const { name, bootId, createdAt, kubelet, isReady, note } = node;
   const isKnown = note.bootId !== "" && note.bootId === bootId;
@@ -31,12 +31,12 @@ export function memberOf(pool: PoolRef, node: PoolNode, digest: string): Member 
   };
 }
 
-// One that does not answer could not be asked again.
+// Ostler cannot ask a node that is not Ready.
 function replaceableOf({ isReady }: PoolNode, { isReplaceable }: Note["failed"][number]): Pick<Member, "replaceable"> {
   return isReplaceable && isReady ? { replaceable: true } : {};
 }
 
-/** All of them; what they booted is what was seen last under their boot id. */
+/** Reads all nodes; each one's image is the last one observed with its boot ID. */
 export async function observeNodes(kube: Cluster, pool: PoolRef): Promise<Observation> {
   const nodePool = await readNodePool(kube, pool);
   if (!nodePool) return { members: [], templateHash: "", counted: new Map() };
@@ -50,7 +50,7 @@ export async function observeNodes(kube: Cluster, pool: PoolRef): Promise<Observ
   };
 }
 
-/** One of them, of the pool or not; undefined when it is gone. */
+/** Reads one node; undefined if it was deleted or the pool does not select it. */
 export async function readMember(kube: Cluster, { pool, machine }: MemberRef): Promise<Member | undefined> {
   const [nodePool, node] = [await readNodePool(kube, pool), await readPoolNode(kube, machine)];
   if (!nodePool || !node || !isSelected(nodePool, node)) return undefined;
@@ -58,7 +58,7 @@ export async function readMember(kube: Cluster, { pool, machine }: MemberRef): P
   return isLockTarget(image) ? lockMemberOf(pool, node) : memberOf(pool, node, partsOf(image).digest);
 }
 
-/** It has joined for as long as it is there. */
+/** Reads the progress of one node, which has joined as long as it exists. */
 export async function readState(kube: Cluster, { machine }: MemberRef): Promise<MachineState | undefined> {
   const node = await readPoolNode(kube, machine);
   if (!node) return undefined;

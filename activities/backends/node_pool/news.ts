@@ -1,4 +1,4 @@
-/** News of NodePools and of their nodes. */
+/** Reports changes of NodePools and their nodes to waits. */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { News, sourceOf } from "../../kube/polling.ts";
@@ -11,12 +11,15 @@ import { observedOf } from "./wanted.ts";
 
 const identities: Resource<string> = { ...nodePools, schema: NodePool.transform((pool) => observedOf(pool)) };
 
-/** What a pool asks for. */
+/** Reports changes of the desired state. */
 export function newsOfWanted(kube: Cluster, pool: PoolRef): News {
   return new News([sourceOf(kube.watches.of(identities), ({ key }) => key === keyOf(pool))]);
 }
 
-/** The same, with its nodes: any that comes may be of it, and of those that are the note, the boot and the cordon count. */
+/**
+ * Reports changes of the NodePool and its nodes; a new node or new labels may concern any pool, all else its own
+ * nodes.
+ */
 export function newsOfNodes(kube: Cluster, pool: PoolRef, nodes: () => ReadonlySet<string>): News {
   return new News([
     sourceOf(kube.watches.of(identities), ({ key }) => key === keyOf(pool)),

@@ -1,7 +1,7 @@
 /**
- * What is known of a node's operating system, noted on its Node: what it booted and under which boot id, what it has staged,
- * and which images failed on it. It outlives our installation, and goes with the node. A node can write its own annotations:
- * whatever it says there it could say by its tools as well, and concerns it alone.
+ * The note about a node's operating system, as an annotation of its Node: the booted image with its boot ID, the
+ * staged image, and images that failed. It outlives an uninstallation and is deleted with the node. A node can write
+ * its own annotations; it could report the same by its OS tool, and it concerns only that node.
  */
 import { z } from "zod";
 import { asMergePatch } from "../../kube/client.ts";
@@ -10,24 +10,24 @@ import { ifFound } from "../../kube/status.ts";
 
 export const noteAnnotation = "ostler.dev/node-os";
 const longest = 4096;
-/** Failures that are remembered. */
+/** Failures that a note keeps. */
 const failuresKept = 5;
 
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 
 const Note = z.object({
-  /** Under which what follows was seen. */
+  /** The boot ID with which the rest was observed. */
   bootId: z.string().max(64).default(""),
   booted: digest.or(z.literal("")).default(""),
-  /** Fetched, or what going back would bring. */
+  /** The fetched image, or the previous one if a rollback boots it. */
   staged: digest.or(z.literal("")).default(""),
   by: z.enum(["Image", "Fallback"]).default("Image"),
-  /** The boot id under which it was told to boot; "" for never. */
+  /** The boot ID at the order to boot; "" without one. */
   ordered: z.string().max(64).default(""),
   failed: z.array(
     z.object({
       ...{ digest, reason: z.string().max(64), at: z.number() },
-      /** It could not be fetched, and whoever made the node may make another in its stead. */
+      /** The node could not fetch it, and the controller of its machine may replace the machine. */
       isReplaceable: z.literal(true).optional(),
     }),
   ).max(failuresKept).default([]),
@@ -36,18 +36,18 @@ export type Note = z.infer<typeof Note>;
 
 const none: Note = { bootId: "", booted: "", staged: "", by: "Image", ordered: "", failed: [] };
 
-/** The note of a node; what cannot be read is nothing. */
+/** Returns the note of a node; an empty one for an unreadable annotation. */
 export function noteOf(annotations: Record<string, string> = {}): Note {
   const text = annotations[noteAnnotation] ?? "";
   if (text === "" || text.length > longest) return none;
   try {
     return Note.safeParse(JSON.parse(text)).data ?? none;
   } catch {
-    return none; // no JSON is no note either
+    return none; // not JSON
   }
 }
 
-/** Changes a node's note; nothing is written where it says so already, nor on another node of that name. */
+/** Changes a node's note; writes nothing without a change, nor on a newer node of this name. */
 export async function patchNote(
   kube: Kube,
   { name, uid }: { name: string; uid: string },
@@ -63,7 +63,7 @@ export async function patchNote(
   await ifFound(kube.core.patchNode({ name, body: { metadata } }, asMergePatch));
 }
 
-/** With one more failure, the oldest left out. */
+/** Returns the note with one more failure, without the oldest if there are too many. */
 export function withFailure(note: Note, failure: Note["failed"][number]): Note {
   const others = note.failed.filter((each) => each.digest !== failure.digest);
   return { ...note, failed: [...others, failure].slice(-failuresKept) };

@@ -22,7 +22,9 @@ export interface Subject {
   node: PoolNode;
 }
 
-/** Returns the node of an update that may begin; undefined if it was deleted or its pool does not select it any more. */
+/**
+ * Returns the node of an update that may begin; undefined if it was deleted or its pool does not select it any more.
+ */
 export async function readUpdated(kube: Cluster, update: NodeUpdate): Promise<Subject | undefined> {
   const found = await readBegun(kube, update);
   return found && isSelected(found.nodePool, found.node) ? found : undefined;
@@ -54,8 +56,8 @@ export function orderOf(
 const leastMs = 120_000;
 
 /**
- * Returns the deadline of an order (epoch ms). A step that starts after its deadline was delayed by an outage of Temporal
- * or of all workers, so the node gets the whole time again.
+ * Returns the deadline of an order (epoch ms). A step that starts after its deadline was delayed by an outage of
+ * Temporal or of all workers, so the node gets the whole time again.
  */
 export function timeOf(until: number, now = Date.now()): number {
   if (now < until) return until;

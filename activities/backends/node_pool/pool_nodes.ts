@@ -1,4 +1,4 @@
-/** Nodes as the backend of NodePools needs them, kept up to date by one watch for all pools of a process. */
+/** Nodes as the backend of NodePools needs them, kept up to date by one watch per process. */
 import type { Cluster } from "../../cluster.ts";
 import { z } from "zod";
 import { allPages, type ListPage, type Resource } from "../../kube/resources.ts";
@@ -15,25 +15,25 @@ export interface PoolNode {
   /** RFC 3339. */
   createdAt: string;
   bootId: string;
-  /** As systemd has it: 32 hex digits. */
+  /** 32 hex digits, as in systemd. */
   machineId: string;
   kubelet: string;
   isReady: boolean;
   isControlPlane: boolean;
-  /** Who of us cordoned it; "" for nobody of us. */
+  /** The pool or rollout of Ostler that cordoned it; "" without one. */
   cordonedBy: string;
   note: Note;
-  /** That it asks for, or holds, a place to reboot by itself. */
+  /** The lock to reboot that it requests or holds. */
   lock: Lock | undefined;
 }
 
 const texts = z.record(z.string(), z.string()).nullish().transform((value) => value ?? {});
 const time = z.union([z.string(), z.date()]).transform((value) => new Date(value).toISOString());
 
-/** Labels by which a cluster knows its control planes; the second one until Kubernetes 1.24. */
+/** Labels of control planes; the second one until Kubernetes 1.24. */
 const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
-/** A Node as the API server gives it, and as a watch does. */
+/** Parses a Node from the API server or from a watch. */
 export const poolNode: z.ZodType<PoolNode> = z.object({
   metadata: z.object({
     ...{ name: z.string(), uid: z.string().default(""), labels: texts, annotations: texts },
@@ -61,19 +61,19 @@ export const poolNode: z.ZodType<PoolNode> = z.object({
 
 const nodes: Resource<PoolNode> = { group: "", version: "v1", plural: "nodes", schema: poolNode };
 
-/** The watch of a process on them; it begins when somebody asks. */
+/** Returns the watch of the process, which begins with the first caller. */
 export function poolNodesOf(kube: Cluster): SharedWatch<PoolNode> {
   return kube.watches.of(nodes);
 }
 
-/** All nodes; from a list while there is no watch that is up to date. */
+/** Returns all nodes, from a list while the watch is not up to date. */
 export async function readPoolNodes(kube: Cluster): Promise<PoolNode[]> {
   const watch = poolNodesOf(kube);
   watch.ask();
   return watch.isFresh ? [...watch.values()] : await kube.cache.read("nodes of node pools", () => listNodes(kube));
 }
 
-/** One node as it is now; undefined when there is none. */
+/** Reads one node; undefined if it does not exist. */
 export async function readPoolNode(kube: Cluster, name: string): Promise<PoolNode | undefined> {
   const answer: unknown = await ifFound(kube.core.readNode({ name }));
   return answer === undefined ? undefined : poolNode.parse(JSON.parse(JSON.stringify(answer)));

@@ -1,6 +1,6 @@
 /**
- * Replaces a node that could not be updated where it stands by deleting its machine, so that its pool creates another. UIDs
- * identify nodes and machines, so that newer ones of the same names stay.
+ * Replaces a node that could not be updated where it stands by deleting its machine, so that its pool creates another.
+ * UIDs identify nodes and machines, so that newer ones of the same names stay.
  */
 import type { Cluster } from "../../cluster.ts";
 import type { Maker, NodeUpdate } from "../../../workflows/contracts/mod.ts";
@@ -32,8 +32,8 @@ export async function readMaker(
 }
 
 /**
- * Deletes the machine without a second drain. Reads the machine of an existing node again: one that now belongs to another
- * node, or that its pool would not replace any more, stays.
+ * Deletes the machine without a second drain. Reads the machine of an existing node again: one that now belongs to
+ * another node, or that its pool would not replace any more, stays.
  */
 export async function ensureNodeReplaced(
   { kube, makers }: Replacing,

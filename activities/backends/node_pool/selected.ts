@@ -65,7 +65,7 @@ export async function poolOf(kube: Cluster, node: PoolNode): Promise<NodePool | 
 }
 
 /** Returns the same function for any number of nodes, from one read of the NodePools. */
-export async function readOwners(kube: Cluster): Promise<(node: PoolNode) => NodePool | undefined> {
+async function readOwners(kube: Cluster): Promise<(node: PoolNode) => NodePool | undefined> {
   const all = await kube.cache.read("node pools", () => listAllPools(kube));
   return (node) => {
     const owners = all.filter((each) => isSelected(each, node));

@@ -32,7 +32,7 @@ export function nodeUpdateSteps(updating: Updating): NodeUpdateActivities {
     awaitBootOrdered: (input) => named(input, "boot", () => awaitBootOrdered(updating, input)),
     awaitNodeBooted: (input) => awaitNodeBooted(updating, input),
     ensureImageFailed: (input) => ensureImageFailed(kube, input),
-    readMaker: (input) => named(input, "read who makes", () => readMaker(updating, input)),
+    readMaker: (input) => named(input, "find the machine of", () => readMaker(updating, input)),
     ensureNodeReplaced: (input) => named(input, "replace", () => ensureNodeReplaced(updating, input)),
     awaitNodeGone: (input) => awaitNodeGone(kube, input),
   };
@@ -40,7 +40,7 @@ export function nodeUpdateSteps(updating: Updating): NodeUpdateActivities {
 
 type Ordering = Pick<Updating, "kube" | "giveOrder">;
 
-/** Milliseconds in which a node must report what it runs, before it is asked again. */
+/** Milliseconds in which a node must report what it runs. */
 const toldMs = 120_000;
 
 /** Has the node fetch the image, unless it has booted or staged it already, at the latest until `until` (epoch ms). */

@@ -1,4 +1,6 @@
-/** The desired state of a NodePool: its image, on all nodes that it selects; and the rollback to its last good image. */
+/**
+ * The desired state of a NodePool: its image, on all nodes that it selects; and the rollback to its last good image.
+ */
 import type { Cluster } from "../../cluster.ts";
 import { z } from "zod";
 import type { Desired, PoolRef } from "../../../workflows/contracts/mod.ts";
@@ -13,7 +15,10 @@ import { patchObject, readObject, rollouts } from "../../kube/resources.ts";
 import { emitEvents, type Subject } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
 
-/** Returns deleted, being deleted, or present. Refused if another pool selects one of its nodes, or its image is not allowed. */
+/**
+ * Returns deleted, being deleted, or present. Refused if another pool selects one of its nodes, or its image is not
+ * allowed.
+ */
 export function readWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
   return attempting(`read NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`, async () => {
     const nodePool = await readNodePool(kube, pool);

@@ -42,7 +42,7 @@ export function watchNodePools(kube: Kube, { onChange, ...deps }: WatchDeps): Po
   };
 }
 
-/** What is kept of a pool. */
+/** The facts kept of a NodePool. */
 type KeptPool = Pick<NodePool, "spec"> & { metadata: Omit<NodePool["metadata"], "annotations" | "managedFields"> };
 
 const watchedPools: Resource<KeptPool> = {
@@ -76,8 +76,8 @@ function isServed({ metadata: { deletionTimestamp, finalizers } }: KeptPool): bo
   return !deletionTimestamp || (finalizers?.includes(nodePoolFinalizer) ?? false);
 }
 
-// Nodes that appeared, were deleted, changed their readiness, or booted without an order. Each read of a pool makes a digest
-// of them by a pass over all nodes; a heartbeat causes no read.
+// Nodes that appeared, were deleted, changed their readiness, or booted without an order. Each read of a pool makes a
+// digest of them by a pass over all nodes; a heartbeat causes no read.
 
 interface NodeDeps extends Pick<WatchDeps, "onChange" | "log" | "signal"> {
   pools: Informer<KeptPool>;

@@ -1,4 +1,4 @@
-/** Has a group boot what it asks for, and keeps what it booted before by the cloud's own id, so that there is a way back. */
+/** Sets what a group boots, and records the previous boot template by the cloud's own ID for a rollback. */
 import type { Cluster } from "../../cluster.ts";
 import type { Desired, PoolRef, Published } from "../../../workflows/contracts/mod.ts";
 import { type BootTemplate, groupKeyOf } from "../../clouds/driver.ts";
@@ -27,10 +27,10 @@ import { z } from "zod";
 import { declaredSize } from "./size.ts";
 import { observedOf } from "./target.ts";
 
-/** What a machine of a group boots with needs no credentials of ours: it never ends. */
+/** Machines of groups boot without credentials of Ostler, so nothing expires. */
 const never = "";
 
-/** Makes it so; nothing is written for a group to which nothing is released yet. */
+/** Sets the group to boot its target. Refused for a group without a released NodeVersion. */
 export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Promise<Published> {
   return attempting(`set ScalingGroup "${groupNameOf(pool)}" to boot revision "${revision}"`, async () => {
     const asked = await needAsked(kube, pool);
@@ -50,7 +50,7 @@ export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Prom
   });
 }
 
-/** Looks at what the group would boot now, and sets it right; gives what it boots then. */
+/** Reads what the group boots, and sets it to its target; returns what it boots then. */
 export async function ensureBoots(
   kube: Cluster,
   { pool, asked }: { pool: PoolRef; asked: Asked },
@@ -66,7 +66,7 @@ export async function ensureBoots(
   }
   if (!knownFor(asked, target)) await refuseRivals(kube, group);
   const boots = await driver.template(groupId);
-  // Before anything of the group is changed for orders that could not be given.
+  // Before a change of the group, which would be useless if its orders had invalid tokens.
   driver.checkToken?.({ group: groupId, token: tokenOf(group.metadata.name, Math.max(ledger.tokens.next, 999)) });
   const former = ledger.boots ??
     { image: boots.image, template: boots.id, components: await componentsNow(kube, asked) };
@@ -75,7 +75,7 @@ export async function ensureBoots(
   return template;
 }
 
-/** Two objects of one group would each keep to its own numbers and budget: neither takes anything up. */
+/** Refused if another ScalingGroup names the same cloud group: each would apply its own numbers and budget. */
 async function refuseRivals(
   kube: Cluster,
   { metadata: { name, uid }, spec: { groupId } }: ScalingGroup,
@@ -96,12 +96,12 @@ interface Booting {
   boots: BootTemplate;
 }
 
-/** What it was made to boot for a target before, now or on its way back. */
+/** Returns the recorded boot template of a target, from a rollback or the current one. */
 function knownFor({ ledger: { pin, boots } }: Asked, target: Target): Boots | undefined {
   return [pin?.boots, boots].find((each) => each && hashOf(each) === hashOf(target));
 }
 
-/** One that was recorded is gone back to by its id, whatever somebody has made of the group since. */
+/** Returns the boot template of a target; a recorded one is used by its ID, whatever the group boots now. */
 async function templateFor({ kube, asked, target, boots }: Booting): Promise<BootTemplate> {
   const { groupId: group } = asked.group.spec;
   const driver = await kube.cloud.driver();
@@ -112,7 +112,7 @@ async function templateFor({ kube, asked, target, boots }: Booting): Promise<Boo
     : await driver.ensureImage({ group, image: target.image });
 }
 
-/** Of one of its nodes; "" where no node of the group says. */
+/** Returns the components of one of its nodes; "" if no node of the group names them. */
 async function componentsNow(kube: Cluster, { group: { spec } }: Asked): Promise<string> {
   const [nodes, instances] = await Promise.all([
     nodesByInstance(kube),
@@ -122,7 +122,10 @@ async function componentsNow(kube: Cluster, { group: { spec } }: Asked): Promise
   return named.find((components) => components !== "") ?? "";
 }
 
-/** What is booted, and what was before another target; with what the operator of before showed of it. */
+/**
+ * Records the current boot template, and the previous one of another target; writes the status as the Constellation
+ * node operator did.
+ */
 async function note(
   kube: Kube,
   { metadata, status }: ScalingGroup,
@@ -158,14 +161,15 @@ function statusWith(image: string, generation = 0): object {
   };
 }
 
-/** Annotations by which nodes say what they are. */
+/** Returns the annotations with which nodes name their image and group. */
 export function marksOf(image: string, group: string): Record<string, string> {
   return { [marks.image]: image, [marks.group]: group };
 }
 
-// Goes back: the group boots what it booted before, by the template that the cloud has kept, until something else is asked for.
-
-/** Pins the group to what was last good there; its NodeVersion stays as people wrote it. Refused as "LastGoodMissing". */
+/**
+ * Pins the group to its last good boot template until another target is desired, without a change of its NodeVersion;
+ * returns whether there was anything to do. Refused (LastGoodMissing) without one.
+ */
 export function restoreGroup(kube: Kube, order: RestoreOrder): Promise<{ changed: boolean }> {
   const name = groupNameOf(order.pool);
   return attempting(`roll back ScalingGroup "${name}" to the last good revision`, async () => {
@@ -193,9 +197,7 @@ async function goodBoots(kube: Kube, { ledger: { boots, former } }: Asked, { poo
   throw refused("LastGoodMissing", `Failed to roll back ScalingGroup "${groupNameOf(pool)}": ${state}`);
 }
 
-// What a scaling group asks for: what its NodeVersion says, as many as its cloud keeps for it.
-
-/** Gone, being deleted, or present with what it asks for. One that follows nothing yet asks for what it has. */
+/** Returns deleted, being deleted, or present; a group without a released NodeVersion keeps what it has. */
 export function readGroupWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
   return attempting(`read ScalingGroup "${groupNameOf(pool)}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -226,7 +228,7 @@ function desiredOf({ group, version, target }: Asked, size: { replicas: number; 
   };
 }
 
-/** What people call it where that is what is wanted; else a piece of its image. */
+/** Returns the version that the NodeVersion names for its image; for any other target a part of the image. */
 function revisionOf({ spec }: NodeVersion, target: Target | undefined): string {
   if (!target) return "";
   const isAsked = target.image === spec.image && target.components === spec.kubernetesComponentsReference;
@@ -239,7 +241,7 @@ const Written = z.array(z.object({
   fieldsV1: z.record(z.string(), z.unknown()).default({}),
 }));
 
-/** The field manager that wrote its spec last; "unknown" where none is known. */
+/** Returns the field manager that wrote the spec last; "unknown" without one. */
 function actorOf({ metadata }: NodeVersion): string {
   const fields = Written.safeParse(metadata.managedFields).data ?? [];
   const writes = fields.filter(({ fieldsV1 }) => "f:spec" in fieldsV1).sort((a, b) => b.time - a.time);

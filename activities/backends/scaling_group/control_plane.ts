@@ -16,16 +16,16 @@ import { isControlPlane } from "../../node_version/version_release.ts";
 
 type Seen = Pick<CloudSight, "cloud" | "instances" | "nodes">;
 
-/** A role is written by people: cloud and nodes have a word too. */
+/** Returns whether the group has control planes by its role, its cloud or its nodes, because people write the role. */
 export function isOfControlPlane({ group }: Pick<Asked, "group">, { cloud, instances, nodes }: Seen): boolean {
   const isNode = instances.some(({ providerId }) => nodes.get(providerId.toLowerCase())?.isControlPlane);
   return isControlPlane(group) || cloud.role === "ControlPlane" || isNode;
 }
 
 /**
- * Refused where control planes would come to run other components than they do: their Kubernetes is not upgraded by
- * replacing them (K23); and where a group is one of them though its role says something else, as it is released with others
- * then. `attempt` completes "Failed to …".
+ * Refused if control planes would run other components, because replacing them does not upgrade their Kubernetes
+ * (K23). Refused also for a group of control planes with another role, which would be released together with workers.
+ * `attempt` completes "Failed to …".
  */
 export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
   if (!isOfControlPlane(asked, seen)) return;
@@ -47,7 +47,7 @@ export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
   );
 }
 
-/** Etcd in one look; undefined where it is none of this group's business. One that cannot be looked at is in doubt. */
+/** Returns the status of etcd, inconclusive if it cannot be read; undefined for a group without control planes. */
 export async function standingFor(kube: Cluster, asked: Asked, seen: Seen): Promise<EtcdStanding | undefined> {
   if (!isOfControlPlane(asked, seen)) return undefined;
   try {
@@ -58,7 +58,7 @@ export async function standingFor(kube: Cluster, asked: Asked, seen: Seen): Prom
   }
 }
 
-/** Where an instance of the group stands in etcd, among all machines of control planes. */
+/** Returns the place of an instance in etcd, among all machines of control planes. */
 function placeIn(survey: EtcdSurvey, seen: Pick<Seen, "instances" | "nodes">, instance: Instance): Place {
   const others = [...seen.nodes.values()].filter((node) => node.isControlPlane);
   const known = seen.instances.map((each) => machineOf(each, seen.nodes));
@@ -73,7 +73,7 @@ function machineOf(instance: Instance, nodes: ReadonlyMap<string, GroupNode>): M
   return { addresses: [...instance.addresses, ...(node?.addresses ?? [])], node: node?.name ?? instance.node };
 }
 
-/** Pure. */
+/** Returns the status of etcd from a survey; pure. */
 function standingOf(survey: EtcdSurvey, { instances, nodes }: Seen): EtcdStanding {
   const seats = instances.flatMap((instance) => {
     const member = memberAt(survey, machineOf(instance, nodes));
@@ -99,7 +99,10 @@ function roleOf({ leader }: EtcdSurvey, member: EtcdMember): "Leader" | "Voter" 
   return member.id === leader ? "Leader" : "Voter";
 }
 
-/** What it lacks, in words. A learner that is in sync is given its vote: who joined it may have given up. */
+/**
+ * Returns what an instance lacks to be a voting, healthy member of etcd (K27), as words; undefined if nothing.
+ * Promotes a learner that is in sync, because the process that added it may have given up.
+ */
 export async function joinEtcd(
   kube: Cluster,
   { asked, seen }: { asked: Asked; seen: CloudSight },
@@ -121,7 +124,10 @@ export async function joinEtcd(
   return doubtsOf(survey).find(({ member }) => member === id)?.says;
 }
 
-/** Transient while nobody can tell which member it is, or those that would remain could decide nothing. */
+/**
+ * Removes the etcd member of an instance before the cloud removes the instance, which would still count for the quorum.
+ * Transient while the member is unknown or the remaining ones would have no quorum.
+ */
 export async function leaveEtcd(
   kube: Cluster,
   seen: Pick<CloudSight, "instances" | "nodes">,
@@ -139,7 +145,9 @@ export async function leaveEtcd(
   await etcd.removeMember(id);
 }
 
-/** One that is lost may go although it is in doubt itself. */
+/**
+ * Moves leadership and a snapshot away from a machine before its deletion; a lost machine may be inconclusive itself.
+ */
 export function relieveMember(
   kube: Cluster,
   { pool, machine, isLost, taken, snapshot }: RelieveMember,
@@ -165,8 +173,8 @@ export function relieveMember(
 }
 
 /**
- * One that is lost serves nobody: that its own member is in doubt is why it goes. A person may take upon himself what is told, but
- * for what would be the end of etcd.
+ * Returns the reasons against a removal. The own member of a lost machine is none, as it is why the machine is
+ * removed. An administrator can accept all reasons, except if the removal would end etcd.
  */
 function doubtsAbout(
   survey: EtcdSurvey,

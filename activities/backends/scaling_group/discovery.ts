@@ -1,6 +1,6 @@
 /**
- * Creates a ScalingGroup for each group of the cloud, and keeps what people set on it. A ScalingGroup is deleted only after
- * three complete discoveries without its group, because clouds leave out what they cannot list at that moment.
+ * Creates a ScalingGroup for each group of the cloud, and keeps what people set on it. A ScalingGroup is deleted only
+ * after three complete discoveries without its group, because clouds leave out what they cannot list at that moment.
  */
 import type { Cluster } from "../../cluster.ts";
 import { createHash } from "node:crypto";
@@ -16,19 +16,19 @@ import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { nodesByInstance } from "../../node_version/group_nodes.ts";
 
-/** On a ScalingGroup: whole looks since its group was found last, and when the last of them was (epoch ms). */
+/** On a ScalingGroup: complete discoveries without its group, and the time of the last one (epoch ms). */
 const missedAnnotation = "ostler.dev/missed-by-looks";
 const looksUntilGone = 3;
-/** A look that is done again, as its answer was lost, is one look. */
+/** Discoveries within this time (ms) count as one, because a retry repeats a discovery whose result was lost. */
 const apartMs = 300_000;
 const longestName = 200;
 
-/** What the Constellation node operator makes one with. */
+/** The spec with which the Constellation node operator creates a ScalingGroup. */
 const first = { nodeImage: "constellation-version", min: 1, max: 10, autoscaling: false };
 
 type Role = "Worker" | "ControlPlane";
 
-/** Looks once. */
+/** Runs one discovery at `now` (epoch ms). */
 export function discoverScalingGroups(kube: Cluster, now: number): Promise<DiscoveryResult> {
   return attempting("discover scaling groups", async () => {
     const driver = await kube.cloud.driver();
@@ -53,7 +53,9 @@ export function discoverScalingGroups(kube: Cluster, now: number): Promise<Disco
   });
 }
 
-/** One of which neither its cloud nor a node tells what it is for may be a control plane: it is made once a node tells. */
+/**
+ * Creates the ScalingGroup once the cloud or a node shows its role; until then the group may be one of control planes.
+ */
 async function makeIfClear(kube: Cluster, driver: Driver, group: CloudGroup): Promise<string[]> {
   const role = group.role || await roleByNodes(kube, driver, group.id);
   return role === undefined ? [] : [await make(kube, group, role)];
@@ -76,24 +78,24 @@ async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<strin
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
   }
-  // The name is another group's: what tells them apart is their id.
+  // Another group has the name, so the ID makes it unique.
   const other = `${name}-${createHash("sha256").update(groupKeyOf(id)).digest("hex").slice(0, 8)}`;
   await createClusterObject(kube, scalingGroups, { kind: "ScalingGroup", metadata: { name: other }, spec }).catch(
     (error: unknown) => {
-      if (statusOf(error) !== 409) throw error; // made by a try before
+      if (statusOf(error) !== 409) throw error; // created by a previous attempt
     },
   );
   return other;
 }
 
-/** A name in Kubernetes, the same for the same group in whatever case its cloud tells it (K21). */
+/** Returns the name of a group's object, whatever the case in which the cloud reports the group (K21). */
 function nameFor({ name, id }: CloudGroup): string {
   const last = groupKeyOf(id).split("/").at(-1) ?? "";
   const plain = (name || last).toLowerCase().replaceAll(/[^a-z0-9.-]+/g, "-").slice(0, longestName);
   return plain.replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, "") || "group";
 }
 
-/** Only its name for people follows the cloud. */
+/** Updates only the group's display name. */
 async function keep(kube: Cluster, { metadata, spec }: ScalingGroup, { name }: CloudGroup): Promise<void> {
   const wasMissed = metadata.annotations?.[missedAnnotation] !== undefined;
   if (!wasMissed && spec.nodeGroupName === name) return;

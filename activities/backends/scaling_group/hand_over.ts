@@ -1,4 +1,4 @@
-/** What a newcomer takes over: read off its donor when it is ordered, and written on its node before it counts as joined. */
+/** Writes on the node of a new machine what it takes over from the old node, before the machine counts as joined. */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
@@ -18,7 +18,9 @@ import { memberIdOf, orderOfInstance } from "./member.ts";
 import { deleteRecord, type Order, orderOf, recordAnnotations } from "./records.ts";
 import { type Asked, readAsked, readCloud } from "./sight.ts";
 
-/** Writes on the node what it takes over and what it is, and records that it has joined; returns what it still lacks. */
+/**
+ * Writes on the node what it takes over and what it is, and records that it has joined; returns what it still lacks.
+ */
 export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Promise<string | undefined> {
   return attempting(`hand over to machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -51,11 +53,11 @@ function keptOf({ record }: Order): unknown {
   try {
     return JSON.parse(record.metadata.annotations?.[recordAnnotations.inheritance] ?? "{}");
   } catch {
-    return undefined; // anybody may write there
+    return undefined; // users can edit it
   }
 }
 
-/** It is the newcomer's before anything of it is written: a try that follows takes the same. */
+/** Assigns the legacy to the new machine before anything is written, so that the next attempt uses the same one. */
 async function claimed(
   kube: Kube,
   { group: { metadata }, ledger }: Asked,
@@ -68,7 +70,7 @@ async function claimed(
   return legacy;
 }
 
-/** It has it. */
+/** Removes the legacy that a machine has taken over. */
 async function settle(kube: Kube, pool: PoolRef, machine: string): Promise<void> {
   const asked = await readAsked(kube, pool);
   const legacies = asked?.ledger.legacies.filter(({ to }) => to !== machine) ?? [];
@@ -87,7 +89,7 @@ async function write(
     { ...kept, annotations: { ...kept.annotations, ...own } },
     bearing(node),
   );
-  // The operator of before wrote it on a newcomer; whoever it named goes by our order now.
+  // The Constellation node operator wrote it on a new node; Ostler's order now decides which old node is deleted.
   const stale = node.metadata?.annotations?.[marks.donor] === undefined ? {} : { [marks.donor]: null };
   const all = { ...annotations, ...stale };
   if (Object.keys({ ...labels, ...all }).length === 0 && !taints) return;
@@ -108,7 +110,7 @@ function heirOf(member: string | undefined): Record<string, string> {
   return member === undefined ? {} : { [heirAnnotation]: member };
 }
 
-/** Its record stays as long as the one that goes for it, which may be gone by now. */
+/** Records that a machine has joined; the record stays until the machine that it replaces is deleted. */
 async function noteIn(
   kube: Kube,
   { order, instance, node }: { order: Order; instance: Instance; node: string },
@@ -122,7 +124,7 @@ async function noteIn(
   await ifFound(
     patchClusterStatus(kube, pendingNodes, { name: order.id, status: { cspState: "Ready", reachedGoal: true } }),
   );
-  // Who it came for may have gone this moment, and whoever saw that off has not seen that this is done.
+  // The replaced machine may have been deleted meanwhile, by a run that did not see this record done.
   const record = await ifFound(readClusterObject(kube, pendingNodes, order.id));
   if (record && orderOf(record).isSettled) await deleteRecord(kube, record);
 }

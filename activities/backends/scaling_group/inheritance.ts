@@ -1,6 +1,6 @@
 /**
- * The inheritance of a machine: what its replacement takes over, read from its node when it is chosen, and kept as JSON until
- * then.
+ * The inheritance of a machine: what its replacement takes over, read from its node when it is chosen, and kept as
+ * JSON until then.
  */
 import type { Cluster } from "../../cluster.ts";
 import type { V1Node } from "@kubernetes/client-node";
@@ -22,7 +22,7 @@ const Inheritance: z.ZodType<Inheritance> = z.object({
   taints: taints.map(({ key, value, effect }) => ({ key, effect, ...(value === undefined ? {} : { value }) })),
 }));
 
-/** What is kept of a donor, by the rules that hold now; undefined where it has no node. */
+/** Returns the inheritance of a machine by the current rules; undefined without a node. */
 export async function inheritanceFor(
   kube: Cluster,
   { pool, asked, seen }: { pool: PoolRef; asked: Asked; seen: CloudSight },
@@ -38,12 +38,12 @@ async function rulesOf(kube: Cluster, { namespace, name }: PoolRef, { group }: A
   return await handOverFor(kube, { metadata: { namespace, name, labels } });
 }
 
-/** What was kept, from wherever it was; nothing where that cannot be read, as anybody may write there. */
+/** Parses a recorded inheritance; an unreadable one is empty, because users can edit it. */
 export function keptFrom(kept: unknown): Inheritance {
   return Inheritance.safeParse(kept).data ?? { labels: {}, annotations: {}, taints: [] };
 }
 
-/** What a node bears. */
+/** Returns everything that a node could hand over. */
 export function bearing({ metadata, spec }: V1Node): Inheritance {
   return Inheritance.parse({
     labels: metadata?.labels ?? {},
@@ -52,7 +52,7 @@ export function bearing({ metadata, spec }: V1Node): Inheritance {
   });
 }
 
-/** What was written on a node when it was chosen to go. */
+/** Labels, annotations and taints of an old node for its new node. */
 export interface Inheritance {
   labels: Record<string, string>;
   annotations: Record<string, string>;
@@ -65,19 +65,19 @@ interface Taint {
   effect: string;
 }
 
-/** What to write on the heir; empty when it has all of it. */
+/** The changes of the new node; empty if it has everything. */
 interface HandOver {
   labels: Record<string, string>;
   annotations: Record<string, string>;
-  /** All taints that it has then; missing where none is to be added. */
+  /** All taints after the change; missing if none is added. */
   taints?: Taint[];
 }
 
-/** Of Kubernetes, and of its controllers: a cordon comes and goes with a drain. */
+/** Taints and labels of Kubernetes and its controllers; a drain adds and removes a cordon. */
 const notHandedOver = [...passingTaints, "node.kubernetes.io/unschedulable"];
 const reserved = ["kubernetes.io", "k8s.io"];
 
-/** What of a node is kept for its heir. */
+/** Returns what an old node hands over to its new node. */
 export function inheritanceOf(donor: Inheritance, rules: HandOverRules): Inheritance {
   const isKept = (key: string): boolean => !isReserved(key) || rules.reservedDomains.includes(domainOf(key));
   return {
@@ -87,7 +87,7 @@ export function inheritanceOf(donor: Inheritance, rules: HandOverRules): Inherit
   };
 }
 
-/** The donor wins where both say something; what the heir has beside stays. */
+/** Returns the changes of the new node: values of the old node win, everything else stays. */
 export function handOver(kept: Inheritance, heir: Inheritance): HandOver {
   const isSame = (one: Taint, other: Taint): boolean => one.key === other.key && one.effect === other.effect;
   const missing = kept.taints.filter((taint) =>

@@ -1,6 +1,6 @@
 /**
- * What is written on a ScalingGroup about its orders. A run may die at any request, and a cloud tells late: what was meant is
- * written down before the cloud is asked, and by it the next try knows where it stands.
+ * The ledger of a ScalingGroup's orders, in its annotations. A run can stop at any request, and clouds report late, so
+ * each intent is recorded before the request to the cloud, and the next attempt continues from the record.
  */
 import { z } from "zod";
 import { unavailable } from "../../failures.ts";
@@ -11,48 +11,49 @@ import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 
 const prefix = "ostler.dev";
 
-/** A ScalingGroup that is deleted stays until what we did to its machines is taken back. */
+/** Keeps a ScalingGroup until the marks and records of its machines are removed. */
 export const groupFinalizer = `${prefix}/scaling-group`;
 
 /** Annotations of a ScalingGroup. */
 export const ledgerAnnotations = {
-  /** Numbers that tokens were made of, so that none is ever given twice. */
+  /** Numbers of tokens, so that no token is used twice. */
   tokens: `${prefix}/tokens`,
-  /** Machines that the group is to keep, while its size is another for our sake. */
+  /** Desired number of machines while Ostler has changed the group's size. */
   declared: `${prefix}/declared-size`,
-  /** What it was last made to boot. */
+  /** Its current boot template. */
   boots: `${prefix}/boots`,
-  /** What it booted before that. */
+  /** Its previous boot template. */
   former: `${prefix}/booted-before`,
-  /** What it went back to, and from what. */
+  /** The boot template of a rollback, and the target that was rolled back. */
   pin: `${prefix}/went-back`,
-  /** What machines left that went before another came. */
+  /** Inheritances of machines that were deleted before their replacement was created. */
   legacies: `${prefix}/legacies`,
 } as const;
 
 const Tokens = z.object({ next: z.number().int().min(1), unused: z.array(z.number().int().min(1)) });
 
-/** The next number, and those before it that were passed over. */
+/** The next number, and the skipped ones before it. */
 export type Tokens = z.infer<typeof Tokens>;
 
 const Boots = z.object({ image: z.string(), components: z.string(), template: z.string() });
 
-/** What machines of a group run, and the cloud's id of the template that they boot from. */
+/** Image and components of a group's machines, and the cloud's ID of their boot template. */
 export type Boots = z.infer<typeof Boots>;
 
 const Pin = z.object({ from: z.string(), boots: Boots });
 
-/** What was left, by the hash of its target, and what is booted instead. */
+/** The hash of the target that was rolled back, and the boot template that replaces it. */
 export type Pin = z.infer<typeof Pin>;
 
 const Legacy = z.object({ from: z.string(), to: z.string().optional(), since: z.string(), inheritance: z.unknown() });
 
-/** What one left, and who has it, once that is known. */
+/** The inheritance of a machine, and the machine that takes it over, once known. */
 export type Legacy = z.infer<typeof Legacy>;
 
-/** Legacies that are kept: those left last. */
+/** Number of legacies that are kept, the newest ones. */
 const legaciesKept = 50;
 
+/** The ledger of one group. */
 export interface Ledger {
   tokens: Tokens;
   declared: number | undefined;
@@ -62,7 +63,7 @@ export interface Ledger {
   legacies: Legacy[];
 }
 
-/** Reads it; what cannot be read is as if it were not written. */
+/** Reads the ledger; an unreadable part counts as missing. */
 export function ledgerOf({ metadata: { annotations = {} } }: Pick<ScalingGroup, "metadata">): Ledger {
   const read = <T>(key: keyof typeof ledgerAnnotations, schema: z.ZodType<T>): T | undefined =>
     parsed(schema, annotations[ledgerAnnotations[key]]);
@@ -76,7 +77,7 @@ export function ledgerOf({ metadata: { annotations = {} } }: Pick<ScalingGroup, 
   };
 }
 
-/** Annotations that write parts of it; null takes one away. */
+/** Returns the annotations that write parts of the ledger; null removes a part. */
 export function written(parts: { [Part in keyof Ledger]?: Ledger[Part] | null }): Record<string, string | null> {
   const entries = Object.entries(parts).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries.map(([part, value]) => {
@@ -85,29 +86,32 @@ export function written(parts: { [Part in keyof Ledger]?: Ledger[Part] | null })
   }));
 }
 
-/** With one more that a machine left; one that it left before stays. */
+/** Returns the legacies with one more; an earlier one of the same machine stays. */
 export function withLegacy(legacies: readonly Legacy[], left: Legacy): Legacy[] {
   if (legacies.some(({ from }) => from === left.from)) return [...legacies];
   return [...legacies, left].slice(-legaciesKept);
 }
 
-/** Clocks of clouds differ from ours by less (ms). */
+/** Clocks of clouds and workers differ by less (ms). */
 const slackMs = 60_000;
 
-/** The legacy of a newcomer that was not ordered for anybody: the one that it has, or the oldest that nobody has and that was left before it. */
+/**
+ * Returns the legacy of a new machine without an order: its own, or the oldest unassigned one that is older than the
+ * machine.
+ */
 export function legacyFor(legacies: readonly Legacy[], to: string, madeAt: string): Legacy | undefined {
   const isBefore = ({ since }: Legacy): boolean => Date.parse(madeAt) >= Date.parse(since) - slackMs;
   return legacies.find((each) => each.to === to) ??
     legacies.find((each) => each.to === undefined && each.from !== to && isBefore(each));
 }
 
-/** The first `most` numbers that nobody has. */
+/** Returns the first `most` unused numbers. */
 export function freeNumbers({ next, unused }: Tokens, most: number): number[] {
   const passed = unused.slice(0, most);
   return [...passed, ...Array.from({ length: most - passed.length }, (_, nth) => next + nth)];
 }
 
-/** Takes a number; undefined when somebody had it before. */
+/** Returns the tokens after a number is used; undefined if it was used before. */
 export function taken({ next, unused }: Tokens, number: number): Tokens | undefined {
   if (number < next) {
     return unused.includes(number) ? { next, unused: unused.filter((each) => each !== number) } : undefined;
@@ -120,11 +124,11 @@ function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefine
   try {
     return text === undefined ? undefined : schema.safeParse(JSON.parse(text)).data;
   } catch {
-    return undefined; // anybody may write there
+    return undefined; // users can edit it
   }
 }
 
-/** Writes annotations of a group as it was read; who was faster is seen first. */
+/** Writes annotations of a group as it was read; Transient if it was modified meanwhile. */
 export async function patchLedger(
   kube: Kube,
   { name, resourceVersion }: ScalingGroup["metadata"],

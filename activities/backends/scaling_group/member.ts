@@ -1,4 +1,4 @@
-/** Machines of a scaling group as the planner sees them; pure. */
+/** Returns machines of a scaling group as the planner sees them; pure. */
 import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import { isOwnHold } from "../../node/holder.ts";
@@ -8,22 +8,22 @@ import { isAlive, isOf, type Order } from "./records.ts";
 import type { CloudSight, Moment } from "./sight.ts";
 import { hashOf, type Target } from "../../node_version/version_release.ts";
 
-/** The id of a machine for life: the token that it was ordered by, or its own name in its cloud. */
+/** Returns the permanent ID of a machine: the token of its order, or its name in the cloud. */
 export function memberIdOf({ providerId, token }: Pick<Instance, "providerId" | "token">): string {
   return token ?? (providerId.slice(providerId.lastIndexOf("/") + 1) || providerId);
 }
 
-/** Whose members are asked for, and what they are to run. */
+/** A pool and the target of its machines. */
 export interface Of {
   pool: PoolRef;
   target: Target;
-  /** Of machines that went before another came. */
+  /** Legacies of machines that were deleted before their replacement was created. */
   legacies: readonly Legacy[];
-  /** What becomes of protected ones; missing where none is, or they are replaced like any. */
+  /** How protected machines are treated; missing without any, or if they are replaced like others. */
   kept?: "Skip" | "Wait";
 }
 
-/** One instance with its node. */
+/** Returns an instance with its node. */
 export function memberOfInstance(
   { pool, target, legacies, kept }: Of,
   { records, nodes }: CloudSight,
@@ -32,7 +32,7 @@ export function memberOfInstance(
   const id = memberIdOf(instance);
   const node = nodes.get(instance.providerId.toLowerCase());
   const order = orderOfInstance(records.orders, instance);
-  // Which components one gets that has not joined is decided when it does: those that are wanted then.
+  // A machine gets its components when it joins, so one that has not joined counts with the desired ones.
   const components = node?.components || target.components;
   const wanted = hashOf(target);
   const isChosen = isMarked(pool, node) || records.orders.some((each) => isFor(id, each) && each.target === wanted);
@@ -49,7 +49,7 @@ export function memberOfInstance(
   };
 }
 
-/** An order of which the cloud shows nothing: on its way, or gone before it got in. */
+/** Returns an order without an instance: not created yet, or deleted before it joined. */
 export function memberOfOrder({ target }: Of, order: Order, at: Moment): Member {
   const { id, since, trouble } = order;
   const templateHash = order.target || hashOf(target);
@@ -60,7 +60,7 @@ export function memberOfOrder({ target }: Of, order: Order, at: Moment): Member 
   };
 }
 
-/** Nothing will come of it any more, as far as can be told from what the cloud does not show. */
+/** Returns whether an order will get no instance any more, as far as the answers of the cloud show. */
 export function isLost({ goal, providerId, lastTried, isVanished }: Order, { now, lagMs }: Moment): boolean {
   if (isVanished) return true;
   const isLate = now >= Date.parse(lastTried) + lagMs;
@@ -68,7 +68,7 @@ export function isLost({ goal, providerId, lastTried, isVanished }: Order, { now
   return isLate && providerId !== "";
 }
 
-/** Newcomers on paper: one for each machine that another could come for. */
+/** Returns pending new machines that are not ordered yet: one for each machine that can be replaced. */
 export function papersOf(
   { target }: Of,
   { group, tokens, most }: { group: string; tokens: Tokens; most: number },
@@ -82,19 +82,19 @@ export function papersOf(
 
 const between = "-new-";
 
-/** Tokens of two groups are never the same, nor is one the name that a cloud gives an instance by itself. */
+/** Returns a token, which no other group and no cloud uses as a name. */
 export function tokenOf(group: string, number: number): string {
   return `${group}${between}${number}`;
 }
 
-/** The number in a token; undefined for what is none of the group. */
+/** Returns the number in a token; undefined for any other name. */
 export function numberIn(group: string, token: string): number | undefined {
   const start = `${group}${between}`;
   const rest = token.startsWith(start) ? token.slice(start.length) : "";
   return /^[1-9]\d{0,14}$/.test(rest) ? Number(rest) : undefined;
 }
 
-/** The order by which an instance came, also one of the operator of before, which knew its instance alone. */
+/** Returns the order of an instance, also one of the Constellation node operator, which recorded only the instance. */
 export function orderOfInstance(orders: readonly Order[], instance: Instance): Order | undefined {
   return orders.find(({ id, providerId }) => id === instance.token || isOf(providerId, instance));
 }
@@ -105,7 +105,7 @@ function phaseOf(
 ): MemberPhase {
   if (!isAlive(instance)) return "Leaving";
   if (!node) return "Booting";
-  // Of one that was ordered it is known whether it ever got in; of others a node says so.
+  // The record of an ordered machine shows whether it has joined; the node of any other machine does.
   const isIn = order ? order.isDone : !isHeir && (node.isReady || instance.state === "Ready");
   return isIn ? "Ready" : "Joining";
 }

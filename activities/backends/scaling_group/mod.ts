@@ -1,4 +1,7 @@
-/** The backend of ScalingGroups: a cloud creates the machines from a boot template that Ostler sets, and removes them on request. */
+/**
+ * The backend of ScalingGroups: a cloud creates the machines from a boot template that Ostler sets, and removes them
+ * on request.
+ */
 import type { Cluster } from "../../cluster.ts";
 import type { Resource } from "../../kube/resources.ts";
 import type { With } from "../contract.ts";
@@ -92,7 +95,10 @@ function newsOfGroup(kube: Cluster, pool: PoolRef): News {
   ]);
 }
 
-/** Reports changes of a group and its machines; any change of a PendingNode counts, because only a read shows its group. */
+/**
+ * Reports changes of a group and its machines; any change of a PendingNode counts, because only a read shows its
+ * group.
+ */
 function newsOfMembers(kube: Cluster, pool: PoolRef, nodes: () => ReadonlySet<string>): News {
   const { watches } = kube;
   const name = groupNameOf(pool);

@@ -1,4 +1,4 @@
-/** The machines of a scaling group, those that were ordered and those on paper. */
+/** Reads the machines of a scaling group: existing, ordered, and pending ones. */
 import type { Cluster } from "../../cluster.ts";
 import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { attempting } from "../../kube/status.ts";
@@ -21,7 +21,7 @@ import { declaredSize, openOrders, orphansOf } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
 import { hashOf } from "../../node_version/version_release.ts";
 
-/** Reads all of them; papers are no more than could be needed. */
+/** Reads all machines; there are no more pending ones than a rollout can need. */
 export function observeGroup(kube: Cluster, pool: PoolRef): Promise<Observation> {
   return attempting(`read the machines of ScalingGroup "${groupNameOf(pool)}"`, async () => {
     const asked = await needAsked(kube, pool);
@@ -38,7 +38,7 @@ export function observeGroup(kube: Cluster, pool: PoolRef): Promise<Observation>
   });
 }
 
-/** What the policy says of protected machines; read only where one is. */
+/** Returns how the policy treats protected machines; reads it only if there is one. */
 export async function keptOf(
   kube: Cluster,
   { pool: { namespace, name }, asked, seen }: { pool: PoolRef; asked: Asked; seen: CloudSight },
@@ -49,7 +49,7 @@ export async function keptOf(
   return kept === "Replace" ? {} : { kept };
 }
 
-/** Reads one as the planner sees it; undefined for what is gone, and for paper that nobody would list. */
+/** Reads one machine as the planner sees it; undefined if it was deleted, or is pending and not needed. */
 export function readGroupMember(kube: Cluster, { pool, machine }: MemberRef): Promise<Member | undefined> {
   return attempting(`read machine "${machine}"`, async () => {
     if (!await readAsked(kube, pool)) return undefined;
@@ -57,7 +57,7 @@ export function readGroupMember(kube: Cluster, { pool, machine }: MemberRef): Pr
   });
 }
 
-/** How far one has come; paper is no machine. */
+/** Reads the progress of one machine; undefined for a pending one. */
 export function readGroupState(kube: Cluster, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
   return attempting(`read machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -87,7 +87,7 @@ function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | unde
   }
   const { phase, node, image } = memberOfInstance(of, seen, instance);
   const seenNode = seen.nodes.get(instance.providerId.toLowerCase());
-  // K5: what a node runs that was let in is announced by a JoiningNode.
+  // K5: a JoiningNode announces what the node of an ordered machine runs.
   const isUnannounced = order !== undefined && seenNode?.components === "";
   const trouble = instance.trouble || (instance.state === "Failed" ? "the cloud reports that the instance failed" : "");
   return {
@@ -124,7 +124,7 @@ function membersOf(of: Of, seen: CloudSight): Member[] {
   const alive = new Set(instances.filter((each) => isAlive(each)).map(memberIdOf));
   const isShown = ({ id, providerId }: Order): boolean =>
     instances.some((each) => each.token === id || isOf(providerId, each));
-  // One that vanished was made up for by the group; its place goes with the machine that it came for.
+  // The group has replaced a vanished machine; its slot is removed with the machine that it was ordered for.
   const isMadeUpFor = (order: Order): boolean =>
     isLost(order, at) && (open.includes(order) || (order.isVanished && alive.has(order.donor ?? "")));
   const unseen = records.orders.filter((order) => !isShown(order) && !isMadeUpFor(order));
@@ -137,8 +137,8 @@ function membersOf(of: Of, seen: CloudSight): Member[] {
 }
 
 /**
- * Where somebody took away the one that a newcomer came for, the group made another in its place, and that is one too many: it
- * goes as old ones do. Clocks of clouds differ from ours by less than a minute.
+ * Returns instances that are one too many: after a replaced machine was removed outside of Ostler the group created
+ * another for it. They count as outdated. Clocks of clouds and workers differ by less than a minute.
  */
 function surplusIn(seen: CloudSight): Set<Instance> {
   const orphans = orphansOf(seen);
@@ -149,15 +149,15 @@ function surplusIn(seen: CloudSight): Set<Instance> {
   return new Set(made.sort((a, b) => Date.parse(b.since) - Date.parse(a.since)).slice(0, orphans.length));
 }
 
-/** Nothing is left of it but its record. */
+/** Returns a deleted machine of which only the record is left. */
 function goneMember(id: string, since: string): Member {
   const unknown = { templateHash: "", image: "", kubelet: "" };
   return { id, ...unknown, phase: "Leaving", since, marked: false, held: true, expendable: false };
 }
 
 /**
- * As many as there are old machines, and no more than are wanted of the new. None while some are missing: the group makes up
- * for these by itself, and an order would be one too many. None without room above the wanted number.
+ * Returns one pending machine per outdated one, at most the desired number. None while machines are missing, because
+ * the group replaces them itself, nor without room above the desired number.
  */
 function papersFor(of: Of, { asked, seen, there }: { asked: Asked; seen: CloudSight; there: Member[] }): Member[] {
   const hash = hashOf(of.target);
@@ -170,7 +170,7 @@ function papersFor(of: Of, { asked, seen, there }: { asked: Asked; seen: CloudSi
   const group = groupNameOf(of.pool);
   const given = new Set(there.map(({ id }) => id));
   const tokens = asked.ledger.tokens;
-  // One whose record was written a moment before its number.
+  // Records whose number is not in the ledger yet.
   const passed = [...given].flatMap((id) => numberIn(group, id) ?? []).filter((number) => number >= tokens.next).length;
   const papers = hasRoom ? papersOf(of, { group, tokens, most: most + passed }) : [];
   return papers.filter(({ id }) => !given.has(id)).slice(0, most);

@@ -1,4 +1,4 @@
-/** Completes the PendingNodes that the Constellation node operator left; the group's backend owns those of Ostler. */
+/** Completes the PendingNodes of the Constellation node operator; `records.ts` has those of Ostler. */
 import type { Cluster } from "../../cluster.ts";
 import { groupKeyOf, type Instance, type InstanceState } from "../../clouds/driver.ts";
 import { deleteRecord, isOwn } from "./records.ts";
@@ -11,12 +11,12 @@ import { type NodeTarget, same } from "../../node_version/classify.ts";
 import { type MarkedNode, marks } from "../../node_version/marks.ts";
 import { readInstances } from "./sight.ts";
 
-/** It has no mark of ours: what ours says of a machine is more than fits its fields. */
+/** Returns whether a record is one of the Constellation node operator, as it lacks the annotations of Ostler. */
 export function isOld(record: PendingNode): boolean {
   return !isOwn(record);
 }
 
-/** One step with each; gives those that are left. */
+/** Runs one step of each record; returns the remaining ones. */
 export async function tendOldRecords(
   kube: Cluster,
   records: readonly PendingNode[],
@@ -24,7 +24,7 @@ export async function tendOldRecords(
     fleet: GroupFleet;
     target: NodeTarget;
     now: number;
-    /** Ids of groups of workers. */
+    /** Returns whether a group has workers only, so that its machines can be removed. */
     mayTake: (group: string) => boolean;
   },
 ): Promise<PendingNode[]> {
@@ -56,13 +56,13 @@ function isWanted({ image, components }: GroupNode, target: NodeTarget): boolean
   return same(image, target.image) && same(components, target.components);
 }
 
-/** K4: told again each time, as its goal is Leave from now on. */
+/** K4: repeats the removal each time, because the goal is Leave from now on. */
 async function remove(kube: Cluster, { metadata: { name, uid }, spec }: PendingNode, fleet: GroupFleet): Promise<void> {
-  // Whoever may write records could name any instance: only those of our groups are removed.
+  // Users with permission to write records could name any instance, so only those of the groups are removed.
   const isOurs = fleet.instances.some(({ providerId, group, isProtected }) =>
     same(providerId, spec.providerID) && groupKeyOf(group) === groupKeyOf(spec.groupID) && !isProtected
   );
-  // The operator deleted a node before its record said Leave: one that serves is taken by no record alone.
+  // The operator deleted a node before it set the goal Leave, so a record alone never removes a Ready node.
   const node = fleet.nodes.find(({ providerId }) => same(providerId, spec.providerID));
   if (node && (node.isReady || node.isControlPlane)) return;
   const driver = await kube.cloud.driver();
@@ -72,32 +72,33 @@ async function remove(kube: Cluster, { metadata: { name, uid }, spec }: PendingN
   await ifFound(patchClusterObject(kube, pendingNodes, { name, body }));
 }
 
-// What becomes of a machine that is on its way into a group or out of it, as its PendingNode and the cloud tell; pure.
+// The next step of a machine that joins or leaves a group, by its PendingNode and the cloud; pure.
 
-/** Milliseconds after an order in which a cloud may not show what it makes. */
+/** Milliseconds after an order in which the cloud may not show the instance. */
 const graceMs = 120_000;
-/** Between looks at one that has no deadline, or has had its time. */
+/** Milliseconds between reads of a record without a deadline, or after it. */
 const restMs = 30_000;
 
+/** The facts about one record. */
 export interface PendingFacts {
   goal: "Join" | "Leave";
-  /** Epoch ms; none waits as long as it takes. */
+  /** Epoch ms; undefined waits without a limit. */
   deadline: number | undefined;
-  /** When the record was made (epoch ms). */
+  /** Creation time of the record (epoch ms). */
   since: number;
-  /** "Absent" where the cloud knows nothing of it. */
+  /** "Absent" if the cloud does not show the instance. */
   state: InstanceState | "Absent";
-  /** The cloud has shown it before. */
+  /** The cloud has shown the instance before. */
   wasSeen: boolean;
-  /** There is a Node of its name. */
+  /** A Node of its name exists. */
   hasNode: boolean;
-  /** That node runs what is wanted now. */
+  /** That node runs the current target. */
   isWanted: boolean;
 }
 
 /**
- * Joined: its record has done its work. Gone: so has the record of one that left, or of one that never came. Remove: it is to
- * be removed, again if that was asked before, and its goal is Leave from then on. Wait: until then (epoch ms) at the latest.
+ * The next step of a record. Joined: the record is completed. Gone: the machine was deleted or never created. Remove:
+ * remove the machine, repeatedly, with the goal Leave from then on. Wait: until `until` (epoch ms) at the latest.
  */
 type PendingVerdict =
   | { step: "Joined" }
@@ -105,7 +106,7 @@ type PendingVerdict =
   | { step: "Remove"; why: string; until: number }
   | { step: "Wait"; until: number };
 
-/** Judges one record at a time (epoch ms). */
+/** Returns the next step of a record at `now` (epoch ms). */
 export function verdictOn(facts: PendingFacts, now: number): PendingVerdict {
   return facts.goal === "Join" ? onJoin(facts, now) : onLeave(facts, now);
 }
@@ -113,11 +114,11 @@ export function verdictOn(facts: PendingFacts, now: number): PendingVerdict {
 function onJoin(facts: PendingFacts, now: number): PendingVerdict {
   const { deadline, state, hasNode, isWanted } = facts;
   const until = now + restMs;
-  // K12: what was ordered a moment ago may be shown nowhere yet. K11: what is gone before it joined needs no removal.
+  // K12: a new order may not be visible yet. K11: an instance that was deleted before it joined needs no removal.
   if (isGone(facts, now)) return { step: "Gone" };
-  // K13: nothing is to be waited for.
+  // K13: a failed instance never joins.
   if (state === "Failed") return { step: "Remove", why: "the cloud reports that the instance failed", until };
-  // K1: one of an older target has joined all the same, and is replaced like any other old node.
+  // K1: a machine of an older target has joined too, and is replaced like any other outdated node.
   if (hasNode && state === "Ready") return isWanted ? { step: "Joined" } : { step: "Gone" };
   if (deadline !== undefined && now >= deadline) {
     return { step: "Remove", why: "the machine did not join in time", until };
@@ -125,7 +126,7 @@ function onJoin(facts: PendingFacts, now: number): PendingVerdict {
   return { step: "Wait", until: deadline ?? until };
 }
 
-// K7: who leaves has left only when the cloud shows it no more; until then it is asked again.
+// K7: a machine has left only when the cloud does not show it any more; until then the removal is repeated.
 function onLeave(facts: PendingFacts, now: number): PendingVerdict {
   const { deadline } = facts;
   if (isGone(facts, now)) return { step: "Gone" };
@@ -138,23 +139,24 @@ function isGone({ state, wasSeen, since }: PendingFacts, now: number): boolean {
   return state === "Absent" && (wasSeen || now >= since + graceMs);
 }
 
-// Which new node replaces which old one, from what is written on both; pure, and the same for the same nodes in any order.
+// Pairs of new and old nodes, from the annotations of both; pure, and independent of their order.
 
 interface Pair {
   donor: string;
   heir: string;
 }
 
+/** The pairs of a NodeVersion's nodes. */
 export interface Pairing {
-  /** Pairs that stand, and those that are made now. */
+  /** Existing and new pairs. */
   pairs: Pair[];
-  /** Marks whose partner no longer exists, or belongs to another node. */
+  /** Marks whose partner does not exist any more or belongs to another node. */
   stale: { node: string; mark: "heir" | "donor" }[];
-  /** New nodes for which no old one is left in their group. */
+  /** New nodes without an old node in their group. */
   surplus: string[];
 }
 
-/** A new node, with the group that it was ordered for. */
+/** A new node, with the group of its order. */
 interface Mint {
   name: string;
   group: string;
@@ -167,7 +169,7 @@ interface Nodes {
   mints: readonly Mint[];
 }
 
-/** Pairs that are written on both sides stand; then each new node takes the first old one of its group that has none. */
+/** Keeps pairs that are annotated on both nodes; then pairs each new node with the first free old node of its group. */
 export function pairingOf({ outdated, donors, heirs, mints }: Nodes): Pairing {
   const standing = byName(donors).flatMap((donor): Pair[] => {
     const heir = heirs.find(({ name }) => name === donor.heir);
@@ -200,9 +202,9 @@ function byName<T extends { name: string }>(all: readonly T[]): T[] {
   return [...all].sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-// The nodes of a NodeVersion's groups; those that do not bear what they are have it written on them once.
+// The nodes of a NodeVersion's groups; missing annotations are written once.
 
-/** Nodes that are written, and groups that are asked, at a time. */
+/** Concurrent writes of nodes and reads of groups. */
 const width = 10;
 
 interface Owned {
@@ -248,7 +250,7 @@ async function readOwned(kube: Cluster, groupIds: readonly string[]): Promise<Ow
   return lists.flat();
 }
 
-/** N1 to N6: written where it is missing, and never again; what a node says already is believed. */
+/** N1 to N6: writes missing annotations; existing ones are never changed. */
 async function described(kube: Kube, node: GroupNode, owned: Owned | undefined): Promise<GroupNode> {
   if (!owned || node.providerId === "" || (node.group !== "" && node.image !== "")) return node;
   const group = node.group || owned.group;

@@ -1,4 +1,7 @@
-/** Lets a newcomer in: its record with its token first, then the order, so that no order is ever given twice or forgotten. */
+/**
+ * Orders new machines: the record with the token first, then the order, so that no order is repeated or lost. Marks
+ * old machines.
+ */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { type Driver, groupKeyOf, type Instance } from "../../clouds/driver.ts";
@@ -30,10 +33,10 @@ import { holderOf, isOwnHold } from "../../node/holder.ts";
 import { marks } from "../../node_version/marks.ts";
 import { chosenAnnotation, type GroupNode } from "../../node_version/group_nodes.ts";
 
-/** What a record of an order says about when its machine should be there; a rollout has deadlines of its own. */
+/** Deadline in the record of an order (ms), for people; a rollout has its own deadlines. */
 const joinMs = 1_800_000;
 
-/** Orders it. A machine that is there already is admitted; moot for a token that was used up. */
+/** Orders a machine; does nothing for an existing one. Moot for a used token. */
 export function admitMember(kube: Cluster, { pool, machine, victim }: AdmitOrder): Promise<void> {
   return attempting(`order machine "${machine}"`, async () => {
     const asked = await needAsked(kube, pool);
@@ -65,7 +68,7 @@ async function recorded(
     throw moot("MachineGone", `Failed to order machine "${machine}": its token was already used`);
   }
   const donor = seen.instances.find((each) => memberIdOf(each) === victim);
-  // The group makes up for who is gone by itself: an order would be one machine too many.
+  // The group replaces a deleted machine by itself, so an order would create one machine too many.
   const isGoing = seen.records.removals.some(({ member }) => member === victim);
   if (!isAlive(donor) || isGoing) {
     throw moot("MachineGone", `Failed to order machine "${machine}": the machine to be replaced was deleted`);
@@ -90,7 +93,9 @@ async function recorded(
   return orderOf(await createRecord(kube, body, machine));
 }
 
-/** With two orders for one machine, or one for a newcomer that is itself for another, the group would be one larger for good. */
+/**
+ * Transient while another order would make the group one too large: one for the same machine, or one that it replaces.
+ */
 function waitForRival({ instances, records }: CloudSight, machine: string, donor: string): void {
   const open = openOrders({ instances, records });
   const isOnItsWay = (order: Order): boolean => order.goal === "Join" && !isReached(order, instances);
@@ -104,8 +109,8 @@ function waitForRival({ instances, records }: CloudSight, machine: string, donor
 }
 
 /**
- * A removal of the donor may have been written down since it was looked at, by which the group keeps its size: both are
- * written before either reads what the other wrote, so one of them sees the other (`removals.ts` waits for this).
+ * Withdraws an order if the old machine is being removed without its slot. Order and removal are both recorded before
+ * either reads the records, so at least one of them sees the other (`removals.ts` waits for this).
  */
 async function withdrawIfLate(kube: Cluster, { group: { spec } }: Asked, order: Order): Promise<void> {
   const { removals } = await readRecords(kube, spec.groupId);
@@ -132,7 +137,7 @@ async function createRecord(
   }
 }
 
-/** The number is used before the cloud is asked; gives the group then. */
+/** Records the number as used before the order; returns the group afterwards. */
 async function noteNumber(kube: Kube, pool: PoolRef, machine: string): Promise<ScalingGroup> {
   const { group, ledger } = await needAsked(kube, pool);
   const number = numberIn(group.metadata.name, machine);
@@ -143,7 +148,7 @@ async function noteNumber(kube: Kube, pool: PoolRef, machine: string): Promise<S
 async function give(kube: Cluster, { pool, asked }: Omit<Place, "seen">, order: Order): Promise<void> {
   const driver = await kube.cloud.driver();
   const { groupId } = asked.group.spec;
-  // Somebody may have written the group since: what it would boot is looked at before each order.
+  // The group may have been modified, so its boot template is read before each order.
   await ensureBoots(kube, { pool, asked });
   const answer = await driver.order({ group: groupId, token: order.id });
   if (answer.outcome === "NoCapacity") return await noteTrouble(kube, order, { driver, says: answer.says });
@@ -151,7 +156,7 @@ async function give(kube: Cluster, { pool, asked }: Omit<Place, "seen">, order: 
   await noteInstance(kube, order, answer.instance);
 }
 
-/** A token that was used before, as its number was written by hand: what it stands for is none of this order. */
+/** Refuses an older instance of a used token, whose number was edited by hand. */
 function checkAge({ id, since }: Order, instance: Instance): void {
   const slackMs = 60_000;
   if (Date.parse(instance.since) >= Date.parse(since) - slackMs) return;
@@ -175,13 +180,11 @@ async function noteInstance(kube: Kube, { id, uid }: Order, { providerId, node, 
   const annotations = { [recordAnnotations.trouble]: null };
   const spec = { providerID: providerId, groupID: groupKeyOf(group), ...(node ? { nodeName: node } : {}) };
   await patchClusterStatus(kube, pendingNodes, { name: id, status: { cspState: "Creating", reachedGoal: false } });
-  // Last, as it says that all is done.
+  // Last, because it completes the record.
   await patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations }, spec } });
 }
 
-// Marks a machine as one that goes, for people to see and for us to remember; and takes that back.
-
-/** Marks its node; one without a node is known by what was ordered for it. */
+/** Marks the node of a machine to be replaced; a machine without a node is known by the order of its replacement. */
 export function chooseMember(kube: Cluster, member: MemberRef): Promise<void> {
   return attempting(`mark machine "${member.machine}" for replacement`, async () => {
     const asked = await readAsked(kube, member.pool);
@@ -194,7 +197,10 @@ export function chooseMember(kube: Cluster, member: MemberRef): Promise<void> {
   });
 }
 
-/** Takes mark and cordon back; a mark of the operator of before too, as nothing comes for it any more. */
+/**
+ * Removes mark and cordon of a machine, also the mark of the Constellation node operator, which orders nothing any
+ * more.
+ */
 export function spareMember(kube: Cluster, member: MemberRef): Promise<void> {
   return attempting(`uncordon and unmark machine "${member.machine}"`, async () => {
     const node = await nodeOf(kube, member);

@@ -1,4 +1,4 @@
-/** PendingNodes as what they are to a scaling group: an order that was given, or a machine that was told to go. */
+/** PendingNodes as records of a scaling group: of ordered machines and of removed ones. */
 import type { Cluster } from "../../cluster.ts";
 import type { Kube } from "../../kube/client.ts";
 import { deleteClusterObject, listClusterObjects, patchClusterObject } from "../../kube/resources.ts";
@@ -6,77 +6,83 @@ import { ifFound } from "../../kube/status.ts";
 import { type PendingNode, pendingNodes } from "../../kube/update_kinds.ts";
 import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
 
-/** What is not among the fields of a PendingNode, and would be lost there. */
+/** Facts for which a PendingNode has no field. */
 export const recordAnnotations = {
-  /** The member that goes for this one. */
+  /** The machine that this one replaces. */
   donor: "ostler.dev/donor",
-  /** What of the donor the newcomer takes over, as JSON. */
+  /** The inheritance of the new machine, as JSON. */
   inheritance: "ostler.dev/inheritance",
-  /** The hash of what it was ordered to run. */
+  /** The hash of its target. */
   target: "ostler.dev/target",
-  /** "true" for one that somebody took away: the group has made another, above the number until the donor goes. */
+  /**
+   * "true" for a machine removed outside of Ostler: the group created another, one too many until the old machine is
+   * removed.
+   */
   vanished: "ostler.dev/vanished",
-  /** "true" for one whose place is its own by now, as the one it came for went with another. */
+  /** "true" for a machine that keeps its slot, because the slot of the replaced machine was removed. */
   settled: "ostler.dev/settled",
-  /** When it was given up before anybody knew what came of it: RFC 3339. */
+  /** Time of the withdrawal of an order with an unknown outcome (RFC 3339). */
   givenUp: "ostler.dev/given-up",
-  /** Why the cloud has no room for it. */
+  /** The lack of capacity that the cloud reports. */
   trouble: "ostler.dev/trouble",
-  /** The id by which the planner knows a machine that goes. */
+  /** The planner's ID of a machine to be removed. */
   member: "ostler.dev/member",
-  /** "true" for one whose place in the group goes with it. */
+  /** "true" if the slot in the group is removed with the machine. */
   shrinks: "ostler.dev/shrinks",
 } as const;
 
-/** A record stays until we are done with it, whoever deletes it. */
+/** Keeps a record until Ostler has completed it. */
 export const recordFinalizer = "ostler.dev/pending-node";
 
-/** Of a member that was told to go, beside the one by which it came. */
+/** Suffix of the record of a removal, as the machine may also have the record of its order. */
 const goingSuffix = ".going";
 
+/** The order of one machine. */
 export interface Order {
   /** The token, and the name of its record. */
   id: string;
   uid: string;
   goal: "Join" | "Leave";
-  /** The instance that came of it; "" while nobody knows. */
+  /** The ordered instance; "" while unknown. */
   providerId: string;
   donor: string | undefined;
-  /** The hash of what it was ordered to run; "" for one of the operator of before. */
+  /** The hash of its target; "" for an order of the Constellation node operator. */
   target: string;
   trouble: string;
-  /** Somebody took its machine away. */
+  /** Its machine was removed outside of Ostler. */
   isVanished: boolean;
-  /** Its place is its own: the one that it came for went with another. */
+  /** It keeps its slot, because the slot of the replaced machine was removed. */
   isSettled: boolean;
-  /** Its node was Ready, and has taken over what it had to. */
+  /** Its node was Ready and has its inheritance. */
   isDone: boolean;
   /** RFC 3339. */
   since: string;
-  /** From when on a cloud that shows nothing of it may still be late (RFC 3339). */
+  /** Time since which the cloud may be late to show the instance (RFC 3339). */
   lastTried: string;
   record: PendingNode;
 }
 
+/** The removal of one machine. */
 export interface Removal {
-  /** The member that goes. */
+  /** The machine to be removed. */
   member: string;
   providerId: string;
   shrinks: boolean;
   record: PendingNode;
 }
 
+/** All records of a group. */
 export interface Records {
   orders: Order[];
   removals: Removal[];
 }
 
-/** Name of the record of a member that was told to go; members of two groups may have one id. */
+/** Returns the name of the record of a removal, with the group, because machines of two groups may have the same ID. */
 export function removalName(group: string, member: string): string {
   return `${group}.${member}${goingSuffix}`.toLowerCase();
 }
 
-/** All of a group; read once for all who ask at a time. */
+/** Reads all records of a group, once for concurrent callers. */
 export async function readRecords(kube: Cluster, group: string): Promise<Records> {
   const all = await kube.cache.read("pending nodes", () => listClusterObjects(kube, pendingNodes));
   const own = all.filter(({ spec }) => groupKeyOf(spec.groupID) === groupKeyOf(group));
@@ -86,7 +92,10 @@ export async function readRecords(kube: Cluster, group: string): Promise<Records
   };
 }
 
-/** Whether it is one of ours, whatever somebody has taken off it: those of the operator of before have no finalizer. */
+/**
+ * Returns whether a record is one of Ostler, by its finalizer or any annotation; the Constellation node operator wrote
+ * neither.
+ */
 export function isOwn({ metadata: { annotations = {}, finalizers = [] } }: PendingNode): boolean {
   return finalizers.includes(recordFinalizer) || annotations[recordAnnotations.target] !== undefined ||
     annotations[recordAnnotations.member] !== undefined;
@@ -96,7 +105,7 @@ function isRemoval(record: PendingNode): boolean {
   return removedBy(record) !== undefined;
 }
 
-/** The member that goes by it, if one does: annotations can be taken off, its name stays. */
+/** Returns the machine of a removal, by its annotation or its name; undefined for an order. */
 function removedBy(
   { metadata: { name, annotations = {}, finalizers = [], ownerReferences = [] } }: PendingNode,
 ): string | undefined {
@@ -107,7 +116,10 @@ function removedBy(
   return isOfGroup ? name.slice(start.length, -goingSuffix.length) : undefined;
 }
 
-/** A record of the operator of before has no annotation of ours: it stands for its node, by its instance. */
+/**
+ * Returns the order of a record; one of the Constellation node operator has no annotations and names only the
+ * instance.
+ */
 export function orderOf(record: PendingNode): Order {
   const { metadata: { name, uid, annotations = {}, creationTimestamp }, spec, status } = record;
   return {
@@ -123,11 +135,12 @@ export function orderOf(record: PendingNode): Order {
   };
 }
 
-/** A time that has been; anybody may write there. */
+/** Returns a time in the past; undefined for any other text, because users can edit it. */
 function pastTime(text = ""): string | undefined {
   return Date.parse(text) <= Date.now() ? text : undefined;
 }
 
+/** Returns the removal of a record. */
 export function removalOf(record: PendingNode): Removal {
   const { metadata: { annotations = {} }, spec } = record;
   return {
@@ -138,17 +151,17 @@ export function removalOf(record: PendingNode): Removal {
   };
 }
 
-/** Whether an instance is there, and to stay. */
+/** Returns whether an instance exists and is not being deleted. */
 export function isAlive(instance: Instance | undefined): instance is Instance {
   return instance !== undefined && instance.state !== "Terminating" && instance.state !== "Terminated";
 }
 
-/** Whether a provider id is that of an instance, in whatever case. */
+/** Returns whether an instance has this provider ID, in any case. */
 export function isOf(providerId: string, instance: Instance): boolean {
   return providerId !== "" && providerId.toLowerCase() === instance.providerId.toLowerCase();
 }
 
-/** Takes our finalizer off and deletes it, in whatever order somebody else did that. */
+/** Deletes a record and removes its finalizer; one of both may be done already. */
 export async function deleteRecord(
   kube: Kube,
   { metadata: { name, uid, finalizers = [] } }: PendingNode,

@@ -1,4 +1,6 @@
-/** Has a machine go: what was meant is written down, the cloud is told until it has it no more, and nothing of it is left. */
+/**
+ * Deletes a machine: records the intent, calls the cloud until the instance is deleted, then removes node and records.
+ */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
@@ -29,7 +31,7 @@ import {
 import { type Asked, type CloudSight, groupNameOf, readAsked, readCloud } from "./sight.ts";
 import { spareMember } from "./orders.ts";
 
-/** What a record says about when its machine should be gone. */
+/** Deadline in the record of a removal (ms), for people. */
 const leaveMs = 60_000;
 
 interface Place {
@@ -38,7 +40,7 @@ interface Place {
   seen: CloudSight;
 }
 
-/** Tells the cloud, with its place in the group where that was made for its newcomer, or it is one itself. */
+/** Removes a machine from the cloud, with its slot if that was added for its replacement or for itself. */
 export function removeMember(kube: Cluster, { pool, machine }: MemberRef): Promise<void> {
   return attempting(`remove machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -50,7 +52,7 @@ export function removeMember(kube: Cluster, { pool, machine }: MemberRef): Promi
   });
 }
 
-/** Tells again where it is still there; forgets its records once it is gone, and gives what is left of it. */
+/** Repeats the removal of an existing machine and returns its progress; removes its records once it is deleted. */
 export function seeMemberOff(kube: Cluster, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
   return attempting(`delete machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -66,7 +68,7 @@ export function seeMemberOff(kube: Cluster, { pool, machine }: MemberRef): Promi
   });
 }
 
-/** The record of it; made by now for one that was given up, and came after all. */
+/** Returns the record of a removal; creates one for a withdrawn order whose instance was created after all. */
 async function removalFor(
   kube: Cluster,
   place: Place,
@@ -78,8 +80,8 @@ async function removalFor(
 }
 
 /**
- * An order for it may have been written down since it was looked at: then the group is to be one smaller. One that has not
- * reached the cloud is withdrawn by who gives it, or given: that is waited for.
+ * Checks for an order that was recorded since the read and replaces the machine: the removal then includes the slot.
+ * Transient while that order has not reached the cloud, because it is either given or withdrawn.
  */
 async function settled(kube: Cluster, { group: { spec } }: Asked, removal: Removal): Promise<Removal> {
   if (removal.shrinks) return removal;
@@ -96,7 +98,9 @@ async function settled(kube: Cluster, { group: { spec } }: Asked, removal: Remov
   return removalOf(await patchClusterObject(kube, pendingNodes, { name, body }));
 }
 
-/** The record of it, made where there is none; undefined for what was never there, or is gone without one. */
+/**
+ * Returns the record of a removal, created if missing; undefined for a machine that never existed or left no record.
+ */
 async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: string): Promise<Removal | undefined> {
   const known = seen.records.removals.find(({ member }) => member === machine);
   if (known) return known;
@@ -109,7 +113,7 @@ async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: strin
   if (providerId === "") return void (own && await giveUp(kube, own));
   const { metadata, spec } = asked.group;
   const name = removalName(groupNameOf(pool), machine);
-  // One that goes already went by somebody else's word, and the group makes up for it.
+  // An instance that is already being deleted was removed outside of Ostler, so the group replaces it.
   const shrinks = isAlive(instance) && await isAbove(kube, { seen }, { machine, own });
   if (shrinks) await noteSize(kube, { asked, seen });
   if (!shrinks && instance) await leave(kube, { pool, asked, seen }, { machine, instance });
@@ -130,13 +134,15 @@ async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: strin
   return removalOf(await createClusterObject(kube, pendingNodes, { kind: "PendingNode", ...body }));
 }
 
-/** Somebody may have had it protected while it was drained; a newcomer that never got in is protected by nobody on purpose. */
+/**
+ * Refuses a machine that was protected during its drain; new machines that never joined are not protected on purpose.
+ */
 async function refuseProtected(kube: Cluster, place: Place, instance: Instance): Promise<void> {
   if (!instance.isProtected || (await keptOf(kube, place)).kept === undefined) return;
   throw moot("GenerationStale", `Failed to remove machine "${memberIdOf(instance)}": scale-in protection was enabled`);
 }
 
-/** The group makes another by itself, for which no order says what it takes over: it is written down with the group. */
+/** Records the inheritance of a machine with the group, which creates the replacement itself, without an order. */
 async function leave(
   kube: Cluster,
   place: Place,
@@ -152,8 +158,8 @@ async function leave(
 }
 
 /**
- * Whether the group keeps one more for its sake: a newcomer came for it, or it is one itself; or one came for another that
- * somebody took away, which goes on for this one then.
+ * Returns whether the group is one larger for this machine: a new machine replaces it, or it is a new machine itself.
+ * An order whose old machine was removed outside of Ostler is reassigned to this one.
  */
 async function isAbove(
   kube: Kube,
@@ -170,7 +176,7 @@ async function isAbove(
   return true;
 }
 
-/** Whoever may write records could name any instance: one of another group is left alone. */
+/** Removes an instance; refused for one of another group, as users with permission to write records could name any. */
 async function tell(
   kube: Cluster,
   { asked, seen }: Pick<Place, "asked" | "seen">,
@@ -191,7 +197,7 @@ async function tell(
   return await driver.remove({ group: groupId, providerId, shrinks });
 }
 
-/** An order that never reached the cloud, as far as anybody knows: by its token it is found or not. */
+/** Withdraws an order with an unknown outcome; its token shows later whether an instance was created. */
 async function giveUp(kube: Kube, { id, uid, goal }: Order): Promise<void> {
   if (goal === "Leave") return;
   const annotations = { [recordAnnotations.givenUp]: new Date().toISOString() };
@@ -199,9 +205,7 @@ async function giveUp(kube: Kube, { id, uid, goal }: Order): Promise<void> {
   await ifFound(patchClusterObject(kube, pendingNodes, { name: id, body }));
 }
 
-// Forgets a machine that is gone: its node, and what was written down about it.
-
-/** Its node, where it is still the one of that instance; orders that were for it, or by which it came; its own record last. */
+/** Deletes the node of a deleted machine, if it still belongs to that instance, and its records; the removal last. */
 async function forget(
   kube: Kube,
   seen: CloudSight,
@@ -220,7 +224,10 @@ async function forget(
   if (removal) await deleteRecord(kube, removal.record);
 }
 
-/** The one that it came for is gone before it was in: its place is its own. It may have got in this moment. */
+/**
+ * Records that a new machine keeps its slot, because the replaced machine was deleted first; it may have joined
+ * meanwhile.
+ */
 async function settle(kube: Kube, { id, uid }: Order): Promise<void> {
   const annotations = { [recordAnnotations.settled]: "true" };
   const record = await ifFound(
@@ -233,7 +240,7 @@ function isDonorThere({ instances }: CloudSight, { donor }: Order): boolean {
   return instances.some((each) => isAlive(each) && memberIdOf(each) === donor);
 }
 
-/** The group is one larger for its sake all the same, until its donor has gone. */
+/** Records that the group stays one larger for this order until the replaced machine is deleted. */
 async function noteVanished(kube: Kube, { id, uid }: Order): Promise<void> {
   const annotations = { [recordAnnotations.vanished]: "true" };
   await ifFound(patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations } } }));
@@ -249,16 +256,16 @@ async function deleteNode(kube: Kube, { nodes }: CloudSight, providerId: string)
   try {
     await ifFound(kube.core.deleteNode({ name: node.name, body: { preconditions: { uid: node.uid } } }));
   } catch (error) {
-    if (statusOf(error) !== 409) throw error; // another one of its name
+    if (statusOf(error) !== 409) throw error; // a newer node of this name
   }
 }
 
-// Takes back what we did to a group that is being deleted: records, marks and cordons; its machines stay as they are.
+// A group that is being deleted keeps its machines; records, marks and cordons are removed.
 
-/** Machines that are spared at a time. */
+/** Machines that are released concurrently. */
 const width = 20;
 
-/** All of it; a group that its cloud has no more leaves only records. */
+/** Removes records, marks and cordons; without the group in the cloud only the records. */
 export function releaseGroup(kube: Cluster, pool: PoolRef): Promise<void> {
   return attempting(`release the machines of ScalingGroup "${groupNameOf(pool)}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -278,7 +285,7 @@ async function chosenOf(kube: Cluster, asked: Asked): Promise<string[]> {
   return (seen?.instances ?? []).filter(({ providerId }) => isNode(providerId)).map(memberIdOf);
 }
 
-/** Lets its object go. */
+/** Removes the finalizer of the ScalingGroup. */
 export async function removeGroupFinalizer(kube: Kube, pool: PoolRef): Promise<void> {
   const asked = await readAsked(kube, pool);
   const { name = "", finalizers = [], resourceVersion } = asked?.group.metadata ?? {};

@@ -1,4 +1,4 @@
-/** One look at a scaling group: what is asked of it, what its cloud has, and what was written down about both. */
+/** One snapshot of a scaling group: its desired state, its instances in the cloud, and its records. */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { CloudGroup, Driver, Instance } from "../../clouds/driver.ts";
@@ -28,16 +28,16 @@ export function groupNameOf({ name }: PoolRef): string {
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
-/** The object of a pool, and what it follows. */
+/** The object of a pool, with its NodeVersion. */
 export interface Asked {
   group: ScalingGroup;
   version: NodeVersion;
   ledger: Ledger;
-  /** Undefined where it follows nothing yet. */
+  /** Undefined without a released NodeVersion. */
   target: Target | undefined;
 }
 
-/** Undefined for a group that is gone; refused where its NodeVersion is not there. */
+/** Reads a group; undefined if it was deleted. Refused without its NodeVersion. */
 export async function readAsked(kube: Kube, pool: PoolRef): Promise<Asked | undefined> {
   const name = groupNameOf(pool);
   const group = await ifFound(readClusterObject(kube, scalingGroups, name));
@@ -50,7 +50,7 @@ export async function readAsked(kube: Kube, pool: PoolRef): Promise<Asked | unde
   return { group, version, ledger: ledgerOf(group), target: targetOf(group, version) };
 }
 
-/** The same; moot for one that is gone. */
+/** Reads a group. Moot if it was deleted. */
 export async function needAsked(kube: Kube, pool: PoolRef): Promise<Asked> {
   const asked = await readAsked(kube, pool);
   if (!asked) {
@@ -59,32 +59,32 @@ export async function needAsked(kube: Kube, pool: PoolRef): Promise<Asked> {
   return asked;
 }
 
-/** When a look was (epoch ms), and for how long its cloud may show nothing of what it makes (ms). */
+/** The time of a snapshot (epoch ms), and how late the cloud may show new instances (ms). */
 export interface Moment {
   now: number;
   lagMs: number;
 }
 
-/** The group as its cloud has it now. */
+/** The group as its cloud reports it. */
 export interface CloudSight {
   cloud: CloudGroup;
   instances: Instance[];
   records: Records;
-  /** By provider id in lower case. */
+  /** By provider ID in lower case. */
   nodes: Map<string, GroupNode>;
   at: Moment;
-  /** Records were written while the cloud was looked at: which of its answers already follow from them nobody can tell. */
+  /** Records changed during the read, so the answers of the cloud may or may not include them. */
   isMoving: boolean;
 }
 
 const usualLagMs = 120_000;
 
-/** Reads all that is there, once for all who ask at a time; records before and after the cloud, as it is asked by them. */
+/** Reads everything, once for concurrent callers; the records before and after the cloud, to detect changes. */
 export async function readCloud(kube: Cluster, { group: { metadata, spec } }: Asked): Promise<CloudSight> {
   const driver = await kube.cloud.driver();
   const before = await readRecords(kube, spec.groupId);
   const [instances, nodes] = await Promise.all([readInstances(kube, driver, spec.groupId), nodesByInstance(kube)]);
-  // After its machines: the size knows of each that is shown to go, or it would be taken for one too large.
+  // After its instances: an earlier size would not include the removals that they show.
   const cloud = await kube.cache.read(`group ${spec.groupId}`, () => driver.group(spec.groupId));
   const records = await readRecords(kube, spec.groupId);
   if (!cloud) {
@@ -97,12 +97,12 @@ export async function readCloud(kube: Cluster, { group: { metadata, spec } }: As
   return { cloud, instances, records, nodes, at, isMoving: identityOf(before) !== identityOf(records) };
 }
 
-/** All instances of a group, once for all who ask at a time. */
+/** Reads all instances of a group, once for concurrent callers. */
 export function readInstances(kube: Cluster, driver: Driver, groupId: string): Promise<Instance[]> {
   return kube.cache.read(`instances of ${groupId}`, () => driver.instances(groupId));
 }
 
-/** What of records decides about the size of a group. */
+/** Returns the identity of what the size of a group depends on. */
 function identityOf({ orders, removals }: Records): string {
   const all = [
     ...orders.map(({ id, goal, providerId, donor }) => [id, goal, providerId, donor]),

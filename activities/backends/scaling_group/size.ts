@@ -1,7 +1,6 @@
 /**
- * How many machines a group is to keep. Its size is that and one for each newcomer that was ordered for a machine which is
- * still there. While an order or a removal is under way nobody can tell whether the size has moved: until that is known the
- * number holds that was written down before.
+ * The declared size of a group: its size in the cloud without the machines that were ordered as replacements of
+ * existing ones. During an order or removal the size in the cloud is uncertain, so the recorded number counts.
  */
 import type { Instance } from "../../clouds/driver.ts";
 import type { Asked, CloudSight } from "./sight.ts";
@@ -12,37 +11,43 @@ import type { Kube } from "../../kube/client.ts";
 
 type Seen = Pick<CloudSight, "cloud" | "instances" | "records" | "at" | "isMoving">;
 
-/** The cloud has taken it, as is known from its answer or from what it shows. */
+/** Returns whether the cloud has accepted an order, by its answer or its instances. */
 export function isReached({ id, providerId }: Order, instances: readonly Instance[]): boolean {
   return providerId !== "" || instances.some(({ token }) => token === id);
 }
 
-/** Orders by which the group keeps one more, and neither the newcomer's place nor that of the one it came for was taken back. */
+/**
+ * Returns the orders that keep the group one larger: neither the new nor the replaced machine was removed with its
+ * slot.
+ */
 export function openOrders({ instances, records: { orders, removals } }: Pick<Seen, "instances" | "records">): Order[] {
   const gone = new Set(removals.filter(({ shrinks }) => shrinks).map(({ member }) => member));
   const alive = new Set(instances.filter((each) => isAlive(each)).map(memberIdOf));
   return orders.filter((order) => {
     const { id, donor, goal, isSettled } = order;
     if (donor === undefined || isSettled || gone.has(id) || !isReached(order, instances)) return false;
-    // One that was given up came after all: whoever it was for has another by now, or stays.
+    // The instance of a withdrawn order was created after all; its old machine has another replacement, or stays.
     return goal === "Leave" ? alive.has(id) : alive.has(donor) || !gone.has(donor);
   });
 }
 
-/** Those whose other was taken away by somebody: the group made up for that one, so another goes in its stead. */
+/**
+ * Returns open orders whose old machine was removed outside of Ostler and replaced by the group, so another one is
+ * surplus.
+ */
 export function orphansOf(seen: Pick<Seen, "instances" | "records">): Order[] {
   const alive = new Set(seen.instances.filter((each) => isAlive(each)).map(memberIdOf));
   return openOrders(seen).filter(({ goal, donor = "" }) => goal === "Join" && !alive.has(donor));
 }
 
-/** Machines that are wanted. */
+/** Returns the desired number of machines. */
 export function declaredSize(seen: Seen, { declared }: Pick<Ledger, "declared">): number {
   const reckoned = Math.max(0, seen.cloud.size - openOrders(seen).length);
   return isUncertain(seen) ? declared ?? reckoned : reckoned;
 }
 
-/** An order may be with the cloud, or a removal: its size may have moved already, or not. */
-export function isUncertain({ instances, records: { orders, removals }, at, isMoving }: Omit<Seen, "cloud">): boolean {
+/** Returns whether an order or removal may or may not have changed the size in the cloud yet. */
+function isUncertain({ instances, records: { orders, removals }, at, isMoving }: Omit<Seen, "cloud">): boolean {
   const isThere = (providerId: string): boolean => instances.some((each) => isAlive(each) && isOf(providerId, each));
   const isOnItsWay = (order: Order): boolean =>
     !isReached(order, instances) && (order.goal === "Join" || !isLost(order, at));

@@ -1,11 +1,11 @@
-/** What the machines of a scaling group are to run: as its NodeVersion says, once that is released to it, or as it went back to. */
+/** The target of a scaling group's machines: its released NodeVersion, or the target of a rollback. */
 import type { NodeVersion, ScalingGroup } from "../../kube/update_kinds.ts";
 import { askedBy, digestOf, hashOf, isReleased, type Target } from "../../node_version/version_release.ts";
 import { type Boots, ledgerOf } from "./ledger.ts";
 
 /**
- * The target of a group now: where it went back from what is asked for, what it went back to; where that is not released to
- * it, what it boots already; undefined where neither is known.
+ * Returns the current target of a group: after a rollback the pinned one, else the released NodeVersion, else what it
+ * boots already; undefined if nothing is known.
  */
 export function targetOf(
   group: Pick<ScalingGroup, "metadata" | "spec">,
@@ -18,7 +18,7 @@ export function targetOf(
   return boots && bare(boots);
 }
 
-/** The identity of all that a rollout of the group depends on, but for its size, which the cloud has. */
+/** Returns the identity of everything that a rollout of the group depends on, except its size, which the cloud has. */
 export function observedOf(
   group: Pick<ScalingGroup, "metadata" | "spec">,
   version: Pick<NodeVersion, "metadata" | "spec" | "status"> | undefined,

@@ -1,4 +1,4 @@
-/** One look at a NodeVersion, at its groups, and at every node of them; what it sees stands on the object for people. */
+/** Surveys a NodeVersion, its groups and all of their nodes, and writes the result into its status. */
 import type { Cluster } from "../../cluster.ts";
 import { createHash } from "node:crypto";
 import type {
@@ -32,7 +32,7 @@ import { isOld, readFleet, tendOldRecords } from "./old_records.ts";
 import { isDeepStrictEqual } from "node:util";
 import { failureTypeOf } from "../../failures.ts";
 
-/** Looks, and shows what it saw; a NodeVersion that is gone, or going, is an answer. */
+/** Surveys a NodeVersion and writes its status; returns Gone if it was or is being deleted. */
 export function surveyNodeVersion(
   kube: Cluster,
   { object: { name } }: { object: ClusterObject },
@@ -65,7 +65,7 @@ export function surveyNodeVersion(
     const completion = completionOf({ nodes: namesOf(classes), ...movesOf(pending) });
     await showSurvey(kube, version, { classes, pending, completion });
     const stages = stagesOf(progress, { nodes: fleet.nodes, target, pending });
-    // Without control planes: whether these are done stands in their stage, by which the workflow goes.
+    // Without control planes, because the workflow reads their stage.
     const isDone = isStageDone(stages.Workers);
     const isAllDone = isDone && isStageDone(stages.ControlPlane);
     return survey(version, {
@@ -79,10 +79,10 @@ export function surveyNodeVersion(
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 type Seen = Pick<Present, "trouble" | "stages" | "autoscalers" | "isHeld" | "isSettled" | "invalid" | "says">;
 
-/** Records that a message names. */
+/** Number of records that a message names. */
 const named = 5;
 
-/** What is left; where groups have done their part, people are told whose records nobody sees through. */
+/** Returns what is missing; names the remaining records once the groups are done. */
 function saysOf(
   { isSettled, outdated }: Completion,
   { isDone, isAllDone, pending }: { isDone: boolean; isAllDone: boolean; pending: readonly PendingNode[] },
@@ -153,7 +153,7 @@ function isStageDone({ done, groups }: StageSurvey): boolean {
   return done === groups;
 }
 
-/** It came for an order, and nobody has written on it yet which components it runs. */
+/** Returns whether an ordered node has no annotation of its components yet. */
 function isUnannounced({ name, providerId, components }: MarkedNode, pending: readonly PendingNode[]): boolean {
   if (components !== "" || providerId === "") return false;
   return pending.some(({ spec: { goal, nodeName, providerID } }) =>
@@ -171,12 +171,13 @@ function autoscalersOf(
   return { autoscalers: isStopping ? "Stopping" : "Off", isHeld };
 }
 
-// Shows on a NodeVersion what the operator of before showed there: its nodes by class, and whether they are outdated.
+// The status of a NodeVersion as the Constellation node operator wrote it: nodes by class, and whether they are
+// outdated.
 
-/** Nodes of a class that are named; the condition tells how many there are. */
+/** Number of nodes per class that are named; the condition has their count. */
 const shown = 200;
 
-/** Only where something of it differs; conditions of others stay. */
+/** Writes the status if it differs; conditions of other controllers stay. */
 async function showSurvey(
   kube: Kube,
   { metadata: { name, generation = 0, resourceVersion }, status }: NodeVersion,
@@ -215,12 +216,12 @@ function kindOf(kind: "Node" | "PendingNode"): { apiVersion: string; kind: strin
   return { apiVersion: kind === "Node" ? "v1" : "update.edgeless.systems/v1alpha1", kind };
 }
 
-// What has to be mended by a person before anything of a NodeVersion may begin.
+// Problems that an administrator must fix before a NodeVersion can be rolled out.
 
-/** Groups that are asked for at a time. */
+/** Concurrent reads of groups. */
 const width = 10;
 
-/** The first of it; null for none. */
+/** Returns the first problem; null if there is none. */
 async function troubleWith(
   kube: Cluster,
   { version, groups, all }: { version: NodeVersion; groups: readonly ScalingGroup[]; all: readonly ScalingGroup[] },
@@ -235,7 +236,7 @@ async function troubleWith(
   return await newerThanServer(kube, version) ?? await troubleInCloud(kube, groups);
 }
 
-/** What the cloud does not have, or will not tell. */
+/** Returns a group that the cloud does not have, or its refusal to answer; null if there is none. */
 async function troubleInCloud(kube: Cluster, groups: readonly ScalingGroup[]): Promise<VersionTrouble | null> {
   try {
     if (groups.length === 0) return null;
@@ -261,9 +262,10 @@ function isSameGroup(one: ScalingGroup, other: ScalingGroup): boolean {
   return one.metadata.uid !== other.metadata.uid && groupKeyOf(one.spec.groupId) === groupKeyOf(other.spec.groupId);
 }
 
-// Whether a NodeVersion asks for a later Kubernetes than its cluster has.
-
-/** No kubelet may be newer than its API server, by minor versions (kubernetes.io, "Version Skew Policy"); null where none would be. */
+/**
+ * Returns a kubelet newer than its API server by minor versions (kubernetes.io, "Version Skew Policy"); null if not
+ * newer.
+ */
 async function newerThanServer(kube: Kube, { spec }: Pick<NodeVersion, "spec">): Promise<VersionTrouble | null> {
   const asked = minorOf(spec.kubernetesClusterVersion);
   if (asked === undefined) return null;
@@ -275,7 +277,7 @@ async function newerThanServer(kube: Kube, { spec }: Pick<NodeVersion, "spec">):
   return { reason: "KubernetesTooNew", message };
 }
 
-/** As one number; undefined for what is no version. */
+/** Returns major and minor as one number; undefined for an invalid version. */
 function minorOf(version: string): number | undefined {
   const [, major, minor] = /^v?(\d{1,4})\.(\d{1,4})(\D|$)/.exec(version) ?? [];
   return minor === undefined ? undefined : Number(major) * 10_000 + Number(minor);

@@ -56,7 +56,7 @@ function groupIn(key: string): string {
   return keyOf(group) === key ? group : "";
 }
 
-/** What is kept of a group; of its annotations those that show what it runs. */
+/** The facts kept of a group; of its annotations only those that show what it runs. */
 type GroupFacts = Pick<ScalingGroup, "metadata" | "spec">;
 type VersionFacts = Pick<NodeVersion, "metadata" | "spec" | "status">;
 
@@ -78,7 +78,9 @@ function slim(metadata: GroupFacts["metadata"]): GroupFacts["metadata"] {
   return { ...metadata, annotations: Object.fromEntries(annotations) };
 }
 
-/** Returns whether a group has a rollout: its run reports a missing NodeVersion, and cleans up what has the finalizer. */
+/**
+ * Returns whether a group has a rollout: its run reports a missing NodeVersion, and cleans up what has the finalizer.
+ */
 function isServed(group: GroupFacts, version: VersionFacts | undefined): boolean {
   if (group.metadata.deletionTimestamp) return group.metadata.finalizers?.includes(groupFinalizer) ?? false;
   return version === undefined || targetOf(group, version) !== undefined;
