@@ -1,6 +1,19 @@
 /** Folders (with a slash at the end) and files in plain English. `deno task words` shows which folders can be added. */
 export const plainPlaces: string[] = [
-  ...["autoscaler", "backends", "clouds", "etcd", "gates", "handover", "kube", "node", "node_version", "notices", "os", "os_image"]
+  ...[
+    "autoscaler",
+    "backends",
+    "clouds",
+    "etcd",
+    "gates",
+    "handover",
+    "kube",
+    "node",
+    "node_version",
+    "notices",
+    "os",
+    "os_image",
+  ]
     .map((room) => `activities/${room}/`),
   ...["policy", "status", "temporal", "x509"].map((room) => `activities/${room}/`),
   ...["cli/setup/", "workflows/status/page/", "examples/"],

@@ -56,7 +56,6 @@ export function machineController(kube: Cluster): With<"orders" | "templates" | 
     templates: {
       begin: () => watchTemplates(kube),
       isSurelyUnsettled: (pool) => isSurelyUnsettled(kube, pool),
-      isSurelyUnused: (pool) => isSurelyUnused(kube, pool),
     },
     // A machine gets everything from its config.
     welcome: undefined,
