@@ -1,32 +1,34 @@
 /**
- * Texts that are refused by their size before they are read whole: a parser takes a few hundred bytes of memory for each
- * byte of YAML, and what cannot be stored need not be parsed.
+ * Texts are limited in size before they are read: a parser takes a few hundred bytes of memory for each byte of YAML.
  */
 import { Buffer } from "node:buffer";
 import { closeSync, createReadStream, openSync, readSync } from "node:fs";
 import { UsageError } from "./usage_error.ts";
 
-/** Most bytes of a file, or of standard input: etcd takes no larger object. */
+/** Maximum bytes of a file, or of standard input: etcd stores no larger object. */
 export const largestText = 1.5 * 1024 * 1024;
 
-/** The text of a stream, of which no more is read than may be; throws UsageError, in which `name` stands as it is. */
+/**
+ * Returns the text of a stream; throws UsageError as soon as the stream exceeds the limit. `name` names the stream in
+ * that message.
+ */
 export async function readBounded(stream: AsyncIterable<Uint8Array>, name: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of stream) {
     size += chunk.length;
-    if (size > largestText) throw new UsageError(`Cannot read ${name}: it has more than 1.5 MiB`);
+    if (size > largestText) throw new UsageError(`Failed to read ${name}: it exceeds the limit of 1.5 MiB`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The text of a file; throws as `readBounded`, and what the file system throws. */
+/** Returns the text of a file; throws UsageError for a file that is too large, and errors of the file system. */
 export async function readFileBounded(path: string, name: string): Promise<string> {
   return await readBounded(createReadStream(path), name);
 }
 
-/** The same for who cannot wait; a file that is too large is an error with the code EFBIG. */
+/** Returns the text of a file synchronously; throws an error with code EFBIG for a file that is too large. */
 export function readFileBoundedSync(path: string): string {
   const buffer = Buffer.alloc(largestText + 1);
   const file = openSync(path, "r");
@@ -39,5 +41,5 @@ export function readFileBoundedSync(path: string): string {
   } finally {
     closeSync(file);
   }
-  throw Object.assign(new Error("it has more than 1.5 MiB"), { code: "EFBIG" });
+  throw Object.assign(new Error("it exceeds the limit of 1.5 MiB"), { code: "EFBIG" });
 }

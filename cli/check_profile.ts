@@ -22,26 +22,26 @@ import type { FieldPath, Place } from "./yaml_file.ts";
 const kubeletOf = (minor: number): string => `1.${minor}.0`;
 const newestKubelet = kubeletOf(Math.max(...supportedMinors));
 
-/** What to check a profile with. */
+/** Options of a check. */
 export interface CheckOptions {
   library: ProfileLibrary;
-  /** Values of parameters, for those without a default. */
+  /** Trial values of parameters without a default, by name. */
   parameters: Record<string, string>;
-  /** Programs that are there. */
+  /** The programs that are installed. */
   validators: ReadonlySet<OutsideValidator>;
   /** Called before each rendering. */
   onProgress: (done: number, all: number) => void;
-  /** Ends the check at once. */
+  /** Cancels the check. */
   signal: AbortSignal;
 }
 
-/** What came out for one profile. */
+/** The result for one profile. */
 export interface ProfileCheck {
   profile: string;
   providers: string[];
   renderings: number;
   findings: Finding[];
-  /** It had to end before everything was tried. */
+  /** The check was cancelled before every rendering was tried. */
   isCutShort: boolean;
 }
 
@@ -74,7 +74,7 @@ export async function checkProfile(source: ProfileSource, options: CheckOptions)
   return ended(providers, trials.length);
 }
 
-/** Tells of every field that is wrong. */
+/** Reports every invalid field of the spec. */
 function judgeFields(source: ProfileSource, findings: Findings): "usable" | "unusable" {
   const parsed = OsProfile.safeParse(source.spec);
   for (const issue of parsed.error?.issues ?? []) {
@@ -87,7 +87,7 @@ function judgeFields(source: ProfileSource, findings: Findings): "usable" | "unu
   return parsed.success ? "usable" : "unusable";
 }
 
-// What is not installed by the profile itself, nobody installs.
+// Warns of packages that no template of an Eta profile refers to, because nothing else installs them.
 function warnOfUnusedPackages(
   profile: OsProfile,
   { source, findings }: { source: ProfileSource; findings: Findings },
@@ -126,7 +126,7 @@ function trialsOfMinors(profile: OsProfile, parameters: Record<string, string>):
   );
 }
 
-/** False when no further rendering can tell anything new, or there is no time for one. */
+/** Renders one combination; returns false when further renderings would add no findings, or the check was cancelled. */
 async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
   const { profile, family, findings } = subject;
   const { facts, provider, situation } = trial;
@@ -134,7 +134,7 @@ async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
   try {
     subject.signal.throwIfAborted();
     const config = await renderConfig(profile, facts, subject.engines);
-    // What a script says of versions is the same in each, and other programs take their time.
+    // Files are checked for one kubelet only: the output hardly depends on the version, and other programs are slow.
     if (facts.deployment.kubelet === newestKubelet) await checkFiles(subject, config);
     for (const phase of phases) {
       const userData = generateUserData(config, phase, userDataFacts(facts));
@@ -145,7 +145,7 @@ async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
     if (!(error instanceof ProfileRefused)) throw error;
     const { reason, message } = error;
     if (isRunaway(error)) {
-      const told = `${message}; nothing further was tried`;
+      const told = `${message}; the check of this profile stopped`;
       findings.add({ place: refusalPlace(family, error), check: "render", severity: "error", message: told }, where);
       return false;
     }
@@ -170,5 +170,5 @@ function parameterPlace([own]: ProfileSource[]): Place {
 
 function parameterHint(message: string): string {
   if (message.includes("has no such parameter")) return message;
-  return `${message}; give it a value to try with: --parameter NAME=VALUE`;
+  return `${message}; set a trial value with --parameter NAME=VALUE`;
 }

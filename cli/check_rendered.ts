@@ -24,16 +24,16 @@ export interface Subject {
   family: ProfileSource[];
   findings: Findings;
   validators: ReadonlySet<OutsideValidator>;
-  /** Hashes of texts that other programs have seen already. */
+  /** Hashes of texts that other programs have checked already. */
   checked: Set<string>;
   engines: TemplateEngines;
-  /** Ends the check at once: renderings and other programs reject with its reason. */
+  /** Cancels the check: renderings and other programs reject with the signal's reason. */
   signal: AbortSignal;
 }
 
 const unitFile = /^\/etc\/systemd\/system\/([^/]+(?:\.d\/[^/]+\.conf)?)$/;
 
-/** Shows every file to whoever knows its kind; each text once. */
+/** Passes each file of a config to the programs that check its type; each text only once. */
 export async function checkFiles(subject: Subject, config: OsConfig): Promise<void> {
   warnOfConflicts(subject, config);
   const units: Record<string, string> = {};
@@ -77,26 +77,28 @@ function checkSyntax(subject: Subject, path: string, text: string): void {
     parse(text);
   } catch (error) {
     const [message = ""] = (error as Error).message.split("\n");
-    tell(subject, { path, check: "render" }, [{ severity: "error", message: `is no YAML: ${message}` }]);
+    tell(subject, { path, check: "render" }, [{ severity: "error", message: `is not valid YAML: ${message}` }]);
   }
 }
 
-/** What is larger than a Secret cannot be used, which is said elsewhere; parsing it would take a few hundred times as much. */
+/**
+ * Returns whether a text exceeds a Secret, which another check reports; parsing such a text would need too much memory.
+ */
 function isTooLarge(text: string): boolean {
   return bytesOf(text) > secretLimit;
 }
 
-/** One user-data text, and for whom it was made. */
+/** A user-data text, and the combination that it was rendered for. */
 export interface UserDataCheck {
   phase: Phase;
   provider: string;
   userData: string;
-  /** How the MachineDeployment is, in words; `where` tells all of it. */
+  /** The state of the MachineDeployment in words; `where` has provider and kubelet too. */
   situation: string;
   where: string;
 }
 
-/** Reads user-data as a machine would, and measures it. */
+/** Checks whether user-data can be parsed, and its size. */
 export async function checkUserData(
   subject: Subject,
   { phase, provider, userData, situation, where }: UserDataCheck,
@@ -109,12 +111,12 @@ export async function checkUserData(
     else if (!isTooLarge(userData)) parse(userData, { version: "1.1" });
   } catch (error) {
     const [why = ""] = (error as Error).message.split("\n");
-    const message = `the ${phase} user-data cannot be read: ${why}`;
+    const message = `the ${phase} user-data cannot be parsed: ${why}`;
     findings.add({ place, check: "user-data", severity: "error", message }, where);
   }
   const warning = sizeWarning({ provider, phase, operatingSystem: profile.osName, text: userData });
   if (warning !== undefined) findings.add({ place, check: "size", severity: "error", message: warning }, where);
-  // How it is written does not depend on what stands in its files, and each look takes a third of a second.
+  // The syntax of user-data does not depend on the contents of its files, and each check takes a third of a second.
   const kind = JSON.stringify([phase, provider === "aws", situation]);
   if (isIgnition || takeUp(subject, "cloud-init", kind) !== "new") return;
   for (const { severity, message } of await checkCloudConfig(userData, subject.signal)) {
@@ -122,7 +124,7 @@ export async function checkUserData(
   }
 }
 
-/** Notes that a program sees this text now, unless it is missing or has seen it already. */
+/** Registers that a program checks this text; returns "new" for the first time. */
 function takeUp(
   { validators, checked }: Subject,
   validator: OutsideValidator,

@@ -4,11 +4,11 @@ import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
 import { placeText, readObjects, type YamlObject } from "./yaml_file.ts";
 
-/** What a MachineDeployment says about its machines. */
+/** The facts about machines that a MachineDeployment in a file has. */
 export interface DeploymentFile {
   deployment: RenderFacts["deployment"];
   provider: ProviderConfig;
-  /** The profile its annotation names. */
+  /** The name in its annotation `k8c.io/operating-system-profile`. */
   profile: string | undefined;
   /** What it says and no machine gets. */
   warnings: string[];
@@ -32,13 +32,18 @@ const MachineDeployment = z.object({
   }),
 });
 
-/** Reads the one MachineDeployment of a file; throws UsageError naming the field, ProfileRefused for a provider config. */
+/**
+ * Reads the only MachineDeployment of a file; throws UsageError with the invalid field, and ProfileRefused for an
+ * invalid provider config.
+ */
 export async function readDeployment(terminal: Terminal, file: string): Promise<DeploymentFile> {
   const found = (await readObjects(terminal, file)).filter(({ kind }) => kind === "MachineDeployment");
   const [object, ...others] = found;
-  if (object === undefined) throw new UsageError(`Cannot use "${file}": it holds no MachineDeployment`);
+  if (object === undefined) {
+    throw new UsageError(`Failed to use "${file}": it has no MachineDeployment; exactly 1 is required`);
+  }
   if (others.length > 0) {
-    throw new UsageError(`Cannot use "${file}": it holds ${found.length} MachineDeployments, one is wanted`);
+    throw new UsageError(`Failed to use "${file}": it has ${found.length} MachineDeployments; exactly 1 is required`);
   }
   const { metadata, spec } = parse(object);
   const { namespace, name, annotations } = metadata;
@@ -58,6 +63,6 @@ function parse(object: YamlObject): z.infer<typeof MachineDeployment> {
   const [fault] = parsed.error.issues;
   const path = (fault?.path ?? []) as string[];
   throw new UsageError(
-    `${placeText(object.placeOf(path))}: Cannot read the MachineDeployment: ${path.join(".")}: ${fault?.message}`,
+    `${placeText(object.placeOf(path))}: Failed to read the MachineDeployment: ${path.join(".")}: ${fault?.message}`,
   );
 }

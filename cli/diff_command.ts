@@ -11,10 +11,10 @@ import { createTwoFilesPatch } from "diff";
 import type { Phase } from "../profiles/mod.ts";
 import { type MachineFile, machineFiles } from "./machine_files.ts";
 
-/** What `ostler diff` was asked for. */
+/** Arguments and flags of `ostler diff` for files. */
 export interface DiffOptions extends SettingArguments {
   before: string;
-  /** The same as `before` where only settings change. */
+  /** The same as `before` when only settings change. */
   after: string;
   deployment: string;
   files?: string[];
@@ -23,7 +23,7 @@ export interface DiffOptions extends SettingArguments {
   set?: string[];
 }
 
-/** Shows what would change on the machines; exit code 0 when nothing would, else 1. */
+/** Shows the changes on the machines; returns exit code 0 without changes, else 1. */
 export async function diff(terminal: Terminal, options: DiffOptions): Promise<number> {
   const deployment = await readDeployment(terminal, options.deployment);
   const library = await ProfileLibrary.read(terminal, options.files ?? []);
@@ -45,7 +45,7 @@ export async function diff(terminal: Terminal, options: DiffOptions): Promise<nu
 function asFlag(text: string): string {
   const flag = `--${text.replace(/^-+/, "")}`;
   if (readFlagArguments(NodeSettings.shape, [flag]).rest.length === 0) return flag;
-  throw new UsageError(`Cannot use --set "${text}": it is not FLAG=VALUE of a setting`);
+  throw new UsageError(`Failed to use --set "${text}": it is not FLAG=VALUE of a setting`);
 }
 
 function jsonText(before: Rendering, after: Rendering, changes: FileChange[]): string {
@@ -73,25 +73,25 @@ function changeText(terminal: Terminal, { phase, path, change, mode, patch }: Fi
   return `\n${styled(terminal, ["bold", "cyan"], title)}\n${colouredPatch(terminal, patch)}`;
 }
 
-/** What becomes of one file when machines boot with the second rendering instead of the first. */
+/** The change of one file between the first and the second rendering. */
 export interface FileChange {
   phase: Phase;
   path: string;
   change: "added" | "removed" | "changed";
-  /** Only where they differ, or there is but one; empty for what is no file. */
+  /** Has both modes if they differ, one for an added or removed file, and none for settings. */
   mode: { before?: string; after?: string };
-  /** Unified diff; empty where only the mode changes. */
+  /** Unified diff; empty when only the mode changes. */
   patch: string;
 }
 
-/** The files that differ, in the order in which machines get them; removed ones follow. */
+/** Returns the files that differ, in the order in which machines get them; removed files come last. */
 export function fileChanges(before: Rendering, after: Rendering): FileChange[] {
   const [left, right] = [byPlace(before), byPlace(after)];
   const places = [...new Set([...right.keys(), ...left.keys()])];
   return places.flatMap((place) => changeOf(left.get(place), right.get(place)));
 }
 
-// A path may be written twice; the last one stays.
+// A config may write a path twice, and the last one remains on the machine.
 function byPlace({ config }: Rendering): Map<string, MachineFile> {
   return new Map(machineFiles(config).map((file) => [`${file.phase} ${file.path}`, file]));
 }

@@ -2,7 +2,7 @@ import { styled, type Terminal } from "./terminal.ts";
 import { plainTable } from "./view/plain_table.ts";
 import { type Place, placeText } from "./yaml_file.ts";
 
-/** Who found something. */
+/** The check that reported a finding. */
 export type CheckName =
   | "yaml"
   | "schema"
@@ -14,16 +14,16 @@ export type CheckName =
   | "shellcheck"
   | "systemd";
 
-/** Something that is wrong with a profile. */
+/** A defect of a profile. */
 export interface Finding {
   place: Place;
   check: CheckName;
-  /** With an error the profile cannot be used, or not everywhere; a warning may be meant so. */
+  /** An error makes the profile unusable, at least for some machines; a warning may be intended. */
   severity: "error" | "warning";
   message: string;
 }
 
-/** What was found, each thing once; `where` tells of the first time. */
+/** Collects findings, each only once; `where` names the first combination that had it. */
 export class Findings {
   readonly #found = new Map<string, Finding>();
 
@@ -33,7 +33,7 @@ export class Findings {
     this.#found.set(key, { ...finding, message: where === "" ? finding.message : `${finding.message} (${where})` });
   }
 
-  /** By file and line. */
+  /** Returns the findings sorted by file and line. */
   list(): Finding[] {
     return [...this.#found.values()].sort(({ place: left }, { place: right }) =>
       left.file.localeCompare(right.file) || (left.line ?? 0) - (right.line ?? 0)
@@ -41,7 +41,7 @@ export class Findings {
   }
 }
 
-/** The findings as a table whose rows begin with `file:line`; nothing when there are none. */
+/** Returns a table whose rows begin with `file:line`; "" without findings. */
 export function findingTable(terminal: Terminal, findings: readonly Finding[]): string {
   if (findings.length === 0) return "";
   return plainTable(findings.map(({ place, check, severity, message }) => {

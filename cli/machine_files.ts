@@ -2,19 +2,19 @@ import { stringify } from "yaml";
 import type { OsConfig, OsConfigPhase, OsUnit, Phase } from "../profiles/mod.ts";
 import { phases } from "./rendering.ts";
 
-/** A text that a machine gets; units are the files that they become. */
+/** A text that a machine gets; a systemd unit counts as the file that it becomes. */
 export interface MachineFile {
   phase: Phase;
-  /** Absolute on the machine; without a leading slash for what is no file there. */
+  /** Absolute path on the machine; settings that are not a file have a path without a leading slash. */
   path: string;
-  /** Four octal digits; empty for what is no file. */
+  /** Four octal digits; empty for settings that are not a file. */
   mode: string;
   text: string;
 }
 
 const unitFolder = "/etc/systemd/system";
 
-/** Every file of both phases in the order in which they are written, then what else the machine is told. */
+/** Returns every file of both phases in the order in which they are written, and the other settings of each phase. */
 export function machineFiles(config: OsConfig): MachineFile[] {
   return phases.flatMap((phase) => {
     const { files, units = [], ...rest } = config[`${phase}Config`];
@@ -38,7 +38,8 @@ function unitFiles({ name, content, dropIns = [] }: OsUnit): Omit<MachineFile, "
 
 type Told = Omit<OsConfigPhase, "files">;
 
-// What decides about a machine without being a file of it: with this, no two configs of different digests look the same.
+// Settings that change the machine but are not files are shown as a file, so that configs with different digests look
+// different.
 function settingsOf(
   config: OsConfig,
   phase: Phase,

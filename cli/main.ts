@@ -9,5 +9,6 @@ await closeTemplateEngines();
 for (const stream of [process.stdout, process.stderr]) {
   await new Promise<void>((resolve) => void stream.write("", () => resolve()));
 }
-// By hand: a request or a connection that was given up would keep the process, and a shell that completes waits for it.
+// An explicit exit is required: an abandoned request or connection would keep the process alive, and a completing shell
+// waits for it.
 process.exit(code);

@@ -1,21 +1,21 @@
-/** Other people's programs that know better, asked when they are on the PATH. */
+/** Programs of other projects that check rendered texts, if they are on the PATH. */
 import { spawn } from "node:child_process";
 import { access, constants, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 
-/** What a program says about a text; the line counts from 1. */
+/** A finding of a program; the line counts from 1. */
 export interface OutsideFinding {
   line?: number;
   severity: "error" | "warning";
   message: string;
 }
 
-/** The programs that are known here, by the command that starts them. */
+/** The supported programs, by command. */
 export const outsideValidators = ["cloud-init", "shellcheck", "systemd-analyze"] as const;
 export type OutsideValidator = typeof outsideValidators[number];
 
-/** Whether a program is there; `path` is the variable PATH. */
+/** Returns whether a program is installed; `path` is the value of the variable PATH. */
 export async function isInstalled(name: OutsideValidator, path: string): Promise<boolean> {
   const tries = path.split(delimiter).filter((folder) => folder !== "").map((folder) =>
     access(join(folder, name), constants.X_OK)
@@ -23,7 +23,7 @@ export async function isInstalled(name: OutsideValidator, path: string): Promise
   return (await Promise.allSettled(tries)).some(({ status }) => status === "fulfilled");
 }
 
-/** cloud-init's own schema; it names no lines. */
+/** Checks user-data against the schema of cloud-init, which reports no lines. */
 export async function checkCloudConfig(text: string, signal?: AbortSignal): Promise<OutsideFinding[]> {
   return await inFolder({ "user-data": text }, async (folder) => {
     const { code, output } = await run("cloud-init", ["schema", "--config-file", join(folder, "user-data")], {
@@ -46,17 +46,17 @@ interface ShellComment {
   message: string;
 }
 
-/** shellcheck's errors and warnings about a script; its notes on style stay out. */
+/** Returns shellcheck's errors and warnings about a script, without notes on style. */
 export async function checkScript(text: string, signal?: AbortSignal): Promise<OutsideFinding[]> {
   const { output } = await run("shellcheck", ["--format=json1", "--severity=warning", "-"], { stdin: text, signal });
   const comments = commentsIn(output);
-  if (comments === undefined) return [{ severity: "error", message: "shellcheck gave up on it" }];
+  if (comments === undefined) return [{ severity: "error", message: "shellcheck did not finish" }];
   return comments.map(({ line, code, level, message }) => {
     return { line, severity: level === "error" ? "error" : "warning", message: `SC${code}: ${message}` };
   });
 }
 
-/** Undefined where shellcheck did not come to its end, or said more than is heard. */
+/** Returns undefined when shellcheck did not finish, or its output exceeded the limit. */
 function commentsIn(output: string): ShellComment[] | undefined {
   try {
     return (JSON.parse(output) as { comments: ShellComment[] }).comments;
@@ -65,15 +65,16 @@ function commentsIn(output: string): ShellComment[] | undefined {
   }
 }
 
-/** Whether a text is a script that shellcheck knows. */
+/** Returns whether a text is a script for a shell that shellcheck supports. */
 export function isShellScript(text: string): boolean {
   return /^#!\s*\S*\/(env\s+)?(ba|da|k)?sh\b/.test(text);
 }
 
-// What the units start comes with the config, and what they wait for with the image.
+// These files are not on the computer that checks: the config installs what units start, and the image has what they
+// wait for.
 const notHere = /is not executable: No such file or directory|^(Failed to (load|create|add) .*|Unit \S+) not found/;
 
-/** systemd's own reading of units, by their file names below /etc/systemd/system; `dir/x` is a drop-in. */
+/** Verifies units with systemd, by their file names below /etc/systemd/system; `dir/x` is a drop-in. */
 export async function checkUnits(
   units: Record<string, string>,
   signal?: AbortSignal,
@@ -88,7 +89,7 @@ export async function checkUnits(
     return [...new Set(said)].flatMap((line) => {
       const [, path, number, message] = /^(\S+?):(\d+)?:? ?(.*)$/.exec(line) ?? [];
       const unit = path?.replace(`${folder}/`, "") ?? "";
-      // It also reads the units of this machine, which are not ours to judge.
+      // systemd also reads the units of the computer that checks, which are not part of the profile.
       if (!Object.hasOwn(units, unit) || message === undefined) return [];
       return [{ unit, ...(number ? { line: Number(number) } : {}), severity: "warning" as const, message }];
     });
@@ -113,10 +114,10 @@ interface RunOptions {
   signal: AbortSignal | undefined;
 }
 
-/** So many characters of what a program says are heard: more than anybody reads. */
+/** Maximum characters of a program's output that are kept. */
 const longestOutput = 4 * 1024 * 1024;
 
-/** Runs a program to its end; `output` is what it says anywhere. Rejects with the signal's reason when that aborts. */
+/** Runs a program to its end; `output` has both streams. Rejects with the signal's reason when the signal aborts. */
 async function run(
   command: string,
   args: string[],

@@ -1,4 +1,4 @@
-/** The commands that look at profiles, and need no cluster: render, validate, and diff of two profiles. */
+/** The commands for profiles in files, which need no cluster: render, validate and diff. */
 import { type Command, Option } from "commander";
 import type { DiffOptions } from "./diff_command.ts";
 import { isForeseen, Untold } from "./failure.ts";
@@ -9,14 +9,14 @@ import { UsageError } from "./usage_error.ts";
 import type { ValidateOptions } from "./validate_command.ts";
 import type { Wiring } from "./wiring.ts";
 
-/** Adds them. */
+/** Adds the commands. */
 export function addProfileCommands(program: Command, wiring: Wiring): void {
   addRender(program, wiring);
   addValidate(program, wiring);
   addDiff(program, wiring);
 }
 
-/** The commands that take settings of the machines. */
+/** The commands that accept settings of the machines. */
 export const takeSettings: readonly string[] = ["render", "diff"];
 
 function addRender(program: Command, wiring: Wiring): void {
@@ -35,9 +35,9 @@ function addRender(program: Command, wiring: Wiring): void {
 }
 
 const validateHelp = `
-A template that does not end, or takes too much memory, is an error, with which its profile is through.
+A template that does not end, or exceeds its memory, is an error and ends the check of its profile.
 
-Exit code 0: no errors; 1: errors; 2: it could not be looked at; 3: no errors by --timeout.`;
+Exit code 0: no errors; 1: errors; 2: unusable input; 3: no errors found before --timeout.`;
 
 function addValidate(program: Command, { terminal, end }: Wiring): void {
   const command = program.command("validate")
@@ -55,10 +55,10 @@ function addValidate(program: Command, { terminal, end }: Wiring): void {
 }
 
 const diffHelp = `
-With one name: what of the template of that MachineDeployment in the cluster differs from what its machines came to rest
-with. With files: what would change on the machines, with another profile, with other settings, or both.
+With one name: compare the template of that MachineDeployment in the cluster with its last good template.
+With files: compare the files of machines between two profiles, two sets of settings, or both.
 
-Exit code 0: nothing would change; 1: something would; 2: it could not be looked at; 4: no answer from the cluster.`;
+Exit code 0: no change; 1: changes; 2: unusable input; 4: the cluster cannot be reached.`;
 
 type DiffArguments = [string, string | undefined, string | undefined, DiffOptions & ClusterFlags];
 
@@ -88,13 +88,15 @@ async function diffOf(
     return await diff(terminal, { ...given, before, after, deployment, argv });
   }
   if (before === "-" || /\.(ya?ml|json)$/.test(before)) {
-    throw new UsageError("Cannot compare: a file with the MachineDeployment is missing");
+    throw new UsageError(
+      "Failed to compare: the file of the MachineDeployment is missing; give it as the last argument",
+    );
   }
   const { diffPool } = await import("./rollout/pool_diff_command.ts");
   return await inWorld(given, (world) => diffPool(terminal, world, { ...given, pool: before }));
 }
 
-/** For commands whose exit code 1 says what they found. */
+/** Gives unforeseen failures exit code 2, for commands whose exit code 1 is a result. */
 async function told(found: Promise<number>): Promise<number> {
   try {
     return await found;

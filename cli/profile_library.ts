@@ -1,4 +1,4 @@
-/** The profiles that a command can see: those of files, and those that come with Ostler. */
+/** The profiles that a command can use: profiles of files, and the built-in ones. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { defaultProfiles, type OsProfile, parseProfile, ProfileRefused, resolveProfile } from "../profiles/mod.ts";
@@ -6,12 +6,12 @@ import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
 import { type Place, placeText, readObjects, type YamlObject } from "./yaml_file.ts";
 
-/** One profile as it was written. */
+/** A profile as written. */
 export interface ProfileSource {
   name: string;
-  /** Unparsed: it may be what is wrong. */
+  /** Not parsed, because it may be invalid. */
   spec: unknown;
-  /** Missing for a profile that comes with Ostler. */
+  /** Missing for a built-in profile. */
   object?: YamlObject;
 }
 
@@ -25,7 +25,7 @@ export interface NamedProfile {
 
 const kinds = ["OperatingSystemProfile", "CustomOperatingSystemProfile"];
 
-/** Profiles of files by name, before those that come with Ostler. */
+/** Profiles by name; a profile of a file takes precedence over a built-in one. */
 export class ProfileLibrary {
   readonly #sources: ProfileSource[];
 
@@ -33,7 +33,7 @@ export class ProfileLibrary {
     this.#sources = sources;
   }
 
-  /** Reads files and folders in which parents may be. */
+  /** Reads files and folders that may have parent profiles. */
   static async read(terminal: Terminal, files: readonly string[]): Promise<ProfileLibrary> {
     const read = await Promise.all(files.map((file) => readObjects(terminal, file)));
     const builtIn = await defaultProfiles();
@@ -43,7 +43,7 @@ export class ProfileLibrary {
     ]);
   }
 
-  /** A library in which these profiles stand before all others. */
+  /** Returns a library in which these profiles take precedence. */
   with(sources: readonly ProfileSource[]): ProfileLibrary {
     return new ProfileLibrary([...sources, ...this.#sources]);
   }
@@ -60,7 +60,7 @@ export class ProfileLibrary {
     });
   }
 
-  /** A profile and all that it extends, youngest first; ends where the next one is missing or goes in a circle. */
+  /** Returns a profile and all its ancestors, youngest first; stops at a missing ancestor or a cycle. */
   familyOf(source: ProfileSource): ProfileSource[] {
     const family = [source];
     for (let name = parentName(source); name !== undefined;) {
@@ -78,7 +78,7 @@ function parentName({ spec }: ProfileSource): string | undefined {
   return parent?.name;
 }
 
-/** The profiles that an argument stands for: those of a file, or the one that comes with Ostler under this name. */
+/** Returns the profiles that an argument names: all of a file, or the built-in profile of that name. */
 export async function profilesNamed(
   terminal: Terminal,
   library: ProfileLibrary,
@@ -89,14 +89,14 @@ export async function profilesNamed(
   if (known !== undefined) return [known];
   if (!isFile && !/[/.]/.test(argument)) {
     const names = (await defaultProfiles()).map(({ metadata }) => metadata.name).join(", ");
-    throw new UsageError(`Cannot find profile "${argument}": there is no such file, built in are ${names}`);
+    throw new UsageError(`Failed to find profile "${argument}": no such file; built-in profiles are ${names}`);
   }
   const profiles = (await readObjects(terminal, argument)).filter(isProfile).map(sourceOf);
   if (profiles.length > 0) return profiles;
-  throw new UsageError(`Cannot use "${argument}": it holds no OperatingSystemProfile`);
+  throw new UsageError(`Failed to use "${argument}": it has no OperatingSystemProfile`);
 }
 
-/** The one profile an argument stands for; of several, that which the MachineDeployment names. */
+/** Returns the profile that an argument names; of several, the one that the MachineDeployment names. */
 export async function profileNamed(
   terminal: Terminal,
   library: ProfileLibrary,
@@ -106,7 +106,9 @@ export async function profileNamed(
   const source = found.length === 1 ? found[0] : found.find(({ name }) => name === wanted);
   if (source === undefined) {
     const names = found.map(({ name }) => name).join(", ");
-    throw new UsageError(`Cannot choose a profile of "${argument}": the MachineDeployment names none of ${names}`);
+    throw new UsageError(
+      `Failed to choose a profile of "${argument}": the MachineDeployment must name one of ${names}`,
+    );
   }
   try {
     const whole = library.with(found);
@@ -117,7 +119,7 @@ export async function profileNamed(
   }
 }
 
-/** Where a profile starts; its name where it comes with Ostler. */
+/** Returns the start of a profile in its file; the name of a built-in profile. */
 export function startOf({ name, object }: ProfileSource): Place {
   return object?.placeOf([]) ?? { file: name };
 }

@@ -15,7 +15,10 @@ import { calledAs, type Terminal } from "./terminal.ts";
 import type { Wiring } from "./wiring.ts";
 import manifest from "../package.json" with { type: "json" };
 
-/** Runs one command line and returns the exit code listed in `--help`. Template engines are kept for the next one. */
+/**
+ * Runs one command line and returns the exit code listed in `--help`. Template engines stay open for the next command
+ * line.
+ */
 export async function runProgram(
   terminal: Terminal,
   args: readonly string[],

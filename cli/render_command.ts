@@ -9,18 +9,18 @@ import { type MachineFile, machineFiles } from "./machine_files.ts";
 import { UsageError } from "./usage_error.ts";
 import { stringify } from "yaml";
 
-/** What `ostler render` was asked for. */
+/** Arguments and flags of `ostler render`. */
 export interface RenderOptions extends SettingArguments {
   profile: string;
   deployment: string;
-  /** Files and folders with parents. */
+  /** Files and folders with parent profiles. */
   files?: string[];
   output: RenderFormat;
-  /** Folder to write to, instead of showing. */
+  /** Folder to write to, instead of printing. */
   out?: string;
 }
 
-/** Shows or writes what the machines of a MachineDeployment would boot with; gives the exit code. */
+/** Prints or writes the files that the machines of a MachineDeployment would boot with; returns the exit code. */
 export async function render(terminal: Terminal, options: RenderOptions): Promise<number> {
   const settings = await readSettings(terminal, options);
   const deployment = await readDeployment(terminal, options.deployment);
@@ -56,38 +56,40 @@ export async function writeTree(rendering: Rendering, folder: string): Promise<v
 async function writeOne({ target, path, mode, text }: MachineFile & { target: string }): Promise<void> {
   try {
     await mkdir(dirname(target), { recursive: true });
-    // A path may be given twice, and the first file may be one that not even its owner may write.
+    // A config may write a path twice, and the first file may be read-only even for its owner.
     await rm(target, { force: true });
     await writeFile(target, text);
     await chmod(target, Number.parseInt(mode, 8));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const isTaken = ["EEXIST", "ENOTDIR", "EISDIR", "ERR_FS_EISDIR"].includes(code ?? "");
-    const state = isTaken ? "one path is both a file and a folder" : message;
-    throw new UsageError(`Cannot write file "${path}": ${state}`);
+    const state = isTaken ? "the profile uses one path as both a file and a folder" : message;
+    throw new UsageError(`Failed to write file "${path}": ${state}`);
   }
 }
 
 async function refuseFilled(folder: string): Promise<void> {
   const refuse = ({ code, message }: NodeJS.ErrnoException): never => {
-    throw new UsageError(`Cannot write to "${folder}": ${code === "ENOTDIR" ? "it is a file" : message}`);
+    throw new UsageError(`Failed to write to "${folder}": ${code === "ENOTDIR" ? "it is a file" : message}`);
   };
   const found = await readdir(folder).catch((error) => error.code === "ENOENT" ? [] : refuse(error));
-  if (found.length > 0) throw new UsageError(`Cannot write to "${folder}": it is not empty`);
+  if (found.length > 0) {
+    throw new UsageError(`Failed to write to "${folder}": it is not empty; give a new or empty folder`);
+  }
   await mkdir(folder, { recursive: true }).catch(refuse);
 }
 
-// The path comes from a profile, and may climb.
+// The path comes from a profile, and may lead out of the folder with `..`.
 function within(folder: string, path: string): string {
   const target = resolve(folder, path.replace(/^\/+/, ""));
   if (target.startsWith(resolve(folder) + sep)) return target;
-  throw new UsageError(`Cannot write file "${path}": it leads out of the folder`);
+  throw new UsageError(`Failed to write file "${path}": the path leads out of the folder`);
 }
 
-/** How a rendering is shown. */
+/** Output formats. */
 export type RenderFormat = "text" | "json" | "yaml";
 
-/** Shows everything that machines would boot with. */
+/** Prints everything that machines would boot with. */
 export function printRendering(terminal: Terminal, rendering: Rendering, format: RenderFormat): void {
   if (format === "json") return terminal.out(`${JSON.stringify(plain(rendering), null, 2)}\n`);
   if (format === "yaml") return terminal.out(stringify(plain(rendering), { lineWidth: 0 }));
@@ -95,7 +97,7 @@ export function printRendering(terminal: Terminal, rendering: Rendering, format:
   for (const file of machineFiles(rendering.config)) terminal.out(fileText(terminal, file));
 }
 
-/** What was rendered for whom, its digest, and how large the user-data is. */
+/** Returns profile, machines, digest and the size of the user-data. */
 export function summaryText(terminal: Terminal, { profile, deployment, config, digest, userData }: Rendering): string {
   const { namespace, name, kubelet } = deployment.deployment;
   const sizes = phases.map((phase) => `${phase} ${sizeText(userData[phase])}`).join(", ");

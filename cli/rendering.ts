@@ -24,19 +24,20 @@ import { placeText } from "./yaml_file.ts";
 
 export const phases: readonly Phase[] = ["bootstrap", "provisioning"];
 
-/** What the machines of one MachineDeployment would boot with; placeholders stand for secrets. */
+/** The files that the machines of one MachineDeployment would boot with; placeholders replace secrets. */
 export interface Rendering {
   profile: { name: string; version: string };
   deployment: DeploymentFile;
   config: OsConfig;
-  /** The same as in the cluster, where its address, CA and settings are the same and no secret lasts as long as a machine. */
+  /** Equals the digest in the cluster if address, CA and settings are the same and no long-lived secret is used. */
   digest: string;
   userData: Record<Phase, string>;
-  /** Flags of settings that were given and have no effect here. */
+  /** Flags of settings that were given and have no effect without a cluster. */
   ignoredSettings: string[];
 }
 
-// Without a cluster nobody knows them; their flags are `--override-bootstrap-kubelet-apiserver` and `--kubernetes-ca-bundle`.
+// Placeholders, because these facts are unknown without a cluster; `--override-bootstrap-kubelet-apiserver` and
+// `--kubernetes-ca-bundle` set them.
 const placeholderCluster: RenderFacts["cluster"] = {
   apiServer: "https://api-server.invalid:6443",
   caPem: "-----BEGIN CERTIFICATE-----\ngiven-by-flag-kubernetes-ca-bundle\n-----END CERTIFICATE-----\n",
@@ -50,7 +51,10 @@ const noSecrets: RenderFacts["secrets"] = {
   seed: "",
 };
 
-/** Renders without a cluster; throws ProfileRefused when it can never render, UsageError with the line of a template. */
+/**
+ * Renders without a cluster; throws ProfileRefused for a profile that can never render, and UsageError with the line of
+ * a template.
+ */
 export async function renderMachines(
   { name, profile, family }: NamedProfile,
   file: DeploymentFile,
@@ -76,28 +80,28 @@ export async function renderMachines(
   };
 }
 
-/** Settings that only name what stands in a cluster, or what tokens are made for: neither is known here. */
+/** Settings that refer to objects in a cluster. */
 const clusterSettings = ["nodeRegistryCredentialsSecret", "bootstrapTokenServiceAccountName"] as const;
 
 function ignoredOf(settings: NodeSettings): string[] {
   return clusterSettings.filter((name) => settings[name] !== "").map(flagOf);
 }
 
-/** Says once which settings were left out of renderings, if any were. */
+/** Warns once of settings that do not affect renderings. */
 export function warnOfIgnored({ err }: Terminal, ignored: readonly string[]): void {
   const flags = [...new Set(ignored)].map((flag) => `--${flag}`).join(", ");
-  if (flags !== "") err(`left out, as it takes a cluster to know what they stand for: ${flags}\n`);
+  if (flags !== "") err(`ignored, because these settings need a cluster: ${flags}\n`);
 }
 
 function factsOf({ deployment, provider }: DeploymentFile, settings: NodeSettings): RenderFacts {
   const cluster = { ...placeholderCluster, caPem: settings.kubernetesCaBundle || placeholderCluster.caPem };
   const facts = { deployment, provider, cluster, settings, secrets: noSecrets };
-  // What a cloud-config says may stand in Secrets and in the environment of a worker, and is hidden here anyhow.
+  // A cloud-config may refer to Secrets and to the environment of a worker, and is hidden in any case.
   const isElsewhere = referencesOf(facts).length > 0;
   return isElsewhere ? { ...facts, provider: { ...provider, overwriteCloudConfig: hidden } } : facts;
 }
 
-/** `12.3 KiB`. */
+/** Returns the size of a text, such as `12.3 KiB`. */
 export function sizeText(text: string): string {
   const bytes = bytesOf(text);
   return bytes < 1024 ? `${bytes} bytes` : `${(bytes / 1024).toFixed(1)} KiB`;

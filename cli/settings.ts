@@ -7,22 +7,22 @@ import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
 import { readTextFile } from "./yaml_file.ts";
 
-/** Where the settings of the machines come from. */
+/** Sources of the settings of the machines. */
 export interface SettingArguments {
-  /** The whole command line: what is no setting is left alone. */
+  /** The whole command line; arguments that are not settings are ignored. */
   argv: string[];
   /** A YAML file of settings, by flag. */
   config: string | undefined;
 }
 
-/** Reads the settings as the processes of Ostler do; throws UsageError that names every wrong one. */
+/** Reads the settings as the processes of Ostler do; throws UsageError that names every invalid setting. */
 export async function readSettings(terminal: Terminal, { argv, config }: SettingArguments): Promise<NodeSettings> {
   const file = config === undefined ? {} : await readConfig(terminal, config);
   const readFile = (path: string): string => readFileBoundedSync(resolve(terminal.directory, path));
   try {
     const { settings, restOfFile } = readNodeSettings({ argv, env: terminal.env, file }, readFile);
-    // The same file may have settings of the processes, or a slip of the pen.
-    if (restOfFile.length > 0) terminal.err(`${config}: decides nothing about machines: ${restOfFile.join(", ")}\n`);
+    // The file may also have settings of the processes, or a misspelled name.
+    if (restOfFile.length > 0) terminal.err(`${config}: ignored, not settings of machines: ${restOfFile.join(", ")}\n`);
     return settings;
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
@@ -36,7 +36,7 @@ async function readConfig(terminal: Terminal, file: string): Promise<Record<stri
     if (typeof found === "object" && !Array.isArray(found)) return found as Record<string, unknown>;
   } catch (error) {
     const [why] = (error as Error).message.split("\n");
-    throw new UsageError(`Cannot read "${file}": ${why?.replace(/:$/, "")}`);
+    throw new UsageError(`Failed to read "${file}": ${why?.replace(/:$/, "")}`);
   }
-  throw new UsageError(`Cannot read "${file}": it is no mapping of settings`);
+  throw new UsageError(`Failed to read "${file}": it is not a mapping of settings`);
 }

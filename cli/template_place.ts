@@ -4,13 +4,15 @@ import type { ProfileSource } from "./profile_library.ts";
 import { startOf } from "./profile_library.ts";
 import type { FieldPath, Place } from "./yaml_file.ts";
 
-/** Where a template stands: in one of the profiles that were merged, the youngest that has it. */
+/** The place of a template: the youngest profile of a family that has it. */
 interface TemplateSite {
   source: ProfileSource;
   path: FieldPath;
 }
 
-/** The line of a profile's file that made it be refused; `family` has the profile and its parents, youngest first. */
+/**
+ * Returns the line in a profile's file that caused a refusal; `family` has the profile and its parents, youngest first.
+ */
 export function refusalPlace(family: readonly ProfileSource[], { cause }: ProfileRefused): Place {
   const own = family[0] ? startOf(family[0]) : { file: "" };
   if (!(cause instanceof TemplateFault)) return own;
@@ -19,7 +21,7 @@ export function refusalPlace(family: readonly ProfileSource[], { cause }: Profil
   return site ? site.source.object?.placeOfLine(site.path, line) ?? startOf(site.source) : own;
 }
 
-/** Where the file or snippet of this name is written. */
+/** Returns the place of the file or snippet of this name. */
 export function templateSite(family: readonly ProfileSource[], name: string): TemplateSite | undefined {
   for (const source of family) {
     const path = templatePath(source.spec, name);
@@ -28,8 +30,8 @@ export function templateSite(family: readonly ProfileSource[], name: string): Te
   return undefined;
 }
 
-// Go says `template: /etc/x:3:5: executing …`, Eta `line 3: …`, `snippet "s": line 3: …` or
-// `snippet "s" does not parse: … at line 3 col 5`.
+// Go reports `template: /etc/x:3:5: executing …`; Eta reports `line 3: …`, `snippet "s": line 3: …` or `snippet "s"
+// does not parse: … at line 3 col 5`.
 function toldPlace({ message, file }: TemplateFault): { name: string | undefined; line: number } {
   const [, goName, goLine] = /template: (.+?):(\d+):/.exec(message) ?? [];
   const [, snippet] = /^snippet "([^"]+)"/.exec(message) ?? [];
@@ -47,7 +49,7 @@ interface AnyPhase {
   supportedContainerRuntimes?: { files?: AnyFile[]; templates?: Record<string, string> }[];
 }
 
-// The spec may be anything that parsed as a profile.
+// The spec was parsed as a profile only as a whole, so its fields are optional here.
 function templatePath(spec: unknown, name: string): FieldPath | undefined {
   for (const phase of ["bootstrapConfig", "provisioningConfig"]) {
     const said = (spec as Record<string, AnyPhase | undefined>)[phase] ?? {};

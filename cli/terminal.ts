@@ -5,47 +5,51 @@ import { createInterface } from "node:readline";
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Where a command reads and writes; tests bring their own. */
+/** Input and output of a command; tests provide their own. */
 export interface Terminal {
-  /** What was asked for. */
+  /** Writes the result of the command. */
   out(text: string): void;
-  /** Everything else: progress, notes, errors. */
+  /** Writes everything else: progress, notes, errors. */
   err(text: string): void;
-  /** Somebody looks at `out`. */
+  /** Whether `out` is a terminal. */
   isWatched: boolean;
-  /** Somebody looks at `err`. */
+  /** Whether `err` is a terminal. */
   isErrWatched: boolean;
   readStdin(): Promise<string>;
-  /** Asks a person and gives the line that comes back; missing where nobody could answer. */
+  /** Asks the user and returns the answer; missing without a terminal. */
   ask?(question: string): Promise<string>;
-  /** From now on nothing is left half done because a reader goes away; missing where none can. */
+  /**
+   * Keeps the process running when the reader of its output exits, so that a command reaches all pools; missing if
+   * unsupported.
+   */
   seeThrough?(): void;
-  /** The size of what is looked at; missing where nobody looks. */
+  /** The size of the terminal; missing without a terminal. */
   columns?(): number;
   rows?(): number;
-  /** What relative paths are relative to. */
+  /** The directory that relative paths start from. */
   directory: string;
   env: Record<string, string | undefined>;
 }
 
-/** The terminal of this process. */
+/** Returns the terminal of this process. */
 export function processTerminal(): Terminal {
   const { stdin, stdout, stderr, env } = process;
   let read: Promise<string> | undefined;
   let isSeenThrough = false;
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") process.exit(1);
-    // A reader that has seen enough, such as `head`, is no failure; but there may be pools that have not been asked yet.
+    // A reader such as `head` may close early, which is not an error; but a command that is being sent must reach all
+    // its pools.
     if (!isSeenThrough) process.exit(0);
   });
-  // What nobody reads is in the exit code too.
+  // A closed stderr is not an error: the exit code reports failures too.
   stderr.on("error", (error: NodeJS.ErrnoException) => void (error.code === "EPIPE" || process.exit(1)));
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
     isWatched: stdout.isTTY === true,
     isErrWatched: stderr.isTTY === true,
-    // Once: profile and MachineDeployment may come in one stream.
+    // Standard input is read once, because profile and MachineDeployment may come in one stream.
     readStdin: () => read ??= readBounded(stdin, "standard input"),
     ...(stdin.isTTY && stderr.isTTY
       ? { ask: (question: string) => askOn({ input: stdin, output: stderr }, question) }
@@ -53,38 +57,38 @@ export function processTerminal(): Terminal {
     seeThrough: () => void (isSeenThrough = true),
     columns: () => stdout.columns,
     rows: () => stdout.rows,
-    // `deno task` goes to the project's root and leaves here where it was called.
+    // `deno task` changes to the project's root and sets INIT_CWD to the original directory.
     directory: env["INIT_CWD"] ?? process.cwd(),
     env,
   };
 }
 
-/** Styles a text where somebody looks at it; NO_COLOR switches that off. */
+/** Styles a text on a terminal, unless NO_COLOR is set. */
 export function styled({ isWatched, env }: Terminal, style: Style, text: string): string {
   return isWatched && !env["NO_COLOR"] && env["TERM"] !== "dumb"
     ? styleText(style, text, { validateStream: false })
     : text;
 }
 
-/** How the command was called, for what people can type next: `kubectl ostler` where it is a plugin. */
+/** Returns the command as the user called it, for suggested commands: `kubectl ostler` as a plugin. */
 export function calledAs({ env }: Terminal): string {
   return env["OSTLER_CALLED_AS"] || "ostler";
 }
 
-/** Where a person types, and where the question stands. */
+/** The streams of a question. */
 export interface Asking {
   input: NodeJS.ReadableStream;
   output: NodeJS.WritableStream;
-  /** Keys come one by one; by itself where the output is a terminal. */
+  /** Whether keys arrive one by one; by default if the output is a terminal. */
   terminal?: boolean;
 }
 
-/** Asks, and gives the line that comes back; an empty one where the question is left with Ctrl-C or Ctrl-D. */
+/** Asks a question and returns the answer; "" after Ctrl-C or Ctrl-D. */
 export async function askOn(streams: Asking, question: string): Promise<string> {
   const lines = createInterface(streams);
   return await new Promise((resolve) => {
     const leave = (): void => {
-      streams.output.write("\n"); // what is said next begins a line
+      streams.output.write("\n"); // the next message begins a line
       resolve("");
     };
     lines.once("close", leave);

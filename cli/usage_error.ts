@@ -1,4 +1,4 @@
-/** What was asked for cannot be done as it was asked: exit code 2. */
+/** An invalid request: exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

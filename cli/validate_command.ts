@@ -9,19 +9,22 @@ import { UsageError } from "./usage_error.ts";
 import { type Patience, patienceOf } from "./view/durations.ts";
 import { YamlFault } from "./yaml_file.ts";
 
-/** What `ostler validate` was asked for. */
+/** Arguments and flags of `ostler validate`. */
 export interface ValidateOptions {
-  /** Files, or names of profiles that come with Ostler; none is all of those. */
+  /** Files or names of built-in profiles; without any, all built-in profiles. */
   profiles: string[];
   files?: string[];
   /** Values of parameters, as `name=value`. */
   parameter?: string[];
   output: "text" | "json";
-  /** A duration, after which what was found by then is told. */
+  /** The maximum duration; the findings up to then are reported. */
   timeout: string;
 }
 
-/** Checks profiles and shows what is wrong; exit code 1 when there is an error, else fails with 3 at --timeout. */
+/**
+ * Checks profiles and reports defects; returns exit code 1 if there are errors, and throws TimedOut after --timeout
+ * without errors.
+ */
 export async function validate(terminal: Terminal, options: ValidateOptions): Promise<number> {
   const patience = patienceOf(options);
   const parameters = parametersOf(options.parameter ?? []);
@@ -46,7 +49,9 @@ export async function validate(terminal: Terminal, options: ValidateOptions): Pr
 function refuseCutShort(checks: ProfileCheck[], patience: Patience): void {
   const unfinished = checks.filter(({ isCutShort }) => isCutShort).map(({ profile }) => profile);
   if (unfinished.length === 0) return;
-  throw new TimedOut(`Cannot check any longer than ${patience.text}: not finished are ${unfinished.join(", ")}`);
+  throw new TimedOut(
+    `Failed to check all profiles within ${patience.text}: not finished: ${unfinished.join(", ")}; extend --timeout`,
+  );
 }
 
 interface Sources {
@@ -54,7 +59,7 @@ interface Sources {
   findings: Finding[];
 }
 
-// A file that cannot be read as YAML is what somebody wants to be told of, beside all others.
+// A file that is not valid YAML is reported beside the findings of other files.
 async function readSources(terminal: Terminal, library: ProfileLibrary, given: string[]): Promise<Sources> {
   const names = given.length > 0 ? given : (await defaultProfiles()).map(({ metadata }) => metadata.name);
   const sources: ProfileSource[] = [];
@@ -73,7 +78,7 @@ async function readSources(terminal: Terminal, library: ProfileLibrary, given: s
 async function installed(terminal: Terminal): Promise<OutsideValidator[]> {
   const found = await Promise.all(outsideValidators.map((name) => isInstalled(name, terminal.env["PATH"] ?? "")));
   const missing = outsideValidators.filter((_, index) => !found[index]);
-  if (missing.length > 0) terminal.err(`not asked, for they are not installed: ${missing.join(", ")}\n`);
+  if (missing.length > 0) terminal.err(`skipped, because not installed: ${missing.join(", ")}\n`);
   return outsideValidators.filter((_, index) => found[index]);
 }
 
@@ -87,7 +92,7 @@ function parametersOf(given: string[]): Record<string, string> {
   return Object.fromEntries(given.map((text) => {
     const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
     if (name !== undefined && value !== undefined) return [name, value];
-    throw new UsageError(`Cannot use --parameter "${text}": it is not NAME=VALUE`);
+    throw new UsageError(`Failed to use --parameter "${text}": it is not NAME=VALUE`);
   }));
 }
 
@@ -102,7 +107,7 @@ function text(terminal: Terminal, checks: ProfileCheck[], findings: Finding[]): 
 function countText(findings: Finding[]): string {
   const count = (severity: Finding["severity"]): number => findings.filter((one) => one.severity === severity).length;
   const [errors, warnings] = [count("error"), count("warning")];
-  if (errors + warnings === 0) return "sound";
+  if (errors + warnings === 0) return "no findings";
   return `${errors} error${errors === 1 ? "" : "s"}, ${warnings} warning${warnings === 1 ? "" : "s"}`;
 }
 

@@ -1,12 +1,12 @@
 import type { ConnectOptions, World } from "./connect/world.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What commands are given to work with. */
+/** The context that commands get. */
 export interface Wiring {
   terminal: Terminal;
-  /** The whole command line up to `--`: settings are read from it. */
+  /** The whole command line up to `--`, which has the settings. */
   argv: string[];
-  /** What `--help` tells of the settings of the machines; only on a command line that may take them. */
+  /** The help on settings of the machines; only on a command line that may have them. */
   settingsHelp?: string;
   /** Ends the command with an exit code. */
   end(code: number): void;

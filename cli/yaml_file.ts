@@ -1,4 +1,4 @@
-/** Kubernetes objects in YAML files, with the lines on which their fields stand. */
+/** Kubernetes objects in YAML files, with the lines of their fields. */
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Composer, type CST, type Document, isScalar, Lexer, LineCounter, type Node, Parser } from "yaml";
@@ -7,56 +7,56 @@ import { largestText, readFileBounded } from "./bounded_text.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
 
-/** A place in a file, for people: `profile.yaml:12`. */
+/** A place in a file: `profile.yaml:12`. */
 export interface Place {
   file: string;
-  /** From 1; missing where the whole file is meant. */
+  /** From 1; missing for the whole file. */
   line?: number;
 }
 
 export type FieldPath = readonly (string | number)[];
 
-/** One object of a file. */
+/** An object of a file. */
 export interface YamlObject {
   file: string;
   kind: string;
   value: unknown;
-  /** Where a field stands, or what it would stand in if it were there. */
+  /** Returns the place of a field, or of its nearest parent that exists. */
   placeOf(path: FieldPath): Place;
-  /** Where a line of a text field stands; the field itself where the text is not written line by line. */
+  /** Returns the place of a line of a text field; of the field itself if the text is not a block literal. */
   placeOfLine(path: FieldPath, line: number): Place;
 }
 
-/** Most bytes of the files of a folder. */
+/** Maximum bytes of all files of a folder. */
 const largestFolder = 4 * largestText;
 
-/** Most levels at which a value stands; each list or mapping has two in a parser. Schemas of Kubernetes have a few dozen. */
+/** Maximum nesting of values, two parser levels each; schemas of Kubernetes have a few dozen. */
 const deepest = 200;
 
-/** A file is no YAML; the message starts with its place. */
+/** Invalid YAML; the message starts with its place. */
 export class YamlFault extends UsageError {
   constructor(readonly place: Place, readonly why: string) {
-    super(`${placeText(place)}: Cannot read YAML: ${why}`);
+    super(`${placeText(place)}: Failed to read YAML: ${why}`);
   }
 }
 
-/** `profile.yaml:12`, or `profile.yaml` where there is no line. */
+/** Returns `profile.yaml:12`, or `profile.yaml` without a line. */
 export function placeText({ file, line }: Place): string {
   return line === undefined ? file : `${file}:${line}`;
 }
 
-/** Reads a file, or stdin for `-`; throws UsageError when there is none, or it is too large. */
+/** Reads a file, or standard input for `-`; throws UsageError for a file that is missing or too large. */
 export async function readTextFile(terminal: Terminal, file: string): Promise<string> {
   if (file === "-") return await terminal.readStdin();
   try {
     return await readFileBounded(resolve(terminal.directory, file), `"${file}"`);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`Cannot read "${file}": ${whyUnread(error)}`);
+    throw new UsageError(`Failed to read "${file}": ${whyUnread(error)}`);
   }
 }
 
-/** All objects of a file, or of all YAML files of a folder; throws YamlFault where one cannot be read. */
+/** Returns all objects of a file, or of all YAML files of a folder; throws YamlFault for invalid YAML. */
 export async function readObjects(terminal: Terminal, file: string): Promise<YamlObject[]> {
   const files = file === "-" ? [file] : await filesOf(terminal, file);
   const all = files.map(async (one) => parseObjects(one === "-" ? "stdin" : one, await readTextFile(terminal, one)));
@@ -70,7 +70,7 @@ async function filesOf(terminal: Terminal, file: string): Promise<string[]> {
   const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name));
   const sizes = await Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
   if (sizes.reduce((sum, size) => sum + size, 0) > largestFolder) {
-    throw new UsageError(`Cannot read "${file}": its YAML files have more than 6 MiB`);
+    throw new UsageError(`Failed to read "${file}": its YAML files exceed the limit of 6 MiB`);
   }
   return names.sort().map((name) => join(file, name));
 }
@@ -80,15 +80,15 @@ function whyUnread(error: unknown): string {
   const known: Record<string, string> = {
     ENOENT: "it does not exist",
     EISDIR: "it is a folder",
-    EACCES: "it may not be read",
+    EACCES: "permission denied",
   };
   return known[code ?? ""] ?? message;
 }
 
-/** The objects of a text, those inside a List too. */
+/** Returns the objects of a text, including those in a List. */
 export function parseObjects(file: string, text: string): YamlObject[] {
   const lines = new LineCounter();
-  // The YAML that kubectl reads: 0644 is octal and yes is true, but a date is text.
+  // YAML as kubectl reads it: 0644 is octal and yes is true, but a date is text.
   const customTags = (tags: Tags): Tags => tags.filter((tag) => !isStrange(tag));
   const composer = new Composer({ version: "1.1", customTags });
   const documents = composer.compose(tokensOf({ file, text, lines }));
@@ -101,14 +101,14 @@ interface Text {
   lines: LineCounter;
 }
 
-/** As yaml's own parsing, but that it ends before it has built something that is nested without end. */
+/** Parses as the yaml package does, but stops at excessive nesting before the values are built. */
 function* tokensOf({ file, text, lines }: Text): Generator<CST.Token> {
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
   for (const lexeme of new Lexer().lex(text)) {
     yield* parser.next(lexeme);
     if (parser.stack.length <= deepest) continue;
-    throw new YamlFault({ file, line: lines.linePos(parser.offset).line }, "it is nested too deep");
+    throw new YamlFault({ file, line: lines.linePos(parser.offset).line }, "it is nested too deeply");
   }
   yield* parser.end();
 }

@@ -6,10 +6,13 @@ import { listAll } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import type { Suggestion, Suggestions } from "./suggestions.ts";
 
-/** No longer than a person waits who pressed TAB. */
+/** Milliseconds to wait for the API server, while the user waits for a completion. */
 const patienceMs = 2_000;
 
-/** Pools or machines of the namespace, or images, that begin so; none where the cluster takes too long. */
+/**
+ * Returns the names of pools or machines of the namespace, or of images, with the typed prefix; none if the API server
+ * is slow.
+ */
 export async function clusterNames(world: World, wanted: Suggestions, typed: string): Promise<Suggestion[]> {
   const { kube, namespace } = await world.cluster();
   const place = { namespace: wanted.namespace ?? namespace };
@@ -21,7 +24,7 @@ export async function clusterNames(world: World, wanted: Suggestions, typed: str
   const answered = new AbortController();
   const listed = list()
     .finally(() => answered.abort());
-  const late = setTimeout(patienceMs, [], { signal: answered.signal }).catch(() => []); // it was answered
+  const late = setTimeout(patienceMs, [], { signal: answered.signal }).catch(() => []); // answered in time
   const found: unknown[] = await Promise.race([listed, late]);
   return found.map((one) => (one as { metadata?: { name?: string } }).metadata?.name ?? "")
     .filter((name) => name !== "" && name.startsWith(typed))

@@ -20,28 +20,28 @@ export function addCompletion(program: Command, wiring: Wiring): void {
     .action((shell: Shell) => wiring.terminal.out(completionScript(shell)));
 }
 
-/** What the scripts ask by, in front of the words of the line; the last of them is being typed. */
+/** The hidden command of the scripts, before the words of the line; the last word is being typed. */
 export const completeWord = "__complete";
 
-/** Answers a script. */
+/** Returns the completions for a line. */
 export async function suggested(program: Command, { inWorld }: Wiring, words: readonly string[]): Promise<string> {
   const wanted = suggestionsFor(program, words);
   const typed = words.at(-1) ?? "";
   const names: Suggestion[] = wanted.names === undefined ? [] : await inWorld(wanted.connection, async (world) => {
     const { clusterNames } = await import("./cluster_names.ts");
     return await clusterNames(world, wanted, typed);
-  }).catch(() => []); // whoever presses TAB wants no error in the line
+  }).catch(() => []); // an error must not appear in the line that the user types
   const lines = [...wanted.suggestions, ...names].map(({ word, meaning }) => `${word}\t${meaning}\n`);
   return `${lines.join("")}:${wanted.files ? 0 : 4}\n`;
 }
 
-// What the shells run at TAB. They ask `ostler __complete WORD...`, which answers in the way of cobra, as kubectl wants it
-// of its plugins too: lines "word<TAB>meaning", and last ":4" where no file may stand, else ":0".
+// The scripts that shells run at TAB. They call `ostler __complete WORD...`, which answers in the format of cobra, as
+// kubectl expects it of plugins: lines "word<TAB>meaning", and last ":4" if no file is possible, else ":0".
 
 type Shell = "bash" | "zsh" | "fish";
 const shells: readonly Shell[] = ["bash", "zsh", "fish"];
 
-/** The script for a shell; it is sourced. */
+/** Returns the script for a shell, which must source it. */
 function completionScript(shell: Shell): string {
   return { bash, zsh, fish }[shell];
 }

@@ -1,26 +1,29 @@
-/** What could stand next on a command line, read off the commands themselves. */
+/** Completions of a command line, from the definitions of the commands. */
 import type { Command, Option } from "commander";
 
-/** A word, and what it means. */
+/** A word with its meaning. */
 export interface Suggestion {
   word: string;
   meaning: string;
 }
 
-/** What can stand where the cursor is. */
+/** The possible completions at the cursor. */
 export interface Suggestions {
   suggestions: Suggestion[];
-  /** Names that only the cluster knows. */
+  /** Names that are read from the cluster. */
   names: "pools" | "machines" | "images" | undefined;
-  /** A file may stand there. */
+  /** Whether a file is possible. */
   files: boolean;
-  /** The value of `-n` on the line so far. */
+  /** The value of `-n` in the line so far. */
   namespace: string | undefined;
-  /** Of those flags that say where the cluster is. */
+  /** The values of flags that locate the cluster. */
   connection: Record<string, string>;
 }
 
-/** `words` are those after the program's name; the last one is being typed and may be empty. Pure. */
+/**
+ * Returns the completions of `words`, which follow the program's name; the last word is being typed and may be empty.
+ * Pure.
+ */
 export function suggestionsFor(program: Command, words: readonly string[]): Suggestions {
   const [typed, before] = [words.at(-1) ?? "", words.slice(0, -1)];
   const line = readLine(program, before);
@@ -56,9 +59,9 @@ export function suggestionsFor(program: Command, words: readonly string[]): Sugg
 
 interface Line {
   command: Command;
-  /** Arguments that stand already. */
+  /** The number of arguments so far. */
   positions: number;
-  /** An option that still wants its value. */
+  /** An option whose value is missing. */
   open: Option | undefined;
   /** Values of options so far, by attribute. */
   values: Record<string, string>;

@@ -1,4 +1,4 @@
-/** Has an image judged by a worker, while a person waits. */
+/** Requests the evaluation of an image by a worker, and waits for the result. */
 import type { Client } from "@temporalio/client";
 import { WorkflowFailedError } from "@temporalio/client";
 import { TypedSearchAttributes } from "@temporalio/common";
@@ -8,7 +8,10 @@ import type { ImageOutcome } from "../../workflows/contracts/mod.ts";
 import { Refusal, TimedOut } from "../failure.ts";
 import type { EngineOptions, ImageOrder } from "./engine.ts";
 
-/** Who asks while a run looks already has it look once more, as what it saw may be old. */
+/**
+ * Starts a run, or signals the running one to evaluate once more, because its last read of the registry may be
+ * outdated.
+ */
 export async function askForImage(
   client: Client,
   { taskQueue, cluster }: EngineOptions,
@@ -24,16 +27,20 @@ export async function askForImage(
   const ended = new AbortController();
   const late = within === 0
     ? new Promise<undefined>(() => {})
-    : setTimeout(within, undefined, { signal: ended.signal }).catch(() => undefined); // it was answered
+    : setTimeout(within, undefined, { signal: ended.signal }).catch(() => undefined); // answered in time
   try {
     const outcome = await Promise.race([handle.result() as Promise<ImageOutcome>, late]);
     if (outcome !== undefined) return outcome;
-    const state = `no verdict in ${within / 1000} seconds`;
-    throw new TimedOut(`Cannot admit OSImage "${name}": ${state}; is a worker running? It goes on without us`);
+    const state = `no result within ${within / 1000} s`;
+    throw new TimedOut(
+      `Failed to admit OSImage "${name}": ${state}; check that a worker runs; the evaluation continues`,
+    );
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw error;
     const cause = error.cause?.cause ?? error.cause;
-    throw new Refusal(`Cannot admit OSImage "${name}": ${cause instanceof Error ? cause.message : "its run failed"}`);
+    throw new Refusal(
+      `Failed to admit OSImage "${name}": ${cause instanceof Error ? cause.message : "its run failed"}`,
+    );
   } finally {
     ended.abort();
   }

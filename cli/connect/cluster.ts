@@ -1,4 +1,4 @@
-/** What commands ask of Kubernetes; answers that mean trouble become failures with an exit code. */
+/** Requests of commands to Kubernetes; their failures get an exit code. */
 import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import type { CoreV1Event, KubeConfig } from "@kubernetes/client-node";
 import { connectKube, homeOf, type Kube, listThere } from "../../activities/kube/client.ts";
@@ -7,32 +7,32 @@ import type { Resource } from "../../activities/kube/resources.ts";
 import { statusOf } from "../../activities/kube/status.ts";
 import { Refusal, Unreachable } from "../failure.ts";
 
-/** One API server as commands see it. */
+/** An API server with the facts that commands need. */
 export interface NamedCluster {
   kube: Cluster;
-  /** Its name in Temporal; missing without one. */
+  /** The name of the cluster in Temporal, if it has one. */
   name?: string;
-  /** Its address, for messages. */
+  /** The address of the API server, for messages. */
   server: string;
-  /** Of the context, where none is named. */
+  /** The namespace of the context, as default. */
   namespace: string;
-  /** As whom the API server knows us; undefined where it does not say. */
+  /** Returns the user name that the API server knows; undefined if it does not report one. */
   whoAmI(): Promise<string | undefined>;
 }
 
-/** Which objects of a kind; without a namespace those of all. */
+/** Selects objects of a kind; without a namespace those of all namespaces. */
 export interface Where {
   namespace?: string;
   labelSelector?: string;
 }
 
-/** The cluster of profiles and configs, where it is another one, and their namespace. */
+/** The management cluster with profiles and configs, and their namespace. */
 export interface ManagementConfig {
   config: KubeConfig;
   namespace: string;
 }
 
-/** Clients for the current context. */
+/** Returns the clients for the current context. */
 export function clusterOf(config: KubeConfig, name = "", management?: ManagementConfig): NamedCluster {
   const context = config.getContextObject(config.getCurrentContext());
   const { namespace = "" } = management ?? {};
@@ -46,16 +46,16 @@ export function clusterOf(config: KubeConfig, name = "", management?: Management
     namespace: context?.namespace || "default",
     whoAmI: async () => {
       const review = await config.makeApiClient(AuthenticationV1Api).createSelfSubjectReview({ body: {} })
-        .catch(() => undefined); // not every API server tells, and the command is worth more than the name
+        .catch(() => undefined); // not every API server supports it, and the name is optional
       return review?.status?.userInfo?.username;
     },
   };
 }
 
-/** Objects in one answer of the API server. */
+/** Objects per page of the API server. */
 const pageSize = 500;
 
-/** All objects of a kind as the API server has them, page by page; of a kind that is not installed there are none. */
+/** Returns all objects of a kind, page by page, unparsed; none if the kind is not installed. */
 export async function listAll(kube: Kube, resource: Resource<unknown>, where: Where = {}): Promise<unknown[]> {
   const { group, version, plural } = resource;
   const { namespace, labelSelector } = where;
@@ -68,7 +68,7 @@ export async function listAll(kube: Kube, resource: Resource<unknown>, where: Wh
   });
 }
 
-/** Gives undefined for what this person may not read; other troubles stay what they are. */
+/** Returns undefined if the user is not allowed to read; throws all other failures. */
 export async function ifAllowed<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -78,7 +78,10 @@ export async function ifAllowed<T>(work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The objects of all namespaces; of one alone, and so not the whole, for people who may not read the others. */
+/**
+ * Returns the objects of all namespaces; only those of one namespace, with `isWhole: false`, if the user is not allowed
+ * to read the others.
+ */
 export async function listReadable(
   kube: Kube,
   resource: Resource<unknown>,
@@ -95,7 +98,7 @@ interface PageRequest {
 
 interface Page<T> {
   items?: T[];
-  /** The client renames the field in answers that it has a type for. */
+  /** The client renames the field in typed answers. */
   metadata?: { continue?: string; _continue?: string };
 }
 
@@ -110,9 +113,9 @@ async function allPages<T>(ask: (page: PageRequest) => Promise<Page<T>>): Promis
   return found;
 }
 
-/** An Event for people. */
+/** An Event, reduced to the fields that commands show. */
 export interface ClusterEvent {
-  /** Epoch ms of the last time. */
+  /** Epoch ms of the last occurrence. */
   at: number;
   id: string;
   type: string;
@@ -121,7 +124,7 @@ export interface ClusterEvent {
   count: number;
 }
 
-/** The Events about one object, oldest first. */
+/** Returns the Events about one object, oldest first. */
 export async function eventsAbout(
   kube: Kube,
   { kind, namespace, name }: { kind: string; namespace: string; name: string },
@@ -142,33 +145,33 @@ function readEvent({ metadata, lastTimestamp, eventTime, type, reason, message, 
   };
 }
 
-const otherCluster = "where profiles are in a management cluster, give --management-kubeconfig or --management-context";
+const otherCluster = "if profiles are in a management cluster, give --management-kubeconfig or --management-context";
 
-/** What a failed request to the API server means for the person who asked; other errors as they are. */
+/** Returns the failure of a command for a failed request to the API server; returns other errors unchanged. */
 export function clusterFailure(server: string, error: unknown): unknown {
   const status = statusOf(error);
   if (status !== undefined) {
-    const text = `Cannot ask Kubernetes at ${server}: HTTP ${status}, ${saidBy(error)}`;
+    const text = `Failed to query Kubernetes at ${server}: HTTP ${status}, ${saidBy(error)}`;
     return status === 429 || status >= 500 ? new Unreachable(text) : new Refusal(text);
   }
   const { name, type, message } = error as { name?: string; type?: string; message?: string };
-  // Steps of the rollout's own activities sort their failures themselves.
+  // The activities of rollouts classify their failures themselves.
   if (name === "ApplicationFailure") {
     const hint = type === "ProfileMissing" ? `; ${otherCluster}` : "";
     return type === "ApiUnavailable" ? new Unreachable(`${message}`) : new Refusal(`${message}${hint}`);
   }
   const reason = networkReason(error);
-  return reason === undefined ? error : new Unreachable(`Cannot reach Kubernetes at ${server}: ${reason}`);
+  return reason === undefined ? error : new Unreachable(`Failed to reach Kubernetes at ${server}: ${reason}`);
 }
 
-/** For what goes on looking: an API server that restarts is an everyday thing, and only what it refuses is thrown. */
+/** Returns the failure for a command that keeps reading, because an API server may restart; throws refusals. */
 export function passingFailure(server: string, error: unknown): Unreachable {
   const failure = clusterFailure(server, error);
   if (failure instanceof Unreachable) return failure;
   throw failure;
 }
 
-// The body of an answer is quoted no further than the API server's own message: it may echo what was sent.
+// Only the API server's own message is quoted: the rest of the body may echo the request.
 function saidBy(error: unknown): string {
   try {
     const { message, reason } = JSON.parse((error as { body: string }).body) as { message?: string; reason?: string };

@@ -1,24 +1,24 @@
-/** What commands ask of the running rollout, which lives in Temporal. */
+/** Requests of commands to Temporal. */
 import type { ImageOutcome, PoolRef, Progress, RolloutPlan } from "../../workflows/contracts/mod.ts";
 import type { TemporalServer } from "../../activities/temporal/temporal_server.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
 
-/** The commands a rollout takes; the names on the wire. */
+/** The commands of a rollout, by the names of their updates. */
 export type CommandName = "pause" | "resume" | "approve" | "promote" | "retry" | "skip" | "abort";
 
-/** One command to one rollout. */
+/** A command to a rollout. */
 export interface Order {
   pool: PoolRef;
   name: CommandName;
   command: Command;
-  /** Milliseconds in which an answer must come. */
+  /** Milliseconds to wait for an answer. */
   within: number;
 }
 
-/** An image that is to be judged. */
+/** A request to evaluate an image. */
 export interface ImageOrder {
   name: string;
-  /** Milliseconds in which a verdict must come; 0 waits for ever. */
+  /** Milliseconds to wait for the result; 0 is unlimited. */
   within: number;
 }
 
@@ -27,34 +27,34 @@ export interface Step {
   /** Epoch ms. */
   at: number;
   id: string;
-  /** A step that does something, a wait, or what a person asked for. */
+  /** An activity, a wait, or a command of a user. */
   kind: "step" | "wait" | "command";
   message: string;
-  /** Missing while it goes on. */
+  /** Missing while the step is in progress. */
   seconds?: number;
   failure?: string;
 }
 
-/** The engine of all rollouts. */
+/** The rollouts in Temporal. */
 export interface Engine {
   /**
-   * Gives the rollout's own answer, or fails with what it said instead. pause, resume and retry start a run where none
-   * is open, as they are about the next one too.
+   * Sends a command and returns the rollout's answer; throws its refusal. pause, resume and retry start a run if none
+   * is open, because they also affect the next one.
    */
   send(order: Order): Promise<Answer>;
-  /** Where an open run is; undefined where none is open or it does not answer at once. */
+  /** Returns the progress of an open run; undefined without an open run, or if it does not answer at once. */
   progress(pool: PoolRef): Promise<Progress | undefined>;
-  /** The plan that a worker makes of a pool now; its waves name at most 20 machines each. */
+  /** Returns the plan that a worker makes of a pool now; each wave names at most 20 machines. */
   plan(pool: PoolRef): Promise<RolloutPlan>;
-  /** Has an OSImage judged now, and gives what came of it. */
+  /** Requests the evaluation of an OSImage and returns its result. */
   admitImage(order: ImageOrder): Promise<ImageOutcome>;
-  /** The newest steps of a pool's runs, oldest first; at most `limit`. */
+  /** Returns the newest steps of a pool's runs, oldest first; at most `limit`. */
   steps(pool: PoolRef, limit: number): Promise<Step[]>;
 }
 
-/** Where Temporal is, and which queue and cluster are meant. */
+/** The location of Temporal, the task queue and the cluster. */
 export interface EngineOptions extends TemporalServer {
   taskQueue: string;
-  /** The cluster's name in Temporal; "" for none. */
+  /** The cluster's name in Temporal; "" without a name. */
   cluster: string;
 }

@@ -1,4 +1,4 @@
-/** Which API server is meant, by the rules of kubectl. */
+/** Selects the API server, by the rules of kubectl. */
 import { existsSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { pooled } from "../../activities/kube/client.ts";
@@ -7,21 +7,23 @@ import { Unreachable } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 
-/** Which kubeconfig, and which of its contexts. */
+/** A kubeconfig and its context. */
 export interface ClusterOptions {
   kubeconfig?: string;
   context?: string;
 }
 
-/** Reads --kubeconfig, else the files of KUBECONFIG, else ~/.kube/config, else what a pod is given. */
+/** Reads --kubeconfig, else the files of KUBECONFIG, else ~/.kube/config, else the ServiceAccount of the pod. */
 export function openKubeConfig(terminal: Terminal, { kubeconfig, context }: ClusterOptions): KubeConfig {
   const config = kubeconfig === undefined ? usualConfig(terminal) : fromFile(resolve(terminal.directory, kubeconfig));
   if (context !== undefined) choose(config, context);
   const cluster = config.getCurrentCluster();
-  if (!cluster) throw new UsageError(`Cannot choose a cluster: the kubeconfig names no context`);
-  // The client refuses it too, but where nobody would look for the cause.
+  if (!cluster) {
+    throw new UsageError(`Failed to select a cluster: the kubeconfig has no current context; give --context`);
+  }
+  // The client refuses plain http too, but with a message that hides the cause.
   if (cluster.server.startsWith("http:") && !cluster.skipTLSVerify) {
-    throw new UsageError(`Cannot use "${cluster.server}": http needs insecure-skip-tls-verify in the kubeconfig`);
+    throw new UsageError(`Failed to use "${cluster.server}": http needs insecure-skip-tls-verify in the kubeconfig`);
   }
   return pooled(config);
 }
@@ -37,7 +39,7 @@ function usualConfig({ env, directory }: Terminal): KubeConfig {
   return config;
 }
 
-// As kubectl does: of a name that several files have the first one counts, and so does the first current context.
+// As in kubectl, the first of several entries with the same name wins, and so does the first current context.
 function merged(configs: readonly KubeConfig[]): KubeConfig {
   const config = new KubeConfig();
   config.loadFromOptions({
@@ -55,7 +57,7 @@ function firstOfEach<T extends { name: string }>(named: readonly T[]): T[] {
 
 function noneFound(files: string[]): string {
   const places = files.map((file) => `"${file}"`).join(" or ");
-  return `Cannot reach Kubernetes: there is no ${places}; give --kubeconfig, or set KUBECONFIG`;
+  return `Failed to reach Kubernetes: ${places} does not exist; give --kubeconfig, or set KUBECONFIG`;
 }
 
 function fromFile(file: string): KubeConfig {
@@ -65,7 +67,7 @@ function fromFile(file: string): KubeConfig {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const why = code === "ENOENT" ? "it does not exist" : message.split("\n")[0];
-    throw new UsageError(`Cannot read kubeconfig "${file}": ${why}`);
+    throw new UsageError(`Failed to read kubeconfig "${file}": ${why}`);
   }
   return config;
 }
@@ -73,7 +75,9 @@ function fromFile(file: string): KubeConfig {
 function choose(config: KubeConfig, context: string): void {
   const names = config.getContexts().map(({ name }) => name);
   if (!names.includes(context)) {
-    throw new UsageError(`Cannot use context "${context}": the kubeconfig has ${names.join(", ") || "none"}`);
+    throw new UsageError(
+      `Failed to use context "${context}": contexts of the kubeconfig: ${names.join(", ") || "none"}`,
+    );
   }
   config.setCurrentContext(context);
 }

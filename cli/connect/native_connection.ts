@@ -1,4 +1,7 @@
-/** The engine over Temporal's native connection: Deno's own HTTP/2 dies of an idle one (see workers/temporal_client.ts). */
+/**
+ * The engine over Temporal's native connection: Deno's own HTTP/2 loses idle connections (see
+ * workers/temporal_client.ts).
+ */
 import { setTimeout } from "node:timers/promises";
 import { Client, QueryRejectCondition } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker/lib/connection.js";
@@ -10,14 +13,14 @@ import type { Engine, EngineOptions } from "./engine.ts";
 import { engineOf } from "./temporal_engine.ts";
 import { transportReason } from "./temporal_failure.ts";
 
-/** A firewall that drops packets keeps the SDK waiting for two minutes, and a person as long. */
+/** Milliseconds for a connection: the SDK would wait two minutes behind a firewall that drops packets. */
 const patienceMs = 5_000;
 
 let runtime: Runtime | undefined;
 
 /**
- * Installs the native runtime as a command needs it, once: by itself it takes SIGINT and SIGTERM, which without a worker
- * end nothing, and writes warnings to standard output, where they break JSON and a live frame.
+ * Installs the native runtime for commands, once. The default runtime takes SIGINT and SIGTERM without ending the
+ * process, and writes warnings to standard output, where they break JSON and a live view.
  */
 export function quietRuntime(): Runtime {
   return runtime ??= Runtime.install({
@@ -27,13 +30,13 @@ export function quietRuntime(): Runtime {
   });
 }
 
-/** Connects; fails with exit code 4 when nothing answers. */
+/** Connects; throws Unreachable without an answer. */
 export async function connectServer({ address, access }: TemporalServer): Promise<NativeConnection> {
   quietRuntime();
   return await inTime(address, NativeConnection.connect({ address, ...access }));
 }
 
-/** The engine of rollouts; fails with exit code 4 when nothing answers. */
+/** Connects and returns the engine of rollouts; throws Unreachable without an answer. */
 export async function connectEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
   const { namespace } = options;
   const connection = await connectServer(options);
@@ -45,16 +48,19 @@ export async function connectEngine(options: EngineOptions): Promise<Engine & { 
   return { ...engineOf(client, options), close: () => connection.close() };
 }
 
-/** What connects, unless it takes longer than anybody waits: nothing can call it off, so it goes on until the process ends. */
+/**
+ * Returns the connection, or throws Unreachable after the time limit; a late attempt cannot be cancelled and ends with
+ * the process.
+ */
 export async function inTime<T>(address: string, connecting: Promise<T>, withinMs = patienceMs): Promise<T> {
   const settled = new AbortController();
   const late = setTimeout(withinMs, undefined, { signal: settled.signal }).then(() => {
-    throw new Error(`no answer in ${withinMs / 1000} seconds`);
+    throw new Error(`no answer within ${withinMs / 1000} s`);
   });
   try {
     return await Promise.race([connecting, late]);
   } catch (error) {
-    throw new Unreachable(`Cannot reach Temporal at ${address}: ${transportReason(error)}`);
+    throw new Unreachable(`Failed to reach Temporal at ${address}: ${transportReason(error)}`);
   } finally {
     settled.abort();
   }

@@ -1,6 +1,6 @@
 import type { Connect } from "./world.ts";
 
-/** A world in which a command that has been sent is seen through to its last pool, also when nobody reads on. */
+/** Returns a world in which a command, once sent, reaches its last pool even when the reader of its output exits. */
 export function seenThrough(connect: Connect): Connect {
   return (terminal, options) => {
     const world = connect(terminal, options);

@@ -1,14 +1,14 @@
-/** Temporal as who looks after it sees it: its services, without a rollout in sight. */
+/** The services of Temporal, for administrators. */
 import type { NativeConnection } from "@temporalio/worker";
 
 export interface Server {
   /** host:port of the frontend. */
   address: string;
-  /** The namespace that is meant. */
+  /** The selected namespace. */
   namespace: string;
-  /** The cluster's name in Temporal; "" for none. */
+  /** The cluster's name in Temporal; "" without a name. */
   cluster: string;
   service: Pick<NativeConnection, "workflowService" | "operatorService">;
-  /** Runs requests that together get no more time than that, in milliseconds. */
+  /** Runs requests that must end together within `ms` milliseconds. */
   within<T>(ms: number, work: () => Promise<T>): Promise<T>;
 }

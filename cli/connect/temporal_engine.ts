@@ -1,4 +1,4 @@
-/** The engine of rollouts as Temporal runs it. */
+/** The engine of rollouts by a Temporal client. */
 import {
   type Client,
   WithStartWorkflowOperation,
@@ -23,13 +23,13 @@ import { isLost, temporalFailure } from "./temporal_failure.ts";
 import { askForImage } from "./ask_for_image.ts";
 import { readSteps } from "./workflow_steps.ts";
 
-/** A query is for people who watch: a run that does not answer in this time is shown without it. */
+/** Milliseconds for a query: a watch shows a slow run without its progress. */
 const queryMs = 2_000;
-/** A plan is made while a person waits. */
+/** Milliseconds for a plan, while the user waits. */
 const planMs = 60_000;
 const startsRun: readonly CommandName[] = ["pause", "resume", "retry"];
 
-/** The engine as a client of Temporal knows it. */
+/** Returns the engine for a client of Temporal. */
 export function engineOf(client: Client, options: EngineOptions): Engine {
   const { address, cluster } = options;
   const idOf = (pool: PoolRef): string => workflowIdOf(inCluster(cluster, pool));
@@ -46,15 +46,17 @@ async function send(client: Client, options: EngineOptions, order: Order): Promi
   const { pool, name, within } = order;
   const about = `${name} the rollout of "${pool.namespace}/${pool.name}"`;
   const once = (): Promise<Answer> => update(client, options, order);
-  // A command that meets the last moment of a run is lost with it; it means the same to the next one.
+  // A command that arrives as a run ends is lost with that run, and has the same effect on the next one.
   const sent = (): Promise<Answer> => once().catch((error: unknown) => isLost(error) ? once() : Promise.reject(error));
   try {
     return await understood(options.address, () => client.withDeadline(Date.now() + within, sent));
   } catch (error) {
-    if (error instanceof WorkflowUpdateFailedError) throw new Refusal(said(error.cause) ?? `Cannot ${about}: refused`);
-    if (error instanceof WorkflowNotFoundError) throw new Refusal(`Cannot ${about}: none is under way`);
+    if (error instanceof WorkflowUpdateFailedError) {
+      throw new Refusal(said(error.cause) ?? `Failed to ${about}: refused`);
+    }
+    if (error instanceof WorkflowNotFoundError) throw new Refusal(`Failed to ${about}: no rollout is under way`);
     if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
-      throw new TimedOut(`Cannot ${about}: no answer in ${within / 1000} seconds; is a worker running?`);
+      throw new TimedOut(`Failed to ${about}: no answer within ${within / 1000} s; check that a worker runs`);
     }
     throw error;
   }
@@ -87,20 +89,20 @@ async function plan(client: Client, { taskQueue }: EngineOptions, pool: PoolRef)
       ...{ workflowId: planIdOf(pool), taskQueue, args: [poolOf(pool)] },
       workflowIdConflictPolicy: "USE_EXISTING",
       workflowExecutionTimeout: planMs,
-      staticSummary: "Plan a rollout that somebody asked about",
+      staticSummary: "Plan a rollout for a user",
     });
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw error;
     if (error.cause instanceof TimeoutFailure) {
-      throw new TimedOut(`Cannot ${about}: no answer in ${planMs / 1000} seconds; is a worker running?`);
+      throw new TimedOut(`Failed to ${about}: no answer within ${planMs / 1000} s; check that a worker runs`);
     }
-    throw new Refusal(said(error.cause?.cause ?? error.cause) ?? `Cannot ${about}`);
+    throw new Refusal(said(error.cause?.cause ?? error.cause) ?? `Failed to ${about}`);
   }
 }
 
 async function readProgress(client: Client, workflowId: string): Promise<Progress | undefined> {
   const ask = (): Promise<Progress> => client.workflow.getHandle(workflowId).query<Progress>("progress");
-  // Nobody waits for it: what stands on the Rollout is shown then.
+  // The progress is optional: the status of the Rollout is shown instead.
   return await client.withDeadline(Date.now() + queryMs, ask).catch(() => undefined);
 }
 

@@ -1,9 +1,9 @@
-/** What a failed request to Temporal means for the person who asked. */
+/** The failures of requests to Temporal, with an exit code. */
 import { isGrpcServiceError, ServiceError } from "@temporalio/client";
 import { NamespaceNotFoundError } from "@temporalio/common";
 import { Refusal, Unreachable } from "../failure.ts";
 
-/** gRPC codes by which a server that was reached says no; asking again would not help. */
+/** gRPC codes of a server that refuses; a retry would not help. */
 const refusing = {
   invalidArgument: 3,
   notFound: 5,
@@ -15,38 +15,42 @@ const refusing = {
   unauthenticated: 16,
 };
 
-/** A failure with an exit code for what Temporal answered, or did not; other errors as they are. */
+/** Returns the failure of a command for a failed request to Temporal; returns other errors unchanged. */
 export function temporalFailure(address: string, error: unknown): unknown {
   if (error instanceof NamespaceNotFoundError) {
     return new Refusal(
-      `Cannot ask Temporal at ${address}: there is no namespace "${error.namespace}"; give --temporal-namespace`,
+      `Failed to query Temporal at ${address}: namespace "${error.namespace}" does not exist; give --temporal-namespace`,
     );
   }
   const status = statusIn(error);
   if (status === undefined) return error;
   const reason = transportReason(status);
   return Object.values(refusing).includes(status.code)
-    ? new Refusal(`Cannot ask Temporal at ${address}: ${reason}`)
-    : new Unreachable(`Cannot reach Temporal at ${address}: ${reason}`);
+    ? new Refusal(`Failed to query Temporal at ${address}: ${reason}`)
+    : new Unreachable(`Failed to reach Temporal at ${address}: ${reason}`);
 }
 
-/** A command that came with the last moment of a run, whose last step was then taken again without it. */
+/** Returns whether a command was lost because the run completed while it arrived. */
 export function isLost(error: unknown): boolean {
   return statusIn(error)?.message.includes("workflow task failure") === true;
 }
 
-/** gRPC's number of an answer that was no success; undefined for other errors. */
+/** Returns the gRPC code of a failed request; undefined for other errors. */
 export function codeOf(error: unknown): number | undefined {
   return statusIn(error)?.code;
 }
 
-// The client wraps most answers; what it has read out of an answer (a timeout, a workflow not found) stays as it is.
+// The client wraps most answers; failures that it interprets itself, such as a timeout or a missing workflow, stay
+// unchanged.
 function statusIn(error: unknown): Error & { code: number } | undefined {
   if (isGrpcServiceError(error)) return error;
   return error instanceof ServiceError ? statusIn(error.cause) : undefined;
 }
 
-/** Why a request failed, in one line: the native connection writes its whole error down, and its `details` are empty. */
+/**
+ * Returns the cause of a failed request in one line: the native connection puts a whole error into its message, and its
+ * `details` are empty.
+ */
 export function transportReason(error: unknown): string {
   const [text = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
   return /message: "([^"]+)"/.exec(text)?.[1] ?? (text || "no reason given");

@@ -1,4 +1,4 @@
-/** The story of a workflow as its history tells it: steps by their summaries, waits, and what people asked for. */
+/** Reads the story of a workflow from its history: steps with their summaries, waits, and commands of users. */
 import type { Client } from "@temporalio/client";
 import { defaultPayloadConverter, WorkflowNotFoundError } from "@temporalio/common";
 import type { Command } from "../../workflows/commands/messages.ts";
@@ -9,13 +9,13 @@ type Answer = Awaited<ReturnType<Client["workflowService"]["getWorkflowExecution
 type HistoryEvent = NonNullable<NonNullable<Answer["history"]>["events"]>[number];
 type Payload = NonNullable<NonNullable<HistoryEvent["userMetadata"]>["summary"]>;
 
-/** Events looked through for each step that is wanted: scheduled, started, completed, and the workflow's own tasks. */
+/** Events that are read for each requested step: scheduled, started, completed, and the workflow's own tasks. */
 const eventsPerStep = 6;
 
-/** Runs of a pool that are looked through at most: each change of it, and each command at rest, may be one. */
+/** Maximum runs of a pool that are read: each change, and each command to a converged pool, may be a run. */
 const mostRuns = 30;
 
-/** The newest steps over all runs of the id, oldest first; nothing where there was no run. */
+/** Returns the newest steps of all runs of a workflow id, oldest first; none without a run. */
 export async function readSteps(client: Client, workflowId: string, limit: number): Promise<Step[]> {
   const steps: Step[] = [];
   let left = limit * eventsPerStep;
@@ -28,7 +28,7 @@ export async function readSteps(client: Client, workflowId: string, limit: numbe
   return steps.slice(-limit);
 }
 
-// The newest is asked for by itself, as the list of runs lags behind.
+// The newest run is read by itself, because the list of runs lags behind.
 async function* runsOf(client: Client, workflowId: string): AsyncGenerator<string> {
   const newest = await client.workflow.getHandle(workflowId).describe().catch(noneForMissing);
   if (newest === undefined) return;
@@ -63,7 +63,7 @@ function noneForMissing(error: unknown): undefined {
   throw error;
 }
 
-/** Reads steps off the events of one run, oldest first; pure. */
+/** Returns the steps in the events of one run, oldest first; pure. */
 export function stepsOf(events: readonly HistoryEvent[], runId: string): Step[] {
   const steps: Step[] = [];
   const open = new Map<string, Step>();
@@ -86,7 +86,7 @@ export function stepsOf(events: readonly HistoryEvent[], runId: string): Step[] 
 function begins(event: HistoryEvent): Pick<Step, "kind" | "message"> | undefined {
   const summary = textOf(event.userMetadata?.summary);
   const activity = event.activityTaskScheduledEventAttributes?.activityType?.name;
-  // To watch the pool is to wait for what happens next.
+  // The activity that watches the pool is a wait for the next event.
   if (activity) return { kind: activity === "awaitPoolChanged" ? "wait" : "step", message: summary ?? activity };
   if (event.timerStartedEventAttributes && summary !== undefined) return { kind: "wait", message: summary };
   const asked = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input ??
@@ -94,7 +94,7 @@ function begins(event: HistoryEvent): Pick<Step, "kind" | "message"> | undefined
   return asked?.name ? { kind: "command", message: commandText(asked.name, asked.args?.payloads?.[0]) } : undefined;
 }
 
-// What the controller says at each change of the pool is no command.
+// The signal of the controller at each change of the pool is not a command.
 function signalOf(event: HistoryEvent): { name: string; args?: { payloads?: Payload[] | null } } | undefined {
   const { signalName, input } = event.workflowExecutionSignaledEventAttributes ?? {};
   if (!signalName || signalName === "desiredChanged") return undefined;
@@ -131,6 +131,6 @@ function valueOf(payload: Payload | null | undefined): unknown {
   try {
     return defaultPayloadConverter.fromPayload(payload);
   } catch {
-    return undefined; // written by some other converter: nothing to show
+    return undefined; // another converter wrote it: nothing to show
   }
 }

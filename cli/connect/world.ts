@@ -1,4 +1,4 @@
-/** Everything outside that a command may need; opened when first asked for, so that no command needs more than it uses. */
+/** The external systems of a command; each is opened at its first use, so that a command opens only what it needs. */
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
@@ -9,15 +9,15 @@ import type { NamedCluster } from "./cluster.ts";
 import type { Engine } from "./engine.ts";
 import type { Server } from "./server.ts";
 
-/** Where profiles and configs are unless told. */
+/** Default namespace of profiles and configs. */
 export const usualProfileNamespace = "kube-system";
 
-/** Where Kubernetes and Temporal are, and who asks; flags of every command that looks at a cluster. */
+/** The location of Kubernetes and Temporal, and the user; flags of every command on a cluster. */
 export interface ConnectOptions {
   cluster?: string;
   kubeconfig?: string;
   context?: string;
-  /** Of the cluster with profiles and configs, where that of the pools has none. */
+  /** The management cluster with profiles and configs, if it differs from the cluster of the pools. */
   managementKubeconfig?: string;
   managementContext?: string;
   /** Namespace of profiles and configs. */
@@ -28,13 +28,13 @@ export interface ConnectOptions {
   as?: string;
 }
 
-/** Kubernetes, Temporal and the clock; tests bring their own. */
+/** Kubernetes, Temporal and the clock; tests provide their own. */
 export interface World {
   cluster(): Promise<NamedCluster>;
   engine(): Promise<Engine>;
-  /** Temporal as who looks after it sees it. */
+  /** Returns the services of Temporal, for administrators. */
   server(): Promise<Server>;
-  /** The name under which a command is remembered. */
+  /** Returns the user name that is recorded with a command. */
   whoAsks(): Promise<string>;
   /** Epoch ms. */
   now(): number;
@@ -47,7 +47,7 @@ export type Connect = (terminal: Terminal, options: ConnectOptions) => World;
 
 type OpenEngine = Engine & { close(): Promise<void> };
 
-/** The world of this process. */
+/** Makes the world of this process. */
 export const connectWorld: Connect = (terminal, options) => {
   let cluster: Promise<NamedCluster> | undefined;
   let engine: Promise<OpenEngine> | undefined;
@@ -62,7 +62,7 @@ export const connectWorld: Connect = (terminal, options) => {
     whoAsks: async () => options.as ?? await (await openedCluster()).whoAmI() ?? osUser(terminal),
     now: () => Date.now(),
     sleep: async (ms) => void await setTimeout(ms),
-    // A connection that is still being made is not waited for: the end of the process takes it along.
+    // A connection that is still being opened is not awaited, because it ends with the process.
     close: async () => void await Promise.all(opened.map((one) => one.close())),
   };
 };
@@ -86,7 +86,7 @@ async function openCluster(terminal: Terminal, options: ConnectOptions): Promise
   return clusterOf(openKubeConfig(terminal, options), name, { config, namespace });
 }
 
-// The native connection takes a while to load, and most commands need none.
+// The native connection is slow to load, and most commands do not need it.
 async function openEngine(terminal: Terminal, options: ConnectOptions): Promise<OpenEngine> {
   const { env } = terminal;
   const { clusterNameOf } = await import("./cluster_name.ts");

@@ -1,4 +1,4 @@
-/** `ostler status --all-clusters`: the pools with an open rollout of all clusters, asked of Temporal alone. */
+/** `ostler status --all-clusters`: lists the pools with an open rollout of all clusters, from Temporal alone. */
 import type { World } from "../connect/world.ts";
 import type { StatusFlags } from "../rollout/status_command.ts";
 import type { Terminal } from "../terminal.ts";
@@ -13,7 +13,7 @@ import { fromTemporal } from "./from_temporal.ts";
 import type { OpenRun } from "./open_runs.ts";
 import { type RunState, stateOf } from "./run_state.ts";
 
-/** Shows a table of them; exit code 0 whatever the state is. */
+/** Prints a table of open rollouts; always returns exit code 0. */
 export async function showAllClusters(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
   refuseOthers(flags);
   const fleet = await fromTemporal(world, (server) => readFleet(server, world.now));
@@ -23,19 +23,21 @@ export async function showAllClusters(terminal: Terminal, world: World, flags: S
   else if (rows.length === 0) terminal.err("Nothing to show: no rollout is open in any cluster\n");
   else terminal.out(tableOf(terminal, rows, { now: world.now(), isWide: flags.output === "wide" }));
   if (rows.length < fleet.total) {
-    terminal.err(`Only ${rows.length} of ${fleet.total} open rollouts are listed, those that halted first\n`);
+    terminal.err(`Only ${rows.length} of ${fleet.total} open rollouts are listed, halted ones first\n`);
   }
   if (data === undefined) terminal.err(silenceOf(rows));
   return 0;
 }
 
-// They choose among what only the API server of one cluster knows.
+// These flags select objects that only the API server of one cluster knows.
 function refuseOthers(flags: StatusFlags): void {
   const { pool, namespace, selector, all, allNamespaces, watch } = flags;
   const others = { POOL: pool, "-n": namespace, "-l": selector, "--all": all, "-A": allNamespaces, "-w": watch };
   for (const [name, value] of Object.entries(others)) {
     if (value) {
-      throw new UsageError(`Cannot use --all-clusters with ${name}: it shows all open rollouts as they are now`);
+      throw new UsageError(
+        `Failed to use --all-clusters with ${name}: --all-clusters shows all open rollouts once; omit ${name}`,
+      );
     }
   }
 }
@@ -70,7 +72,7 @@ function silenceOf(rows: Row[]): string {
   const unheard = rows.filter(({ state }) => state.unheard !== undefined).length;
   return unheard === 0
     ? ""
-    : `${counted(unheard, "rollout")} did not say where they are: their phase is that of the run list\n`;
+    : `${counted(unheard, "rollout")} did not report progress: the phase is from the list of workflows\n`;
 }
 
 function rowData({ run: { pool, image, workflowId, startedAt }, state: { since, ...state } }: Row): object {

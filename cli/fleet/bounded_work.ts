@@ -1,10 +1,10 @@
-/** Many small requests, some at a time, of which none can keep a command waiting. */
+/** Runs many small requests with a limit on concurrency and on time. */
 import { transportReason } from "../connect/temporal_failure.ts";
 
-/** An answer, or why there is none. */
+/** An answer, or the reason why it is missing. */
 export type Reply<T> = { value: T } | { why: string };
 
-/** Does the work for each, at most `most` at a time; the results stand in the order of the items. */
+/** Runs the work for each item, at most `most` concurrently; the results have the order of the items. */
 export async function eachBounded<I, T>(
   items: readonly I[],
   most: number,
@@ -19,7 +19,7 @@ export async function eachBounded<I, T>(
   return results;
 }
 
-/** What one request of many answered: that one fails is told beside the others. */
+/** Returns the answer of one request among many, or the reason of its failure. */
 export async function replyOf<T>(work: () => Promise<T>): Promise<Reply<T>> {
   try {
     return { value: await work() };
@@ -28,7 +28,7 @@ export async function replyOf<T>(work: () => Promise<T>): Promise<Reply<T>> {
   }
 }
 
-/** A text of somebody else's that cannot steer a terminal, on one line and not for ever long. */
+/** Returns a text from another system in one line, without control characters and with at most `most` characters. */
 export function printable(text: string, most = 200): string {
   const safe = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "\u{fffd}");
   return safe.length > most ? `${safe.slice(0, most - 1)}…` : safe;

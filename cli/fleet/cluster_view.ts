@@ -1,4 +1,4 @@
-/** All clusters of one Temporal, each as somebody looks at it who has none of their kubeconfigs. */
+/** All clusters in one namespace of Temporal, without their kubeconfigs. */
 import type { Progress } from "../../workflows/contracts/mod.ts";
 import type { Server } from "../connect/server.ts";
 import { eachBounded, type Reply, replyOf } from "./bounded_work.ts";
@@ -8,37 +8,37 @@ import { type Polling, readPolling } from "./pollers.ts";
 import { stateOf } from "./run_state.ts";
 import { valueOf } from "./wire.ts";
 
-/** Clusters looked at side by side, and how long one may take, in milliseconds. */
+/** Clusters that are read concurrently, and milliseconds for each. */
 const [atOnce, placeMs] = [8, 10_000];
 
-/** Milliseconds for a list over all. */
+/** Milliseconds for a list of all clusters. */
 const listMs = 30_000;
 
-/** One cluster; a reply without a value is what Temporal did not tell. */
+/** One cluster; a reply without a value has the reason why Temporal did not answer. */
 export interface ClusterView {
   cluster: string;
   place: Reply<Place>;
   polling: Reply<Polling>;
-  /** Open rollouts, by what they are doing or waiting for. */
+  /** Open rollouts by phase, or by what they wait for. */
   rollouts: Reply<Record<string, number>>;
-  /** Epoch ms since when the first one stands still, of those that said so. */
+  /** Epoch ms of the earliest halt among the rollouts that reported it. */
   oldestHalt?: number;
-  /** Open rollouts that did not say where they are. */
+  /** Open rollouts that did not report progress. */
   unheard: number;
 }
 
-/** All of them by name, and what was asked on the way. */
+/** All clusters by name, and the runs and replies that were read for them. */
 export interface Fleet {
   clusters: ClusterView[];
   runs: OpenRun[];
-  /** Open rollouts, listed or not. */
+  /** Open rollouts, including those that are not listed. */
   total: number;
   replies: Map<string, Reply<Progress>>;
 }
 
 type Asked = Pick<ClusterView, "cluster" | "place" | "polling">;
 
-/** Looks at all clusters; fails only where Temporal answers nothing at all. */
+/** Reads all clusters; throws only if Temporal does not answer at all. */
 export async function readFleet(server: Server, now: () => number): Promise<Fleet> {
   const [names, { runs, total }] = await Promise.all([
     server.within(listMs, () => listNames(server)),
@@ -97,30 +97,34 @@ function heardOf(runs: readonly OpenRun[], replies: Fleet["replies"]): Pick<Clus
   return { unheard, ...(halts.length > 0 ? { oldestHalt: Math.min(...halts) } : {}) };
 }
 
-// Asks open rollouts where they are, which the run list does not tell; who does not answer is told of.
-
-/** A run that does not answer at once is shown without it; milliseconds, as all that is asked together. */
+/**
+ * Milliseconds for the progress of one run, and for that of all runs together; a slow run is shown without its
+ * progress.
+ */
 const patience = { one: 2_000, all: 20_000 };
 
-/** Runs asked at most, and at once: each that no worker remembers is gone through from its beginning. */
+/**
+ * Maximum runs that are queried, in total and concurrently: a worker replays each run that is not in its cache from the
+ * beginning.
+ */
 const [mostAsked, askedAtOnce] = [500, 16];
 
-/** Runs of a cluster in a row that do not answer: the others would not either. */
+/** Consecutive runs of a cluster without an answer, after which its other runs are not queried. */
 const givesUpAfter = 3;
 
-/** What people wait for: whoever stands still first. */
+/** Phases in the order in which their runs are queried: halted rollouts come first. */
 const urgency = ["Halted", "RollingBack", "Rolling", "Repairing"];
 
-/** Temporal's number for: a run that has ended answers nothing. */
+/** Temporal's number of the query reject condition for closed runs. */
 const notOpen = 2;
 
 interface Asking {
-  /** Clusters whose workers poll; of the others nobody would answer. */
+  /** Clusters whose workers poll; runs of the others could not answer. */
   served: ReadonlySet<string>;
   now: () => number;
 }
 
-/** By workflow id; each run that was given has a reply. */
+/** Queries open runs for their progress, which the list does not have; returns a reply for each run by workflow id. */
 async function askRuns(
   server: Server,
   runs: readonly OpenRun[],
@@ -133,12 +137,14 @@ async function askRuns(
   for (const run of [...runs].sort((one, other) => rankOf(one) - rankOf(other))) {
     if (!served.has(run.pool.cluster)) replies.set(run.workflowId, { why: "no worker polls" });
     else if (chosen.length < mostAsked) chosen.push(run);
-    else replies.set(run.workflowId, { why: `not asked: more than ${mostAsked} are open` });
+    else replies.set(run.workflowId, { why: `not queried: more than ${mostAsked} are open` });
   }
   await eachBounded(chosen, askedAtOnce, async ({ workflowId, pool: { cluster } }) => {
     const unheard = (): number => silent.get(cluster) ?? 0;
-    if (unheard() >= givesUpAfter) return void replies.set(workflowId, { why: "not asked: others did not answer" });
-    if (now() >= until) return void replies.set(workflowId, { why: "not asked: no time was left" });
+    if (unheard() >= givesUpAfter) {
+      return void replies.set(workflowId, { why: "not queried: other runs did not answer" });
+    }
+    if (now() >= until) return void replies.set(workflowId, { why: "not queried: the time limit was reached" });
     const reply = await replyOf(() => server.within(patience.one, () => progressOf(server, workflowId)));
     silent.set(cluster, "why" in reply ? unheard() + 1 : 0);
     replies.set(workflowId, reply);
@@ -157,6 +163,6 @@ async function progressOf({ namespace, service }: Server, workflowId: string): P
     queryRejectCondition: notOpen,
   });
   const value = valueOf(queryResult?.payloads?.[0]);
-  if (queryRejected || typeof value !== "object" || value === null) throw new Error("it has ended");
+  if (queryRejected || typeof value !== "object" || value === null) throw new Error("the run has ended");
   return value as Progress;
 }

@@ -1,4 +1,4 @@
-/** `ostler clusters`: all clusters of one Temporal, asked of Temporal alone. */
+/** `ostler clusters`: shows all clusters in one namespace of Temporal, from Temporal alone. */
 import type { ConnectOptions, World } from "../connect/world.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { counted } from "../view/counted.ts";
@@ -12,11 +12,11 @@ import { nameOf, remediesOf, standingOf } from "./remedies.ts";
 
 export interface ClustersFlags extends ConnectOptions {
   output: Format;
-  /** Exit code 1 where a cluster needs somebody. */
+  /** Returns exit code 1 if a cluster needs action. */
   check?: boolean;
 }
 
-/** Shows one line a cluster, and below what somebody has to do. */
+/** Prints one line per cluster, and the required actions below. */
 export async function showClusters(terminal: Terminal, world: World, flags: ClustersFlags): Promise<number> {
   const fleet = await fromTemporal(world, (server) => readFleet(server, world.now));
   const now = world.now();
@@ -48,7 +48,7 @@ function showTable(terminal: Terminal, { clusters }: Fleet, { needs, now, isWide
   if (told.length > 0) terminal.out(`\n${told.join("")}`);
   const unheard = clusters.reduce((sum, view) => sum + view.unheard, 0);
   if (unheard > 0) {
-    terminal.err(`${counted(unheard, "open rollout")} did not say where they are: shown by phase alone\n`);
+    terminal.err(`${counted(unheard, "open rollout")} did not report progress: only the phase is shown\n`);
   }
 }
 
@@ -92,7 +92,7 @@ function rolloutsText(terminal: Terminal, { rollouts }: ClusterView): string {
   return parts.join(", ") || "none";
 }
 
-/** A cluster for programs; what Temporal did not tell is null, and `needs` says why. */
+/** Returns a cluster as data; missing facts are null, and `needs` has the reason. */
 function clusterData(view: ClusterView, needs: string[], now: number): object {
   const place = "value" in view.place ? view.place.value : undefined;
   const polling = "value" in view.polling ? view.polling.value : undefined;

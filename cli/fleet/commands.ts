@@ -1,11 +1,11 @@
-/** The command that shows all clusters: flags and texts. */
+/** The command that shows all clusters. */
 import type { Command } from "commander";
 import { exitCodes } from "../failure.ts";
 import { tableOutput, withTemporal } from "../rollout/cluster_command.ts";
 import type { Wiring } from "../wiring.ts";
 import type { ClustersFlags } from "./clusters_command.ts";
 
-/** Adds it. */
+/** Adds the command. */
 export function addClusters(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("clusters")
     .summary("show all clusters of one Temporal")

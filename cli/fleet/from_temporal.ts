@@ -1,9 +1,9 @@
-/** What is asked of Temporal alone, with the exit codes of trouble with it. */
+/** Work that uses only Temporal. */
 import type { Server } from "../connect/server.ts";
 import { temporalFailure } from "../connect/temporal_failure.ts";
 import type { World } from "../connect/world.ts";
 
-/** Does it with a connection; Kubernetes is never asked. */
+/** Runs work with a connection to Temporal; failures get an exit code. Kubernetes is not used. */
 export async function fromTemporal<T>(world: World, work: (server: Server) => Promise<T>): Promise<T> {
   const server = await world.server();
   try {

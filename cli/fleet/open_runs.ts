@@ -1,4 +1,4 @@
-/** The rollouts that are open in all clusters, as the run list shows them. */
+/** The open rollouts of all clusters, from Temporal's list of workflows. */
 import type { Phase, PoolRef } from "../../workflows/contracts/mod.ts";
 import { poolOfGroup, poolOfNodePool, rolloutTypes, workflowIdOf } from "../../workflows/commands/start_options.ts";
 import { isClusterName } from "../connect/cluster_name.ts";
@@ -7,14 +7,14 @@ import { codeOf } from "../connect/temporal_failure.ts";
 import { printable } from "./bounded_work.ts";
 import { pagesOf, type Service, textOf, timeOf } from "./wire.ts";
 
-/** More are counted and not listed. */
+/** Maximum rollouts that are listed; more are only counted. */
 export const mostListed = 10_000;
 
 const types = rolloutTypes.map((type) => `"${type}"`).join(", ");
 const open = `WorkflowType IN (${types}) AND ExecutionStatus = "Running"`;
 const invalidArgument = 3; // gRPC
 
-/** Phases in which a run can be open. */
+/** Phases of open runs. */
 const phases: Phase[] = [
   ...["Preparing", "Creating", "Rolling", "RollingBack", "Repairing", "Converged"] as const,
   ...["RolledBack", "Halted", "Aborted", "Deleting"] as const,
@@ -23,7 +23,7 @@ const phases: Phase[] = [
 /** An open rollout. */
 export interface OpenRun {
   workflowId: string;
-  /** With a name for its cluster, "" where it has none. */
+  /** With the name of its cluster; "" without a name. */
   pool: PoolRef & { cluster: string };
   phase: string;
   image: string;
@@ -31,13 +31,13 @@ export interface OpenRun {
   startedAt?: number;
 }
 
-/** Those that are listed, of all that are there. */
+/** The listed rollouts, and the total. */
 export interface OpenRuns {
   runs: OpenRun[];
   total: number;
 }
 
-/** Lists the open rollouts, those that halted first where not all are listed. */
+/** Lists the open rollouts; halted ones first if not all can be listed. */
 export async function listOpenRuns(server: Server): Promise<OpenRuns> {
   const total = await countOf(server, open);
   if (total <= mostListed) {
@@ -49,7 +49,7 @@ export async function listOpenRuns(server: Server): Promise<OpenRuns> {
   return { runs: [...halted, ...others].slice(0, mostListed), total };
 }
 
-/** Counts the open rollouts of a cluster by phase, where there are too many to list. */
+/** Counts the open rollouts of a cluster by phase, if there are too many to list. */
 export async function countByPhase(server: Server, cluster: string): Promise<Record<string, number>> {
   const query = `${open} AND ${cluster === "" ? "KubernetesCluster IS NULL" : `KubernetesCluster = "${cluster}"`}`;
   const counts = await grouped(server, query) ?? await Promise.all(
@@ -61,7 +61,7 @@ export async function countByPhase(server: Server, cluster: string): Promise<Rec
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-// On SQL a server of today groups by nothing but ExecutionStatus.
+// A Temporal server on SQL groups only by ExecutionStatus.
 async function grouped({ namespace, service }: Server, query: string): Promise<[string, number][] | undefined> {
   try {
     const request = { namespace, query: `${query} GROUP BY Phase` };
@@ -103,7 +103,7 @@ function runOf({ execution, searchAttributes, startTime }: Execution): OpenRun |
   };
 }
 
-/** The pool that an id of a rollout is of; undefined for what is no such id. Pure. */
+/** Returns the pool of a rollout's workflow id; undefined for other ids. Pure. */
 export function poolIn(workflowId: string): OpenRun["pool"] | undefined {
   const [name = "", second = "", third = "", fourth = ""] = workflowId.split("/").reverse();
   const isGroup = second === "scaling-group";

@@ -1,41 +1,41 @@
-/** The places of clusters in one namespace of Temporal: each has a Schedule, which says whose it is. */
+/** The clusters in one namespace of Temporal: each has a Schedule, whose memo identifies the cluster. */
 import { renewalIdOf, renewalType, taskQueueOf } from "../../workflows/commands/start_options.ts";
 import { isClusterName } from "../connect/cluster_name.ts";
 import type { Server } from "../connect/server.ts";
 import { printable } from "./bounded_work.ts";
 import { pagesOf, type Service, timeOf, valueOf } from "./wire.ts";
 
-/** More Schedules than a namespace can have clusters. */
+/** Maximum Schedules that are read. */
 const mostSchedules = 20_000;
 
-/** What is known of a Schedule that renews credentials; times are epoch ms. */
+/** The facts about a Schedule that renews credentials; times are epoch ms. */
 export interface Renewals {
   scheduleId: string;
   isPaused: boolean;
-  /** When the run that is open now began; a long time ago is one that nobody takes up. */
+  /** Start of the open run; an old one indicates that no worker runs it. */
   openSince?: number;
-  /** The end of the last run that went through. */
+  /** End of the last successful run. */
   lastAt?: number;
-  /** The last run that ended did not go through. */
+  /** Whether the last completed run failed. */
   hasFailed: boolean;
-  /** When it begins a run next; missing where it never will. */
+  /** Start of the next run; missing if none is planned. */
   nextAt?: number;
 }
 
-/** A place, and who has it. */
+/** The place of a cluster in Temporal. */
 export interface Place {
-  /** The cluster's name; "" for none. */
+  /** The cluster's name; "" without a name. */
   cluster: string;
   /** Temporal's namespace. */
   namespace: string;
-  /** UID of its namespace kube-system; "" where that is not proven. */
+  /** UID of the cluster's namespace kube-system; "" if unproven. */
   uid: string;
   taskQueue: string;
-  /** Missing where open runs alone tell of the cluster. */
+  /** Missing if only open runs belong to the cluster. */
   renewals?: Renewals;
 }
 
-/** The clusters that have a Schedule, by name. */
+/** Lists the names of clusters that have a Schedule. */
 export async function listNames({ namespace, service: { workflowService } }: Server): Promise<string[]> {
   const ids = await pagesOf(mostSchedules, async (page) => {
     const answer = await workflowService.listSchedules({ namespace, maximumPageSize: 1000, ...page });
@@ -45,14 +45,14 @@ export async function listNames({ namespace, service: { workflowService } }: Ser
   return ids.map(clusterOfSchedule).filter((name) => name !== undefined);
 }
 
-// Of somebody else's making where it does not read so.
+// A Schedule with another id does not belong to Ostler.
 function clusterOfSchedule(scheduleId: string): string | undefined {
   if (scheduleId === renewalIdOf("")) return "";
   const [name = ""] = scheduleId.split("/");
   return isClusterName(name) && scheduleId === renewalIdOf(name) ? name : undefined;
 }
 
-/** Reads the place of one cluster; one without a Schedule has the queue that it would have by itself. */
+/** Reads the place of a cluster; without a task queue in its Schedule, the default queue is used. */
 export async function readPlace(server: Server, cluster: string): Promise<Place> {
   const { namespace, service: { workflowService } } = server;
   const scheduleId = renewalIdOf(cluster);
@@ -74,7 +74,7 @@ function uidOf(owner: unknown): string {
 
 type Described = Awaited<ReturnType<Service["describeSchedule"]>>;
 
-/** Temporal's numbers of runs that ended badly: Failed, Canceled, Terminated, TimedOut. */
+/** Temporal's status numbers of unsuccessful runs: Failed, Canceled, Terminated, TimedOut. */
 const badly = [3, 4, 5, 7];
 
 function renewalsOf(scheduleId: string, { schedule, info }: Described, lastAt: number | undefined): Renewals {
@@ -92,14 +92,14 @@ function renewalsOf(scheduleId: string, { schedule, info }: Described, lastAt: n
   };
 }
 
-// The newest of those that ended comes first.
+// Temporal lists the newest completed run first.
 async function lastRenewal({ namespace, service }: Server, scheduleId: string): Promise<number | undefined> {
   const query = `TemporalScheduledById = "${scheduleId}" AND ExecutionStatus = "Completed"`;
   const { executions } = await service.workflowService.listWorkflowExecutions({ namespace, query, pageSize: 1 });
   return timeOf(executions?.[0]?.closeTime);
 }
 
-/** Where a cluster without a Schedule would be. */
+/** Returns the place of a cluster without a Schedule. */
 export function placeless({ namespace }: Server, cluster: string): Place {
   return { cluster, namespace, uid: "", taskQueue: taskQueueOf(cluster) };
 }

@@ -1,4 +1,4 @@
-/** Who polls the task queues of a cluster, and in which version. */
+/** The workers that poll the task queues of a cluster, and their versions. */
 import { waitsQueueOf } from "../../workflows/commands/start_options.ts";
 import type { Server } from "../connect/server.ts";
 import { codeOf } from "../connect/temporal_failure.ts";
@@ -6,36 +6,36 @@ import { notFound } from "../setup/refusals.ts";
 import { printable } from "./bounded_work.ts";
 import { type Service, timeOf } from "./wire.ts";
 
-/** A poll lasts for a minute, and the next begins at once: who was not heard of for longer is gone. Milliseconds. */
+/** Milliseconds after which a poller is gone: a poll lasts a minute, and the next begins at once. */
 const pollMs = 90_000;
 
-/** temporal.api.enums.v1.TaskQueueType, and WorkerVersioningMode. */
+/** Numbers of temporal.api.enums.v1.TaskQueueType and WorkerVersioningMode. */
 const [workflows, activities, versioned] = [1, 2, 2];
 
-/** A build of the workers, as Temporal knows it; without versions there is one, "". */
+/** A build of the workers in Temporal; "" for workers without versioning. */
 export interface Version {
   buildId: string;
   workers: number;
-  /** New runs go to it. */
+  /** Whether new runs go to this version. */
   isCurrent: boolean;
 }
 
-/** The workers of a queue. */
+/** The workers of a task queue. */
 export interface Polling {
-  /** Of those that poll all queues, the fewest. */
+  /** The minimum over all queues. */
   workers: number;
   versions: Version[];
-  /** Epoch ms of the last poll; missing where a server remembers none, which it does for five minutes. */
+  /** Epoch ms of the last poll; missing after five minutes, when a server forgets the poller. */
   lastAt?: number;
-  /** Queues of the place that nobody polls, as long as others are polled. */
+  /** Queues that no worker polls although other queues are polled. */
   unpolled: string[];
-  /** The current build, where nobody of it polls. */
+  /** The current build, if no worker with that build polls. */
   idleCurrent?: string;
 }
 
 type Poller = NonNullable<Awaited<ReturnType<Service["describeTaskQueue"]>>["pollers"]>[number];
 
-/** Looks at the queue for workflows and short steps, and at that for waits. */
+/** Reads the pollers of the queue for workflows and short activities, and of the queue for waits. */
 export async function readPolling(server: Server, taskQueue: string, now: number): Promise<Polling> {
   const waits = waitsQueueOf(taskQueue);
   const queues = [[taskQueue, workflows], [taskQueue, activities], [waits, activities]] as const;

@@ -4,13 +4,13 @@ import type { ClusterView } from "./cluster_view.ts";
 import type { Place, Renewals } from "./places.ts";
 import type { Polling } from "./pollers.ts";
 
-/** A run of the Schedule that is open for longer is one that nobody takes up; milliseconds. */
+/** Milliseconds after which an open run of the Schedule counts as stuck. */
 const longMs = 15 * 60_000;
 
-/** How the Schedule is. */
+/** The state of the Schedule. */
 export type Standing = "Runs" | "Paused" | "Stuck" | "Failing" | "Missing";
 
-/** Whether credentials are renewed. */
+/** Returns whether credentials are renewed. */
 export function standingOf(renewals: Renewals | undefined, now: number): Standing {
   if (renewals === undefined) return "Missing";
   if (renewals.isPaused) return "Paused";
@@ -19,12 +19,12 @@ export function standingOf(renewals: Renewals | undefined, now: number): Standin
   return renewals.hasFailed ? "Failing" : "Runs";
 }
 
-/** How a cluster is named in a sentence. */
+/** Returns the name of a cluster in a sentence. */
 export function nameOf(cluster: string): string {
   return cluster === "" ? "the cluster without a name" : `"${cluster}"`;
 }
 
-/** Everything that does not go by itself; the others tell which of two places is an old one. */
+/** Returns every required action; the other clusters show which of two places is outdated. */
 export function remediesOf(view: ClusterView, others: readonly ClusterView[], now: number): string[] {
   const told: string[] = [];
   for (const reply of [view.place, view.polling, view.rollouts]) {
@@ -37,12 +37,13 @@ export function remediesOf(view: ClusterView, others: readonly ClusterView[], no
   const halted = "value" in view.rollouts ? view.rollouts.value["Halted"] ?? 0 : 0;
   if (halted > 0) {
     const since = view.oldestHalt === undefined ? "" : `, the first for ${duration((now - view.oldestHalt) / 1000)}`;
-    told.push(`${halted} halted${since}: "ostler status --all-clusters" tells which, and their own cluster why`);
+    const commands = `"ostler status --all-clusters" lists them, and "ostler status" in their cluster shows the reason`;
+    told.push(`${halted} halted${since}: ${commands}`);
   }
   return told;
 }
 
-// A cluster that got another name leaves its place behind, unless that was the one without a name.
+// A renamed cluster leaves the place of its previous name, whose Schedule must be deleted.
 function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView[]): string[] {
   const told: string[] = [];
   for (const other of others) {
@@ -52,7 +53,7 @@ function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView
       told.push(`the same cluster as ${nameOf(other.cluster)}, ${isServed(view) ? bothServed : ofBefore(place)}`);
     }
     if (taskQueue === place.taskQueue && place.renewals && other.place.value.renewals) {
-      told.push(`shares task queue "${taskQueue}" with ${nameOf(other.cluster)}: one of both is refused`);
+      told.push(`shares task queue "${taskQueue}" with ${nameOf(other.cluster)}: workers refuse one of the two`);
     }
   }
   if (place.renewals && place.uid === "") {

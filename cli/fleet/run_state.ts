@@ -1,9 +1,9 @@
-/** Where an open rollout is, from what the run list shows and what the run itself says. */
+/** The state of an open rollout, from the list of workflows and from its own progress. */
 import type { Progress } from "../../workflows/contracts/mod.ts";
 import { printable, type Reply } from "./bounded_work.ts";
 import type { OpenRun } from "./open_runs.ts";
 
-/** Reasons why nothing more begins though the rollout has not halted. */
+/** Reasons that block a rollout although it has not halted. */
 const blocking = [
   "OutsideWindow",
   "WindowTooShort",
@@ -14,26 +14,26 @@ const blocking = [
 ];
 
 export interface RunState {
-  /** Its phase, or `AwaitingApproval`, `Paused` or `Blocked` where it waits for that. */
+  /** Its phase, or `AwaitingApproval`, `Paused` or `Blocked` while it waits. */
   state: string;
-  /** Why, where it said so. */
+  /** The reason in its progress; "" without progress. */
   reason: string;
   message: string;
-  /** Machines that are as desired, of those that are wanted: "3/10"; "" where it did not say. */
+  /** Updated machines of the desired number: "3/10"; "" without progress. */
   updated: string;
-  /** From 1, of all: "2/3"; "" for none. */
+  /** Current wave of all, from 1: "2/3"; "" without waves. */
   wave: string;
   /** Epoch ms. */
   since?: number;
-  /** Why it did not say where it is. */
+  /** Why the progress is missing. */
   unheard?: string;
 }
 
-/** What is known without an answer is the phase of the list, which is as new. Pure. */
+/** Returns the state of a run; without a reply only the phase of the list is known, which is as recent. Pure. */
 export function stateOf(run: OpenRun, reply: Reply<Progress> | undefined): RunState {
   const nothing = { reason: "", message: "", updated: "", wave: "" };
   if (reply === undefined || "why" in reply) {
-    return { state: run.phase, ...nothing, unheard: reply?.why ?? "not asked" };
+    return { state: run.phase, ...nothing, unheard: reply?.why ?? "not queried" };
   }
   const { phase, paused, counts, wave, waves, since, ...said } = reply.value;
   const reason = printable(String(said.reason ?? ""), 60);

@@ -1,4 +1,4 @@
-/** `ostler adopt`: what Operating System Manager made becomes Ostler's. */
+/** `ostler adopt`: takes the objects of Operating System Manager over. */
 import { type Adoption, adoptionOf, adoptPool } from "../../activities/handover/adopt_pool.ts";
 import { type Leftover, readLeftovers, readWebhooks } from "../../activities/handover/leftovers.ts";
 import { type HandoverPool, keyOf, readPools, seePools, strayNamespaces } from "../../activities/handover/pools.ts";
@@ -23,10 +23,10 @@ export interface AdoptFlags extends ConnectOptions {
   profileNamespace: string;
 }
 
-/** Pools that are written at a time. */
+/** Pools that are written concurrently. */
 const width = 8;
 
-/** Runs it; exit code 1 where a pool was not taken over. */
+/** Runs the command; returns exit code 1 if a pool was not taken over. */
 export async function adopt(terminal: Terminal, world: World, flags: AdoptFlags): Promise<number> {
   const cluster = await world.cluster();
   const { profileNamespace, dryRun = false } = flags;
@@ -38,13 +38,15 @@ export async function adopt(terminal: Terminal, world: World, flags: AdoptFlags)
   const hindrances = [
     ...atWork,
     ...strayNamespaces(pools, configHeads, flags).map((namespace) =>
-      `configs of these pools are in namespace "${namespace}", and not only in "${profileNamespace}": ` +
-      `give --profile-namespace ${namespace}, or delete those that nobody uses`
+      `configs of these pools are also in namespace "${namespace}", not only in "${profileNamespace}": ` +
+      `give --profile-namespace ${namespace}, or delete unused configs`
     ),
   ];
   const telling = new Telling(terminal, flags.output);
   const lines = pools.filter(({ deployment }) => deployment).map((pool) => lineOf(pool, profiles));
-  if (!dryRun && hindrances[0] !== undefined) throw new Refusal(`Cannot take over: ${hindrances.join("; ")}`);
+  if (!dryRun && hindrances[0] !== undefined) {
+    throw new Refusal(`Failed to take the cluster over: ${hindrances.join("; ")}`);
+  }
   telling.pools(lines, dryRun);
   for (const message of hindrances) telling.step({ about: "take over", outcome: "Refused", message });
   for (const left of await readWebhooks(cluster.kube)) await tellLeftover(left, telling, flags);
@@ -108,14 +110,15 @@ async function tellLeftover(left: Leftover, telling: Telling, flags: AdoptFlags)
 const notes: Record<Adoption, (pool: HandoverPool) => string> = {
   Claim: () => "",
   Claimed: () => "",
-  Unpublished: () => "Ostler publishes it when it is up",
-  Collision: ({ rivals }) => `its names are those of "${rivals[0] ?? "another pool"}" too; rename one`,
+  Unpublished: () => "Ostler publishes its config when Ostler runs",
+  Collision: ({ rivals }) =>
+    `its objects have the same names as those of "${rivals[0] ?? "another pool"}"; rename one of the pools`,
   Leaving: () => "being deleted",
 };
 
 const outcomes: Record<Adoption, string> = {
-  ...{ Claim: "take over", Claimed: "Ostler's already", Unpublished: "nothing to take over" },
-  ...{ Collision: "refused", Leaving: "left alone" },
+  ...{ Claim: "take over", Claimed: "already taken over", Unpublished: "nothing to take over" },
+  ...{ Collision: "refused", Leaving: "skipped" },
 };
 
 function lineOf(pool: HandoverPool, profiles: Map<string, KnownProfile>): PoolLine {
@@ -124,7 +127,9 @@ function lineOf(pool: HandoverPool, profiles: Map<string, KnownProfile>): PoolLi
   const ref = deployment?.profile ?? { namespace: "", name: "" };
   const fault = profiles.get(`${ref.namespace}/${ref.name}`)?.fault;
   const unread = fault === undefined ? [] : [`profile cannot be read: ${fault}`];
-  const unnamed = deployment?.isNamed === false ? ["names no profile; Operating System Manager left it alone"] : [];
+  const unnamed = deployment?.isNamed === false
+    ? ["has no profile annotation; Operating System Manager skipped it"]
+    : [];
   return {
     ...{ pool: keyOf(pool), profile: ref.name, boots: bootsOf(pool), outcome: outcomes[adoption] },
     note: [notes[adoption](pool), ...unread, ...unnamed].filter(Boolean).join("; "),

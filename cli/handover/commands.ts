@@ -1,4 +1,4 @@
-/** The commands that take a cluster over from Operating System Manager, and give it back: flags and texts. */
+/** The commands that take a cluster over from Operating System Manager, and give it back. */
 import type { Command } from "commander";
 import { exitCodes } from "../failure.ts";
 import { tableOutput, withConnection } from "../rollout/cluster_command.ts";
@@ -6,7 +6,7 @@ import type { Wiring } from "../wiring.ts";
 import type { AdoptFlags } from "./adopt_command.ts";
 import type { ReleaseFlags } from "./release_flags.ts";
 
-/** Adds them. */
+/** Adds the commands. */
 export function addHandover(program: Command, wiring: Wiring): void {
   addAdopt(program, wiring);
   addRelease(program, wiring);

@@ -1,14 +1,14 @@
-/** Whether somebody else is at work who must not be: by their Lease, as seen for a while, and by their Deployments. */
+/** Detects whether another controller is still running, by its Lease and by its Deployments. */
 import { osmLeases } from "../../activities/handover/names.ts";
 import { type LeaseSeen, readAtWork, readLease } from "../../activities/handover/presence.ts";
 import { sharedNamespace } from "../../activities/kube/client.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 
-/** Milliseconds since the last renewal after which nobody is waited for: no two clocks are that far apart. */
+/** Milliseconds after the last renewal at which a Lease is certainly abandoned: clocks differ by less. */
 const longGone = 3_600_000;
 
-/** Reads a Lease until it is renewed, or has not been for as long as it lasts: then who held it has lost it. */
+/** Watches a Lease for its duration; returns it if its holder renews it, else undefined. */
 export async function renewedLease(
   world: World,
   cluster: NamedCluster,
@@ -26,7 +26,7 @@ export async function renewedLease(
   return undefined;
 }
 
-/** What is at work, in words, with what stops it; nothing where nothing is. */
+/** Returns a sentence for each controller that runs, with the command that stops it. */
 export async function whoIsAtWork(
   world: World,
   cluster: NamedCluster,
@@ -36,11 +36,11 @@ export async function whoIsAtWork(
   const stops = deployments.map((name) => `\`${scaleDown(name)}\``);
   if (deployments.length > 0) {
     const names = deployments.map((name) => `"${name}"`).join(", ");
-    return [`${what} is at work: Deployment ${names} is not scaled down; first ${stops.join(", ")}`];
+    return [`${what} is running: Deployment ${names} is not scaled down; first run ${stops.join(", ")}`];
   }
   const renewed = await Promise.all(leases.map((where) => renewedLease(world, cluster, where)));
   return renewed.flatMap((lease) =>
-    lease ? [`${what} is at work: Lease "${lease.lease}" is renewed by "${lease.holder}"; stop that first`] : []
+    lease ? [`${what} is running: "${lease.holder}" renews Lease "${lease.lease}"; stop that process first`] : []
   );
 }
 
@@ -49,10 +49,10 @@ function scaleDown(deployment: string): string {
   return `kubectl -n ${namespace} scale deployment ${name} --replicas=0`;
 }
 
-/** Why nobody else may write now. */
+/** Returns a sentence for each Operating System Manager that still runs. */
 export async function osmAtWork(world: World, cluster: NamedCluster, profileNamespace: string): Promise<string[]> {
   const { osm } = await readAtWork(cluster.kube);
-  // Of two clusters each may have one.
+  // The cluster of the pools and the management cluster may each have a Lease.
   const namespaces = [...new Set([profileNamespace, sharedNamespace(cluster.kube, profileNamespace)])];
   const leases = namespaces.flatMap((namespace) => osmLeases.map((name) => ({ namespace, name })));
   return await whoIsAtWork(world, cluster, { what: "Operating System Manager", leases, deployments: osm });

@@ -1,4 +1,4 @@
-/** Why a release must not be, in words that say what to do first. */
+/** The reasons that prevent a release, each with its remedy. */
 import { readAtWork } from "../../activities/handover/presence.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
@@ -10,7 +10,7 @@ import type { ReleaseFlags } from "./release_flags.ts";
 import type { PlannedPool } from "./release_plan.ts";
 import { few } from "./telling.ts";
 
-/** What is known. */
+/** The facts that decide about a release. */
 export interface ReleaseFacts {
   planned: PlannedPool[];
   configHeads: PoolsSeen["configHeads"];
@@ -18,7 +18,7 @@ export interface ReleaseFacts {
   flags: ReleaseFlags;
 }
 
-/** All of them, so that nobody has to try again for each. */
+/** Returns all reasons at once, so that the administrator can resolve them together. */
 export async function hindrancesOf(
   world: World,
   cluster: NamedCluster,
@@ -34,35 +34,37 @@ export async function hindrancesOf(
   ]);
   return [
     ...ostler,
-    ...osm.map((each) => `${each}, and start it again afterwards`),
+    ...osm.map((each) => `${each}, and start it after the release`),
     ...stray.map((namespace) =>
-      `configs of Ostler are in namespace "${namespace}", and not only in "${flags.profileNamespace}": ` +
-      `give --profile-namespace ${namespace}, or delete those that nobody uses`
+      `configs of Ostler are also in namespace "${namespace}", not only in "${flags.profileNamespace}": ` +
+      `give --profile-namespace ${namespace}, or delete unused configs`
     ),
     ...(flags.withoutTemporal ? [] : misnamed(planned, cluster.name ?? "")),
     ...("fault" in getter
       ? [`${getter.fault}: apply deploy/cloud-init-settings.yaml of Operating System Manager first`]
       : []),
     ...named(planned, {
-      ...{ which: "unfinished", isAccepted: flags.unfinished === true, words: "not at rest" },
-      remedy: "let it come to its end, abort it, or give --unfinished",
+      ...{ which: "unfinished", isAccepted: flags.unfinished === true, words: "unfinished rollout" },
+      remedy: "wait for its end, abort it, or give --unfinished",
     }),
     ...named(planned, {
       ...{ which: "unrenderable", isAccepted: flags.unrenderable === true },
-      words: "nothing that Operating System Manager can render",
-      remedy: "have it use another profile, or give --unrenderable",
+      words: "Operating System Manager cannot render its profile",
+      remedy: "select another profile, or give --unrenderable",
     }),
   ];
 }
 
-/** Else the runs of another cluster that bear such names would be ended. */
+/** Returns a sentence if the runs of these pools have ids of another cluster: the command would end the wrong runs. */
 function misnamed(planned: PlannedPool[], cluster: string): string[] {
   for (const { pool } of planned) {
     const { namespace, name, workflowId } = pool;
     const wanted = workflowIdOf(inCluster(cluster, { namespace, name }));
     if (workflowId === undefined || workflowId === wanted) continue;
     return [
-      `the runs of pool ${keyOf(pool)} are "${workflowId}", and not "${wanted}": give the cluster's name by --cluster`,
+      `the workflow of pool "${
+        keyOf(pool)
+      }" is "${workflowId}", not "${wanted}": set the cluster's name with --cluster`,
     ];
   }
   return [];

@@ -1,19 +1,19 @@
-/** A pool in the tables of both commands. */
+/** A pool in the tables of adopt and release. */
 import type { HandoverPool } from "../../activities/handover/pools.ts";
 
-/** What a pool comes to, as a row. */
+/** The outcome for a pool, as a row. */
 export interface PoolLine {
   pool: string;
-  /** Of what it would be rendered. */
+  /** Name of the profile that renders its config. */
   profile: string;
-  /** What its machines boot from now. */
+  /** The config that its machines boot from now. */
   boots: string;
   outcome: string;
-  /** Why not, or what to know. */
+  /** The reason, or a hint. */
   note: string;
 }
 
-/** What its machines boot from, in words. */
+/** Returns the config that the machines of a pool boot from, in words. */
 export function bootsOf({ boot, deployment }: HandoverPool): string {
   if (!boot) return "nothing";
   const maker = boot.maker === "Ostler" ? "Ostler's" : boot.maker === "Other" ? "another pool's" : "OSM's";

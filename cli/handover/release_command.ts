@@ -1,4 +1,4 @@
-/** `ostler release`: everything that is Ostler's goes, and Operating System Manager finds what it goes on with. */
+/** `ostler release`: removes the objects of Ostler, and keeps those that Operating System Manager continues with. */
 import { readGetterToken } from "../../activities/handover/getter_token.ts";
 import { readWebhooks } from "../../activities/handover/leftovers.ts";
 import { readMarked, takeMarks } from "../../activities/handover/machines.ts";
@@ -21,17 +21,17 @@ import { isLeaving, type PlannedPool, plannedPools, releaseLine } from "./releas
 import { failureOf, Telling } from "./telling.ts";
 import { releaseTemporal } from "./temporal_step.ts";
 
-/** Pools, machines or nodes that are written at a time. */
+/** Pools, machines or nodes that are written concurrently. */
 const width = 8;
 
-/** All that is known before anything is written. */
+/** Everything that is read before the first write. */
 export interface ReleasePlan {
   pools: PlannedPool[];
   getterToken: string;
   belongings: Belonging[];
 }
 
-/** Runs it; exit code 1 where something was left. */
+/** Runs the command; returns exit code 1 if something could not be removed. */
 export async function release(terminal: Terminal, world: World, flags: ReleaseFlags): Promise<number> {
   const cluster = await world.cluster();
   const { profileNamespace, dryRun = false } = flags;
@@ -44,7 +44,7 @@ export async function release(terminal: Terminal, world: World, flags: ReleaseFl
   const planned = plannedPools(pools, profiles, profileNamespace);
   const telling = new Telling(terminal, flags.output);
   const hindrances = await hindrancesOf(world, cluster, { planned, configHeads, getter, flags });
-  if (!dryRun && hindrances.length > 0) throw new Refusal(`Cannot give back: ${hindrances.join("\n")}`);
+  if (!dryRun && hindrances.length > 0) throw new Refusal(`Failed to give the cluster back: ${hindrances.join("\n")}`);
   telling.pools(planned.map(releaseLine), dryRun);
   for (const { about, needed } of await readWebhooks(cluster.kube)) {
     if (needed !== undefined) telling.step({ about, outcome: "Refused", message: needed });
@@ -58,19 +58,19 @@ export async function release(terminal: Terminal, world: World, flags: ReleaseFl
   return code;
 }
 
-const notYet = "Not all is given back: run it again before Operating System Manager is started.\n";
+const notYet = "The release is incomplete: run the command again before you start Operating System Manager.\n";
 const nextSteps =
-  "Now start Operating System Manager; `ostler adopt --dry-run` shows then what each pool boots from. " +
-  "Ostler's own Deployments and rights go with `helm uninstall`, its kinds stay.\n";
+  "Now start Operating System Manager; afterwards `ostler adopt --dry-run` shows the config of each pool. " +
+  "`helm uninstall` removes the Deployments and permissions of Ostler, and keeps its CRDs.\n";
 
 async function confirm(terminal: Terminal, count: number, { yes }: ReleaseFlags): Promise<void> {
   if (yes === true) return;
   const what = counted(count, "pool");
   if (terminal.ask === undefined) {
-    throw new UsageError(`Cannot give back ${what} unasked: there is no terminal; give --yes`);
+    throw new UsageError(`Failed to confirm the release of ${what}: no terminal; give --yes`);
   }
   const answer = await terminal.ask(`Give ${what} back to Operating System Manager? [y/N] `);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal("Nothing was given back");
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal("Release cancelled: nothing was changed");
 }
 
 interface Carrying {
@@ -79,7 +79,8 @@ interface Carrying {
   flags: ReleaseFlags;
 }
 
-// What acts on pools goes before them, what they use after them; holds go when nothing sets new ones any more.
+// Objects that act on pools are removed before the pools; holds follow, when nothing sets new ones; objects that pools
+// use come last.
 async function carryOut(world: World, cluster: NamedCluster, carrying: Carrying): Promise<void> {
   const { plan: { belongings }, flags } = carrying;
   if (flags.withoutTemporal !== true) await leaveTemporal(world, cluster, carrying);
@@ -91,7 +92,7 @@ async function carryOut(world: World, cluster: NamedCluster, carrying: Carrying)
 
 async function leaveTemporal(world: World, cluster: NamedCluster, { plan, telling, flags }: Carrying): Promise<void> {
   const { metadata } = await cluster.kube.core.readNamespace({ name: "kube-system" });
-  // Only of what a Rollout names it is sure that it is this cluster's.
+  // Only a workflow id in a Rollout proves that the run belongs to this cluster.
   const known = plan.pools.filter(({ pool }) => pool.workflowId !== undefined);
   const pools = known.map(({ pool: { namespace, name } }) => inCluster(cluster.name ?? "", { namespace, name }));
   const wish = { pools, dryRun: flags.dryRun === true, uid: metadata?.uid ?? "" };
@@ -99,7 +100,7 @@ async function leaveTemporal(world: World, cluster: NamedCluster, { plan, tellin
     for (const step of await releaseTemporal(await world.server(), wish)) telling.step(step);
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    throw new Unreachable(`${error.message}; nothing is given back yet: --without-temporal does it without`);
+    throw new Unreachable(`${error.message}; no pool was released; --without-temporal skips Temporal`);
   }
 }
 
@@ -123,7 +124,7 @@ async function releasePools(world: World, { kube }: NamedCluster, { plan, tellin
     telling.progress("given back", ++done, pools.length);
     return failure === undefined ? [] : [{ planned, failure }];
   };
-  // Those that go are cleaned up while what bears a name of theirs still says whose it is.
+  // Deleted pools are cleaned up first, while objects with a shared name still show their owner.
   const going = pools.filter(isLeaving);
   const cleaned = await abreast(width, going, give);
   const staying = pools.filter((pool) => !going.includes(pool));
@@ -141,12 +142,14 @@ interface Failed {
   failure: string;
 }
 
-// What bears the names of both would tell no more, once it is given back, that one of them was not cleaned up.
+// A pool that shares object names with a pool whose cleanup failed must wait: after the release nothing would show that
+// failure.
 function overlapped(staying: PlannedPool[], failed: Failed[]): Failed[] {
   return staying.flatMap((planned) => {
     const rival = failed.find((each) => haveSameNames(planned.pool, each.planned.pool));
     if (rival === undefined) return [];
-    const failure = `its names are those of "${keyOf(rival.planned.pool)}" too, which has to be cleaned up first`;
+    const other = `"${keyOf(rival.planned.pool)}"`;
+    const failure = `its objects have the same names as those of ${other}, whose cleanup failed; retry that first`;
     return [{ planned, failure }];
   });
 }
@@ -155,7 +158,7 @@ async function releaseMachines({ kube }: NamedCluster, { telling, flags }: Carry
   const marked = await readMarked(kube);
   const about = "holds, marks and cordons of Ostler";
   const on = `on ${counted(marked.length, "machine or node")}`;
-  if (marked.length === 0) return telling.step({ about, outcome: "Present", message: "there are none" });
+  if (marked.length === 0) return telling.step({ about, outcome: "Present", message: "none found" });
   if (flags.dryRun) return telling.step({ about, outcome: "Wanted", message: `${on}: would be removed` });
   const failures = await abreast(width, marked, (each) => failureOf(takeMarks(kube, each)));
   const [first] = failures.flatMap((failure) => failure ?? []);

@@ -1,4 +1,4 @@
-/** What a release is asked with. */
+/** Flags of a release. */
 import type { ConnectOptions } from "../connect/world.ts";
 import type { Format } from "../view/output.ts";
 

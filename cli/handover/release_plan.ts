@@ -1,21 +1,21 @@
-/** What a release comes to for each pool. */
+/** The outcome of a release for each pool. */
 import { type HandoverPool, keyOf } from "../../activities/handover/pools.ts";
 import { type KnownProfile, unrenderable } from "../../activities/handover/profiles.ts";
 import type { Giving } from "../../activities/handover/release_pool.ts";
 import { bootsOf, type PoolLine } from "./pool_line.ts";
 
-/** A pool that is to be given back, and what stands against it. */
+/** A pool that is to be given back, and the reasons against that. */
 export interface PlannedPool extends Giving {
-  /** Why Operating System Manager cannot render it. */
+  /** Why Operating System Manager cannot render its config. */
   unrenderable?: string;
-  /** Why machine-controller would replace machines of it by itself, or have some that cannot join. */
+  /** Why machine-controller would replace machines by itself, or has machines that cannot join. */
   unfinished?: string;
 }
 
-/** Phases of a Rollout in which nothing is under way. */
+/** Phases of a Rollout without a step in progress. */
 const atRest = ["", "Converged", "RolledBack", "Aborted", "Deleting"];
 
-/** Those of all pools that bear something of ours. */
+/** Returns the pools that have objects of Ostler. */
 export function plannedPools(
   pools: readonly HandoverPool[],
   profiles: Map<string, KnownProfile>,
@@ -44,21 +44,21 @@ function isOurs({ phase, boot, deployment, artefacts }: HandoverPool): boolean {
 function unfinished({ phase = "", held, booting, boot, deployment }: HandoverPool): string | undefined {
   const [machine] = held;
   if (machine !== undefined) {
-    return `machine "${machine}" is held, and without that machine-controller replaces machines by its own rules`;
+    return `machine "${machine}" is held, and without its hold machine-controller replaces machines by its own rules`;
   }
   if (!atRest.includes(phase)) return `its rollout is ${phase}`;
   if (boot && deployment && boot.revision !== deployment.revision) {
-    return `revision ${deployment.revision} is not published yet, only ${boot.revision}`;
+    return `revision ${deployment.revision} is not published yet; the published one is ${boot.revision}`;
   }
   return booting[0] === undefined ? undefined : `machine "${booting[0]}" is booting with credentials of Ostler`;
 }
 
-/** Whether its MachineDeployment is gone, or about to be. */
+/** Returns whether the MachineDeployment of a pool is deleted or being deleted. */
 export function isLeaving({ pool: { deployment } }: Pick<PlannedPool, "pool">): boolean {
   return !deployment || deployment.isLeaving;
 }
 
-/** As a row. */
+/** Returns the outcome for a pool as a row. */
 export function releaseLine({ pool, unrenderable, unfinished }: PlannedPool): PoolLine {
   return {
     ...{ pool: keyOf(pool), profile: pool.deployment?.profile?.name ?? "", boots: bootsOf(pool) },

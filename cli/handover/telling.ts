@@ -1,4 +1,4 @@
-/** How both commands tell what they found and did. */
+/** The output of adopt and release. */
 import { statusOf } from "../../activities/kube/status.ts";
 import type { Step } from "../setup/step.ts";
 import type { Terminal } from "../terminal.ts";
@@ -6,7 +6,7 @@ import { plainTable } from "../view/plain_table.ts";
 import { asData, type Format } from "../view/output.ts";
 import type { PoolLine } from "./pool_line.ts";
 
-/** Collects what is told, and shows it as it comes or, for programs, at once. */
+/** Collects the steps, and prints each at once as text, or all at the end as data. */
 export class Telling {
   readonly #steps: Step[] = [];
   #pools: PoolLine[] = [];
@@ -25,13 +25,13 @@ export class Telling {
     this.terminal.out(`${plainTable(rows, ["POOL", "PROFILE", "BOOTS FROM", "OUTCOME", "NOTE"])}\n`);
   }
 
-  /** How far it is, where somebody looks. */
+  /** Prints the progress on a terminal. */
   progress(verb: string, done: number, all: number): void {
     if (!this.terminal.isErrWatched || (done % 20 !== 0 && done !== all)) return;
     this.terminal.err(`${verb} ${done} of ${all}${done === all ? "\n" : "\r"}`);
   }
 
-  /** The exit code, and all of it for programs. */
+  /** Prints the data for programs, and returns the exit code. */
   end(): number {
     const data = asData(this.format, { pools: this.#pools, steps: this.#steps });
     if (data !== undefined) this.terminal.out(data);
@@ -39,14 +39,14 @@ export class Telling {
   }
 }
 
-/** Names, the first few of them. */
+/** Returns the first few names, quoted, and the number of the rest. */
 export function few(names: readonly string[]): string {
   const most = 5;
   const more = names.length - most;
   return `${names.slice(0, most).map((name) => `"${name}"`).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** What kept one pool from being done, in words; trouble of the whole cluster is thrown. */
+/** Returns the failure of one pool as text; throws failures that concern the whole cluster. */
 export async function failureOf(work: Promise<void>): Promise<string | undefined> {
   try {
     await work;

@@ -1,4 +1,4 @@
-/** What a release removes from Temporal: the Schedule, and the runs of pools that are given back. */
+/** Removes the Schedule, and ends the runs of pools that are given back. */
 import { renewalIdOf, workflowIdOf } from "../../workflows/commands/start_options.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Server } from "../connect/server.ts";
@@ -7,12 +7,12 @@ import { Refusal } from "../failure.ts";
 import { notFound } from "../setup/refusals.ts";
 import type { Step } from "../setup/step.ts";
 
-/** Milliseconds in which Temporal must have answered everything. */
+/** Milliseconds for all requests to Temporal together. */
 const patienceMs = 120_000;
 
 const schedule = (server: Server): string => `Schedule "${renewalIdOf(server.cluster)}"`;
 
-/** Removes the Schedule first, as it begins runs; then ends those that are open, which nobody works on any more. */
+/** Removes the Schedule first, because it starts runs; then terminates the open runs, which no worker continues. */
 export async function releaseTemporal(
   server: Server,
   { pools, dryRun, uid }: { pools: PoolRef[]; dryRun: boolean; uid: string },
@@ -38,20 +38,20 @@ async function removeSchedule(
     const { schedule: found } = await workflowService.describeSchedule({ namespace, scheduleId });
     const memo = found?.action?.startWorkflow?.memo?.fields?.["cluster"]?.data;
     if (isOther(memo, uid)) {
-      const message = "another cluster's: give this one's name by --cluster";
-      if (!dryRun) throw new Refusal(`Cannot give back: ${about} is ${message}; nothing is given back yet`);
+      const message = "it belongs to another cluster; set this cluster's name with --cluster";
+      if (!dryRun) throw new Refusal(`Failed to remove ${about}: ${message}; nothing was changed`);
       return { about, outcome: "Refused", message };
     }
     if (dryRun) return { about, outcome: "Wanted", message: "would be removed" };
     await workflowService.deleteSchedule({ namespace, scheduleId });
     return { about, outcome: "Removed", message: "removed" };
   } catch (error) {
-    if (codeOf(error) === notFound) return { about, outcome: "Present", message: "not there" };
+    if (codeOf(error) === notFound) return { about, outcome: "Present", message: "not found" };
     throw error;
   }
 }
 
-// Who wrote none has proven no identity.
+// A Schedule without a memo belongs to no proven cluster.
 function isOther(memo: Uint8Array | null | undefined, uid: string): boolean {
   if (!memo || memo.length === 0) return false;
   const owner = JSON.parse(new TextDecoder().decode(memo)) as { uid?: string };

@@ -1,4 +1,4 @@
-/** The command about OSImages: flags and texts. */
+/** The command for OSImages. */
 import { Argument, type Command } from "commander";
 import { exitCodes } from "../failure.ts";
 import { tableOutput, withConnection } from "../rollout/cluster_command.ts";
@@ -9,7 +9,7 @@ import type { ImageFlags } from "./image_flags.ts";
 const actions = ["list", "show", "admit"] as const;
 type Action = typeof actions[number];
 
-/** Adds it. */
+/** Adds the command. */
 export function addImage(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("image")
     .summary("show OSImages, or evaluate one again")
@@ -25,12 +25,12 @@ export function addImage(program: Command, { terminal, end, inWorld }: Wiring): 
   finished.action(async (action: Action, image: string | undefined, given: ImageFlags) => {
     if (action === "list") {
       if (image !== undefined) {
-        throw new UsageError(`Cannot list "${image}": "list" takes no name; use \`ostler image show ${image}\``);
+        throw new UsageError(`Failed to list "${image}": "list" takes no name; use \`ostler image show ${image}\``);
       }
       const { listImages } = await import("./list_images.ts");
       return end(await inWorld(given, (world) => listImages(terminal, world, given)));
     }
-    if (image === undefined) throw new UsageError(`Cannot ${action} an OSImage: its name is missing`);
+    if (image === undefined) throw new UsageError(`Failed to ${action} an OSImage: its name is missing`);
     if (action === "show") {
       const { showImage } = await import("./show_image.ts");
       return end(await inWorld(given, (world) => showImage(terminal, world, { ...given, image })));

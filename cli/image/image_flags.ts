@@ -3,11 +3,11 @@ import type { Format } from "../view/output.ts";
 
 export interface ImageFlags extends ConnectOptions {
   output: Format;
-  /** How long to wait for a verdict. */
+  /** The longest wait for a result, as given. */
   timeout: string;
 }
 
-/** The same about one image. */
+/** Flags of a command on one image. */
 export interface OneImageFlags extends ImageFlags {
   image: string;
 }

@@ -1,4 +1,4 @@
-/** `ostler image list`: one line an image. */
+/** `ostler image list`: prints one line per image. */
 import type { World } from "../connect/world.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { age } from "../view/durations.ts";
@@ -10,12 +10,12 @@ import { type ImageRow, readImages } from "./read_images.ts";
 const shortDigest = "sha256:".length + 12;
 const colours: Record<string, "green" | "red" | "yellow"> = { True: "green", False: "red", Unknown: "yellow" };
 
-/** Shows all of the cluster. */
+/** Prints all OSImages of the cluster. */
 export async function listImages(terminal: Terminal, world: World, { output }: ImageFlags): Promise<number> {
   const items = await readImages(await world.cluster());
   const data = asData(output, { items });
   if (data !== undefined) terminal.out(data);
-  else if (items.length === 0) terminal.err("Nothing to show: there is no OSImage\n");
+  else if (items.length === 0) terminal.err("Nothing to show: the cluster has no OSImage\n");
   else {
     const isWide = output === "wide";
     const head = [
@@ -44,7 +44,7 @@ function lineOf(terminal: Terminal, row: ImageRow, { now, isWide }: { now: numbe
   ];
 }
 
-/** In the colour of what it means. */
+/** Returns the status of condition Accepted in the colour of its meaning. */
 export function acceptedText(terminal: Terminal, { accepted }: Pick<ImageRow, "accepted">): string {
   return styled(terminal, colours[accepted] ?? "yellow", accepted);
 }

@@ -1,4 +1,4 @@
-/** OSImages as people see them. */
+/** OSImages as rows. */
 import {
   acceptedCondition,
   type FormerImage,
@@ -15,13 +15,16 @@ export interface ImageRow {
   name: string;
   reference: string;
   platform: string;
-  /** What the reference stood for when it was judged. */
+  /** The repository that the reference resolved to at its evaluation. */
   repository: string;
   digest: string;
   indexDigest: string;
   created: string;
   signedBy: string;
-  /** Of the condition Accepted: "True", "False" or "Unknown"; of a spec that was not judged yet it is "Unknown". */
+  /**
+   * The status of condition Accepted: "True", "False" or "Unknown"; "Unknown" before the evaluation of the current
+   * spec.
+   */
   accepted: string;
   reason: string;
   message: string;
@@ -33,18 +36,18 @@ export interface ImageRow {
   createdAt: string;
 }
 
-/** All that can be read, by name. */
+/** Returns all OSImages that are readable, by name. */
 export async function readImages({ kube }: NamedCluster): Promise<ImageRow[]> {
   const objects = await listAll(kube, osImages);
   return objects.flatMap((object) => rowOf(object) ?? []).sort((a, b) => a.name.localeCompare(b.name));
 }
 
-/** One; refused with near names where there is none. */
+/** Returns an OSImage; throws Refusal with similar names if it does not exist. */
 export async function needImage(cluster: NamedCluster, name: string): Promise<ImageRow> {
   const all = await readImages(cluster);
   const found = all.find((each) => each.name === name);
   if (found) return found;
-  throw new Refusal(`Cannot find OSImage "${name}": no such name${nearText(name, all.map((each) => each.name))}`);
+  throw new Refusal(`Failed to find OSImage "${name}": no such name${nearText(name, all.map((each) => each.name))}`);
 }
 
 function rowOf(object: unknown): ImageRow | undefined {
@@ -66,7 +69,7 @@ function rowOf(object: unknown): ImageRow | undefined {
     ...Object.fromEntries(Object.entries(told).map(([field, value]) => [field, textOf(value)])) as typeof told,
     accepted: isJudged ? condition.status : "Unknown",
     reason: isJudged ? textOf(condition.reason) : "NotJudged",
-    message: isJudged ? textOf(condition.message) : `generation ${generation ?? 0} was not judged yet`,
+    message: isJudged ? textOf(condition.message) : `generation ${generation ?? 0} was not evaluated yet`,
     conditions: status?.conditions ?? [],
     history: status?.history ?? [],
     provenance: status?.provenance,
@@ -74,7 +77,7 @@ function rowOf(object: unknown): ImageRow | undefined {
   };
 }
 
-/** A registry had its say in some of it. */
+/** Returns a field as safe text, because some of them come from a registry. */
 function textOf(value: unknown): string {
   return typeof value === "string" ? printable(value, 1_000) : "";
 }

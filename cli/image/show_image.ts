@@ -1,4 +1,4 @@
-/** `ostler image show NAME`: all that is known of one image. */
+/** `ostler image show NAME`: shows all facts about one image. */
 import type { World } from "../connect/world.ts";
 import type { Terminal } from "../terminal.ts";
 import { age } from "../view/durations.ts";
@@ -8,7 +8,7 @@ import type { OneImageFlags } from "./image_flags.ts";
 import { acceptedText } from "./list_images.ts";
 import { type ImageRow, needImage } from "./read_images.ts";
 
-/** Shows it, and the digests that were accepted before. */
+/** Prints the image, and the digests that were accepted before. */
 export async function showImage(terminal: Terminal, world: World, { image, output }: OneImageFlags): Promise<number> {
   const row = await needImage(await world.cluster(), image);
   const data = asData(output, row);

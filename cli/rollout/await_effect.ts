@@ -1,4 +1,4 @@
-/** What `--wait` waits for after each command. */
+/** Waits for the effect of a command with `--wait`. */
 import { clusterFailure, type NamedCluster } from "../connect/cluster.ts";
 import type { CommandName } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
@@ -10,28 +10,28 @@ import { readRow } from "./pools.ts";
 import { verdictOf } from "./verdict.ts";
 import { endText, timedOut } from "./watch_command.ts";
 
-/** What the status said before a command may stand there for a while after it. */
+/** Milliseconds for which the status may still be that from before the command. */
 const staleMs = 15_000;
-/** Pools looked at at a time. */
+/** Pools that are read concurrently. */
 const atOnce = 10;
 const lookMs = 1_000;
 
 export interface Effect {
   name: CommandName;
-  /** How the pools stood before the command. */
+  /** The state of the pools before the command. */
   before: readonly PoolRow[];
   patience: Patience;
 }
 
-/** How the wait for one pool ended; with a failure where its effect has not come. */
+/** The end of the wait for one pool; with a failure if the effect did not occur. */
 export interface Ended {
   row: PoolRow;
   failure?: unknown;
 }
 
 /**
- * Waits for all pools side by side, and tells of each when its wait ends: with the effect, or failed, with exit code 1
- * when the rollout ended otherwise, and with 3 when the time is over, which is the same for all.
+ * Waits for all pools concurrently, and reports each when its wait ends: with the effect, or with a failure. The
+ * failure has exit code 1 when the rollout ended otherwise, and 3 when the time that all share is over.
  */
 export async function awaitEffects(
   world: World,
@@ -68,7 +68,7 @@ async function lookAgain(cluster: NamedCluster, awaited: Awaited): Promise<void>
     awaited.row = await readRow(cluster, awaited.before.pool);
   } catch (error) {
     const failure = clusterFailure(cluster.server, error);
-    // An API server that restarts is asked again until the time is over.
+    // An API server that restarts is not a failure: reads continue until the time is over.
     if (!(failure instanceof Unreachable)) awaited.failure = failure;
   }
 }
@@ -76,7 +76,7 @@ async function lookAgain(cluster: NamedCluster, awaited: Awaited): Promise<void>
 function endOf(name: CommandName, { before, row, failure }: Awaited, isOld: boolean): Ended | undefined {
   if (failure !== undefined) return { row, failure };
   if (name === "retry" && isBack(before) && isBack(row) && row.status?.quarantine.length === 0) {
-    // A profile that was left is rolled at once when it is taken out of quarantine.
+    // The rollout of a profile starts at once when that profile is taken out of quarantine, so its end is awaited.
     return isPinned(before) && !isOld ? undefined : { row };
   }
   const isFresh = isOld || changedSince(before, row);
@@ -95,13 +95,13 @@ function stateAfter(name: CommandName, row: PoolRow): "There" | "NotYet" | "Fail
   return verdict === "Ready" ? "There" : "Failed";
 }
 
-// A pool that went back stays so, with nothing to try again: retry only lets the change that failed be applied again.
+// Returns whether a pool was rolled back: retry then starts no rollout, and only allows the failed change again.
 function isBack(row: PoolRow): boolean {
   const { left, phase } = row.status ?? {};
   return Boolean(left) && phase !== "Halted" && verdictOf(row) === "Failed";
 }
 
-// Beside what the CLI reads of a Rollout: a profile that was left has a good one in its place.
+// Returns whether a pool is pinned to its last good profile, by a field of the status that the row does not have.
 function isPinned({ raw }: PoolRow): boolean {
   return Boolean((raw as { pin?: unknown } | undefined)?.pin);
 }
@@ -110,7 +110,7 @@ function judgesEnd(name: CommandName): boolean {
   return name !== "pause" && name !== "resume";
 }
 
-// A rollout that was halted and halts again has gone through another state: its conditions changed in between.
+// A rollout that halts again after a halt had another phase in between, so the time of its condition changed.
 function changedSince(before: PoolRow, row: PoolRow): boolean {
   const timeOf = ({ status }: PoolRow): string | undefined =>
     status && conditionOf(status, "Progressing")?.lastTransitionTime;

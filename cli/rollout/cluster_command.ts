@@ -1,4 +1,4 @@
-/** Flags, the world and failure texts that all commands on a cluster share. */
+/** Flags, the world and failures that all commands on a cluster share. */
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { Connect, ConnectOptions, World } from "../connect/world.ts";
@@ -7,10 +7,12 @@ import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import type { Selection } from "./pools.ts";
 
-/** Flags of every such command. */
+/** Flags of commands on a cluster. */
 export type ClusterFlags = ConnectOptions & Selection;
 
-/** Runs a command in a world that is closed afterwards; errors of the API server become failures with an exit code. */
+/**
+ * Runs a command with a world and closes that afterwards; errors of the API server become failures with an exit code.
+ */
 export async function inWorld<T>(
   { terminal, connect }: { terminal: Terminal; connect: Connect },
   flags: ConnectOptions,
@@ -31,7 +33,7 @@ export async function inWorld<T>(
   }
 }
 
-/** Adds the flags that say where Kubernetes and Temporal are. */
+/** Adds the flags that locate Kubernetes and Temporal. */
 export function withConnection(command: Command): Command {
   const located = command
     .option("--kubeconfig <file>", "kubeconfig (default: KUBECONFIG, then ~/.kube/config)")
@@ -45,7 +47,7 @@ export function withConnection(command: Command): Command {
   return withTemporal(located);
 }
 
-/** Adds the flags that say where Temporal is. */
+/** Adds the flags that locate Temporal. */
 export function withTemporal(command: Command): Command {
   return command
     .option(
@@ -58,7 +60,7 @@ export function withTemporal(command: Command): Command {
     );
 }
 
-/** Adds the flags that choose pools. */
+/** Adds the flags that select pools. */
 export function withSelection(command: Command): Command {
   return withNamespace(command)
     .option("-l, --selector <labels>", "select MachineDeployments by label")
@@ -66,12 +68,12 @@ export function withSelection(command: Command): Command {
     .option("-A, --all-namespaces", "select all pools of the cluster");
 }
 
-/** Adds the flag that chooses a namespace. */
+/** Adds the flag that selects a namespace. */
 export function withNamespace(command: Command): Command {
   return command.option("-n, --namespace <name>", "namespace (default: the context's)");
 }
 
-/** The flag `-o`, with table as default. */
+/** Returns the flag `-o`, with table as default. */
 export function tableOutput(...formats: string[]): Option {
   return new Option("-o, --output <format>", "output format").choices(["table", ...formats]).default("table");
 }

@@ -1,4 +1,4 @@
-/** The commands that show and control rollouts: flags and texts; each command has a module of its own. */
+/** The commands that show and control rollouts; each command has a module of its own. */
 import { type Command, Option } from "commander";
 import type { CommandName } from "../connect/engine.ts";
 import { exitCodes } from "../failure.ts";
@@ -10,7 +10,7 @@ import type { PlanFlags } from "./plan_command.ts";
 import type { SendFlags } from "./send_command.ts";
 import type { StatusFlags } from "./status_command.ts";
 
-/** Adds the commands, in the order in which a change passes through them. */
+/** Adds the commands, in the order of the life of a change. */
 export function addRolloutCommands(program: Command, wiring: Wiring): void {
   addPlan(program, wiring);
   addStatus(program, wiring);

@@ -1,4 +1,4 @@
-/** `ostler explain MACHINE`: why a machine is where it is, and what happens next and when. */
+/** `ostler explain MACHINE`: explains the state of a machine, and the next step with its time. */
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { eventsAbout, ifAllowed, listAll, type NamedCluster } from "../connect/cluster.ts";
@@ -20,7 +20,7 @@ export interface ExplainFlags extends ClusterFlags {
   profileNamespace?: string;
 }
 
-/** Shows one paragraph; fails with 1 for a machine that does not exist, with what is still known of it. */
+/** Prints one paragraph; throws Refusal for a machine that does not exist, with the facts that are still known. */
 export async function explainMachine(terminal: Terminal, world: World, flags: ExplainFlags): Promise<number> {
   const cluster = await world.cluster();
   const { machine: name, namespace = cluster.namespace } = flags;
@@ -34,7 +34,7 @@ export async function explainMachine(terminal: Terminal, world: World, flags: Ex
   const profileNamespace = flags.profileNamespace ?? usualProfileNamespace;
   const facts = await readMachineFacts(world, { found, profileNamespace });
   const { member, node, lastEvent, bootReport, row } = facts;
-  // Its machine may be of one pool, and what it runs the affair of another.
+  // The Machine may belong to one pool and the OS of its node to a NodePool, which is explained too.
   const inPlace = node && await explainNode(cluster, node.name, world.now());
   const text = [machineParagraph(facts), ...(inPlace?.pool ? [inPlace.text] : [])].join(" ");
   const data = asData(flags.output, { ...row?.pool, text, machine: member, ...{ node, lastEvent, bootReport } });
@@ -46,7 +46,7 @@ function shown(terminal: Terminal, text: string): string {
   return terminal.isWatched ? wrapped(text, terminal.columns?.() || 80) : text;
 }
 
-// A machine that was replaced is asked for often: its name stands in some log.
+// Users often ask for a machine that was replaced, because its name is in a log.
 async function missing(
   world: World,
   cluster: NamedCluster,
@@ -58,12 +58,12 @@ async function missing(
   if (last !== undefined) {
     const when = moment(last.at, world.now());
     return new Refusal(
-      `Machine "${name}" is gone; the last event about it, at ${when}: ${last.reason}: ${last.message}`,
+      `Machine "${name}" no longer exists; its last Event, at ${when}: ${last.reason}: ${last.message}`,
     );
   }
   if (await ifAllowed(ifFound(cluster.kube.core.readNode({ name }))) !== undefined) {
     return new Refusal(
-      `Cannot explain "${name}": it is a node that no Machine made, so Ostler has nothing to do with it`,
+      `Failed to explain node "${name}": no Machine and no NodePool owns it, so Ostler does not manage it`,
     );
   }
   return await noMachine(cluster, { name, namespace });
@@ -79,8 +79,8 @@ async function replacementOf(
   const pool = makerByName(name, names);
   if (pool === undefined) return undefined;
   const progress = await world.engine().then((engine) => engine.progress({ namespace, name: pool }))
-    .catch(() => undefined); // only the run remembers, and it need not be open
+    .catch(() => undefined); // only the run knows, and it may have ended
   const record = progress?.replacements.find(({ machine }) => machine === name);
   return record &&
-    new Refusal(`Machine "${name}" is gone: this rollout drained it, and "${record.replacedBy}" came for it`);
+    new Refusal(`Machine "${name}" no longer exists: this rollout replaced it with "${record.replacedBy}"`);
 }

@@ -15,7 +15,7 @@ export interface NodeStory {
   node: Pick<PoolNode, "name" | "bootId" | "isReady"> & { os: Note };
 }
 
-/** Returns the story of a node; undefined for a name that no node has. */
+/** Returns the story of a node; undefined if no node has this name. */
 export async function explainNode(cluster: NamedCluster, name: string, now: number): Promise<NodeStory | undefined> {
   const node = await ifAllowed(readPoolNode(cluster.kube, name));
   if (!node) return undefined;
@@ -66,7 +66,7 @@ function lockText({ lock }: PoolNode, now: number): string {
 
 function ranText({ bootId, note: { bootId: seenAt, booted, staged, by } }: PoolNode): string {
   if (seenAt === "" || seenAt !== bootId) {
-    return "The image that it runs since its last boot is not known yet; Ostler asks the node before it acts on it.";
+    return "Its image since the last boot is not known yet; Ostler reads the image before the next step on the node.";
   }
   const next = staged === ""
     ? ""
@@ -79,9 +79,9 @@ function failedText({ failed }: Note, now: number): string {
     `${digest} failed on it ${moment(new Date(at).toISOString(), now)}: ${reason}`
   );
   const may = failed.some(({ isReplaceable }) => isReplaceable)
-    ? " With policy ReplaceIfRefused Ostler asks the node once more in its turn, and replaces it if it still refuses."
+    ? " With policy ReplaceIfRefused Ostler retries once when its wave comes, and then replaces the node."
     : "";
-  const until = "Ostler does not try it there again until a user runs ostler retry.";
+  const until = "Ostler does not retry that image on the node until a user runs `ostler retry`.";
   return told.length === 0 ? "" : `${told.join("; ")}. ${until}${may}`;
 }
 

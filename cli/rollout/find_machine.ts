@@ -1,4 +1,4 @@
-/** Which machine, and of which pool, is meant by the name of a machine or its node. */
+/** Finds a machine and its pool by the name of the machine or of its node. */
 import { Machine, machineDeployments, machines, machineSets } from "../../activities/kube/resources.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { listAll, listReadable, type NamedCluster } from "../connect/cluster.ts";
@@ -9,11 +9,14 @@ import { rawObject } from "./pools.ts";
 
 export interface FoundMachine {
   machine: Machine;
-  /** Undefined for a machine that no MachineDeployment made. */
+  /** Undefined for a machine without a MachineDeployment. */
   pool: PoolRef | undefined;
 }
 
-/** Finds by machine name in the namespace, else by machine or node name in all that may be read; undefined for one that is not there. */
+/**
+ * Finds a machine by its name in the namespace, else by machine or node name in all readable namespaces; undefined if
+ * missing.
+ */
 export async function findMachine(
   cluster: NamedCluster,
   { name, namespace }: { name: string; namespace: string },
@@ -35,7 +38,7 @@ async function readableMachines(
   return { machines: items.flatMap((one) => Machine.safeParse(one).data ?? []), isWhole };
 }
 
-/** Refuses a name that no machine and no node of a machine has, with near ones. */
+/** Returns the refusal of a name that no machine and no node of a machine has, with similar names. */
 export async function noMachine(
   cluster: NamedCluster,
   { name, namespace }: { name: string; namespace: string },
@@ -45,13 +48,15 @@ export async function noMachine(
     metadata.name,
     ...(status?.nodeRef ? [status.nodeRef.name] : []),
   ]);
-  const where = isWhole ? "" : ` in namespace "${namespace}", and you may not read the others`;
+  const where = isWhole ? "" : ` in namespace "${namespace}", and you are not allowed to read the others`;
   return new Refusal(
-    `Cannot find machine "${name}": no machine or node of one has this name${where}${nearText(name, names)}`,
+    `Failed to find machine "${name}": no machine, and no node of a machine, has this name${where}${
+      nearText(name, names)
+    }`,
   );
 }
 
-// Machine → MachineSet → MachineDeployment, by owner references as machine-controller writes them.
+// Follows the owner references of machine-controller: Machine, MachineSet, MachineDeployment.
 async function poolOf({ kube, name: cluster = "" }: NamedCluster, { metadata }: Machine): Promise<PoolRef | undefined> {
   const { namespace } = metadata;
   const set = ownerNamed(metadata, "MachineSet");
@@ -61,13 +66,14 @@ async function poolOf({ kube, name: cluster = "" }: NamedCluster, { metadata }: 
     "MachineDeployment",
   );
   if (owner !== undefined) return inCluster(cluster, { namespace, name: owner });
-  // A set is named after its MachineDeployment; one that is being deleted may be gone before its machines.
+  // The name of a MachineSet begins with that of its MachineDeployment; a MachineSet may be deleted before its
+  // machines.
   const named = (await listAll(kube, machineDeployments, { namespace })).map((one) => metadataOf(one)?.name ?? "");
   const name = makerByName(set, named);
   return name === undefined ? undefined : inCluster(cluster, { namespace, name });
 }
 
-/** Whose name begins the name of what it made; the longest, as "web-blue" is no machine of "web". */
+/** Returns the longest name that is a prefix of `made`: "web-blue" is not a machine of "web". */
 export function makerByName(made: string, makers: readonly string[]): string | undefined {
   const fitting = makers.filter((each) => each !== "" && made.startsWith(`${each}-`));
   return fitting.sort((a, b) => b.length - a.length)[0];

@@ -1,4 +1,4 @@
-/** `ostler history`: the last rollouts of pools, newest first. */
+/** `ostler history`: lists the last rollouts of pools, newest first. */
 import type { World } from "../connect/world.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { duration } from "../view/durations.ts";
@@ -11,7 +11,7 @@ import { chosenBy, noPools, poolName, readRows } from "./pools.ts";
 const longestReason = 60;
 const head = ["ENDED", "REVISION", "IMAGE", "DIGEST", "MACHINES", "FAILED", "TOOK", "ACTOR", "OUTCOME"];
 
-/** Shows what the Rollouts remember; older rollouts are in Temporal for as long as it keeps them. */
+/** Prints the history in the Rollouts; Temporal has older rollouts for its retention period. */
 export async function showHistory(
   terminal: Terminal,
   world: World,
@@ -47,12 +47,12 @@ function noHistory(rows: readonly PoolRow[], none: string): string {
 }
 
 interface Shape {
-  /** With the pool in front, for several of them. */
+  /** Whether each line starts with the pool, for several pools. */
   named: boolean;
   wide: boolean;
 }
 
-/** One line a rollout, the newest first. */
+/** Returns a table with one line per rollout, newest first. */
 export function historyTable(
   terminal: Terminal,
   told: readonly { row: PoolRow; entry: HistoryRow }[],
@@ -68,7 +68,7 @@ export function historyTable(
   return plainTable(lines, [...(named ? ["POOL"] : []), ...head, ...(wide ? ["KUBELET"] : []), "REASON"]);
 }
 
-// A reason may name a machine with all its evidence; -o wide has it whole.
+// A reason may include all evidence about a machine; -o wide prints it in full.
 function inShort(reason: string): string {
   return reason.length > longestReason ? `${reason.slice(0, longestReason)}…` : reason;
 }

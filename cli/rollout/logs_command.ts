@@ -1,4 +1,4 @@
-/** `ostler logs`: the story of a rollout, from its Events and the steps of its run, in the order of time. */
+/** `ostler logs`: prints the Events of a rollout and the steps of its run, in order of time. */
 import { passingFailure } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import { TimedOut, Unreachable } from "../failure.ts";
@@ -15,22 +15,22 @@ export interface LogsFlags extends ClusterFlags {
   follow?: boolean;
   since?: string;
   timeout?: string;
-  /** The newest lines; a text as it is given. */
+  /** The number of newest lines, as given. */
   tail: string;
-  /** With what the run waited for between its steps. */
+  /** Whether to include waits of the run between its steps. */
   waits?: boolean;
 }
 
 const lookMs = 2_000;
 
-/** Shows the newest lines, and with `-f` what comes after; Events alone where Temporal cannot be asked. */
+/** Prints the newest lines, and with `-f` later ones; only Events if Temporal cannot be reached. */
 export async function showLogs(terminal: Terminal, world: World, flags: LogsFlags): Promise<number> {
   const patience = patienceOf(flags);
   const tail = wholeNumber(flags.tail);
   const from = flags.since === undefined ? 0 : world.now() - parseDuration(flags.since);
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, false);
-  if (chosen.kind !== "one") throw new UsageError("Cannot tell the story of several pools at once: name one");
+  if (chosen.kind !== "one") throw new UsageError("Failed to show the logs of several pools: name exactly one pool");
   const { pool } = await readRow(cluster, chosen.pool);
   const engine = await world.engine().catch((error: unknown) => withoutEngine(terminal, error));
   const story = new Story(world, { pool, engine, tail, from, waits: flags.waits === true });
@@ -40,7 +40,7 @@ export async function showLogs(terminal: Terminal, world: World, flags: LogsFlag
     return lines.length;
   };
   if (await tell() === 0 && flags.follow !== true) {
-    terminal.err(`Nothing is known of "${poolName(pool)}": Events are kept for an hour\n`);
+    terminal.err(`No Events and no steps of "${poolName(pool)}" are left: Events are kept for an hour\n`);
   }
   if (flags.follow === true) await follow(terminal, world, { tell, patience });
   return 0;
@@ -48,7 +48,7 @@ export async function showLogs(terminal: Terminal, world: World, flags: LogsFlag
 
 function wholeNumber(text: string): number {
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
-  throw new UsageError(`Cannot use --tail "${text}": it is no number from 1 to 99999`);
+  throw new UsageError(`Failed to use --tail "${text}": expected a number from 1 to 99999`);
 }
 
 function withoutEngine(terminal: Terminal, error: unknown): undefined {
@@ -72,11 +72,11 @@ async function follow(terminal: Terminal, world: World, { tell, patience: { text
       isAway = false;
     } catch (error) {
       const { message } = passingFailure(server, error);
-      // Once an outage; what happens meanwhile is told after it.
-      if (!isAway) terminal.err(`${message}; trying again\n`);
+      // An outage is reported once; lines from its duration are printed afterwards.
+      if (!isAway) terminal.err(`${message}; retrying\n`);
       isAway = true;
     }
-    if (ms > 0 && world.now() - since >= ms) throw new TimedOut(`Followed for ${text}, as asked`);
+    if (ms > 0 && world.now() - since >= ms) throw new TimedOut(`Stopped after ${text}: --timeout is over`);
   }
 }
 
@@ -84,7 +84,7 @@ interface Printing {
   lines: readonly Line[];
   format: Format;
   now: number;
-  /** Each line by itself, as more will come. */
+  /** Whether each line is printed by itself, because more will follow. */
   stream: boolean;
 }
 

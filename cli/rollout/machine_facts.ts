@@ -1,4 +1,4 @@
-/** Everything that is known about one machine, for the paragraph about it. */
+/** All facts about one machine, for the paragraph about it. */
 import type { Machine } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { lastBootReport, silenceOf } from "../../activities/pool/boot_report.ts";
@@ -18,20 +18,20 @@ import { readRow } from "./pools.ts";
 export interface MachineFacts {
   now: number;
   member: Member;
-  /** Epoch ms at which somebody asked for its deletion. */
+  /** Epoch ms at which its deletion was requested. */
   leavingSince: number | undefined;
-  /** What machine-controller reports as wrong. */
+  /** The terminal error in its status, by machine-controller. */
   error: string;
-  /** Undefined for a machine that no MachineDeployment made. */
+  /** Undefined for a machine without a MachineDeployment. */
   row: PoolRow | undefined;
   node: NodeState | undefined;
   lastEvent: ClusterEvent | undefined;
   bootReport: string | undefined;
-  /** What it means that a machine which boots has reported nothing; undefined where that cannot be known. */
+  /** The meaning of a booting machine without a boot report; undefined if unknown. */
   silence: string | undefined;
-  /** What this person may not read, such as `its node "w-1"`. */
+  /** Objects that the user is not allowed to read, such as `its node "w-1"`. */
   forbidden: string[];
-  /** Missing where they cannot be read. */
+  /** Missing if they cannot be read. */
   rules?: Rules;
   plan?: RolloutPlan;
   progress?: Progress;
@@ -47,7 +47,7 @@ export interface NodeState {
   cordoned: boolean;
 }
 
-/** Looks at the machine, its node, its pool and its run; what only helps is left out where it cannot be read. */
+/** Reads the machine, its node, its pool and its run; optional facts are left out if they cannot be read. */
 export async function readMachineFacts(
   world: World,
   { found, profileNamespace }: { found: FoundMachine; profileNamespace: string },
@@ -57,7 +57,7 @@ export async function readMachineFacts(
   const { name, namespace, deletionTimestamp } = machine.metadata;
   const owner = pool ?? { namespace, name: "" };
   const member = await backendOf(kube, owner).member({ pool: owner, machine: name });
-  if (member === undefined) throw new Refusal(`Cannot explain machine "${name}": it is gone by now`);
+  if (member === undefined) throw new Refusal(`Failed to explain machine "${name}": the machine was deleted`);
   const [row, seen, events, report] = await Promise.all([
     pool && readRow(await world.cluster(), pool),
     member.node === undefined ? { node: undefined } : ifAllowed(readNode(world, member.node)),
@@ -80,7 +80,7 @@ export async function readMachineFacts(
 
 type Outlook = Pick<MachineFacts, "member" | "rules" | "plan" | "progress">;
 
-// What comes next: the rules, the plan, and what the run itself says. Each helps, none is needed.
+// Reads the rules, the plan and the progress of the run, each of which is optional.
 async function outlook(
   world: World,
   { pool, member, profileNamespace }: {
@@ -123,7 +123,8 @@ async function readNode(world: World, name: string): Promise<{ node: NodeState |
   return { node: state };
 }
 
-// Machines report under their host name, which some clouds make up. The ConfigMap may be forbidden to people.
+// Machines report under their host name, which some clouds choose. The user may not be allowed to read the ConfigMap of
+// reports.
 async function readReport(
   world: World,
   owner: PoolRef,

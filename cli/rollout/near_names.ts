@@ -1,4 +1,4 @@
-/** The names that a mistyped one may have meant, the nearest first; at most three. */
+/** Returns the names most similar to a mistyped one, the most similar first; at most three. */
 export function nearNames(wanted: string, names: Iterable<string>): string[] {
   const most = Math.max(2, Math.floor(wanted.length / 3));
   const ranked = [...new Set(names)].map((name) => {
@@ -9,13 +9,13 @@ export function nearNames(wanted: string, names: Iterable<string>): string[] {
   return near.slice(0, 3).map(({ name }) => name);
 }
 
-/** As the end of a sentence: `; did you mean "a" or "b"?`, or nothing. */
+/** Returns the end of a sentence: `; did you mean "a" or "b"?`, or "". */
 export function nearText(wanted: string, names: Iterable<string>): string {
   const near = nearNames(wanted, names).map((name) => `"${name}"`);
   return near.length === 0 ? "" : `; did you mean ${near.join(" or ")}?`;
 }
 
-// Levenshtein's: how many letters must be put in, taken out or changed.
+// The Levenshtein distance: the minimum of letters that are inserted, deleted or replaced.
 function distance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i++) {

@@ -1,4 +1,4 @@
-/** NodePools among other pools: each as an object of the form that a pool's row is read from. */
+/** NodePools in the form of an object from which a pool's row is read. */
 import { z } from "zod";
 import type { Kube } from "../../activities/kube/client.ts";
 import { NodePool, nodePools } from "../../activities/kube/node_pools.ts";
@@ -9,7 +9,7 @@ import { ifAllowed, listAll } from "../connect/cluster.ts";
 
 const { group, version, plural } = nodePools;
 
-/** The pool as an object; undefined where there is none, or where the pool is none. */
+/** Returns the pool as an object; undefined if it does not exist, or is not a NodePool. */
 export async function readNodePoolObject(kube: Kube, pool: PoolRef): Promise<unknown> {
   const name = nodePoolOf(pool);
   if (name === undefined) return undefined;
@@ -17,7 +17,7 @@ export async function readNodePoolObject(kube: Kube, pool: PoolRef): Promise<unk
   return asPool(await ifFound(kube.custom.getNamespacedCustomObject({ group, version, plural, namespace, name })));
 }
 
-/** All of them; none where there is no such kind, or nobody may look. */
+/** Returns all NodePools; none if their CRD is not installed, or the user is not allowed to list them. */
 export async function listNodePools(
   kube: Kube,
   where: { namespace?: string; labelSelector?: string },
@@ -26,9 +26,9 @@ export async function listNodePools(
   return (found ?? []).map(asPool).filter((each) => each !== undefined);
 }
 
-/** Its Rollout has the number of its nodes; the object has none. */
+/** The number of nodes is in the Rollout, because the NodePool does not have it. */
 function asPool(object: unknown): unknown {
-  // A broken pool must not hide the others.
+  // An invalid NodePool must not hide the others.
   const { data } = z.object({ metadata: NodePool.shape.metadata }).safeParse(object);
   if (!data) return undefined;
   const { metadata } = data;

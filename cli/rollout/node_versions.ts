@@ -1,4 +1,4 @@
-/** NodeVersions as people see them: what each asks for, how far it is released, and the groups that follow it. */
+/** NodeVersions with their desired image, their released stage, and the groups that follow them. */
 import { releasedStage } from "../../activities/node_version/version_release.ts";
 import { NodeVersion, nodeVersions } from "../../activities/kube/update_kinds.ts";
 import { ifAllowed, listAll, type NamedCluster } from "../connect/cluster.ts";
@@ -6,7 +6,7 @@ import { Refusal } from "../failure.ts";
 import { nearText } from "./near_names.ts";
 import type { PoolRow } from "./pool_row.ts";
 
-/** In the order in which they are released. */
+/** The stages in the order of their release. */
 export const stages = ["ControlPlane", "Workers"] as const;
 export type Stage = typeof stages[number];
 
@@ -15,26 +15,28 @@ export interface VersionRow {
   image: string;
   imageVersion: string;
   components: string;
-  /** The condition Ready; empty where nobody has looked yet. */
+  /** The condition Ready; empty before the first evaluation. */
   ready: { status: string; reason: string; message: string };
-  /** The last stage that may take it up; undefined before the first. */
+  /** The last stage that is released; undefined before the first. */
   released: Stage | undefined;
   groups: Record<Stage, PoolRow[]>;
 }
 
-/** Those that groups among these pools follow; none where no pool is a group. */
+/** Returns the NodeVersions that groups among these pools follow. */
 export async function readVersions(cluster: NamedCluster, rows: readonly PoolRow[]): Promise<VersionRow[]> {
   const followed = new Set(rows.flatMap(({ follows }) => follows?.version ?? []));
   if (followed.size === 0) return [];
   return (await allVersions(cluster, rows)).filter(({ name }) => followed.has(name));
 }
 
-/** One, also without groups; refused with near names where there is none. */
+/** Returns a NodeVersion, also without groups; throws Refusal with similar names if it does not exist. */
 export async function needVersion(cluster: NamedCluster, name: string, rows: readonly PoolRow[]): Promise<VersionRow> {
   const all = await allVersions(cluster, rows);
   const found = all.find((each) => each.name === name);
   if (found) return found;
-  throw new Refusal(`Cannot find NodeVersion "${name}": no such name${nearText(name, all.map((each) => each.name))}`);
+  throw new Refusal(
+    `Failed to find NodeVersion "${name}": no such name${nearText(name, all.map((each) => each.name))}`,
+  );
 }
 
 async function allVersions({ kube }: NamedCluster, rows: readonly PoolRow[]): Promise<VersionRow[]> {

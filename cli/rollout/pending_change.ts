@@ -1,4 +1,4 @@
-/** What of a pool's template differs from what its machines came to rest with. */
+/** The difference between a pool's template and its last good template. */
 import { MachineDeployment, MachineSet, machineSets, type MachineSpec } from "../../activities/kube/resources.ts";
 import {
   hasSelector,
@@ -13,16 +13,16 @@ import { listAll } from "../connect/cluster.ts";
 import { changesPatch, type TemplateChange, templateChanges } from "../view/template_changes.ts";
 import type { PoolRow } from "./pool_row.ts";
 
-/** A template, and what it is called. */
+/** A template with its title. */
 export interface Side {
   title: string;
   template: unknown;
   configDigest: string;
 }
 
-/** Before and after, in short and field by field. */
+/** Both sides as a summary, and the differences by field. */
 export interface PendingChange {
-  /** Missing where no earlier template is known. */
+  /** Missing if no earlier template is known. */
   before?: Summary;
   after: Summary;
   changes: TemplateChange[];
@@ -33,11 +33,11 @@ interface Summary {
   title: string;
   image: string;
   kubelet: string;
-  /** "" where it is not known. */
+  /** "" if unknown. */
   configDigest: string;
 }
 
-/** Compares what the MachineDeployment says, or `instead` of it, with what was last good. */
+/** Compares the template of the MachineDeployment, or `instead`, with the last good one. */
 export async function pendingChange(
   kube: Kube,
   { row, deployment, instead }: { row: PoolRow; deployment: unknown; instead?: { title: string; template: unknown } },
@@ -53,7 +53,7 @@ export async function pendingChange(
   return changeBetween(before, after);
 }
 
-/** The same of two sides at hand; pure. */
+/** Compares two sides; pure. */
 export function changeBetween(before: Side | undefined, after: Side): PendingChange {
   const changes = before === undefined ? [] : templateChanges(before.template, after.template);
   return {
@@ -69,7 +69,7 @@ function summaryOf({ title, template, configDigest }: Side): Summary {
   return { title, image: imageOf(spec), kubelet: kubeletOf(spec), configDigest };
 }
 
-// The set of the last good template; where none is known yet, that of the newest revision before the present one.
+// The last good template is that of its MachineSet; if unknown, of the newest revision before the current one.
 async function goodSide(kube: Kube, { pool, status }: PoolRow, deployment: unknown): Promise<Side | undefined> {
   const uid = (deployment as { metadata?: { uid?: string } } | undefined)?.metadata?.uid;
   if (uid === undefined) return undefined;
@@ -86,7 +86,7 @@ async function goodSide(kube: Kube, { pool, status }: PoolRow, deployment: unkno
   return { title: `revision ${revisionOf(good)}`, template: good.spec?.template, configDigest };
 }
 
-// Those of all pools where the object does not say which labels its sets carry.
+// Without a selector in the object, the MachineSets of all pools are listed.
 function labelsOf(deployment: unknown): { labelSelector?: string } {
   const { data } = MachineDeployment.safeParse(deployment);
   return data && hasSelector(data) ? { labelSelector: labelSelectorOf(data) } : {};
@@ -100,7 +100,7 @@ function annotationsOf(object: unknown): Record<string, string> {
   return (object as { metadata?: { annotations?: Record<string, string> } } | undefined)?.metadata?.annotations ?? {};
 }
 
-/** The machine template of a MachineDeployment. */
+/** Returns the machine template of a MachineDeployment. */
 export function templateOf(deployment: unknown): unknown {
   return (deployment as { spec?: { template?: unknown } } | undefined)?.spec?.template;
 }

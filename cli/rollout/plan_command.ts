@@ -1,4 +1,4 @@
-/** `ostler plan`: what a rollout would do, by the planner that the run itself uses. */
+/** `ostler plan`: shows what a rollout would do, by the planner of the run itself. */
 import { clusterFailure } from "../connect/cluster.ts";
 import { usualProfileNamespace, type World } from "../connect/world.ts";
 import { calledAs, type Terminal } from "../terminal.ts";
@@ -23,15 +23,17 @@ import { readGroup } from "./scaling_groups.ts";
 
 export interface PlanFlags extends ClusterFlags {
   output: Format;
-  /** A MachineDeployment that is not applied yet. */
+  /** A file with a MachineDeployment that is not applied yet. */
   file?: string;
   profileNamespace?: string;
 }
 
-/** Plans that are read at a time: each reads every machine of its pool. */
+/** Plans that are read concurrently: each reads every machine of its pool. */
 const atOnce = 4;
 
-/** Shows the plans of the chosen pools, or of a file; changes nothing. Of several, one that fails leaves the others. */
+/**
+ * Prints the plans of the selected pools, or of a file; changes nothing. A plan that fails does not prevent the others.
+ */
 export async function showPlan(terminal: Terminal, world: World, flags: PlanFlags): Promise<number> {
   const cluster = await world.cluster();
   const profileNamespace = flags.profileNamespace ?? usualProfileNamespace;
@@ -70,11 +72,11 @@ function isForPeople({ output }: PlanFlags): boolean {
 
 interface Plans {
   planned: Planned[];
-  /** The worst of all pools. */
+  /** The highest exit code of all pools. */
   code: number;
 }
 
-// One that is being deleted, or cannot be read, must not hide the plans of the others.
+// A pool that is being deleted, or cannot be read, must not hide the plans of the others.
 async function plansOf(terminal: Terminal, place: PlanPlace, rows: readonly PoolRow[]): Promise<Plans> {
   const codes = [0];
   const plans = await abreast(atOnce, rows, async (row) => {
@@ -93,24 +95,24 @@ async function planOfFile(
   place: PlanPlace,
   { file = "", pool, namespace }: PlanFlags,
 ): Promise<Planned> {
-  if (pool !== undefined) throw new UsageError(`Cannot plan "${pool}" and "${file}" at once: the file names its pool`);
+  if (pool !== undefined) throw new UsageError(`Failed to plan "${file}": the file names its pool; omit "${pool}"`);
   const found = (await readObjects(terminal, file)).filter(({ kind }) => kind === "MachineDeployment");
   const [object] = found;
   if (object === undefined || found.length > 1) {
-    throw new UsageError(`Cannot plan "${file}": it holds ${found.length} MachineDeployments, one is wanted`);
+    throw new UsageError(`Failed to plan "${file}": it has ${found.length} MachineDeployments; exactly 1 is required`);
   }
   try {
     return await plannedForFile(place, { value: object.value, namespace: namespace ?? place.cluster.namespace });
   } catch (error) {
     const [issue] = (error as { issues?: { path: PropertyKey[]; message: string }[] }).issues ?? [];
     if (issue === undefined) throw error;
-    throw new UsageError(`Cannot plan "${file}": ${issue.path.join(".")}: ${issue.message}`);
+    throw new UsageError(`Failed to plan "${file}": ${issue.path.join(".")}: ${issue.message}`);
   }
 }
 
-// The plan of a scaling group: its machines are in a cloud, which only workers see, so one of them makes it.
+// A worker plans scaling groups, because only workers can read the machines in a cloud.
 
-/** The plan of what is released to it; what is not yet is told. */
+/** Returns the plan of a scaling group for its NodeVersion; a version that is not released yet blocks it. */
 export async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolRow): Promise<Planned> {
   const { pool, replicas, follows } = row;
   const { metadata } = z.object({ metadata: Metadata }).parse(await readGroup(cluster.kube, pool));
@@ -119,14 +121,14 @@ export async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolR
     await rulesFor(cluster.kube, { metadata }, Date.now()),
   ];
   const made = await (await engine()).plan(pool);
-  // Once all run it there is nothing to be released.
+  // A version that all groups run needs no release.
   const mayBegin = version.released === follows?.stage || version.ready.status === "True";
   const waits = mayBegin ? [] : [`NodeVersion "${version.name}" is not released to it yet`];
   const plan = { ...made, blocked: [...waits, ...made.blocked] };
   return { pool, plan, change: changeOf(row, version), policy, approval, isApplied: true, replicas, isNew: false };
 }
 
-/** Images alone are told: which components the nodes run stands on the nodes. */
+/** Returns the change of the image only: the components that nodes run are known only from the nodes. */
 function changeOf({ status }: PoolRow, { image, imageVersion }: VersionRow): PendingChange {
   const rest = { kubelet: "", configDigest: "" };
   const after = { title: imageVersion || image, image, ...rest };

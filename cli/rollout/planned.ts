@@ -1,4 +1,4 @@
-/** The plan of a pool as its run would make it, from what is there now. */
+/** Plans a pool as its run would, from the current state. */
 import { z } from "zod";
 import { imageOf, kubeletOf, surgeOf } from "../../activities/kube/machine_deployment.ts";
 import { MachineDeployment, machineDeployments } from "../../activities/kube/resources.ts";
@@ -18,37 +18,37 @@ import { type PendingChange, pendingChange, templateOf } from "./pending_change.
 import { type PoolRow, poolRow } from "./pool_row.ts";
 import { poolName, rawObject, readRow } from "./pools.ts";
 
-/** What a rollout of one pool would do. */
+/** The effect of a rollout of one pool. */
 export interface Planned {
   pool: PoolRef;
   plan: RolloutPlan;
   change: PendingChange;
   policy: string;
-  /** A run waits for a person before it does this. */
+  /** Whether a run waits for approval of the plan. */
   approval: Rules["approval"];
-  /** Of the MachineDeployment as it stands: a plan for a file cannot be approved. */
+  /** Whether the plan is for the applied MachineDeployment: a plan for a file cannot be approved. */
   isApplied: boolean;
   replicas: number;
-  /** No machine of the pool exists. */
+  /** Whether the pool has no machine yet. */
   isNew: boolean;
 }
 
-/** Where the profiles are, as the workers' setting `--namespace` says. */
+/** The location of profiles, as in the workers' setting `--namespace`. */
 export interface PlanPlace {
   cluster: NamedCluster;
   profileNamespace: string;
-  /** For pools whose machines only workers see. */
+  /** For pools whose machines only workers can read. */
   engine: () => Promise<Pick<Engine, "plan">>;
 }
 
-/** The plan for what a MachineDeployment says now; refused when it is gone. */
+/** Returns the plan for the current MachineDeployment; throws Refusal if it was deleted. */
 export async function plannedFor({ cluster, profileNamespace }: PlanPlace, row: PoolRow): Promise<Planned> {
   const { kube } = cluster;
   const { pool, replicas } = row;
   const reader = { kube, profileNamespace };
   const [state, deployment] = [await readDesired(reader, pool), await rawObject(kube, machineDeployments, pool)];
   if (state.state !== "Present") {
-    throw new Refusal(`Cannot plan the rollout of "${poolName(pool)}": it is ${state.state.toLowerCase()}`);
+    throw new Refusal(`Failed to plan the rollout of "${poolName(pool)}": the pool is ${state.state.toLowerCase()}`);
   }
   const { source: policy, approval } = state.rules;
   const [plan, change] = [
@@ -64,7 +64,7 @@ const FileDeployment = z.object({
   spec: z.object({ template: z.object({ spec: z.unknown() }).loose() }).loose(),
 }).loose();
 
-/** The plan for a MachineDeployment that is not applied yet: its spec against the machines that live. */
+/** Returns the plan for a MachineDeployment that is not applied yet: its spec with the existing machines. */
 export async function plannedForFile(
   { cluster, profileNamespace }: PlanPlace,
   { value, namespace }: { value: unknown; namespace: string },
@@ -87,7 +87,7 @@ export async function plannedForFile(
   return { pool, plan, change, policy, approval, isApplied: false, replicas: desired.replicas, isNew };
 }
 
-// What the API server would add is put there, so that the file can be read as the object that it becomes.
+// Adds the fields that the API server sets, so that the file can be parsed as the object after `kubectl apply`.
 function fileDeployment(value: unknown, usual: string): { kind: PoolKind; given: MachineDeployment } {
   const { kind, metadata, ...rest } = FileDeployment.parse(value);
   const { namespace = usual } = metadata;
@@ -95,12 +95,12 @@ function fileDeployment(value: unknown, usual: string): { kind: PoolKind; given:
   return { kind, given: MachineDeployment.parse({ ...rest, metadata: { ...metadata, ...added } }) };
 }
 
-/** Of no template that a machine has: the API server has not seen this one. */
+/** A hash that no machine's template has, because the API server does not know this template. */
 const unapplied = "not-applied";
 
 function desiredOf(given: MachineDeployment, present: Desired | undefined, isChanged: boolean): Desired {
   const { spec } = given;
-  // What a file leaves out stays as it is.
+  // Fields that the file leaves out keep their value.
   const replicas = spec.replicas ?? present?.replicas ?? 1;
   const own = {
     replicas,

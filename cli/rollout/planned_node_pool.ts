@@ -1,4 +1,4 @@
-/** The plan of a NodePool: only images differ. */
+/** Plans a NodePool, whose changes are changes of its image. */
 import { readPlan } from "../../activities/pool/plan_rollout.ts";
 import { readDesired } from "../../activities/pool/read_desired.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";
@@ -9,13 +9,13 @@ import type { Planned, PlanPlace } from "./planned.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { poolName } from "./pools.ts";
 
-/** The plan of what it asks for now; refused when it is gone. */
+/** Returns the plan for the image that a NodePool requests; throws Refusal if the NodePool was deleted. */
 export async function plannedForNodePool({ cluster, profileNamespace }: PlanPlace, row: PoolRow): Promise<Planned> {
   const { pool } = row;
   const reader = { kube: cluster.kube, profileNamespace };
   const state = await readDesired(reader, pool);
   if (state.state !== "Present") {
-    throw new Refusal(`Cannot plan the rollout of "${poolName(pool)}": it is ${state.state.toLowerCase()}`);
+    throw new Refusal(`Failed to plan the rollout of "${poolName(pool)}": the pool is ${state.state.toLowerCase()}`);
   }
   const { desired: { image, revision, replicas }, rules: { source: policy, approval } } = state;
   const plan = await readPlan({ ...reader, forecast }, pool);

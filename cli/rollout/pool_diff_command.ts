@@ -1,4 +1,4 @@
-/** `ostler diff POOL`: what a change that is pending would alter. */
+/** `ostler diff POOL`: shows the effect of a pending change. */
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { clusterFailure, type NamedCluster } from "../connect/cluster.ts";
@@ -12,7 +12,10 @@ import type { ClusterFlags } from "./cluster_command.ts";
 import { type PendingChange, pendingChange } from "./pending_change.ts";
 import { chosenBy, poolName, rawObject, readRow } from "./pools.ts";
 
-/** Shows it; exit code 0 when nothing is pending, else 1; fails with 2 where that cannot be told. */
+/**
+ * Prints the change; returns exit code 0 without a pending change, else 1; throws UsageError if the pool cannot be
+ * read.
+ */
 export async function diffPool(
   terminal: Terminal,
   world: World,
@@ -28,7 +31,7 @@ export async function diffPool(
   return isChange(change) ? 1 : 0;
 }
 
-// 1 says that something differs, so a pool that is not there, or may not be read, must end with something else.
+// Exit code 1 means a difference, so a pool that is missing or not readable must have another exit code.
 async function changeOf(cluster: NamedCluster, pool: PoolRef): Promise<PendingChange> {
   try {
     const row = await readRow(cluster, pool);

@@ -1,11 +1,12 @@
-/** A pool as people see it: its MachineDeployment, and what its Rollout says. */
+/** A pool as a row: its MachineDeployment, and the status of its Rollout. */
 import { z } from "zod";
 import { Metadata } from "../../activities/kube/resources.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { inCluster } from "../connect/cluster_name.ts";
 import { withKind } from "./scaling_groups.ts";
 
-// The object may be older or newer than this command: what is missing or odd is left out, and the rest still shown.
+// The Rollout may be of an older or newer version than this command, so fields that are missing or invalid are left
+// out.
 const text = z.string().catch("");
 const count = z.number().catch(0);
 const time = z.string().optional().catch(undefined);
@@ -62,7 +63,7 @@ const Etcd = z.object({
 });
 export type EtcdRow = z.infer<typeof Etcd>;
 
-/** The status of a Rollout, with a value for everything. */
+/** The status of a Rollout, with a default for every field. */
 export const RolloutStatus = z.object({
   phase: text,
   reason: text,
@@ -88,7 +89,7 @@ export const RolloutStatus = z.object({
   pausedBy: Request.nullish().catch(null),
   plan: z.object({ hash: text, approved: z.boolean().catch(false) }).nullish().catch(null),
   lastGood: LastGood.nullish().catch(null),
-  /** What the pool went back from, until another change converges. */
+  /** The change that was rolled back, until another change converges. */
   left: z.object({}).nullish().catch(null),
   etcd: Etcd.nullish().catch(null),
   waves: list(Wave),
@@ -101,22 +102,22 @@ export type RolloutStatus = z.infer<typeof RolloutStatus>;
 export type UnderwayRow = RolloutStatus["underway"][number];
 export type HistoryRow = RolloutStatus["history"][number];
 
-/** One pool; without `status` no rollout of it has begun. */
+/** One pool; `status` is missing before its first rollout. */
 export interface PoolRow {
   pool: PoolRef;
-  /** Of its MachineDeployment. */
+  /** The generation of the MachineDeployment. */
   generation: number;
   replicas: number;
-  /** Of a scaling group: the NodeVersion that it follows, and in which stage. */
+  /** The NodeVersion that a scaling group follows, and its stage. */
   follows?: { version: string; stage: "ControlPlane" | "Workers" };
-  /** RFC 3339, of its Rollout. */
+  /** RFC 3339, of the Rollout. */
   createdAt?: string;
-  /** The Rollout's status as it stands there, for `-o json`. */
+  /** The unparsed status of the Rollout, for `-o json`. */
   raw?: unknown;
   status?: RolloutStatus;
 }
 
-/** Of a MachineDeployment no more than a row needs: a broken one must not hide the others. */
+/** Only the fields that a row needs: an otherwise invalid MachineDeployment must not hide the others. */
 const Deployment = z.object({
   metadata: Metadata,
   spec: z.object({ replicas: z.number().optional() }).loose(),
@@ -125,7 +126,10 @@ const Deployment = z.object({
 
 const Rollout = z.object({ metadata: Metadata, status: z.unknown() });
 
-/** Joins both objects, of the cluster of that name in Temporal; undefined for what is no MachineDeployment. */
+/**
+ * Joins both objects into a row; undefined for an object that is not a pool. `cluster` is the cluster's name in
+ * Temporal.
+ */
 export function poolRow(deployment: unknown, rollout: unknown, cluster = ""): PoolRow | undefined {
   const { data } = Deployment.safeParse(deployment);
   if (data === undefined) return undefined;
@@ -138,12 +142,13 @@ export function poolRow(deployment: unknown, rollout: unknown, cluster = ""): Po
   row.createdAt = found.metadata.creationTimestamp;
   if (found.status === undefined || found.status === null) return row;
   const status = RolloutStatus.parse(found.status);
-  // How many machines a group keeps only its cloud knows, and how many nodes a NodePool selects its look, and its rollout tells.
+  // The cloud has the size of a group, and a selector that of a NodePool, so their number of machines comes from the
+  // Rollout.
   const replicas = pool.kind !== undefined ? status.replicas : row.replicas;
   return { ...row, replicas, raw: found.status, status };
 }
 
-/** The status of a condition, "" where it is not reported. */
+/** Returns a condition by type; undefined if it is not reported. */
 export function conditionOf(
   { conditions }: RolloutStatus,
   type: string,
@@ -151,7 +156,10 @@ export function conditionOf(
   return conditions.find((one) => one.type === type);
 }
 
-/** Machines that are updated and proven: the first number of "12/40", as held ones count among the updated replicas. */
+/**
+ * Returns the first number of "12/40", the machines that are updated and verified: `updatedReplicas` also counts held
+ * machines.
+ */
 export function updatedCount({ updated, updatedReplicas }: RolloutStatus): number {
   const [, count] = /^(\d+)\//.exec(updated) ?? [];
   return count === undefined ? updatedReplicas : Number(count);

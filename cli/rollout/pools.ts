@@ -1,4 +1,4 @@
-/** Which MachineDeployments a command is about. */
+/** Selects the pools of a command. */
 import { machineDeployments, rollouts } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import type { Kube } from "../../activities/kube/client.ts";
@@ -13,7 +13,7 @@ import { groupsNamespace, poolOfGroup, poolOfNodePool } from "../../workflows/co
 import { listNodePools, readNodePoolObject } from "./node_pools.ts";
 import { listGroups, readGroup, withKind } from "./scaling_groups.ts";
 
-/** Flags that choose pools. */
+/** Flags that select pools. */
 export interface Selection {
   /** NAME, NAMESPACE/NAME or machinedeployment/NAME. */
   pool?: string;
@@ -26,18 +26,20 @@ export interface Selection {
 /** One pool by name, or several. */
 export type Chosen = { kind: "one"; pool: PoolRef } | { kind: "many"; namespace?: string; labelSelector?: string };
 
-/** Reads the flags; `whole` allows none at all, which is every pool of the namespace. */
+/** Reads the flags; with `whole` the default is every pool of the namespace. */
 export function chosenBy(selection: Selection, { namespace: usual, name = "" }: NamedCluster, whole: boolean): Chosen {
   const { pool, namespace = usual, selector, all = false, allNamespaces = false } = selection;
-  // An empty one, as from a variable that is not set, would choose everything.
+  // An empty selector, for example from an unset variable, would select everything.
   if (selector?.trim() === "") {
-    throw new UsageError("Cannot choose by an empty --selector; --all and -A choose everything");
+    throw new UsageError("Failed to select pools: --selector is empty; --all and -A select everything");
   }
   const many = selector !== undefined || all || allNamespaces;
-  if (pool !== undefined && many) throw new UsageError(`Cannot choose "${pool}" and others at once: leave one out`);
+  if (pool !== undefined && many) {
+    throw new UsageError(`Failed to select pools: give either "${pool}" or flags that select several pools`);
+  }
   if (pool !== undefined) return { kind: "one", pool: inCluster(name, refOf(pool, namespace)) };
   if (!many && !whole) {
-    throw new UsageError("Cannot choose a pool: name a MachineDeployment, or give -l SELECTOR, --all or -A");
+    throw new UsageError("Failed to select pools: name a MachineDeployment, or give -l SELECTOR, --all or -A");
   }
   return {
     kind: "many",
@@ -59,18 +61,18 @@ function refOf(text: string, namespace: string): PoolRef {
   const [first = "", second] = parts;
   if (parts.length > 2 || parts.includes("")) {
     throw new UsageError(
-      `Cannot use "${text}": it is no NAME, NAMESPACE/NAME, machinedeployment/NAME, scalinggroup/NAME or nodepool/NAME`,
+      `Failed to use "${text}" as a pool: expected [NAMESPACE/]NAME, machinedeployment/NAME, scalinggroup/NAME or nodepool/NAME`,
     );
   }
   return withKind(second === undefined ? { namespace, name: first } : { namespace: first, name: second });
 }
 
-/** The chosen pools, by namespace and name; refuses a name that no MachineDeployment has. */
+/** Returns the selected pools, by namespace and name; throws Refusal for a name that does not exist. */
 export async function readRows(cluster: NamedCluster, chosen: Chosen): Promise<PoolRow[]> {
   return chosen.kind === "one" ? [await readRow(cluster, chosen.pool)] : await readMany(cluster, chosen);
 }
 
-/** One pool; refused with near names where there is none. */
+/** Returns one pool; throws Refusal with similar names if it does not exist. */
 export async function readRow(cluster: NamedCluster, pool: PoolRef): Promise<PoolRow> {
   const [deployment, rollout] = await Promise.all([
     readPool(cluster.kube, pool),
@@ -93,7 +95,7 @@ async function readMany(
   const { labelSelector: _, ...place } = where;
   const [deployments, reports] = await Promise.all([
     listAll(kube, machineDeployments, where),
-    // A cluster in which Ostler is not installed has none, and that is worth a table too.
+    // A cluster without the CRDs of Ostler has no Rollouts, and its pools are listed nevertheless.
     ifFound(listAll(kube, rollouts, place)),
   ]);
   const byKey = new Map((reports ?? []).map((one) => [keyOf(one), one]));
@@ -106,7 +108,7 @@ async function readMany(
   );
 }
 
-/** What is said where nothing is found, as the end of a sentence. */
+/** Returns the end of a message about an empty selection. */
 export function noPools(chosen: Chosen): string {
   if (chosen.kind === "one") return `there is no MachineDeployment "${chosen.pool.name}"`;
   const { namespace, labelSelector } = chosen;
@@ -116,7 +118,7 @@ export function noPools(chosen: Chosen): string {
   }${where}`;
 }
 
-/** How a pool is named in messages. */
+/** Returns the name of a pool in messages. */
 export function poolName({ namespace, name }: PoolRef): string {
   return `${namespace}/${name}`;
 }
@@ -127,17 +129,21 @@ function keyOf(object: unknown): string {
 }
 
 async function notFound({ kube }: NamedCluster, { namespace, name }: PoolRef): Promise<string> {
-  // The answer is known: what may not be read only helps to say it well.
+  // The refusal is certain; a listing that is not allowed would only make the message more helpful.
   const listed = await ifAllowed(listReadable(kube, machineDeployments, namespace));
   const names = (listed?.items ?? []).map(keyOf);
   const elsewhere = names.find((key) => key.endsWith(`/${name}`));
-  const attempt = `Cannot find MachineDeployment "${name}" in namespace "${namespace}"`;
-  if (elsewhere !== undefined) return `${attempt}: it is in "${elsewhere.split("/")[0]}", which -n chooses`;
+  const attempt = `Failed to find MachineDeployment "${namespace}/${name}"`;
+  if (elsewhere !== undefined) {
+    return `${attempt}: that name is in namespace "${elsewhere.split("/")[0]}"; select the namespace with -n`;
+  }
   const here = names.filter((key) => key.startsWith(`${namespace}/`)).map((key) => key.slice(namespace.length + 1));
-  return `${attempt}: ${listed && here.length === 0 ? "it has none" : "no such name"}${nearText(name, here)}`;
+  return `${attempt}: ${listed && here.length === 0 ? "its namespace has no MachineDeployment" : "no such name"}${
+    nearText(name, here)
+  }`;
 }
 
-/** One object of a kind as the API server has it; undefined where it is missing. */
+/** Returns an object as the API server has it; undefined if it does not exist. */
 export async function rawObject(
   kube: Kube,
   { group, version, plural }: { group: string; version: string; plural: string },

@@ -1,4 +1,4 @@
-/** Scaling groups among other pools: each as an object of the form that a pool's row is read from. */
+/** Scaling groups in the form of an object from which a pool's row is read. */
 import { z } from "zod";
 import { isControlPlane } from "../../activities/node_version/version_release.ts";
 import type { Kube } from "../../activities/kube/client.ts";
@@ -10,33 +10,33 @@ import { ifAllowed, listAll } from "../connect/cluster.ts";
 
 const place = { group: scalingGroups.group, version: scalingGroups.version, plural: scalingGroups.plural };
 
-/** The same pool with its kind, which its name tells. */
+/** Returns the pool with its kind, which follows from its name. */
 export function withKind(pool: PoolRef): PoolRef {
   if (groupOfPool(pool) !== undefined) return { ...pool, kind: "ScalingGroup" };
   return nodePoolOf(pool) === undefined ? pool : { ...pool, kind: "NodePool" };
 }
 
-/** The group of a pool; undefined where there is none, or where the pool is none. */
+/** Returns the group of a pool; undefined if it does not exist, or the pool is not a group. */
 export async function readGroup(kube: Kube, pool: PoolRef): Promise<unknown> {
   const name = groupOfPool(pool);
   if (name === undefined) return undefined;
   return asPool(await ifFound(kube.custom.getClusterCustomObject({ ...place, name })));
 }
 
-/** All groups; none where there are no such kinds, or nobody may look. */
+/** Returns all groups; none if their CRD is not installed, or the user is not allowed to list them. */
 export async function listGroups(kube: Kube, labelSelector: string | undefined): Promise<unknown[]> {
   const where = labelSelector === undefined ? {} : { labelSelector };
   const found = await ifAllowed(ifFound(listAll(kube, scalingGroups, where)));
   return (found ?? []).map(asPool).filter((each) => each !== undefined);
 }
 
-// A broken group must not hide the others.
+// Only the fields that a row needs: an otherwise invalid group must not hide the others.
 const Group = z.object({
   metadata: ScalingGroup.shape.metadata,
   spec: z.object({ nodeImage: z.string(), role: z.string().default("") }).optional().catch(undefined),
 });
 
-/** Its Rollout has the number of its machines; the object has none. */
+/** The number of machines is in the Rollout, because the ScalingGroup does not have it. */
 function asPool(object: unknown): unknown {
   const { data } = Group.safeParse(object);
   if (!data) return undefined;

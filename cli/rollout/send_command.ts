@@ -1,4 +1,4 @@
-/** The commands that a rollout takes: pause, resume, approve, promote, retry, skip and abort. */
+/** The commands that control rollouts: pause, resume, approve, promote, retry, skip and abort. */
 import type { CommandName, Engine } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
@@ -23,12 +23,12 @@ export interface SendFlags extends ClusterFlags {
   full?: boolean;
 }
 
-/** An answer comes at once, or no worker runs. */
+/** Milliseconds to wait for an answer, which comes at once if a worker runs. */
 const answerMs = 30_000;
-/** Pools asked at a time. */
+/** Pools that get the command concurrently. */
 const atOnce = 10;
 
-/** Sends one command to every chosen pool; fails with 1 when one of them refuses. */
+/** Sends one command to every selected pool; returns exit code 1 when one of them refuses. */
 export async function sendCommand(
   terminal: Terminal,
   world: World,
@@ -39,12 +39,12 @@ export async function sendCommand(
   const chosen = chosenBy(flags, cluster, false);
   if (name === "approve") checkPlan(terminal, flags, chosen);
   const rows = await readRows(cluster, chosen);
-  if (rows.length === 0) throw new Refusal(`Cannot ${name}: ${noPools(chosen)}`);
+  if (rows.length === 0) throw new Refusal(`Failed to ${name}: ${noPools(chosen)}`);
   if (name === "abort") await confirm(terminal, rows, flags);
   return await sendToAll(terminal, world, { name, flags, patience, rows, machine: undefined });
 }
 
-/** Asks the pool of a machine to leave that machine as it is. */
+/** Sends skip for one machine to the pool of that machine. */
 export async function skipMachine(
   terminal: Terminal,
   world: World,
@@ -56,7 +56,7 @@ export async function skipMachine(
   const found = await findMachine(cluster, { name, namespace });
   if (found === undefined) throw await noMachine(cluster, { name, namespace });
   const machine = found.machine.metadata.name;
-  if (found.pool === undefined) throw new Refusal(`Cannot skip machine "${machine}": no MachineDeployment made it`);
+  if (found.pool === undefined) throw new Refusal(`Failed to skip machine "${machine}": no MachineDeployment owns it`);
   const rows = [await readRow(cluster, found.pool)];
   return await sendToAll(terminal, world, { name: "skip", flags, patience, rows, machine });
 }
@@ -69,7 +69,7 @@ interface Sending {
   machine: string | undefined;
 }
 
-// Everybody has the command before anybody is waited for.
+// All pools get the command before the wait for any of them begins.
 async function sendToAll(terminal: Terminal, world: World, sending: Sending): Promise<number> {
   const { name, flags, patience, rows } = sending;
   const sent = { ...sending, by: await world.whoAsks(), engine: await world.engine() };
@@ -88,7 +88,7 @@ interface Sent extends Sending {
   engine: Engine;
 }
 
-// One pool that refuses, or fails in a way that nobody foresaw, must not keep the command from the others.
+// A pool that refuses, or fails unexpectedly, must not keep the command from the others.
 async function sendToOne(terminal: Terminal, sent: Sent, { pool }: PoolRow): Promise<number> {
   const { name, engine } = sent;
   try {
@@ -118,11 +118,13 @@ function commandOf({ by, flags, machine }: Sent): Command {
 }
 
 function checkPlan(terminal: Terminal, { plan }: SendFlags, chosen: Chosen): void {
-  if (chosen.kind === "many") throw new UsageError("Cannot approve several pools at once: each has a plan of its own");
+  if (chosen.kind === "many") {
+    throw new UsageError("Failed to approve several pools: each has its own plan; name exactly one pool");
+  }
   if (plan !== undefined) return;
   const { namespace, name } = chosen.pool;
   const show = `${calledAs(terminal)} plan -n ${namespace} ${name}`;
-  throw new UsageError(`Cannot approve "${name}" without --plan HASH: \`${show}\` shows the plan and its hash`);
+  throw new UsageError(`Failed to approve "${name}": --plan HASH is missing; \`${show}\` shows the plan and its hash`);
 }
 
 async function confirm(terminal: Terminal, rows: readonly PoolRow[], { yes }: SendFlags): Promise<void> {
@@ -132,9 +134,9 @@ async function confirm(terminal: Terminal, rows: readonly PoolRow[], { yes }: Se
     ? `the rollout of "${poolName(row.pool)}"`
     : `the rollouts of ${rows.length} pools`;
   if (terminal.ask === undefined) {
-    throw new UsageError(`Cannot abort ${what} unasked: there is no terminal; give --yes`);
+    throw new UsageError(`Failed to confirm the abort of ${what}: no terminal; give --yes`);
   }
   const back = rows.length === 1 && row?.status?.lastGood ? ` to revision ${row.status.lastGood.revision}` : "";
-  const answer = await terminal.ask(`Abort ${what}, and go back${back}? [y/N] `);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal("Nothing was aborted");
+  const answer = await terminal.ask(`Abort ${what}, and roll back${back}? [y/N] `);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Refusal("Abort cancelled: nothing was changed");
 }

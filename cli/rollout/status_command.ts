@@ -1,4 +1,4 @@
-/** `ostler status`: how rollouts stand, read off Kubernetes alone. */
+/** `ostler status`: shows the status of rollouts from Kubernetes alone. */
 import { groupsNamespace } from "../../workflows/commands/start_options.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
@@ -18,12 +18,12 @@ import { statusOf } from "../../activities/kube/status.ts";
 export interface StatusFlags extends ClusterFlags {
   output: Format;
   watch?: boolean;
-  /** Asked of Temporal, about all clusters. */
+  /** Whether to show all clusters, from Temporal. */
   allClusters?: boolean;
   timeout?: string;
 }
 
-/** Shows a table; one named pool also in full. Exit code 0 whatever the state is: `status -w` judges. */
+/** Prints a table, and one named pool also in full. Always returns exit code 0; `status -w` evaluates the state. */
 export async function showStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
   const cluster = await world.cluster();
   const [, version] = /^(?:nv|nodeversions?)\/([^/]+)$/i.exec(flags.pool ?? "") ?? [];
@@ -55,7 +55,7 @@ export async function showStatus(terminal: Terminal, world: World, flags: Status
   return 0;
 }
 
-/** One NodeVersion with its stages and groups. */
+/** Prints one NodeVersion with its stages and groups. */
 async function showVersion(
   terminal: Terminal,
   cluster: NamedCluster,
@@ -67,13 +67,13 @@ async function showVersion(
   return 0;
 }
 
-/** A NodeVersion for programs: its groups by stage, by the names of their pools. */
+/** Returns a NodeVersion as data: the names of its groups' pools by stage. */
 function versionData({ groups, ...version }: VersionRow): object {
   const names = (rows: readonly PoolRow[]): string[] => rows.map(({ pool }) => pool.name);
   return { ...version, groups: { ControlPlane: names(groups.ControlPlane), Workers: names(groups.Workers) } };
 }
 
-/** A pool for programs: its Rollout's status as it stands there, under the pool's name. */
+/** Returns a pool as data: the status of its Rollout under the pool's name. */
 export function rowData({ pool, generation, replicas, createdAt, raw, status }: PoolRow): object {
   return {
     ...pool,
@@ -85,14 +85,12 @@ export function rowData({ pool, generation, replicas, createdAt, raw, status }: 
   };
 }
 
-// What `ostler status` says of who holds new machines, where that is not the API server's own policy.
-
-/** Undefined where this person may not know. */
+/** Returns the component that holds new machines; undefined if the user is not allowed to read that. */
 export async function heldNewcomers(kube: Kube): Promise<NewMachinesHeldBy | undefined> {
   try {
     return await newMachinesHeldBy(kube);
   } catch (error) {
-    // The table is worth more than this line.
+    // The table is more important than this line.
     if (statusOf(error) !== undefined) return undefined;
     throw error;
   }
@@ -100,12 +98,11 @@ export async function heldNewcomers(kube: Kube): Promise<NewMachinesHeldBy | und
 
 const lines: Record<NewMachinesHeldBy, string> = {
   policy: "",
-  webhook: "New machines are held by the webhook: this API server has no policy for it\n",
-  nobody:
-    "Nothing holds new machines: neither the admission policy nor the webhook is installed; rollouts are not paced\n",
+  webhook: "The webhook holds new machines: this API server does not support the admission policy\n",
+  nobody: "Nothing holds new machines, so rollouts are not paced: install the admission policy or the webhook\n",
 };
 
-/** A line for people, or nothing. */
+/** Returns a line for the user, unless the API server's own policy holds new machines. */
 export function heldLine(heldBy: NewMachinesHeldBy | undefined): string {
   return heldBy === undefined ? "" : lines[heldBy];
 }

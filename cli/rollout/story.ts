@@ -1,11 +1,13 @@
-/** The story of a pool, read again and again: its Events and the steps of its run, each told once, and once as it ends. */
+/**
+ * Reads the Events of a pool and the steps of its run repeatedly, and returns each line once, and once more as it ends.
+ */
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { type ClusterEvent, eventsAbout } from "../connect/cluster.ts";
 import type { Engine, Step } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
 import { duration } from "../view/durations.ts";
 
-/** One line of the story. */
+/** A line of the story. */
 export interface Line {
   /** Epoch ms. */
   at: number;
@@ -16,32 +18,32 @@ export interface Line {
   warning: boolean;
 }
 
-/** Whose story, and how much of it. */
+/** The pool of the story, and its extent. */
 export interface Telling {
   pool: PoolRef;
   /** Undefined for Events alone. */
   engine: Engine | undefined;
-  /** Lines of the first look. */
+  /** Lines of the first read. */
   tail: number;
-  /** Epoch ms before which nothing is told. */
+  /** Epoch ms; older lines are left out. */
   from: number;
-  /** With what the run waited for between its steps. */
+  /** Whether to include waits of the run between its steps. */
   waits: boolean;
 }
 
-/** Steps of the first look at least, and of each later one, if these reach back to what is known. */
+/** Minimum steps of the first read, and of each later one that overlaps the previous read. */
 const lookedBack = { first: 500, later: 50 };
 
 export class Story {
   readonly #told = new Set<string>();
   readonly #seen = new Set<string>();
-  /** Steps that had not ended when they were last seen. */
+  /** Steps that had not ended at the last read. */
   #open: string[] = [];
   #isBegun = false;
 
   constructor(private readonly world: World, private readonly telling: Telling) {}
 
-  /** What is new, in the order of time: the newest lines at first, and everything after that. */
+  /** Returns new lines in order of time: first the newest ones, later all. */
   async look(): Promise<Line[]> {
     const { pool, from, tail } = this.telling;
     const { kube } = await this.world.cluster();
@@ -59,7 +61,7 @@ export class Story {
     return news.filter(({ at }) => at >= from).slice(-tail);
   }
 
-  // As many as are wanted at first, and later from the oldest that has not ended, however many came in between.
+  // The first read gets as many steps as the tail has; later ones reach back to the oldest step that has not ended.
   async #steps(): Promise<Step[]> {
     const { pool, engine, tail, waits } = this.telling;
     const isTold = ({ kind }: Step): boolean => waits || kind !== "wait";
@@ -79,7 +81,7 @@ export class Story {
     return isKnown && this.#open.every((id) => there.has(id));
   }
 
-  // What is older than all that is known was left out at the first look.
+  // Steps older than all known ones were left out by the first read.
   #fromKnown(steps: Step[]): Step[] {
     const known = steps.findIndex(({ id }) => this.#seen.has(id));
     return known >= 0 ? steps.slice(known) : steps;
@@ -94,14 +96,14 @@ function eventLine({ at, id, type, reason, message }: ClusterEvent): Line {
   return { at, id, kind: "event", message: `${reason}: ${message}`, warning: type === "Warning" };
 }
 
-// A step that ends is told again where its end says something: how long it took, or how it failed.
+// A step is printed again as it ends, if its end has a duration or a failure.
 function stepLine({ at, id, kind, message, seconds, failure }: Step): Line {
   const isLong = seconds !== undefined && seconds >= 1 && kind !== "command";
   const ending = failure === undefined ? isLong ? ` (${duration(seconds)})` : "" : `: failed: ${failure}`;
   return { at, id: `${id}${ending}`, kind, message: `${message}${ending}`, warning: failure !== undefined };
 }
 
-// Events have whole seconds, and are told after what they tell of.
+// Events have whole seconds, and follow the steps of the same second.
 function orderOf({ at, kind }: Line): number {
   return kind === "event" ? Math.floor(at / 1000) * 1000 + 999 : at;
 }

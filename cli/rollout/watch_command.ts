@@ -1,4 +1,4 @@
-/** `ostler status -w`: looks every second until all chosen rollouts have ended. */
+/** `ostler status -w`: reads every second until all selected rollouts have ended. */
 import { createLogUpdate } from "log-update";
 import { passingFailure } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
@@ -16,7 +16,7 @@ import type { Engine } from "../connect/engine.ts";
 
 const lookMs = 1_000;
 
-/** Exit code 0 when all are ready; fails with 1 when one ended badly, and with 3 at --timeout. */
+/** Returns exit code 0 when all are ready; throws Refusal when one failed, and TimedOut after --timeout. */
 export async function watchStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
   const patience = patienceOf(flags);
   const cluster = await world.cluster();
@@ -24,13 +24,13 @@ export async function watchStatus(terminal: Terminal, world: World, flags: Statu
   const since = world.now();
   const display = displayOn(terminal, flags);
   let rows = await readRows(cluster, chosen);
-  if (rows.length === 0) throw new Refusal(`Cannot watch: ${noPools(chosen)}`);
+  if (rows.length === 0) throw new Refusal(`Failed to watch: ${noPools(chosen)}`);
   const [first] = rows;
   const feed = rows.length === 1 && first ? new ProgressFeed(world, first.pool) : undefined;
   let trouble: string | undefined;
   let began = since;
   for (;;) {
-    if (rows.length === 0) throw new Refusal(`Cannot watch any longer: ${noPools(chosen)}`);
+    if (rows.length === 0) throw new Refusal(`Failed to watch any longer: ${noPools(chosen)}`);
     const hasEnded = !rows.some(isOpen);
     began = feed === undefined ? since : beginningOf(rows) ?? began;
     display.show({ rows, progress: hasEnded ? undefined : feed?.look(), now: world.now(), since: began, trouble });
@@ -63,20 +63,20 @@ function isOpen(row: PoolRow): boolean {
   return verdictOf(row) === "UnderWay";
 }
 
-/** How a rollout ended badly, in one line. */
+/** Returns the bad end of a rollout in one line. */
 export function endText({ pool, status }: PoolRow): string {
   const { phase = "", reason = "", message = "" } = status ?? {};
-  return `The rollout of "${poolName(pool)}" is not done: ${phase}${reason === "" ? "" : ` (${reason})`}: ${message}`;
+  return `The rollout of "${poolName(pool)}" failed: ${phase}${reason === "" ? "" : ` (${reason})`}: ${message}`;
 }
 
-/** The failure of a wait whose time is over, saying where each rollout is that is waited for. */
+/** Returns the failure of a wait after its timeout, with the state of open rollouts. */
 export function timedOut(open: readonly PoolRow[], timeout: string): TimedOut {
   const told = open.slice(0, 3).map(({ pool, status }) => {
     const { phase = "no rollout yet", updated = "" } = status ?? {};
     return `"${poolName(pool)}" is ${phase}${updated === "" ? "" : ` with ${updated} updated`}`;
   });
   const more = open.length > told.length ? ` and ${open.length - told.length} more` : "";
-  return new TimedOut(`Cannot wait any longer than ${timeout}: ${told.join(", ")}${more}`);
+  return new TimedOut(`Failed to reach the expected state within ${timeout}: ${told.join(", ")}${more}`);
 }
 
 interface Display {
@@ -96,12 +96,12 @@ function displayOn(terminal: Terminal, { output }: StatusFlags): Display {
       return terminal.rows?.() || 24;
     },
   };
-  // The cursor stays: a watch that is interrupted must not leave a terminal without one.
+  // The cursor stays visible: an interrupted watch would leave a terminal without a cursor.
   const update = createLogUpdate(stream as unknown as NodeJS.WriteStream, { showCursor: true });
   return { show: (frame) => update(liveFrame(terminal, frame)) };
 }
 
-/** Every change as a line: for logs, pipes and programs. */
+/** Prints every change as a line: for logs, pipes and programs. */
 class Lines implements Display {
   readonly #told = new Map<string, string>();
   #trouble: string | undefined;
@@ -109,7 +109,7 @@ class Lines implements Display {
   constructor(private readonly terminal: Terminal, private readonly output: StatusFlags["output"]) {}
 
   show({ rows, now, trouble }: Frame): void {
-    if (trouble !== undefined && trouble !== this.#trouble) this.terminal.err(`${trouble}; trying again\n`);
+    if (trouble !== undefined && trouble !== this.#trouble) this.terminal.err(`${trouble}; retrying\n`);
     this.#trouble = trouble;
     for (const row of rows) {
       const [name, key] = [poolName(row.pool), newsKey(row)];
@@ -124,10 +124,10 @@ class Lines implements Display {
   }
 }
 
-/** An answer older than this says less than the Rollout does. */
+/** Milliseconds after which the Rollout is more recent than an answer of the run. */
 const freshMs = 5_000;
 
-/** What the run itself says of a pool, asked in the background: a watch must not wait for Temporal, nor need it. */
+/** Queries the run in the background: a watch must neither wait for Temporal nor depend on it. */
 export class ProgressFeed {
   #engine: Engine | undefined;
   #asking = false;
@@ -137,7 +137,7 @@ export class ProgressFeed {
     world.engine().then((engine) => void (this.#engine = engine), () => {}); // unreachable: shown without it
   }
 
-  /** The last answer, unless it is stale; asks for the next one. */
+  /** Returns the last answer unless it is stale, and requests the next one. */
   look(): Progress | undefined {
     void this.#ask();
     const { progress, at } = this.#latest ?? {};

@@ -74,7 +74,7 @@ function retentionOf({ retention }: SetupFlags): { retention?: number } {
   if (retention === undefined) return {};
   const seconds = parseDuration(retention) / 1000;
   if (seconds < 86_400) {
-    throw new UsageError(`Cannot use "${retention}" as a retention: the minimum of Temporal is one day`);
+    throw new UsageError(`Failed to use "${retention}" as a retention: the minimum of Temporal is one day`);
   }
   return { retention: seconds };
 }

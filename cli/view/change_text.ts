@@ -3,12 +3,12 @@ import type { Terminal } from "../terminal.ts";
 import { colouredPatch } from "./coloured_patch.ts";
 import { plainTable } from "./plain_table.ts";
 
-/** Something differs: a field of the template, or what machines boot with. */
+/** Returns whether a field of the template, or the config of machines, differs. */
 export function isChange({ changes, before, after }: PendingChange): boolean {
   return changes.length > 0 || isOther(before?.configDigest ?? "", after.configDigest);
 }
 
-/** A pending change: image, kubelet and config in short, then field by field. */
+/** Returns a pending change as text: image, kubelet and config in short, then the difference by field. */
 export function changeText(terminal: Terminal, change: PendingChange): string {
   const { before, after, patch } = change;
   if (before === undefined) return `Nothing to compare with: no earlier template is known\n`;
@@ -25,7 +25,7 @@ export function changeText(terminal: Terminal, change: PendingChange): string {
   return [head, colouredPatch(terminal, patch)].filter(Boolean).join("\n");
 }
 
-// What is not known on one side is no difference.
+// A value that is unknown on one side is not a difference.
 function isOther(one: string, other: string): boolean {
   return one !== other && one !== "" && other !== "";
 }

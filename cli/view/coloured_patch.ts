@@ -1,6 +1,6 @@
 import { styled, type Terminal } from "../terminal.ts";
 
-/** A unified diff in the usual colours. */
+/** Returns a unified diff in the colours of git. */
 export function colouredPatch(terminal: Terminal, patch: string): string {
   const styles = { "+": "green", "-": "red", "@": "cyan" } as const;
   return patch.split("\n").map((line) => {

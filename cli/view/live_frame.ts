@@ -1,4 +1,4 @@
-/** One picture of a live view. */
+/** A frame of a live view. */
 import type { Progress } from "../../workflows/contracts/mod.ts";
 import type { PoolRow } from "../rollout/pool_row.ts";
 import { verdictOf } from "../rollout/verdict.ts";
@@ -10,16 +10,16 @@ import { stripVTControlCharacters } from "node:util";
 
 export interface Frame {
   rows: readonly PoolRow[];
-  /** Of the only row. */
+  /** The progress of the only row. */
   progress?: Progress | undefined;
   now: number;
-  /** Epoch ms at which the rollout began, or somebody began to watch. */
+  /** Epoch ms of the start of the rollout, or of the watch. */
   since: number;
-  /** Why the picture may be old. */
+  /** The failure since which the frame is outdated. */
   trouble?: string | undefined;
 }
 
-/** One pool in full, or a table of several. */
+/** Returns one pool in full, or a table of several. */
 export function liveFrame(terminal: Terminal, frame: Frame): string {
   const { rows, now, trouble } = frame;
   const [row, ...others] = rows;
@@ -32,7 +32,7 @@ export function liveFrame(terminal: Terminal, frame: Frame): string {
   return [...fitted(body, room), ...last].join("\n");
 }
 
-// As many as fit, with those first that somebody watches for.
+// Pools that the watch waits for come first, as many as fit.
 function manyPools(terminal: Terminal, { rows, now, since }: Frame, screen: Screen): string[] {
   const rank = { UnderWay: 0, Failed: 1, Ready: 2 };
   const ordered = [...rows].sort((a, b) => rank[verdictOf(a)] - rank[verdictOf(b)]);
@@ -64,7 +64,7 @@ function headline(terminal: Terminal, { pool, status }: PoolRow, { now, since }:
   return [name, ...parts.filter(Boolean)].join("   ");
 }
 
-/** A change as one line, where nobody watches. */
+/** Returns a change as one line, for output without a terminal. */
 export function newsLine({ pool, status }: PoolRow, now: number): string {
   const head = `${clockSeconds(now, now)} ${pool.namespace}/${pool.name}`;
   if (status === undefined) return `${head} no rollout yet\n`;
@@ -79,7 +79,7 @@ export function newsLine({ pool, status }: PoolRow, now: number): string {
   return `${head} ${parts.filter(Boolean).join(", ")}: ${localTimes(status.message, now)}\n`;
 }
 
-// Makes lines fit a screen: what does not fit would be cut off at the top, where what matters most stands.
+// Fits lines to the screen: an overflow would scroll away the top, which has the most important lines.
 
 interface Screen {
   columns: number;
@@ -89,7 +89,7 @@ interface Screen {
 // deno-lint-ignore no-control-regex -- these are the escapes of styles
 const style = /(\x1b\[[\d;]*m)/;
 
-/** The line, no wider than the screen; styles are closed behind what is cut off. */
+/** Returns a line that is at most as wide as the screen; styles after the cut are closed. */
 export function cutLine(line: string, columns: number): string {
   if (widthOf(line) <= columns) return line;
   let left = columns - 1;
@@ -103,7 +103,7 @@ export function cutLine(line: string, columns: number): string {
   return parts.join("");
 }
 
-/** The lines with their whole text where there is room for it, else each cut, and the first of them. */
+/** Returns the full lines if they fit, else the first lines, each cut. */
 export function fitted(lines: readonly string[], { columns, rows }: Screen): string[] {
   const room = Math.max(1, rows - 1); // the cursor stands below
   const height = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);

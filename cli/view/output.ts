@@ -1,16 +1,16 @@
-/** Results for programs. */
+/** Results as data for programs. */
 import { stringify } from "yaml";
 
-/** How a result is shown. */
+/** The format of a result. */
 export type Format = "table" | "wide" | "json" | "yaml";
 
-/** The value as JSON or YAML; undefined for the formats that are for people. */
+/** Returns a value as JSON or YAML; undefined for the formats for people. */
 export function asData(format: Format, value: unknown): string | undefined {
   if (format === "json") return `${JSON.stringify(value, null, 2)}\n`;
   return format === "yaml" ? stringify(value, { lineWidth: 0 }) : undefined;
 }
 
-/** Values to which more will come: a line of JSON each, or a document of YAML. */
+/** Returns values of a stream: one line of JSON, or one document of YAML, per value. */
 export function asStream(format: Format, values: readonly unknown[]): string | undefined {
   if (format === "json") return values.map((value) => `${JSON.stringify(value)}\n`).join("");
   if (format !== "yaml") return undefined;

@@ -1,4 +1,4 @@
-/** A table without lines, as kubectl prints them. */
+/** A table without lines, as kubectl prints it. */
 import Table from "cli-table3";
 
 const noLines = Object.fromEntries(
@@ -6,7 +6,7 @@ const noLines = Object.fromEntries(
     .concat("mid", "mid-mid", "middle").map((name) => [name, name === "middle" ? "  " : ""]),
 );
 
-/** Rows in columns, each line without blanks at its end; `head` may be left out. */
+/** Returns rows in columns, without trailing blanks; `head` is optional. */
 export function plainTable(rows: readonly (readonly string[])[], head?: readonly string[]): string {
   if (rows.length === 0 && head === undefined) return "";
   const table = new Table({ style: { head: [], border: [], compact: true, "padding-left": 0 }, chars: noLines });

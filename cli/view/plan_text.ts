@@ -1,4 +1,4 @@
-/** A plan as people read it. */
+/** The form of a plan as text. */
 import type { Planned } from "../rollout/planned.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { changeText } from "./change_text.ts";
@@ -7,15 +7,18 @@ import { duration, range } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
 
 export interface PlanShape {
-  /** Every machine by name, instead of the first few. */
+  /** Whether to name every machine, instead of the first few. */
   wide: boolean;
-  /** The command as it is called, for what can be typed next. */
+  /** The command as the user called it, for suggested commands. */
   program: string;
 }
 
 const named = 4;
 
-/** Which machines, in which order and waves; what changes; what blocks, how long it takes and how it is approved. */
+/**
+ * Returns the machines with their order and waves, the change, the blockers, the duration, and the command for
+ * approval.
+ */
 export function planText(terminal: Terminal, planned: Planned, shape: PlanShape): string {
   const { pool, plan, change } = planned;
   const head = styled(terminal, "bold", `${pool.namespace}/${pool.name}: ${summary(planned)}`);

@@ -1,4 +1,4 @@
-/** Pools as a table with the columns that `kubectl get rollouts` has. */
+/** Pools as a table with the columns of `kubectl get rollouts`. */
 import { styled, type Terminal } from "../terminal.ts";
 import { conditionOf, type PoolRow } from "../rollout/pool_row.ts";
 import { age, moment } from "./durations.ts";
@@ -7,16 +7,16 @@ import { plainTable } from "./plain_table.ts";
 export interface ColumnOptions {
   rows: readonly PoolRow[];
   now: number;
-  /** With ETA, pause, revision, image and workflow. */
+  /** Adds ETA, pause, revision, image and workflow. */
   wide?: boolean;
-  /** Where pools of several namespaces may stand side by side. */
+  /** Adds the namespace, for pools of several namespaces. */
   namespaces?: boolean;
 }
 
 const head = ["NAME", "READY", "PHASE", "UPDATED", "FAILED", "BLOCKED", "WAVE"];
 const wideHead = ["ETA", "PAUSED", "REVISION", "IMAGE", "WORKFLOW"];
 
-/** One line a pool. */
+/** Returns a table with one line per pool. */
 export function poolColumns(
   terminal: Terminal,
   { rows, now, wide = false, namespaces = false }: ColumnOptions,
@@ -49,7 +49,7 @@ function further({ status }: PoolRow, now: number): string[] {
   return [moment(status.eta, now), String(status.paused), status.revision, status.image, status.workflowId];
 }
 
-/** A phase in the colour of what it means. */
+/** Returns a phase in the colour of its meaning. */
 export function phaseText(terminal: Terminal, phase: string): string {
   if (["Halted", "Aborted"].includes(phase)) return styled(terminal, "red", phase);
   if (["RolledBack", "RollingBack", "Deleting"].includes(phase)) return styled(terminal, "yellow", phase);

@@ -7,7 +7,7 @@ import { moment } from "./durations.ts";
 const shown = 10;
 const widest = 30;
 
-/** A bar of `width` cells. */
+/** Returns a bar of `width` cells. */
 export function bar(done: number, total: number, width: number): string {
   const filled = total <= 0 ? width : Math.round(width * Math.min(1, Math.max(0, done / total)));
   // A started wave shows at least one cell, and an unfinished wave never shows a full bar.
@@ -15,7 +15,7 @@ export function bar(done: number, total: number, width: number): string {
   return "█".repeat(honest) + "░".repeat(width - honest);
 }
 
-/** One line a wave; earlier ones are summed up where there are many. */
+/** Returns one line per wave; earlier waves are summed up if there are many. */
 export function waveBars(terminal: Terminal, status: RolloutStatus, now: number): string[] {
   const { earlier, total } = waveWindow(status);
   const waves = wavesOf(status, earlier);

@@ -57,7 +57,7 @@ testInWorld(`release and adopt replace no machine, and ${other} works in between
 async function givesBack(world: World): Promise<void> {
   const refused = await ostler(world, "release", "--yes");
   assert.deepEqual([refused.code, refused.out], [1, ""]);
-  assert.match(refused.err, /Ostler is at work: Lease "ostler-system\/ostler-controller" is renewed by/);
+  assert.match(refused.err, /Ostler is running: ".*" renews Lease "ostler-system\/ostler-controller"/);
   const { controller, worker } = world.site.ostler;
   await Promise.all([controller.stop(), worker.stop()]);
   const { code, out, err } = await ostler(world, "release", "--yes");
@@ -112,7 +112,7 @@ async function takesOver(world: World, osm: Osm): Promise<void> {
   if (binary) {
     const refused = await ostler(world, "adopt");
     assert.deepEqual([refused.code, refused.out], [1, ""]);
-    assert.match(refused.err, /Operating System Manager is at work: Lease/);
+    assert.match(refused.err, /Operating System Manager is running: ".*" renews Lease/);
   }
   await osm.stop();
   const { code, out, err } = await ostler(world, "adopt");

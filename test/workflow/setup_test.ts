@@ -44,5 +44,5 @@ test("ostler setup ends with 1 where Temporal lets it not write, and with 4 wher
   match(denied.out, /`temporal operator namespace create --namespace other --retention 168h`$/m);
   const absent = await setUp("127.0.0.1:1");
   deepEqual([absent.code, absent.out], [4, ""]);
-  match(absent.err, /^Cannot reach Temporal at 127\.0\.0\.1:1: Connection refused\n$/);
+  match(absent.err, /^Failed to reach Temporal at 127\.0\.0\.1:1: Connection refused\n$/);
 });

@@ -14,7 +14,7 @@ Deno.test("ostler render says once which settings it leaves out, and in JSON in 
   assert.equal(code, 0);
   const names = ["node-registry-credentials-secret", "bootstrap-token-service-account-name"];
   assert.deepEqual(JSON.parse(out).ignoredSettings, names);
-  assert.equal(err, `left out, as it takes a cluster to know what they stand for: --${names.join(", --")}\n`);
+  assert.equal(err, `ignored, because these settings need a cluster: --${names.join(", --")}\n`);
   const plain = await terminal.run(["render", "osp.yaml", "md.yaml", "-o", "json"]);
   assert.deepEqual([JSON.parse(plain.out).ignoredSettings, plain.err], [[], ""]);
 });
@@ -24,7 +24,7 @@ Deno.test("ostler diff says it of both sides, once", async () => {
   const args = ["diff", "osp.yaml", "md.yaml", flags[0]!, "--set", flags[1]!.slice(2)];
   const { code, err } = await terminal.run(args);
   assert.equal(code, 0);
-  assert.equal(err.split("left out").length, 2);
+  assert.equal(err.split("ignored, because").length, 2);
   for (const flag of flags) assert.ok(err.includes(flag.split("=")[0]!), err);
 });
 
@@ -62,7 +62,7 @@ Deno.test("ostler render tells of every setting that changes nothing in it, and 
     const { settings } = readNodeSettings({ argv }, () => certificatePem);
     const deployment = { namespace: "kube-system", name: "pool", annotations: {}, kubelet: "1.36.1" };
     const provider = { cloudProvider: "kubevirt", cloudProviderSpec: {}, operatingSystem: "ubuntu" };
-    const file = { deployment, provider: { ...provider, operatingSystemSpec: {} }, profile: undefined };
+    const file = { deployment, provider: { ...provider, operatingSystemSpec: {} }, profile: undefined, warnings: [] };
     return renderMachines({ name: "osp", profile, family: [] }, file, settings);
   };
   try {

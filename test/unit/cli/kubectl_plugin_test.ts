@@ -44,7 +44,7 @@ Deno.test("kubectl-ostler is the command under the name of a plugin", async () =
 Deno.test("kubectl-ostler is ostler under that name, with its exit codes", async () => {
   const { code, stderr } = await run("ostler", ["status", "-n", "fleet"]);
   assert.equal(code, 4);
-  assert.match(text(stderr), /^Cannot reach Kubernetes: there is no "\/nowhere\/\.kube\/config"/);
+  assert.match(text(stderr), /^Failed to reach Kubernetes: "\/nowhere\/\.kube\/config" does not exist/);
 });
 
 Deno.test("kubectl-ostler answers kubectl's completion", async () => {
@@ -157,6 +157,6 @@ Deno.test("kubectl-ostler says what is missing without Deno", async () => {
   const { code, stderr } = await run("kubectl-ostler", [], { DENO: "/nowhere/deno" });
   assert.deepEqual([code, text(stderr)], [
     2,
-    "Cannot run kubectl ostler: there is no /nowhere/deno on the PATH; install Deno, or say where it is in DENO\n",
+    "Failed to run kubectl ostler: /nowhere/deno is not on the PATH; install Deno, or set DENO to its path\n",
   ]);
 });

@@ -43,7 +43,7 @@ Deno.test("ostler render writes a tree as it will stand on the machines, and not
   assert.ok(out.includes(readFileSync(join(tree, "digest"), "utf8").trim()));
   const again = await terminal.run(["render", "osp.yaml", "md.yaml", "--out", "tree"]);
   assert.equal(again.code, 2);
-  assert.equal(again.err, `Cannot write to "${tree}": it is not empty\n`);
+  assert.equal(again.err, `Failed to write to "${tree}": it is not empty; give a new or empty folder\n`);
 });
 
 Deno.test("ostler render writes no file outside its folder", async () => {
@@ -51,7 +51,7 @@ Deno.test("ostler render writes no file outside its folder", async () => {
   using terminal = new FakeTerminal({ ...files, "osp.yaml": climbing });
   const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml", "--out", "deep/er/tree"]);
   assert.equal(code, 2);
-  assert.match(err, /^Cannot write file "\/\.\.\/\.\.\/climbed": it leads out of the folder$/m);
+  assert.match(err, /^Failed to write file "\/\.\.\/\.\.\/climbed": the path leads out of the folder$/m);
 });
 
 Deno.test("ostler render knows the profiles that come with Ostler by name, and reads from standard input", async () => {
@@ -89,7 +89,7 @@ Deno.test("ostler render takes settings from a file and lets flags win, with one
   const args = ["render", "osp.yaml", "md.yaml", "--config", "settings.yaml"];
   const fromFile = await terminal.run(args);
   assert.match(fromFile.out, /^echo http:\/\/file:1$/m);
-  assert.equal(fromFile.err, "settings.yaml: decides nothing about machines: task-queue\n");
+  assert.equal(fromFile.err, "settings.yaml: ignored, not settings of machines: task-queue\n");
   const fromFlag = await terminal.run([...args, "-node-http-proxy", "http://flag:1"]);
   assert.match(fromFlag.out, /^echo http:\/\/flag:1$/m);
 });
@@ -106,23 +106,26 @@ Deno.test("ostler render says what is wrong with what it was given", async () =>
     "list.yaml": "[]\n",
   });
   const cases: [string[], RegExp][] = [
-    [["nope.yaml", "md.yaml"], /^Cannot read "nope\.yaml": it does not exist$/m],
-    [["osp-nope", "md.yaml"], /^Cannot find profile "osp-nope": there is no such file, built in are osp-ubuntu, /m],
-    [["md.yaml", "md.yaml"], /^Cannot use "md\.yaml": it holds no OperatingSystemProfile$/m],
+    [["nope.yaml", "md.yaml"], /^Failed to read "nope\.yaml": it does not exist$/m],
+    [["osp-nope", "md.yaml"], /^Failed to find profile "osp-nope": no such file; built-in profiles are osp-ubuntu, /m],
+    [["md.yaml", "md.yaml"], /^Failed to use "md\.yaml": it has no OperatingSystemProfile$/m],
     [
       ["two.yaml", "md.yaml"],
-      /^Cannot choose a profile of "two\.yaml": the MachineDeployment names none of osp-a, osp-b$/m,
+      /^Failed to choose a profile of "two\.yaml": the MachineDeployment must name one of osp-a, osp-b$/m,
     ],
     [
       ["missing.yaml", "md.yaml"],
       /^missing\.yaml:17: Failed to render file "\/etc\/motd": line 2: it\.nope is missing$/m,
     ],
     [["gone.yaml", "md.yaml"], /^gone\.yaml:1: Failed to extend profile "osp-gone": it does not exist$/m],
-    [["osp.yaml", "broken.yaml"], /^broken\.yaml:3: Cannot read YAML: /m],
-    [["osp.yaml", "half.yaml"], /^half\.yaml:3: Cannot read the MachineDeployment: metadata\.name: /m],
-    [["osp.yaml", "other.yaml"], /^Cannot use "other\.yaml": it holds no MachineDeployment$/m],
+    [["osp.yaml", "broken.yaml"], /^broken\.yaml:3: Failed to read YAML: /m],
+    [["osp.yaml", "half.yaml"], /^half\.yaml:3: Failed to read the MachineDeployment: metadata\.name: /m],
+    [["osp.yaml", "other.yaml"], /^Failed to use "other\.yaml": it has no MachineDeployment; exactly 1 is required$/m],
     [["osp.yaml", "md.yaml", "--cluster-dns", "x"], /--cluster-dns "x": must be comma-separated IP addresses/],
-    [["osp.yaml", "md.yaml", "--config", "list.yaml"], /^Cannot read "list\.yaml": it is no mapping of settings$/m],
+    [
+      ["osp.yaml", "md.yaml", "--config", "list.yaml"],
+      /^Failed to read "list\.yaml": it is not a mapping of settings$/m,
+    ],
     [["osp.yaml", "md.yaml", "--bogus"], /unknown option '--bogus'/],
     [["osp.yaml"], /missing required argument 'machine-deployment'/],
   ];
@@ -150,7 +153,7 @@ Deno.test("ostler render writes a path that is given twice as it was last, and s
   assert.deepEqual(below, {
     code: 2,
     out: "",
-    err: `Cannot write file "/etc/motd/x": one path is both a file and a folder\n`,
+    err: `Failed to write file "/etc/motd/x": the profile uses one path as both a file and a folder\n`,
   });
 });
 
@@ -182,11 +185,14 @@ Deno.test("ostler render refuses what is too large before it reads all of it", a
   using terminal = new FakeTerminal({ ...files, "large.yaml": large + profileYaml() });
   for (let part = 0; part < 5; part++) terminal.write(`folder/${part}.yaml`, `# ${"x".repeat(1_400_000)}\n`);
   const cases: [string[], string][] = [
-    [["large.yaml", "md.yaml"], 'Cannot read "large.yaml": it has more than 1.5 MiB\n'],
-    [["/dev/zero", "md.yaml"], 'Cannot read "/dev/zero": it has more than 1.5 MiB\n'],
-    [["osp.yaml", "large.yaml"], 'Cannot read "large.yaml": it has more than 1.5 MiB\n'],
-    [["osp.yaml", "md.yaml", "--config", "large.yaml"], 'Cannot read "large.yaml": it has more than 1.5 MiB\n'],
-    [["osp.yaml", "md.yaml", "-f", "folder"], 'Cannot read "folder": its YAML files have more than 6 MiB\n'],
+    [["large.yaml", "md.yaml"], 'Failed to read "large.yaml": it exceeds the limit of 1.5 MiB\n'],
+    [["/dev/zero", "md.yaml"], 'Failed to read "/dev/zero": it exceeds the limit of 1.5 MiB\n'],
+    [["osp.yaml", "large.yaml"], 'Failed to read "large.yaml": it exceeds the limit of 1.5 MiB\n'],
+    [
+      ["osp.yaml", "md.yaml", "--config", "large.yaml"],
+      'Failed to read "large.yaml": it exceeds the limit of 1.5 MiB\n',
+    ],
+    [["osp.yaml", "md.yaml", "-f", "folder"], 'Failed to read "folder": its YAML files exceed the limit of 6 MiB\n'],
     [
       ["osp.yaml", "md.yaml", "--host-ca-bundle", "/dev/zero"],
       'Invalid settings: --host-ca-bundle "/dev/zero": the file cannot be read (EFBIG)\n',

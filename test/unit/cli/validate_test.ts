@@ -17,8 +17,8 @@ async function findingsOf(yaml: string, args: string[] = []): Promise<{ code: nu
 Deno.test("ostler validate finds nothing wrong with a sound profile, and says what it tried", async () => {
   using terminal = new FakeTerminal({ "osp.yaml": `${profileYaml()}---\n${deploymentYaml()}` });
   const { code, out, err } = await terminal.run(["validate", "osp.yaml"]);
-  assert.equal(out, "osp-acme: sound; 12 renderings for kubevirt\n");
-  assert.equal(err, "not asked, for they are not installed: cloud-init, shellcheck, systemd-analyze\n");
+  assert.equal(out, "osp-acme: no findings; 12 renderings for kubevirt\n");
+  assert.equal(err, "skipped, because not installed: cloud-init, shellcheck, systemd-analyze\n");
   assert.equal(code, 0);
 });
 
@@ -84,7 +84,7 @@ Deno.test("ostler validate tells of YAML that cannot be read as a finding, and g
   const { code, out } = await terminal.run(["validate", "bad.yaml", "osp.yaml"]);
   assert.equal(code, 1);
   assert.match(out, /^bad\.yaml:\d +error +yaml +/);
-  assert.match(out, /^osp-acme: sound; /m);
+  assert.match(out, /^osp-acme: no findings; /m);
 });
 
 Deno.test("ostler validate measures user-data against what a provider takes", async () => {
@@ -104,7 +104,7 @@ Deno.test("ostler validate asks for the value of a parameter that cannot be gues
   const { findings } = await findingsOf(yaml);
   assert.match(
     findings[0]?.message ?? "",
-    /parameter\.ostler\.dev\/zone.*give it a value to try with: --parameter NAME=VALUE$/,
+    /parameter\.ostler\.dev\/zone.*set a trial value with --parameter NAME=VALUE$/,
   );
   assert.deepEqual(await findingsOf(yaml, ["--parameter", "zone=eu-1"]), { code: 0, findings: [] });
   using terminal = new FakeTerminal({ "osp.yaml": yaml });
@@ -133,8 +133,8 @@ Deno.test("ostler validate finds nothing wrong with profiles that come with Ostl
   using terminal = new FakeTerminal();
   const { code, out } = await terminal.run(["validate", "osp-amzn2", "osp-flatcar-cloud-init"]);
   assert.equal(code, 0, out);
-  assert.match(out, /^osp-amzn2: sound; 12 renderings for aws$/m);
-  assert.match(out, /^osp-flatcar-cloud-init: sound; 12 renderings for anexia$/m);
+  assert.match(out, /^osp-amzn2: no findings; 12 renderings for aws$/m);
+  assert.match(out, /^osp-flatcar-cloud-init: no findings; 12 renderings for anexia$/m);
 });
 
 /** Names of providers, each of which is tried in a dozen ways. */
@@ -149,7 +149,7 @@ Deno.test("ostler validate is through with a profile as soon as a template of it
   assert.deepEqual([code, profiles[0].renderings, findings.length], [1, 0, 1]);
   assert.match(
     findings[0].message,
-    /^Failed to render file "\/etc\/motd": it made more than 4194304 bytes; nothing further was tried \(on aws with /,
+    /^Failed to render file "\/etc\/motd": it made more than 4194304 bytes; the check of this profile stopped \(on aws with /,
   );
 });
 
@@ -158,8 +158,8 @@ Deno.test("ostler validate ends at its deadline in the middle of a rendering, an
   const started = performance.now();
   const { code, out, err } = await terminal.run(["validate", "osp.yaml", "--timeout", "1s"]);
   assert.equal(code, 3);
-  assert.equal(out, "osp-acme: not finished, sound; not rendered\n");
-  assert.match(err, /^Cannot check any longer than 1s: not finished are osp-acme$/m);
+  assert.equal(out, "osp-acme: not finished, no findings; not rendered\n");
+  assert.match(err, /^Failed to check all profiles within 1s: not finished: osp-acme; extend --timeout$/m);
   assert.ok(performance.now() - started < 4_000, "it waited for the rendering");
 });
 

@@ -23,23 +23,23 @@ Deno.test("parseObjects counts the lines of a literal text, and no others", () =
 });
 
 Deno.test("parseObjects names file and line of what is no YAML, and refuses aliases without end", () => {
-  assert.throws(() => parseObjects("x.yaml", "a: 1\nb: [\n"), /^UsageError: x\.yaml:3: Cannot read YAML: /);
+  assert.throws(() => parseObjects("x.yaml", "a: 1\nb: [\n"), /^UsageError: x\.yaml:3: Failed to read YAML: /);
   assert.throws(
     () => parseObjects("x.yaml", "a: 1\na: 2\n"),
-    /^UsageError: x\.yaml:2: Cannot read YAML: Map keys must be unique$/,
+    /^UsageError: x\.yaml:2: Failed to read YAML: Map keys must be unique$/,
   );
   const level = (name: string, other: string): string =>
     `${name}: &${name} [${Array(9).fill(`*${other}`).join(", ")}]\n`;
   const bomb = `a: &a [${Array(9).fill("x").join(", ")}]\n` + level("b", "a") + level("c", "b") + level("d", "c") +
     level("e", "d");
-  assert.throws(() => parseObjects("x.yaml", bomb), /Cannot read YAML: .*alias/);
+  assert.throws(() => parseObjects("x.yaml", bomb), /Failed to read YAML: .*alias/);
 });
 
 Deno.test("parseObjects refuses what is nested without end, before it is built", () => {
   const deep = ["[".repeat(100_000), "- ".repeat(100_000), `${"{ a: ".repeat(300)}1${" }".repeat(300)}`];
   for (const text of deep) {
     assert.throws(() => parseObjects("x.yaml", `a: 1\nb:\n ${text}`), {
-      message: "x.yaml:3: Cannot read YAML: it is nested too deep",
+      message: "x.yaml:3: Failed to read YAML: it is nested too deeply",
     });
   }
   const allowed = `${"[".repeat(90)}${"]".repeat(90)}`;

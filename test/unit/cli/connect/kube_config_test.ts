@@ -67,7 +67,10 @@ Deno.test("openKubeConfig takes the current context of the first file that names
 });
 
 Deno.test("openKubeConfig refuses a context and a file that do not exist", () => {
-  assert.throws(() => server({}, { context: "x" }), new UsageError('Cannot use context "x": the kubeconfig has home'));
+  assert.throws(
+    () => server({}, { context: "x" }),
+    new UsageError('Failed to use context "x": contexts of the kubeconfig: home'),
+  );
   assert.throws(() => server({}, { kubeconfig: "x.yaml" }), {
     name: "UsageError",
     message: /x\.yaml": it does not exist$/,
@@ -77,6 +80,6 @@ Deno.test("openKubeConfig refuses a context and a file that do not exist", () =>
 Deno.test("openKubeConfig says what to give where there is none", () => {
   assert.throws(() => server({ HOME: "/nowhere" }), Unreachable);
   assert.throws(() => server({ HOME: "/nowhere" }), {
-    message: 'Cannot reach Kubernetes: there is no "/nowhere/.kube/config"; give --kubeconfig, or set KUBECONFIG',
+    message: 'Failed to reach Kubernetes: "/nowhere/.kube/config" does not exist; give --kubeconfig, or set KUBECONFIG',
   });
 });

@@ -20,8 +20,8 @@ Deno.test("inTime gives up a connection that takes too long, and tells why one f
   assert.equal(await inTime("there", Promise.resolve("connection")), "connection");
   await assert.rejects(
     inTime("there", new Promise(() => {}), 10),
-    new Unreachable("Cannot reach Temporal at there: no answer in 0.01 seconds"),
+    new Unreachable("Failed to reach Temporal at there: no answer within 0.01 s"),
   );
   const refused = Promise.reject(new Error('ConnectError, message: "refused", source: x'));
-  await assert.rejects(inTime("there", refused), new Unreachable("Cannot reach Temporal at there: refused"));
+  await assert.rejects(inTime("there", refused), new Unreachable("Failed to reach Temporal at there: refused"));
 });

@@ -41,13 +41,13 @@ Deno.test("the engine sends a command once more that was lost with a run's last 
 });
 
 Deno.test("the engine fails with what an exit code stands for when Temporal does not answer a command", async () => {
-  const away = new Unreachable("Cannot reach Temporal at there: connection refused");
+  const away = new Unreachable("Failed to reach Temporal at there: connection refused");
   await assert.rejects(engine(grpcStatus(14, "connection refused")).send(order), away);
   await assert.rejects(engine(grpcStatus(14, "connection refused")).send({ ...order, name: "pause" }), away);
   await assert.rejects(engine(grpcStatus(4, "late")).send(order), TimedOut);
   await assert.rejects(
     engine(grpcStatus(5, "not found")).send(order),
-    new Refusal('Cannot promote the rollout of "fleet/pool": none is under way'),
+    new Refusal('Failed to promote the rollout of "fleet/pool": no rollout is under way'),
   );
 });
 

@@ -12,12 +12,12 @@ Deno.test("temporalFailure finds what the server said inside the client's error,
   for (const error of [away, wrapped(away), wrapped(wrapped(away))]) {
     const failure = temporalFailure("there", error);
     assert.ok(failure instanceof Unreachable);
-    assert.equal(failure.message, "Cannot reach Temporal at there: connection refused");
+    assert.equal(failure.message, "Failed to reach Temporal at there: connection refused");
   }
   for (const [code, text] of [[7, "Request unauthorized"], [3, "WorkflowId is too long"]] as const) {
     const failure = temporalFailure("there", wrapped(grpcStatus(code, text)));
     assert.ok(failure instanceof Refusal);
-    assert.equal(failure.message, `Cannot ask Temporal at there: ${text}`);
+    assert.equal(failure.message, `Failed to query Temporal at there: ${text}`);
   }
 });
 
@@ -26,7 +26,7 @@ Deno.test("temporalFailure names a namespace that is not there", () => {
   assert.ok(failure instanceof Refusal);
   assert.equal(
     failure.message,
-    'Cannot ask Temporal at there: there is no namespace "typo"; give --temporal-namespace',
+    'Failed to query Temporal at there: namespace "typo" does not exist; give --temporal-namespace',
   );
 });
 

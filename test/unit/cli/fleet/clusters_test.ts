@@ -38,7 +38,7 @@ Deno.test("ostler clusters shows who works, what is open and what to do, and nev
   assert.match(out, /"south": no worker polls task queue "ostler-south", the last one 3m ago/);
   assert.match(out, /"south": .*temporal schedule delete --namespace fleet --schedule-id south\/renew-credentials/);
   assert.match(out, /"north": 1 halted, the first for 2h/);
-  assert.deepEqual([code, err], [0, "1 open rollout did not say where they are: shown by phase alone\n"]);
+  assert.deepEqual([code, err], [0, "1 open rollout did not report progress: only the phase is shown\n"]);
 });
 
 Deno.test("ostler clusters --check ends with 1 only if a cluster needs action", async () => {
@@ -109,7 +109,7 @@ Deno.test("ostler clusters counts where there is too much to list, grouped or no
       { Rolling: 1 },
     ]);
     const status = await made.run(["status", "--all-clusters"]);
-    assert.match(status.err, /^Only 3 of 60000 open rollouts are listed, those that halted first/);
+    assert.match(status.err, /^Only 3 of 60000 open rollouts are listed, halted ones first/);
   }
 });
 
@@ -131,14 +131,14 @@ Deno.test("ostler status --all-clusters shows each open rollout, and who did not
     ["north", "kube-system", "b", "AwaitingApproval", "10m", "3/10", "2/3", "AwaitingApproval"],
     ["south", "kube-system", "a", "Rolling", "(no worker polls)"],
   ]);
-  assert.deepEqual([code, err], [0, "1 rollout did not say where they are: their phase is that of the run list\n"]);
+  assert.deepEqual([code, err], [0, "1 rollout did not report progress: the phase is from the list of workflows\n"]);
   assert.equal((await twoClusters().run(["status", "pool", "--all-clusters"])).code, 2);
 });
 
 Deno.test("ostler clusters ends with 4 where nobody answers, and 1 where it is refused", async () => {
   const away = Object.assign(fleet({}), { outage: grpcStatus(14, "connection refused") });
   assert.deepEqual(await away.run(["clusters"]), {
-    ...{ code: 4, out: "", err: "Cannot reach Temporal at temporal.test:7233: connection refused\n" },
+    ...{ code: 4, out: "", err: "Failed to reach Temporal at temporal.test:7233: connection refused\n" },
   });
   const refused = Object.assign(fleet({}), { outage: grpcStatus(7, "not allowed") });
   assert.equal((await refused.run(["clusters"])).code, 1);

@@ -25,7 +25,7 @@ Deno.test("ostler adopt --dry-run shows what each pool boots from, and writes no
   assert.match(out, /^fleet\/pool +osp-ubuntu +OSM's, revision 1 +take over$/m);
   assert.match(
     out,
-    /^fleet\/new .* nothing +nothing to take over +.*names no profile; Operating System Manager left it/m,
+    /^fleet\/new .* nothing +nothing to take over +.*has no profile annotation; Operating System Manager skipped it/m,
   );
   assert.match(out, /^pools of Operating System Manager: 4 pools would be taken over$/m);
   assert.deepEqual(world.kube.writes, []);
@@ -83,7 +83,7 @@ Deno.test("ostler adopt refuses beside Operating System Manager, and a pool whos
   assert.deepEqual([code, world.kube.writes], [1, []]);
   assert.match(
     err,
-    /^Cannot take over: Operating System Manager is at work: Lease "kube-system\/operating-system-manager" is/,
+    /^Failed to take the cluster over: .* Manager is running: ".*" renews Lease "kube-system\/operating-system-manager"/,
   );
   assert.equal((await world.run(["adopt", "--dry-run"])).code, 1);
   world.onSleep = () => {};
@@ -92,7 +92,10 @@ Deno.test("ostler adopt refuses beside Operating System Manager, and a pool whos
   }
   const collided = await world.run(["adopt"]);
   assert.equal(collided.code, 1);
-  assert.match(collided.out, /^pool "b-c\/a": its names are those of "c\/a-b" too; rename one$/m);
+  assert.match(
+    collided.out,
+    /^pool "b-c\/a": its objects have the same names as those of "c\/a-b"; rename one of the pools$/m,
+  );
 });
 
 Deno.test("what Operating System Manager leaves goes on request, once no machine boots with it", async () => {
@@ -169,7 +172,7 @@ Deno.test("ostler adopt at another namespace of profiles stops before anything i
   assert.equal(code, 1);
   assert.match(
     err,
-    /^Cannot take over: configs of these pools are in namespace "kube-system", and not only in "elsewhere"/,
+    /^Failed to take the cluster over: configs of these pools are also in namespace "kube-system", not only in "elsewhere"/,
   );
   assert.deepEqual(world.kube.writes, []);
 });

@@ -40,9 +40,9 @@ Deno.test("ostler release --dry-run shows each pool and all that would go, and w
 
 Deno.test("ostler release asks, and does nothing without an answer", async () => {
   const world = await ostlersCluster();
-  assert.match((await world.run(["release"])).err, /there is no terminal; give --yes/);
+  assert.match((await world.run(["release"])).err, /no terminal; give --yes/);
   const { code, err } = await world.run(["release"], { ask: () => Promise.resolve("n") });
-  assert.deepEqual([code, err, world.kube.writes], [1, "Nothing was given back\n", []]);
+  assert.deepEqual([code, err, world.kube.writes], [1, "Release cancelled: nothing was changed\n", []]);
 });
 
 Deno.test("ostler release refuses beside whoever is at work, and says what stops it", async () => {
@@ -56,7 +56,7 @@ Deno.test("ostler release refuses beside whoever is at work, and says what stops
   assert.match(err, /`kubectl -n ostler-system scale deployment ostler-worker --replicas=0`/);
   assert.match(
     err,
-    /`kubectl -n kube-system scale deployment operating-system-manager --replicas=0`, and start it again/,
+    /`kubectl -n kube-system scale deployment operating-system-manager --replicas=0`, and start it after the release/,
   );
   assert.deepEqual(world.kube.writes, []);
 });
@@ -69,7 +69,7 @@ Deno.test("a Lease counts as long as it is renewed, whatever the clocks say", as
   put(skewed);
   world.onSleep = () => put(skewed += 2000);
   const alive = await world.run(["release", "--yes"]);
-  assert.match(alive.err, /Ostler is at work: Lease "ostler-system\/ostler-controller" is renewed by "somebody"/);
+  assert.match(alive.err, /Ostler is running: "somebody" renews Lease "ostler-system\/ostler-controller"/);
   world.onSleep = () => {};
   const dead = await world.run(["release", "--yes"]);
   assert.equal(dead.code, 0, dead.err);
@@ -84,7 +84,7 @@ Deno.test("ostler release refuses a held machine, as machine-controller would go
   );
   const { code, err } = await world.run(["release", "--yes"]);
   assert.equal(code, 1);
-  assert.match(err, /pool "fleet\/pool": not at rest: machine "c" is held, .*abort it, or give --unfinished/);
+  assert.match(err, /pool "fleet\/pool": unfinished rollout: machine "c" is held, .*abort it, or give --unfinished/);
   world.temporal.runs.add("machine-deployment/fleet/pool").add("machine-deployment/fleet/other");
   assert.equal((await world.run(["release", "--yes", "--unfinished"])).code, 0);
   assert.deepEqual(world.kube.get("machines", "c", "fleet")?.metadata.annotations, {});
@@ -97,7 +97,7 @@ Deno.test("ostler release refuses a rollout under way, a revision not published,
       /its rollout is Halted/,
       ({ kube }) => kube.put("rollouts", { metadata: { ...usual }, status: { phase: "Halted" } }),
     ],
-    [/revision 2 is not published yet, only 1/, ({ kube }) => {
+    [/revision 2 is not published yet; the published one is 1/, ({ kube }) => {
       const annotations = { "machinedeployment.clusters.k8s.io/revision": "2" };
       kube.put("machinedeployments", machineDeployment({ annotations }));
     }],
@@ -132,7 +132,7 @@ Deno.test("a pool whose profile only Ostler can render is named, and keeps what 
   assert.equal(code, 1);
   assert.match(
     err,
-    /pool "fleet\/pool": nothing that Operating .* can render: profile "osp-own" uses templating: eta; have/,
+    /pool "fleet\/pool": Operating System Manager cannot render its profile: profile "osp-own" uses templating: eta; select/,
   );
   assert.equal((await world.run(["release", "--yes", "--unrenderable"])).code, 0);
   const { bootstrap } = namesOf(usual);
@@ -189,7 +189,7 @@ Deno.test("ostler release says to run it again, and not to go on, where one pool
   assert.equal(code, 1);
   assert.match(out, /^pool "fleet\/pool": Failed to give back "fleet\/pool": HTTP 500, Busy$/m);
   assert.match(out, /^pools of Ostler: 3 pools given back$/m);
-  assert.equal(err, "Not all is given back: run it again before Operating System Manager is started.\n");
+  assert.equal(err, "The release is incomplete: run the command again before you start Operating System Manager.\n");
   world.kube.onRequest = () => {};
   assert.match((await world.run(["release", "--yes"])).err, /^Now start Operating System Manager; /);
 });
@@ -237,7 +237,10 @@ Deno.test("a pool that has the names of one that could not be cleaned up is not 
   };
   const { code, out } = await world.run(["release", "--yes", "--unfinished", "--without-temporal"]);
   assert.equal(code, 1);
-  assert.match(out, /^pool "a-b\/web": its names are those of "b\/web-a" too, which has to be cleaned up first$/m);
+  assert.match(
+    out,
+    /^pool "a-b\/web": its objects have the same names as those of "b\/web-a", whose cleanup failed; retry that first$/m,
+  );
   assert.notEqual(world.kube.get("rollouts", "web", "a-b"), undefined, "it is still to be given back");
   assert.equal(world.kube.get("rollouts", "pool", "fleet"), undefined);
   world.kube.onRequest = () => {};
@@ -264,10 +267,13 @@ Deno.test("another cluster's Schedule and runs are left alone, and nothing is gi
   world.temporal.schedules.set("renew-credentials", { cluster: { uid: "uid-of-another" } });
   world.temporal.runs.add("machine-deployment/fleet/pool");
   const dry = await world.run(["release", "--dry-run"]);
-  assert.deepEqual([dry.code, /another cluster's: give this one's name by --cluster/.test(dry.out)], [1, true]);
+  assert.deepEqual([dry.code, /it belongs to another cluster; set this cluster's name with --cluster/.test(dry.out)], [
+    1,
+    true,
+  ]);
   const { code, err } = await world.run(["release", "--yes"]);
   assert.equal(code, 1);
-  assert.match(err, /Schedule "renew-credentials" is another cluster's: .* nothing is given back yet/);
+  assert.match(err, /Schedule "renew-credentials": it belongs to another cluster; .* nothing was changed/);
   assert.deepEqual([world.kube.writes, world.temporal.writes], [[], []]);
   assert.deepEqual([...world.temporal.runs], ["machine-deployment/fleet/pool"]);
 });
@@ -280,7 +286,10 @@ Deno.test("runs that bear another name than this cluster's are not taken for tho
   world.temporal.runs.add("machine-deployment/fleet/pool");
   const { code, err } = await world.run(["release", "--yes"]);
   assert.equal(code, 1);
-  assert.match(err, /the runs of pool fleet\/pool are "b\/machine-deployment.*give the cluster's name by --cluster/);
+  assert.match(
+    err,
+    /the workflow of pool "fleet\/pool" is "b\/machine-deployment.*set the cluster's name with --cluster/,
+  );
   assert.deepEqual([world.kube.writes, world.temporal.writes], [[], []]);
 });
 
@@ -290,7 +299,7 @@ Deno.test("configs of Ostler in another namespace of profiles stop a release bef
   assert.equal(code, 1);
   assert.match(
     err,
-    /are in namespace "kube-system", and not only in "elsewhere": give --profile-namespace kube-system/,
+    /are also in namespace "kube-system", not only in "elsewhere": give --profile-namespace kube-system/,
   );
   assert.deepEqual(world.kube.writes, []);
   assert.notEqual(world.secret(namesOf(usual).bootstrap), undefined);
@@ -340,10 +349,10 @@ Deno.test("of two clusters Ostler is looked for in that of its processes, and it
 
 Deno.test("Temporal can be left out of a release", async () => {
   const world = await ostlersCluster();
-  world.unreachable = new Unreachable("Cannot reach Temporal");
+  world.unreachable = new Unreachable("Failed to reach Temporal");
   const away = await world.run(["release", "--yes"]);
   assert.deepEqual([away.code, world.kube.writes], [4, []]);
-  assert.match(away.err, /nothing is given back yet: --without-temporal does it without/);
+  assert.match(away.err, /no pool was released; --without-temporal skips Temporal/);
   const { code, out } = await world.run(["release", "--yes", "--without-temporal"]);
   assert.equal(code, 0, out);
   assert.deepEqual(world.temporal.writes, []);

@@ -48,7 +48,7 @@ Deno.test("ostler image list has a line for each, and does not take an image for
 
 Deno.test("ostler image list says where there is none", async () => {
   const { code, out, err } = await new FakeWorld().run(["image", "list"]);
-  deepEqual([code, out, err], [0, "", "Nothing to show: there is no OSImage\n"]);
+  deepEqual([code, out, err], [0, "", "Nothing to show: the cluster has no OSImage\n"]);
 });
 
 Deno.test("ostler image show has the whole digests, and those that were accepted before", async () => {
@@ -66,7 +66,7 @@ Deno.test("ostler image show lets nobody steer a terminal who had a say in a mes
 
 Deno.test("ostler image show refuses a name that is not there, with near ones", async () => {
   const { code, err } = await world().run(["image", "show", "goood"]);
-  deepEqual([code, err], [1, 'Cannot find OSImage "goood": no such name; did you mean "good"?\n']);
+  deepEqual([code, err], [1, 'Failed to find OSImage "goood": no such name; did you mean "good"?\n']);
 });
 
 Deno.test("ostler image admit ends with 0 for an image that is accepted, and with 1 for another", async () => {

@@ -54,7 +54,7 @@ Deno.test("explain tells of a node that a machine made and a NodePool updates bo
   assert.match(text, /Machine "m-1" of pool "fleet\/pool".*Node "node-m-1" belongs to NodePool "fleet\/edge"/);
   assert.match(
     text,
-    /failed on it .*: StageRefused\. .*asks the node once more in its turn, and replaces it if it still refuses\./,
+    /failed on it .*: StageRefused\. .*retries once when its wave comes, and then replaces the node\./,
   );
 });
 
@@ -199,13 +199,13 @@ Deno.test("explain ends with 1 for a machine that is gone, with what is still kn
     assert.equal(code, 1);
     return err;
   };
-  assert.match(await fails("m-3"), /^Cannot find machine "m-3": .*; did you mean "m-1"\?\n$/);
+  assert.match(await fails("m-3"), /^Failed to find machine "m-3": .*; did you mean "m-1"\?\n$/);
   made.kube.put("nodes", node("control-plane-1"));
-  assert.match(await fails("control-plane-1"), /it is a node that no Machine made/);
+  assert.match(await fails("control-plane-1"), /no Machine and no NodePool owns it/);
   made.progress = { replacements: [{ machine: "pool-x", replacedBy: "pool-y" }] } as never;
   assert.match(
     await fails("pool-x"),
-    /^Machine "pool-x" is gone: this rollout drained it, and "pool-y" came for it\n$/,
+    /^Machine "pool-x" no longer exists: this rollout replaced it with "pool-y"\n$/,
   );
 });
 
@@ -237,7 +237,10 @@ Deno.test("explain finds by node, and says what it could not look through, witho
   assert.match(await explained(made, "node-m-1"), /^Machine "m-1" of pool "fleet\/pool"/);
   const { code, err } = await made.run(["explain", "m-3"]);
   assert.equal(code, 1);
-  assert.match(err, /has this name in namespace "fleet", and you may not read the others; did you mean "m-1"\?\n$/);
+  assert.match(
+    err,
+    /has this name in namespace "fleet", and you are not allowed to read the others; did you mean "m-1"\?\n$/,
+  );
 });
 
 Deno.test("explain finds the pool of a machine whose set is gone by the longest name that fits", async () => {
@@ -247,7 +250,7 @@ Deno.test("explain finds the pool of a machine whose set is gone by the longest 
   assert.match(await explained(made), /^Machine "m-1" of pool "fleet\/web-blue"/);
   made.progress = { replacements: [{ machine: "web-blue-5f7d-x", replacedBy: "m-9" }] } as never;
   const { err } = await made.run(["explain", "web-blue-5f7d-x"]);
-  assert.match(err, /this rollout drained it/);
+  assert.match(err, /this rollout replaced it/);
   assert.deepEqual(made.asked.at(-1), { namespace: "fleet", name: "web-blue" });
 });
 

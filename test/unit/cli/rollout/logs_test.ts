@@ -41,10 +41,10 @@ Deno.test("ostler logs tells Events and steps in one order, an Event after the s
 
 Deno.test("ostler logs shows Events alone, and says so, where Temporal cannot be reached", async () => {
   const made = world();
-  made.unreachable = new Unreachable("Cannot reach Temporal at there: refused");
+  made.unreachable = new Unreachable("Failed to reach Temporal at there: refused");
   const { code, out, err } = await made.run(["logs", "pool"]);
   assert.deepEqual([code, plain(out)], [0, ["event    MachineAdmitted: it was"]]);
-  assert.equal(err, "Cannot reach Temporal at there: refused; only Events are shown\n");
+  assert.equal(err, "Failed to reach Temporal at there: refused; only Events are shown\n");
 });
 
 Deno.test("ostler logs takes the newest lines, and none older than --since", async () => {
@@ -151,7 +151,7 @@ Deno.test("ostler logs -f goes on after an outage of the API server, and says so
   };
   const { code, out, err } = await made.run(["logs", "pool", "-f", "--timeout", "8s"]);
   assert.equal(code, 3);
-  assert.equal(err.match(/HTTP 503, ServiceUnavailable; trying again$/gm)?.length, 1);
+  assert.equal(err.match(/HTTP 503, ServiceUnavailable; retrying$/gm)?.length, 1);
   assert.deepEqual(plain(out).slice(4), ["event    WaveCompleted: it was"]);
   looks = 0;
   made.kube.onRequest = () => {

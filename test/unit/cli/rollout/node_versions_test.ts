@@ -72,7 +72,7 @@ Deno.test("ostler status of a NodeVersion names the busy ones of many groups, an
 Deno.test("ostler status refuses a NodeVersion that is not there, with a near name", async () => {
   const { code, err } = await world().run(["status", "nodeversion/al"]);
   assert.equal(code, 1);
-  assert.match(err, /Cannot find NodeVersion "al": no such name.*all/);
+  assert.match(err, /Failed to find NodeVersion "al": no such name.*all/);
 });
 
 Deno.test("ostler plan of a scaling group asks a worker, as only workers see its cloud", async () => {

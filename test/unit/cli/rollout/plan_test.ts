@@ -140,7 +140,7 @@ Deno.test("ostler plan --all shows the plans that can be made, says of the other
   const { code, out, err } = await made.run(["plan", "--all"]);
   assert.equal(code, 1);
   assert.match(out, /^fleet\/pool: 3 of 4 machines will be replaced, in 1 wave$/m);
-  assert.match(err, /^fleet\/going: Cannot plan the rollout of "fleet\/going": it is deleting$/m);
+  assert.match(err, /^fleet\/going: Failed to plan the rollout of "fleet\/going": the pool is deleting$/m);
   assert.match(err, /^fleet\/odd: Failed to read machinedeployments "fleet\/odd": spec\.template/m);
   const data = await made.run(["plan", "--all", "-o", "json"]);
   assert.deepEqual([data.code, JSON.parse(data.out).items.length], [1, 1]);
@@ -182,7 +182,7 @@ Deno.test("ostler diff of a pool that is not there, or may not be read, does not
   const made = world();
   const missing = await made.run(["diff", "pol"]);
   assert.deepEqual([missing.code, missing.out], [2, ""]);
-  assert.match(missing.err, /^Cannot find MachineDeployment "pol" .* did you mean "pool"\?\n$/);
+  assert.match(missing.err, /^Failed to find MachineDeployment "fleet\/pol": .* did you mean "pool"\?\n$/);
   made.kube.onRequest = () => {
     throw answer(403, "Forbidden", "ada cannot get machinedeployments");
   };

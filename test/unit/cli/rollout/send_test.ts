@@ -45,7 +45,7 @@ Deno.test("ostler pause ends with 2 for no choice, and with 1 where nothing is c
   const none = await made.run(["pause", "-l", "team=none"]);
   assert.deepEqual([none.code, none.err], [
     1,
-    `Cannot pause: there is no MachineDeployment with labels "team=none" in namespace "fleet"\n`,
+    `Failed to pause: there is no MachineDeployment with labels "team=none" in namespace "fleet"\n`,
   ]);
   assert.deepEqual(made.sent, []);
 });
@@ -56,9 +56,9 @@ Deno.test("ostler pause ends with 3 without an answer, and with 4 without Tempor
     throw new TimedOut("Cannot pause: no answer");
   };
   assert.equal((await made.run(["pause", "pool"])).code, 3);
-  made.unreachable = new Unreachable("Cannot reach Temporal at there: refused");
+  made.unreachable = new Unreachable("Failed to reach Temporal at there: refused");
   const { code, err } = await made.run(["pause", "pool"]);
-  assert.deepEqual([code, err], [4, "Cannot reach Temporal at there: refused\n"]);
+  assert.deepEqual([code, err], [4, "Failed to reach Temporal at there: refused\n"]);
 });
 
 Deno.test("ostler approve wants the hash of one plan, and sends it", async () => {
@@ -67,7 +67,7 @@ Deno.test("ostler approve wants the hash of one plan, and sends it", async () =>
   assert.equal(code, 2);
   assert.equal(
     err,
-    'Cannot approve "pool" without --plan HASH: `ostler plan -n fleet pool` shows the plan and its hash\n',
+    'Failed to approve "pool": --plan HASH is missing; `ostler plan -n fleet pool` shows the plan and its hash\n',
   );
   assert.equal((await made.run(["approve", "--all", "--plan", "abc"])).code, 2);
   assert.equal((await made.run(["approve", "pool", "--plan", "abc"])).code, 0);
@@ -85,8 +85,8 @@ Deno.test("ostler abort asks on a terminal, and takes only yes for yes", async (
   const asked: string[] = [];
   const answering = (answer: string) => ({ ask: (text: string) => (asked.push(text), Promise.resolve(answer)) });
   const no = await made.run(["abort", "pool"], answering("n"));
-  assert.deepEqual([no.code, no.err], [1, "Nothing was aborted\n"]);
-  assert.deepEqual(asked, ['Abort the rollout of "fleet/pool", and go back to revision 1? [y/N] ']);
+  assert.deepEqual([no.code, no.err], [1, "Abort cancelled: nothing was changed\n"]);
+  assert.deepEqual(asked, ['Abort the rollout of "fleet/pool", and roll back to revision 1? [y/N] ']);
   assert.deepEqual(made.sent, []);
   assert.equal((await made.run(["abort", "pool"], answering("yes"))).code, 0);
   assert.deepEqual(namesOf(made.sent), [["abort", "pool"]]);
@@ -142,7 +142,7 @@ Deno.test("ostler retry --wait does not take the old halt for the new end", asyn
   made.onSleep = () => made.putRollout(next.shift() ?? {});
   const { code, err } = await made.run(["retry", "pool", "--wait"]);
   assert.deepEqual([code, made.time], [1, start + 3_000]);
-  assert.equal(err, 'The rollout of "fleet/pool" is not done: Halted: stuck\n');
+  assert.equal(err, 'The rollout of "fleet/pool" failed: Halted: stuck\n');
 });
 
 Deno.test("ostler abort --wait ends with 0 when it is aborted, and with 3 at --timeout", async () => {
@@ -167,7 +167,10 @@ Deno.test("ostler pause --all --wait sends to every pool before it waits for one
   made.onSleep = () => void (sentBeforeWaiting ||= made.sent.length);
   const { code, err } = await made.run(["pause", "--all", "--wait", "--timeout", "30s"]);
   assert.deepEqual([code, sentBeforeWaiting, made.time], [3, 12, start + 30_000]);
-  assert.equal(err.match(/^fleet\/p\d+: Cannot wait any longer than 30s: "fleet\/p\d+" is Rolling/gm)?.length, 12);
+  assert.equal(
+    err.match(/^fleet\/p\d+: Failed to reach the expected state within 30s: "fleet\/p\d+" is Rolling/gm)?.length,
+    12,
+  );
 });
 
 Deno.test("ostler pause --all --wait tells of each pool when it is there, and waits for none that refused", async () => {
@@ -196,7 +199,7 @@ Deno.test("ostler pause --all --wait goes on for the others when a pool is gone"
   };
   const { code, out, err } = await made.run(["pause", "--all", "--wait"]);
   assert.equal(code, 1);
-  assert.match(err, /^fleet\/p10: Cannot find MachineDeployment "p10"/);
+  assert.match(err, /^fleet\/p10: Failed to find MachineDeployment "fleet\/p10"/);
   assert.equal(out.match(/: Rolling, paused$/gm)?.length, 11);
 });
 
@@ -216,7 +219,7 @@ Deno.test("ostler abort with a --timeout that is none sends nothing", async () =
   const made = world();
   const args = ["abort", "pool", "--yes", "--wait", "--timeout", "5min"];
   const { code, err } = await made.run(args);
-  assert.deepEqual([code, err], [2, 'Cannot use "5min" as a duration: write it as 90s, 15m or 1h30m\n']);
+  assert.deepEqual([code, err], [2, 'Failed to use "5min" as a duration: expected a form such as 90s, 15m or 1h30m\n']);
   assert.equal((await made.run(["skip", "old-1", "--wait", "--timeout", "5min"])).code, 2);
   assert.deepEqual(made.sent, []);
 });
@@ -225,7 +228,7 @@ Deno.test("ostler abort with an empty selector aborts nothing", async () => {
   const made = world();
   for (const selector of ["", " "]) {
     const { code, err } = await made.run(["abort", "--yes", "-l", selector]);
-    assert.deepEqual([code, err], [2, "Cannot choose by an empty --selector; --all and -A choose everything\n"]);
+    assert.deepEqual([code, err], [2, "Failed to select pools: --selector is empty; --all and -A select everything\n"]);
   }
   assert.deepEqual(made.sent, []);
 });

@@ -92,11 +92,11 @@ Deno.test("ostler status says who holds new machines where the API server has no
   const made = world();
   const configuration = { metadata: { name: "hold-new-machines.ostler.dev" } };
   made.kube.remove("mutatingadmissionpolicybindings", configuration.metadata.name);
-  assert.match((await made.run(["status"])).err, /^Nothing holds new machines: .* not paced\n$/);
+  assert.match((await made.run(["status"])).err, /^Nothing holds new machines, so rollouts are not paced: .*\n$/);
   made.kube.put("mutatingwebhookconfigurations", configuration);
   assert.match((await made.run(["status"])).err, /^Nothing holds new machines/);
   made.kube.put("mutatingwebhookconfigurations", { ...configuration, webhooks: [{}] });
-  assert.match((await made.run(["status"])).err, /^New machines are held by the webhook: .*\n$/);
+  assert.match((await made.run(["status"])).err, /^The webhook holds new machines: .*\n$/);
   const heldBy = async (): Promise<unknown> =>
     JSON.parse((await made.run(["status", "-o", "json"])).out).newMachinesHeldBy;
   assert.equal(await heldBy(), "webhook");
@@ -125,9 +125,9 @@ Deno.test("ostler status ends with 1 and near names for a pool that does not exi
   const made = world();
   const near = await made.run(["status", "pol"]);
   assert.deepEqual([near.code, near.out], [1, ""]);
-  assert.match(near.err, /^Cannot find MachineDeployment "pol" in namespace "fleet": .*; did you mean "pool"\?\n$/);
+  assert.match(near.err, /^Failed to find MachineDeployment "fleet\/pol": .*; did you mean "pool"\?\n$/);
   const elsewhere = await made.run(["status", "pool", "-n", "default"]);
-  assert.match(elsewhere.err, /it is in "fleet", which -n chooses\n$/);
+  assert.match(elsewhere.err, /that name is in namespace "fleet"; select the namespace with -n\n$/);
 });
 
 Deno.test("ostler status ends with 2 for a choice that is none", async () => {
@@ -146,13 +146,16 @@ Deno.test("ostler status ends with 4 when the API server cannot be reached, and 
     throw new TypeError("fetch failed", { cause });
   };
   const away = await made.run(["status"]);
-  assert.deepEqual([away.code, away.err], [4, "Cannot reach Kubernetes at https://kube.test: connect ECONNREFUSED\n"]);
+  assert.deepEqual([away.code, away.err], [
+    4,
+    "Failed to reach Kubernetes at https://kube.test: connect ECONNREFUSED\n",
+  ]);
   made.kube.onRequest = () => {
     throw answer(403, "Forbidden", "ada cannot list machinedeployments");
   };
   const refused = await made.run(["status"]);
   assert.equal(refused.code, 1);
-  assert.match(refused.err, /^Cannot ask Kubernetes at https:\/\/kube.test: HTTP 403, ada cannot list/);
+  assert.match(refused.err, /^Failed to query Kubernetes at https:\/\/kube.test: HTTP 403, ada cannot list/);
   assert.equal(made.closed, 2);
 });
 
@@ -184,10 +187,10 @@ Deno.test("ostler status says that a pool cannot be found to people who may not 
   made.kube.onRequest = forbidding(/^list machinedeployments $/);
   const near = await made.run(["status", "pol"]);
   assert.equal(near.code, 1);
-  assert.match(near.err, /^Cannot find MachineDeployment "pol" .*: no such name; did you mean "pool"\?\n$/);
+  assert.match(near.err, /^Failed to find MachineDeployment "fleet\/pol": no such name; did you mean "pool"\?\n$/);
   made.kube.onRequest = forbidding(/^list machinedeployments/);
   const none = await made.run(["status", "pol"]);
-  assert.equal(none.err, 'Cannot find MachineDeployment "pol" in namespace "fleet": no such name\n');
+  assert.equal(none.err, 'Failed to find MachineDeployment "fleet/pol": no such name\n');
   made.kube.onRequest = (request) => {
     if (request.startsWith("list")) throw answer(503, "ServiceUnavailable");
   };

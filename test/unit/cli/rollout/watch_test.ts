@@ -31,14 +31,14 @@ for (const phase of ["Halted", "RolledBack", "Aborted"]) {
     const world = story(rollingStatus(), readyStatus({ phase, reason: "Why", message: "what happened" }));
     const { code, err } = await world.run(["status", "pool", "-w"]);
     assert.equal(code, 1);
-    assert.equal(err, `The rollout of "fleet/pool" is not done: ${phase} (Why): what happened\n`);
+    assert.equal(err, `The rollout of "fleet/pool" failed: ${phase} (Why): what happened\n`);
   });
 }
 
 Deno.test("ostler status -w ends with 3 at --timeout, and says where it is", async () => {
   const { code, err } = await story(rollingStatus()).run(["status", "pool", "-w", "--timeout", "1m"]);
   assert.equal(code, 3);
-  assert.equal(err, `Cannot wait any longer than 1m: "fleet/pool" is Rolling with 3/10 updated\n`);
+  assert.equal(err, `Failed to reach the expected state within 1m: "fleet/pool" is Rolling with 3/10 updated\n`);
 });
 
 Deno.test("ostler status -w does not take a pool as ready whose newest generation nobody has seen", async () => {
@@ -63,9 +63,9 @@ Deno.test("ostler status -w goes on while the API server restarts, and ends with
   };
   const { code, err } = await world.run(["status", "pool", "-w"]);
   assert.equal(code, 1);
-  assert.deepEqual(err.split("\n").map((line) => line.slice(0, 40)), [
-    "Cannot ask Kubernetes at https://kube.te",
-    'Cannot find MachineDeployment "pool" in ',
+  assert.deepEqual(err.split("\n").map((line) => line.slice(0, 45)), [
+    "Failed to query Kubernetes at https://kube.te",
+    'Failed to find MachineDeployment "fleet/pool"',
     "",
   ]);
 });
@@ -75,7 +75,7 @@ Deno.test("ostler status -w waits for all chosen pools", async () => {
   world.putPool(readyStatus({ phase: "Halted", message: "stuck" }), { name: "other" });
   const { code, err } = await world.run(["status", "--all", "-w"]);
   assert.equal(code, 1);
-  assert.match(err, /^The rollout of "fleet\/other" is not done: Halted: stuck\n$/);
+  assert.match(err, /^The rollout of "fleet\/other" failed: Halted: stuck\n$/);
 });
 
 Deno.test("ostler status -w shows a live picture where somebody looks, with what the run itself says", async () => {
@@ -127,7 +127,7 @@ Deno.test("ostler status -w does not take pools that all went away for ready", a
   assert.equal(code, 1);
   assert.equal(
     err,
-    'Cannot watch any longer: there is no MachineDeployment with labels "team=x" in namespace "fleet"\n',
+    'Failed to watch any longer: there is no MachineDeployment with labels "team=x" in namespace "fleet"\n',
   );
 });
 
@@ -165,7 +165,7 @@ Deno.test("ostler status -w keeps its head and the pools under way on a narrow t
   };
   const troubled = await lastFrame(world, ["--all"], screen);
   assert.match(troubled[0] ?? "", /^1 under way/);
-  assert.match(troubled.at(-2) ?? "", /^Cannot ask Kubernetes at https:.*…$/);
+  assert.match(troubled.at(-2) ?? "", /^Failed to query Kubernetes at https:.*…$/);
   assert.equal(troubled.length, 12);
 });
 

@@ -156,8 +156,8 @@ Deno.test("ostler setup ends with 4 where Temporal is away, and with 2 for what 
   assert.deepEqual(await setUp(world), {
     code: 4,
     out: "",
-    err: "Cannot reach Temporal at temporal.test:7233: said by the fake\n",
+    err: "Failed to reach Temporal at temporal.test:7233: said by the fake\n",
   });
-  world.unreachable = new Unreachable("Cannot reach Temporal at temporal.test:7233: no answer in 5 seconds");
+  world.unreachable = new Unreachable("Failed to reach Temporal at temporal.test:7233: no answer in 5 seconds");
   assert.equal((await setUp(world)).code, 4);
 });

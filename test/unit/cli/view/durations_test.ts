@@ -41,7 +41,7 @@ Deno.test("parseDuration reads units in their order and refuses all else", () =>
   assert.equal(parseDuration("0"), 0);
   for (const wrong of ["", "5", "5x", "30m1h", "-1s", "1.5h"]) {
     assert.throws(() => parseDuration(wrong), {
-      message: `Cannot use "${wrong}" as a duration: write it as 90s, 15m or 1h30m`,
+      message: `Failed to use "${wrong}" as a duration: expected a form such as 90s, 15m or 1h30m`,
     });
   }
 });
