@@ -1,4 +1,4 @@
-/** Controller, worker and webhook in one process, for a small cluster: where one of them ends, all do. */
+/** Controller, worker and webhook in one process, for a small cluster: when one of them ends, all end. */
 import type { Config } from "./config.ts";
 import { runController } from "./controller.ts";
 import { type Health, serveHealth, type Serving } from "./health.ts";
@@ -6,16 +6,16 @@ import { runProcess } from "./run_process.ts";
 import { runWebhook } from "./webhook.ts";
 import { runWorker } from "./worker.ts";
 
-/** Runs until `signal` aborts; says by `serve`, as soon as it has what must be there first, how one learns that it is ready. */
+/** Runs until `signal` aborts; calls `serve` with its readiness as soon as its preconditions are met. */
 export type Part = (config: Config, signal: AbortSignal, serving: Serving) => Promise<void>;
 
-/** By name. The worker first: it installs the runtime by which all of them reach Temporal. */
+/** The parts by name; the worker is first, because it installs the runtime that all of them use to reach Temporal. */
 const parts: Readonly<Record<string, Part>> = { worker: runWorker, controller: runController, webhook: runWebhook };
 
 /**
- * Runs all until `signal` aborts, and resolves when the last has ended. The first that ends unasked ends the others; what
- * it failed with is thrown when they have. Each has the next port for its metrics, and says by its name whether it is ready:
- * a Service of the webhook must not lose it because Temporal is away.
+ * Runs all parts until `signal` aborts, and resolves when the last has ended. A part that ends by itself ends the
+ * others, and its failure is thrown afterwards. Each part has its own port for metrics, and reports its readiness by
+ * name: the Service of the webhook must keep the process while Temporal is unreachable.
  */
 export async function runTogether(
   running: Readonly<Record<string, Part>>,
@@ -42,14 +42,14 @@ export async function runTogether(
   if (failures.length > 0) throw failures[0];
 }
 
-/** One address serves the metrics of one; port 0 serves none. */
+/** Gives each part its own port, because one address serves the metrics of one part; port 0 stays disabled. */
 function withMetricsPort(config: Config, at: number): Config {
   const { metricsAddress } = config;
   if (metricsAddress.port === 0) return config;
   return { ...config, metricsAddress: { ...metricsAddress, port: metricsAddress.port + at } };
 }
 
-/** Runs all three until `signal` aborts. */
+/** Runs the three parts until `signal` aborts. */
 export async function runAll(config: Config, signal: AbortSignal): Promise<void> {
   await runTogether(parts, config, signal);
 }

@@ -1,6 +1,6 @@
 /**
- * Has the certificates of new nodes judged as soon as they are asked for, and again while they wait. Only the controller
- * that leads does it; it needs the API server alone, so machines join while Temporal is away.
+ * Approves the certificates of new nodes as soon as they are requested, and retries while they are pending. Only the
+ * leading controller does this; it needs only the API server, so machines join while Temporal is unreachable.
  */
 import type { Cluster } from "../activities/cluster.ts";
 import type { Logger } from "@temporalio/common";
@@ -15,10 +15,10 @@ import { PendingJoins } from "./pending_joins.ts";
 
 export interface ApproverDeps {
   kube: Cluster;
-  /** Namespace/name of the service account that machines boot as in place of a token; "" for none. */
+  /** Namespace/name of the service account that machines use instead of a bootstrap token; "" without one. */
   account: string;
   log: Pick<Logger, "info" | "warn">;
-  /** Milliseconds between the first two looks at one that is left. */
+  /** Milliseconds before the first retry of a request that stays pending. */
   firstPause?: number;
 }
 
@@ -27,7 +27,7 @@ const poolUids: Resource<string> = {
   schema: z.object({ metadata: z.object({ uid: z.string() }) }).transform(({ metadata: { uid } }) => uid),
 };
 
-/** Approves until `signal` aborts. */
+/** Approves requests until `signal` aborts. */
 export async function approveJoiningNodes(deps: ApproverDeps, signal: AbortSignal): Promise<void> {
   const { kube, account, log, firstPause } = deps;
   const pools = new Informer(poolUids, { kube, log, signal });
@@ -53,7 +53,7 @@ export async function approveJoiningNodes(deps: ApproverDeps, signal: AbortSigna
   await pending.run(signal);
 }
 
-/** A node that renews its own certificate is kube-controller-manager's to approve, and nobody's to wonder at. */
+/** Excludes nodes that renew their own certificate, because kube-controller-manager approves those requests. */
 function isToBeJudged({ isDecided, username }: NodeRequest): boolean {
   return !isDecided && !username.startsWith("system:node:");
 }
@@ -67,9 +67,12 @@ function noteApproval(
   warn(request);
 }
 
-const remedy = "as a ClusterRoleBinding gives bootstrap tokens the right certificatesigningrequests/nodeclient";
+const remedy = "remove the ClusterRoleBinding that allows bootstrap tokens certificatesigningrequests/nodeclient";
 
-/** Says once that kube-controller-manager approves too, which asks nobody for whom; what it did before does not count. */
+/**
+ * Warns once if kube-controller-manager approves requests too, because it does not check the machine; approvals before
+ * the start of this process do not count.
+ */
 function warnsOnce({ account, log }: Pick<ApproverDeps, "account" | "log">): (request: NodeRequest) => void {
   const since = Date.now();
   let isWarned = false;
@@ -77,6 +80,6 @@ function warnsOnce({ account, log }: Pick<ApproverDeps, "account" | "log">): (re
     const { reason, at } = request.approval ?? { reason: "", at: 0 };
     if (isWarned || reason !== "AutoApproved" || at < since || askerOf(request, account).by === "Stranger") return;
     isWarned = true;
-    log.warn(`Cannot say who becomes a node: kube-controller-manager approved "${request.name}", ${remedy}`);
+    log.warn(`Failed to control which machines join: kube-controller-manager approved "${request.name}"; ${remedy}`);
   };
 }

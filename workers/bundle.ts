@@ -11,7 +11,7 @@ const code = withoutSources((await bundleWorkflowCode({ workflowsPath })).code);
 await writeFile(target, code);
 process.stderr.write(`Wrote ${target}, ${code.length} characters\n`);
 
-/** The same with a map that tells places in files, not what stands there: both threads of a worker keep all of it. */
+/** Returns the code with a source map without sources: both threads of a worker keep the whole map in memory. */
 function withoutSources(code: string): string {
   return code.replace(/(?<=\n\/\/# sourceMappingURL=data:[^\n]*;base64,)[\w+/=]+\s*$/, (encoded) => {
     const { sourcesContent: _, ...map } = JSON.parse(Buffer.from(encoded, "base64").toString());

@@ -1,7 +1,7 @@
 /**
- * Says whose a place in Temporal is: the Schedule of an installation bears the identity of its cluster. Two clusters
- * that have one Schedule, or one task queue, would take each other's runs; the later one is refused. Who cannot prove
- * which cluster it is gets no place that bears an identity, and may be the only one at a place that bears none.
+ * Claims a task queue of Temporal for one cluster: the Schedule of an installation has the identity of its cluster. Two
+ * clusters with the same Schedule or task queue would run each other's workflows, so the later one is refused. A
+ * cluster without a proven identity is refused if the owner has one, and accepted if the owner has none.
  */
 import type { Client, ScheduleDescription } from "@temporalio/client";
 import { ScheduleNotFoundError } from "@temporalio/client";
@@ -12,12 +12,15 @@ import type { Config } from "./config.ts";
 import { renewalType } from "../workflows/commands/start_options.ts";
 import { createCredentialSchedule, scheduleIdOf, updateCredentialSchedule } from "./credential_schedule.ts";
 
-/** Another cluster has the place: nothing may be served until somebody changes a setting. */
+/**
+ * Another cluster owns the Schedule or the task queue: this process must not serve until an administrator changes a
+ * setting.
+ */
 export class ClusterConflict extends Error {
   override name = "ClusterConflict";
 }
 
-/** A Schedule that renews credentials, and whose it is; identity and queue as they stand there. */
+/** A Schedule that renews credentials, with the owner and task queue that it has now. */
 interface Standing {
   scheduleId: string;
   owner: ClusterIdentity | undefined;
@@ -26,12 +29,13 @@ interface Standing {
 }
 
 /**
- * Looks at the Schedules of all others that have to find the queue free. Whoever comes later looks at ours, and is
- * refused; the second look, a while after the first, is for two that came at once and did not see each other.
+ * Number of checks of all other Schedules on the same task queue. A cluster that comes later sees our Schedule and is
+ * refused; the second check, some time after the first, is for two clusters that came at once and did not see each
+ * other.
  */
 const enoughLooks = 2;
 
-/** The place of one installation, as a process claims it again and again. */
+/** The claim of one installation, which a process renews again and again. */
 export class Claim {
   readonly #config: Config;
   readonly #confirmMs: number;
@@ -86,7 +90,7 @@ export class Claim {
     { own, self }: { own: Standing | undefined; self: ClusterIdentity },
   ): Promise<void> {
     const config = this.#config;
-    // Who moves to another queue comes later than all that are there.
+    // A cluster that changes its task queue counts as later than all clusters on that queue.
     const since = own?.taskQueue === config.taskQueue ? own.createdAt : Infinity;
     for await (const other of othersOf(client, config)) {
       const isThere = other.taskQueue === config.taskQueue && other.createdAt < since;
@@ -95,7 +99,7 @@ export class Claim {
   }
 }
 
-// Who has not proven an identity may be anybody.
+// An owner without a proven identity may be any cluster, and so does not conflict.
 function isOther(owner: ClusterIdentity | undefined, self: ClusterIdentity): boolean {
   return owner !== undefined && owner.uid !== "" && owner.uid !== self.uid;
 }
@@ -131,9 +135,9 @@ function standingOf({ scheduleId, action, info }: ScheduleDescription): Standing
 function conflict(config: Config, self: ClusterIdentity, { scheduleId, owner, taskQueue }: Standing): ClusterConflict {
   const { temporal: { namespace }, taskQueue: wanted } = config;
   const place = `task queue "${wanted}" of Temporal's namespace "${namespace}"`;
-  const theirs = `Schedule "${scheduleId}" on task queue "${taskQueue}" is of ${clusterText(owner ?? self)}`;
-  const proof = self.uid === "" ? 'let its service account get namespace "kube-system", which proves that; or ' : "";
-  const way = `${proof}give each cluster a name of its own with --cluster (OSTLER_CLUSTER), and no --task-queue that ` +
-    `another has; of a cluster that is no more, delete the Schedule`;
-  return new ClusterConflict(`Cannot serve ${clusterText(self)} on ${place}: ${theirs}; ${way}`);
+  const theirs = `Schedule "${scheduleId}" on task queue "${taskQueue}" belongs to ${clusterText(owner ?? self)}`;
+  const proof = self.uid === "" ? 'allow its service account to get namespace "kube-system", or ' : "";
+  const way = `${proof}set a unique --cluster (OSTLER_CLUSTER) and --task-queue for each cluster; ` +
+    `if the other cluster no longer exists, delete its Schedule`;
+  return new ClusterConflict(`Failed to serve ${clusterText(self)} on ${place}: ${theirs}; ${way}`);
 }

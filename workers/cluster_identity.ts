@@ -1,4 +1,7 @@
-/** Which cluster an installation is of, so that two of them on one Temporal namespace never take each other's runs. */
+/**
+ * The identity of an installation's cluster, so that two clusters in one Temporal namespace never run each other's
+ * workflows.
+ */
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
 import { CoreV1Api } from "../activities/kube/client_node.ts";
@@ -6,16 +9,16 @@ import { statusOf } from "../activities/kube/status.ts";
 import type { Config } from "./config.ts";
 
 export interface ClusterIdentity {
-  /** The name that an administrator gave it; "" for none. */
+  /** The name that an administrator set; "" without a name. */
   name: string;
-  /** UID of its namespace kube-system, which lives as long as the cluster; "" where that is not proven, as it may not be read. */
+  /** UID of namespace kube-system, which lives as long as the cluster; "" if the process is not allowed to read it. */
   uid: string;
 }
 
-/** UIDs that this process has read: one API server is of one cluster, whoever takes away the right to read it. */
+/** UIDs that this process has read: an API server serves one cluster, even after the permission is withdrawn. */
 const proven = new WeakMap<KubeConfig, string>();
 
-/** Reads the identity. Who may not read the namespace has proven none, unless it could be read before. */
+/** Reads the identity; without permission the UID is "", unless this process has read it before. */
 export async function readClusterIdentity(
   kubeConfig: KubeConfig,
   { cluster: name }: Pick<Config, "cluster">,
@@ -29,23 +32,23 @@ export async function readClusterIdentity(
   } catch (error) {
     if (statusOf(error) !== 403) throw unreachable(kubeConfig, error);
     const uid = proven.get(kubeConfig) ?? "";
-    if (uid === "") log.warn('Cannot identify this cluster: missing permission to get namespace "kube-system"');
+    if (uid === "") log.warn('Failed to identify this cluster: missing permission to get namespace "kube-system"');
     return { name, uid };
   }
 }
 
-/** How a cluster is named in messages. */
+/** Returns the name of a cluster in messages. */
 export function clusterText({ name, uid }: ClusterIdentity): string {
-  const proof = uid === "" ? "which cannot prove who it is" : `UID of kube-system "${uid}"`;
+  const proof = uid === "" ? "without a proven identity" : `UID of kube-system "${uid}"`;
   return `${name === "" ? "the cluster without a name" : `cluster "${name}"`} (${proof})`;
 }
 
-// Of two clusters one may be away: its address tells which.
+// With two clusters, the address in the message identifies the unreachable one.
 function unreachable(kubeConfig: KubeConfig, error: unknown): Error {
   const { message, cause } = error as Error;
   const why = statusOf(error) === undefined
     ? (cause as Error | undefined)?.message ?? message
     : `HTTP ${statusOf(error)}`;
   const server = kubeConfig.getCurrentCluster()?.server ?? "";
-  return new Error(`Cannot ask the API server of the pools at ${server} which cluster it is: ${why}`, { cause: error });
+  return new Error(`Failed to identify the cluster of the pools at ${server}: ${why}`, { cause: error });
 }

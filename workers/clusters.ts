@@ -1,4 +1,4 @@
-/** The API servers of an installation: one, or that of the management cluster and that of the cluster with the pools. */
+/** The API servers of an installation: one, or those of the management cluster and of the cluster with the pools. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
 import { type Cluster, type ClusterMeans, openCluster } from "../activities/cluster.ts";
@@ -7,13 +7,16 @@ import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import { type Config, rateOf } from "./config.ts";
 
 export interface Clusters {
-  /** Has the pools, their machines, nodes and secrets, and is the one that runs are named for. */
+  /** Has the pools, their machines, nodes and secrets; its name is part of workflow ids. */
   pools: KubeConfig;
-  /** Has profiles, configs and what is of our processes, such as the lease; the same where one cluster has all. */
+  /**
+   * Has profiles, configs and the objects of the processes, such as the Lease; the same as `pools` with a single
+   * cluster.
+   */
   management: KubeConfig;
 }
 
-/** Opens the kubeconfigs, and follows those that are files; asks nobody yet. */
+/** Loads the kubeconfigs, and follows changes of those in files; sends no requests. */
 export function openClusters(
   config: Config,
   { log, requests }: Pick<ConfigTold, "requests"> & { log: Pick<Logger, "info" | "warn"> },
@@ -24,7 +27,7 @@ export function openClusters(
   return { management, pools: workerClusterKubeconfig === "" ? management : load(workerClusterKubeconfig) };
 }
 
-/** Opens the cluster with the pools; its clients know where each kind is. */
+/** Opens the cluster with the pools; its clients send requests about each kind to the right API server. */
 export function clusterOf(
   { pools, management }: Clusters,
   { namespace }: Pick<Config, "namespace">,

@@ -1,4 +1,4 @@
-/** The settings of a process, read from arguments, environment and a file: the only place that looks at them. */
+/** The settings of a process, from arguments, environment and a file; no other module reads these. */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { loadYaml } from "../activities/kube/client_node.ts";
@@ -14,30 +14,32 @@ import { readTemporalServer, type TemporalServer } from "../activities/temporal/
 const All = z.object({ ...ProcessSettings.shape, ...NodeSettings.shape, ...OsmSettings.shape });
 
 export interface Config extends Omit<z.infer<typeof ProcessSettings>, "temporalAddress" | "temporalNamespace"> {
-  /** Where Temporal is, with what lets a process in: never to be logged. */
+  /** The location of Temporal with credentials: never log this. */
   temporal: TemporalServer;
-  /** What the machines are rendered with. */
+  /** The settings of machines. */
   node: NodeSettings;
-  /** What was set and has no effect. */
+  /** Messages about settings that have no effect. */
   warnings: string[];
 }
 
-/** Reads the settings of a process, or throws one error that names every wrong one. */
+/** Reads the settings of a process; throws one error that names every invalid setting. */
 export function readConfig(env: Record<string, string | undefined>, argv: string[] = []): Config {
   const file = readSettingsFile(env, argv);
   const { values, faults, warnings, rest, restOfFile } = readSettings(All, { argv, env, file }, readText);
   refuseFaults([
-    // Without its value: that may be a login.
+    // The value is left out, because it may be a credential.
     ...rest.map((argument) =>
-      argument.startsWith("-") ? `"${argument.split("=")[0]}": there is no such flag` : `"${argument}": it has no flag`
+      argument.startsWith("-") ? `"${argument.split("=")[0]}": unknown flag` : `"${argument}": expected a flag`
     ),
     ...faults,
-    ...restOfFile.map((key) => `${key} in the file: there is no such setting`),
+    ...restOfFile.map((key) => `${key} in the file: unknown setting`),
   ]);
   refuseFaults(conflictsOf(values));
-  // Else whoever writes a policy could have it sent to himself.
+  // Without this check, any author of a policy could have the token sent to a host of their choice.
   const isTokenForAnybody = values.prometheusTokenFile !== "" && values.prometheusHosts.length === 0;
-  refuseFaults(isTokenForAnybody ? ["prometheus-token-file: prometheus-hosts must say to whom it may be sent"] : []);
+  refuseFaults(
+    isTokenForAnybody ? ["prometheus-token-file: prometheus-hosts must list the hosts that may get the token"] : [],
+  );
   refuseFaults(cloudFaults(values));
   const { temporalAddress, temporalNamespace, ...processes } = pick(ProcessSettings, values);
   const taskQueue = processes.taskQueue || taskQueueOf(processes.cluster);
@@ -50,7 +52,7 @@ export function givenDeadlines(config: Pick<Config, "deadlines">): { deadlines?:
   return Object.keys(config.deadlines).length > 0 ? { deadlines: config.deadlines } : {};
 }
 
-/** How many requests a process may make of the API server. */
+/** Returns the rate limit for requests to the API server. */
 export function rateOf({ kubeApiQps, kubeApiBurst }: Config): Rate {
   return { qps: kubeApiQps, burst: kubeApiBurst };
 }
@@ -61,8 +63,8 @@ function readSettingsFile(env: Record<string, string | undefined>, argv: string[
   try {
     return z.record(z.string(), z.unknown()).parse(loadYaml(readText(path)) ?? {});
   } catch (error) {
-    const why = (error as { code?: string }).code ?? "it must be a YAML mapping of settings";
-    throw new Error(`Cannot read the settings from "${path}": ${why}`);
+    const why = (error as { code?: string }).code ?? "expected a YAML mapping of settings";
+    throw new Error(`Failed to read the settings from "${path}": ${why}`);
   }
 }
 

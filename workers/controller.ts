@@ -1,4 +1,4 @@
-/** The controller process: tells Temporal about changes, and decides nothing. */
+/** The controller process: signals changes to Temporal, and makes no decisions. */
 import type { Client } from "@temporalio/client";
 import { Claim } from "./claim.ts";
 import { type ClusterIdentity, readClusterIdentity } from "./cluster_identity.ts";
@@ -62,7 +62,8 @@ export async function runController(
   const scraped = metrics && serveMetrics({ address: config.metricsAddress, metrics, log });
   const clusters = openClusters(config, { log, requests: requestsTold(metrics) });
   const client = new LazyClient(config.temporal, accessOfProcess);
-  // Who stands by is ready too: else no update of the Deployment, and no drain of the leader's node, would ever end.
+  // A controller on standby is ready too: otherwise an update of the Deployment, or a drain of the leader's node, would
+  // never end.
   let ready = false;
   const onStandby = (): void => void (ready = true);
   const health = serve({ ...config.healthProbeAddress, isReady: () => ready });
@@ -95,13 +96,13 @@ export async function runController(
   }
 }
 
-// Loaded where it is asked for, and never the end of a controller: what else it does is worth more.
+// The module is loaded only if the setting is on, and its failure does not end the controller.
 async function approveNodes(
   { config, clusters, log }: Pick<Telling, "config" | "clusters" | "log">,
   signal: AbortSignal,
 ): Promise<void> {
   if (!config.approveJoiningNodes) return;
-  // Pools, machines, nodes and their certificates are of one cluster, whichever has the profiles.
+  // Pools, machines, nodes and their certificates are in one cluster, even if profiles are in another.
   const kube = clusterOf(clusters, config);
   const { approveJoiningNodes } = await import("./approve_joining_nodes.ts");
   await approveJoiningNodes({ kube, account: config.node.bootstrapTokenServiceAccountName ?? "", log }, signal);
@@ -184,16 +185,16 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
   });
 }
 
-// Installs the profiles that come with Ostler.
+// Installs the built-in profiles.
 
 type DefaultProfile = Awaited<ReturnType<typeof defaultProfiles>>[number];
 
-/** The version that we installed; a profile without it is somebody else's. */
+/** Has the version that Ostler installed; a profile without this annotation has another author. */
 const installedAnnotation = "ostler.dev/default-profile";
 
 /**
- * Creates missing profiles and replaces those of another version, also somebody else's; edits under the same version
- * stay, and so does what a newer Ostler installed.
+ * Creates missing profiles and replaces those of another version, of any author. Edits without a new version
+ * are kept, and so is a profile of a newer Ostler.
  */
 export async function installDefaultProfiles(
   kube: Kube,
@@ -230,13 +231,15 @@ async function install(
   const wanted = { ...profile, metadata: { ...existing?.metadata, name, namespace, annotations } };
   if (!existing) return void await createObject(kube, profiles, wanted);
   if ((existing.spec as { version?: string }).version === version) return;
-  // Replaced whole: of a profile by others of this name, such as Operating System Manager's, nothing may stay.
+  // The profile is replaced as a whole: no field of a profile with the same name, such as Operating System Manager's,
+  // may remain.
   await replaceObject(kube, profiles, wanted);
 }
 
-// Has each NodeVersion looked after by a run of its own, told of each change of it and of its groups, and from time to time.
+// Starts a run for each NodeVersion, signals it at each change of the NodeVersion or its groups, and repeats the signal
+// from time to time.
 
-/** The number of its spec, as a run may have read what it said between two equal specs. */
+/** The generation of the NodeVersion: a run may have read a different spec between two equal ones. */
 const versions: Resource<string> = {
   ...nodeVersions,
   schema: NodeVersion.transform(({ metadata: { uid, generation, deletionTimestamp } }) =>
@@ -244,7 +247,7 @@ const versions: Resource<string> = {
   ),
 };
 
-/** Of a group, whose it is and which. */
+/** The NodeVersion of a group, and the identity of the group. */
 const groups: Resource<{ version: string; identity: string }> = {
   ...scalingGroups,
   schema: ScalingGroup.transform(({ metadata: { uid }, spec: { nodeImage, groupId, role } }) => ({
@@ -255,7 +258,7 @@ const groups: Resource<{ version: string; identity: string }> = {
 
 type NodeVersionDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
 
-/** Tells of each until `signal` aborts. */
+/** Signals the run of each NodeVersion until `signal` aborts. */
 export async function tellNodeVersions({ kube, log, ...news }: NodeVersionDeps, signal: AbortSignal): Promise<void> {
   const named = new Informer(versions, { kube, log, signal });
   const scaled = new Informer(groups, { kube, log, signal });
@@ -270,7 +273,7 @@ export async function tellNodeVersions({ kube, log, ...news }: NodeVersionDeps, 
   await tellObjects({ ...news, what: "node version", seen, log }, signal);
 }
 
-/** Tells the run of a NodeVersion to look again, and starts it where there is none. */
+/** Signals the run of a NodeVersion to read its objects again; starts a run if none is open. */
 export async function rollOutNodeVersion(client: Client, { cluster, taskQueue }: Config, name: string): Promise<void> {
   const object = cluster === "" ? { name } : { cluster, name };
   await client.workflow.signalWithStart("rollOutNodeVersion", {
@@ -280,7 +283,7 @@ export async function rollOutNodeVersion(client: Client, { cluster, taskQueue }:
     signal: "nodeVersionChanged",
     signalArgs: [],
     staticSummary: `Roll out node version ${name}`,
-    staticDetails: `Brings all nodes of the scaling groups of NodeVersion \`${name}\` to what it asks for.`,
+    staticDetails: `Updates all nodes of the scaling groups of NodeVersion \`${name}\` to its image and components.`,
     ...shownOf(cluster),
   });
 }

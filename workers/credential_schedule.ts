@@ -1,4 +1,4 @@
-/** The Schedule that has credentials renewed: one for the installation, in the web UI under Schedules. */
+/** The Schedule that renews credentials: one per installation, visible in the web UI under Schedules. */
 import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from "@temporalio/client";
 import type { Client, ScheduleOptions } from "@temporalio/client";
 import type { Logger } from "@temporalio/common";
@@ -10,24 +10,24 @@ import { renewalIdOf, renewalType } from "../workflows/commands/start_options.ts
 
 const plainId = renewalIdOf("");
 
-/** Id of the Schedule, and of its runs, to which Temporal adds the time. */
+/** Returns the id of the Schedule, and of its runs, to which Temporal appends the time. */
 export function scheduleIdOf({ cluster }: Pick<Config, "cluster">): string {
   return renewalIdOf(cluster);
 }
 
-/** Milliseconds until the Schedule is looked for again: when it stands, as somebody may delete it, and when not. */
+/** Milliseconds until the next check: after a success, because a user may delete the Schedule, and after a failure. */
 const pauses = { standing: 600_000, failed: 5_000 };
 
 export interface ScheduleDeps {
   connect: () => Promise<Client>;
-  /** Whose it is. */
+  /** The owner of the Schedule. */
   self: ClusterIdentity;
   log: Pick<Logger, "info" | "warn">;
   signal: AbortSignal;
   pauses?: { standing: number; failed: number };
 }
 
-/** Keeps the Schedule there until `signal` aborts, also where Temporal comes and goes; never fails. */
+/** Keeps the Schedule until `signal` aborts, and retries while Temporal is unreachable; never throws. */
 export async function keepCredentialSchedule(config: Config, deps: ScheduleDeps): Promise<void> {
   const { connect, self, log, signal } = deps;
   const { standing, failed } = deps.pauses ?? pauses;
@@ -35,18 +35,18 @@ export async function keepCredentialSchedule(config: Config, deps: ScheduleDeps)
   while (!signal.aborted) {
     try {
       await ensureCredentialSchedule(await connect(), { config, self, isCurrent });
-      if (!isCurrent) log.info("Schedule stands", { scheduleId: scheduleIdOf(config) });
+      if (!isCurrent) log.info("Schedule is set up", { scheduleId: scheduleIdOf(config) });
       isCurrent = true;
     } catch (error) {
       isCurrent = false;
       log.warn("Failed to set up the renewal of credentials; retrying", { error });
     }
-    // Aborting ends the rest early; nothing else can be thrown.
+    // The promise rejects only when the signal aborts, which ends the pause early.
     await setTimeout(isCurrent ? standing : failed, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** Creates the Schedule, or brings it to what the settings say now unless that is known; paused it stays paused. */
+/** Creates the Schedule, or updates it to the settings unless `isCurrent`; a paused Schedule stays paused. */
 export async function ensureCredentialSchedule(
   client: Client,
   { config, self, isCurrent = false }: { config: Config; self: ClusterIdentity; isCurrent?: boolean },
@@ -57,7 +57,7 @@ export async function ensureCredentialSchedule(
   await retirePlainSchedule(client, config, self);
 }
 
-/** Creates the Schedule; one that is there stays as it is. */
+/** Creates the Schedule; leaves an existing one unchanged. */
 export async function createCredentialSchedule(
   client: Client,
   config: Config,
@@ -72,20 +72,20 @@ export async function createCredentialSchedule(
   }
 }
 
-/** Brings a Schedule that is there to the settings, and writes on it whose it is; paused it stays paused. */
+/** Updates an existing Schedule to the settings, and writes its owner; a paused Schedule stays paused. */
 export async function updateCredentialSchedule(client: Client, config: Config, self: ClusterIdentity): Promise<void> {
   const wanted = credentialSchedule(config, self);
   const { scheduleId, memo: _, ...update } = wanted;
   const handle = client.schedule.getHandle(scheduleId);
   await handle.update(({ state, action: { memo } }) => ({
     ...update,
-    // Who cannot tell its own cluster leaves standing whose it is.
+    // Without a proven identity, the recorded owner is kept.
     action: self.uid === "" && memo ? { ...update.action, memo } : update.action,
     state: state.paused ? state : wanted.state ?? {},
   }));
 }
 
-// The one of before the cluster had a name: nobody may serve its queue any more.
+// Deletes the Schedule from before the cluster had a name, because no worker serves its task queue any more.
 async function retirePlainSchedule(client: Client, config: Config, self: ClusterIdentity): Promise<void> {
   if (config.cluster === "" || self.uid === "") return;
   const handle = client.schedule.getHandle(plainId);
@@ -100,8 +100,8 @@ async function retirePlainSchedule(client: Client, config: Config, self: Cluster
 function credentialSchedule(config: Config, self: ClusterIdentity): ScheduleOptions {
   const every = lookEveryMs(config.credentialSeconds);
   const purpose =
-    "Renews the credentials that new machines boot with, before a third of their life is over. While it is " +
-    "paused, machines may be made that cannot join.";
+    "Renews the credentials that new machines boot with, before a third of their lifetime is over. While the Schedule is " +
+    "paused, new machines may be unable to join.";
   return {
     scheduleId: scheduleIdOf(config),
     spec: { intervals: [{ every }] },
@@ -111,11 +111,11 @@ function credentialSchedule(config: Config, self: ClusterIdentity): ScheduleOpti
       workflowId: scheduleIdOf(config),
       taskQueue: config.taskQueue,
       args: [{ ...(config.cluster === "" ? {} : { cluster: config.cluster }), ...givenDeadlines(config) }],
-      // Of the action, as the Schedule's own memo cannot be written later.
+      // The owner is in the memo of the action, because the memo of the Schedule itself cannot be updated.
       ...(self.uid === "" ? {} : { memo: { cluster: { ...self } } }),
       staticSummary: "Renew credentials that are due",
       staticDetails:
-        "Renews what is due of pools at rest, and has the rollouts of all others do it; touches no machine.",
+        "Renews due credentials of pools without a rollout, and signals the rollouts of all others; changes no machine.",
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: Math.max(every, 60_000) },
     memo: { purpose },

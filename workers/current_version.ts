@@ -1,6 +1,6 @@
 /**
- * The version of the workers that is the current one of their deployment: that of the controller's own build. So a new
- * image is all that an update asks for, and the image of before all that the way back does.
+ * Keeps the version of the controller's own build the current version of the Worker Deployment. So an update needs only
+ * a new image, and a downgrade only the previous image.
  */
 import type { Client } from "@temporalio/client";
 import type { Logger } from "@temporalio/common";
@@ -10,15 +10,15 @@ import type { Config } from "./config.ts";
 
 type VersionConfig = Pick<Config, "buildId" | "deployment" | "cluster" | "taskQueue" | "temporal">;
 
-/** The worker deployment that a build id is of. */
+/** Returns the Worker Deployment of a build id. */
 export function deploymentNameOf({ deployment, cluster }: Pick<Config, "deployment" | "cluster">): string {
   return deployment || taskQueueOf(cluster);
 }
 
-/** What was found, or done; without workers of the version nothing is done, as then nobody would take up any run. */
+/** Outcome of a check; without workers of the version nothing changes, because no worker would run any workflow. */
 export type VersionOutcome = "Current" | "MadeCurrent" | "NoWorkers";
 
-/** Milliseconds until it is looked again. */
+/** Milliseconds until the next check. */
 const pauses = { current: 60_000, waiting: 5_000 };
 
 export interface VersionDeps {
@@ -28,7 +28,10 @@ export interface VersionDeps {
   pauses?: { current: number; waiting: number };
 }
 
-/** Keeps the version current until `signal` aborts, also where Temporal comes and goes; does nothing without a build id. */
+/**
+ * Keeps the version current until `signal` aborts, and retries while Temporal is unreachable; does nothing without a
+ * build id.
+ */
 export async function keepVersionCurrent(config: VersionConfig, deps: VersionDeps): Promise<void> {
   const { connect, log, signal } = deps;
   const { current, waiting } = deps.pauses ?? pauses;
@@ -47,12 +50,12 @@ export async function keepVersionCurrent(config: VersionConfig, deps: VersionDep
       log.warn("Failed to make this version the current one; retrying", { ...version, error });
     }
     const pause = known === "Current" || known === "MadeCurrent" ? current : waiting;
-    // Aborting ends the rest early; nothing else can be thrown.
+    // The promise rejects only when the signal aborts, which ends the pause early.
     await setTimeout(pause, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** Makes the version the current one once workers of it poll every queue. */
+/** Makes the version the current one as soon as workers with that version poll every queue. */
 export async function ensureVersionCurrent(client: Client, config: VersionConfig): Promise<VersionOutcome> {
   const { buildId, temporal: { namespace } } = config;
   if (!await isPolled(client, config)) return "NoWorkers";
@@ -72,10 +75,11 @@ export async function ensureVersionCurrent(client: Client, config: VersionConfig
   return "MadeCurrent";
 }
 
-/** temporal.api.enums.v1.TaskQueueType */
+/** Numbers of temporal.api.enums.v1.TaskQueueType. */
 const queueTypes = { workflow: 1, activity: 2 };
 
-// A server would make a version current that had workers once; they are forgotten some minutes after their last poll.
+// The server would also accept a version whose workers are gone, so its pollers are checked; the server forgets pollers
+// some minutes after their last poll.
 async function isPolled(client: Client, { buildId, taskQueue, temporal }: VersionConfig): Promise<boolean> {
   const polls = [
     { name: taskQueue, type: queueTypes.workflow },

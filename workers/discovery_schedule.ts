@@ -1,4 +1,4 @@
-/** The Schedule that has scaling groups looked for in the cloud; there is one only where a cloud is set. */
+/** The Schedule that discovers scaling groups in the cloud; only with a configured cloud. */
 import { ScheduleAlreadyRunning, ScheduleOverlapPolicy } from "@temporalio/client";
 import type { Client, ScheduleOptions } from "@temporalio/client";
 import { setTimeout } from "node:timers/promises";
@@ -6,12 +6,12 @@ import { discoveryIdOf } from "../workflows/commands/start_options.ts";
 import type { Config } from "./config.ts";
 import type { ScheduleDeps } from "./credential_schedule.ts";
 
-/** As often as the Constellation node operator looks. */
+/** The interval of the Constellation node operator. */
 const everyMs = 900_000;
-/** Milliseconds until the Schedule is looked for again: when it stands, and when not. */
+/** Milliseconds until the next check: after a success, and after a failure. */
 const pauses = { standing: 600_000, failed: 5_000 };
 
-/** Keeps the Schedule there until `signal` aborts; never fails. */
+/** Keeps the Schedule until `signal` aborts; never throws. */
 export async function keepDiscoverySchedule(
   config: Config,
   { connect, log, signal }: Omit<ScheduleDeps, "self" | "pauses">,
@@ -21,12 +21,12 @@ export async function keepDiscoverySchedule(
       log.warn("Failed to set up the discovery of scaling groups; retrying", { error });
       return false;
     });
-    // Aborting ends the rest early; nothing else can be thrown.
+    // The promise rejects only when the signal aborts, which ends the pause early.
     await setTimeout(stands ? pauses.standing : pauses.failed, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** Creates it, and has it triggered once; one that is there is brought to what we want, and paused it stays paused. */
+/** Creates the Schedule and triggers it once, or updates an existing one; a paused Schedule stays paused. */
 async function ensureSchedule(connect: () => Promise<Client>, config: Config): Promise<void> {
   const client = await connect();
   const wanted = scheduleFor(config);
@@ -44,7 +44,8 @@ async function ensureSchedule(connect: () => Promise<Client>, config: Config): P
 
 function scheduleFor({ cluster, taskQueue }: Config): ScheduleOptions {
   const scheduleId = discoveryIdOf(cluster);
-  const purpose = "Looks for scaling groups of this cluster in its cloud. While it is paused, new ones are not found.";
+  const purpose =
+    "Discovers scaling groups of this cluster in its cloud. While the Schedule is paused, new groups are not found.";
   return {
     scheduleId,
     spec: { intervals: [{ every: everyMs }] },
@@ -54,9 +55,9 @@ function scheduleFor({ cluster, taskQueue }: Config): ScheduleOptions {
       workflowId: scheduleId,
       taskQueue,
       args: [cluster === "" ? {} : { cluster }],
-      staticSummary: "Look for scaling groups",
+      staticSummary: "Discover scaling groups",
       staticDetails:
-        "Makes a ScalingGroup for each group of the cloud, and removes those that are gone for three looks.",
+        "Creates a ScalingGroup for each group in the cloud, and deletes ScalingGroups whose group was missing three times.",
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: everyMs },
     memo: { purpose },

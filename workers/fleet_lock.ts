@@ -1,7 +1,7 @@
 /**
- * Serves the FleetLock protocol (zincati, "FleetLock protocol"): a node that updates itself asks before it reboots, and gives
- * its place back afterwards. What is asked is noted on the Node; the run of its pool grants it, once there is room, by its
- * policy, and once the node is drained. Nothing is kept here: each worker answers for all.
+ * Serves the FleetLock protocol (zincati, "FleetLock protocol"): a node that updates itself requests a lock before its
+ * reboot, and releases the lock afterwards. Requests are recorded on the Node; the run of its pool grants the lock when
+ * its policy allows another node and the node is drained. The server has no state: each worker answers all requests.
  */
 import type { Logger } from "@temporalio/common";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -11,17 +11,17 @@ import type { LockClient, RebootLocks } from "../activities/backends/contract.ts
 
 export interface FleetLock {
   host: string;
-  /** 0 serves nothing. */
+  /** 0 disables the server. */
   port: number;
   locks: RebootLocks;
   log: Pick<Logger, "warn">;
-  /** Counts what was answered, by one word. */
+  /** Counts answers by outcome. */
   count?: (outcome: string) => void;
-  /** Milliseconds: how long one waits for its place, and how often it is looked at. */
+  /** Milliseconds: the longest wait of a request, and the interval of reads. */
   patience?: { wait: number; look: number };
 }
 
-/** Less than Zincati waits for an answer (30 min). */
+/** Shorter than the wait of Zincati for an answer (30 min). */
 const usualPatience = { wait: 25 * 60_000, look: 2_000 };
 const largest = 4096;
 
@@ -32,10 +32,10 @@ const Body = z.strictObject({
   }),
 });
 
-/** What is told a client: 200 and nothing, or a kind of few and a sentence. */
+/** The answer to a client: 200 without a body, or an error with its kind and a sentence. */
 type Answer = { code: 200 } | { code: number; kind: string; value: string };
 
-/** Listens for nodes that ask. */
+/** Listens for requests of nodes; returns undefined if disabled. */
 export function serveFleetLock(deps: FleetLock): Server | undefined {
   if (deps.port === 0) return undefined;
   const server = createServer((request, response) => {
@@ -71,7 +71,10 @@ async function judged(deps: FleetLock, request: IncomingMessage, response: Serve
   return isDone ? { code: 200 } : await granted(deps, found.node, response);
 }
 
-/** Waits for its place; one that goes away keeps its turn, as that stands on its Node. */
+/**
+ * Waits until the lock is granted; a client that disconnects keeps its place in the queue, which is recorded on the
+ * Node.
+ */
 async function granted(
   { locks, patience = usualPatience }: FleetLock,
   node: string,
@@ -91,7 +94,7 @@ async function granted(
   }
 }
 
-/** What a request says; undefined for what is no such body, or too long for one. */
+/** Returns the client of a request; undefined for a body that is invalid or too long. */
 async function clientIn(request: IncomingMessage): Promise<LockClient | undefined> {
   let text = "";
   for await (const chunk of request) {
@@ -101,7 +104,7 @@ async function clientIn(request: IncomingMessage): Promise<LockClient | undefine
   try {
     return Body.safeParse(JSON.parse(text)).data?.client_params;
   } catch {
-    return undefined; // no JSON is no such body
+    return undefined; // not JSON
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Keeps a process let in while certificates, keys and API keys change in their files. A changed one opens another
- * connection beside the one that there is, and workers move over in the midst of their work; one that does not let us in
- * changes nothing. Files are looked at, not watched: what kubelet mounts are links, which it exchanges as a whole.
+ * Reconnects to Temporal when certificates, keys or API keys change in their files. A change opens another connection,
+ * to which running workers move; if that connection is refused, the current one stays. Files are read periodically, not
+ * watched, because kubelet mounts them as links, which it replaces as a whole.
  */
 import type { Logger } from "@temporalio/common";
 import type { NativeConnection, Worker } from "@temporalio/worker";
@@ -10,32 +10,32 @@ import type { TemporalServer } from "../activities/temporal/temporal_server.ts";
 import type { LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
 
-/** Milliseconds between looks; kubelet itself takes up to two minutes to bring a change. */
+/** Milliseconds between reads; kubelet itself takes up to two minutes to update a file. */
 const lookEvery = 10_000;
 
-/** A worker, as far as it is asked here. */
+/** The part of a worker that is used here. */
 export type Connected = Pick<Worker, "getState" | "connection">;
 
 export interface FollowDeps {
   server: TemporalServer;
-  /** Those that are at work now, which keep the connection that they were given. */
+  /** The running workers, each of which keeps its connection until moved. */
   workers: () => Connected[];
   log: Pick<Logger, "info" | "warn">;
   signal: AbortSignal;
   lookEvery?: number;
 }
 
-/** Follows what lets us in until `signal` aborts; never fails. */
+/** Follows changes of credentials until `signal` aborts; never throws. */
 export async function followAccess(client: Pick<LazyClient, "renew" | "connection">, deps: FollowDeps): Promise<void> {
   const { server, log, signal } = deps;
   let said = "";
   while (!signal.aborted) {
-    // Aborting ends the rest early; nothing else can be thrown.
+    // The promise rejects only when the signal aborts, which ends the pause early.
     await setTimeout(deps.lookEvery ?? lookEvery, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     try {
       const outcome = await askTemporal(server, () => client.renew());
-      // At each look, as a worker may have begun with the connection of before.
+      // Moves workers at each read, because a worker may have started with the previous connection.
       if (outcome !== "NeverOpened") move(deps.workers(), await client.connection());
       if (outcome === "Renewed") log.info("Connected to Temporal with reloaded credentials");
       said = "";

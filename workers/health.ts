@@ -4,15 +4,15 @@ import type { Server } from "node:http";
 
 export interface Health {
   host: string;
-  /** 0 serves nothing. */
+  /** 0 disables the server. */
   port: number;
-  /** The process does its work; asked at each probe. */
+  /** Whether the process does its work; called at each probe. */
   isReady: () => boolean;
-  /** The same of each of several that are one process, by name: one may do its work while another waits. */
+  /** The readiness of each part by name, for several parts in one process: one may work while another waits. */
   parts?: ReadonlyMap<string, () => boolean>;
 }
 
-/** How a process tells that it is ready: over HTTP, unless several are one. */
+/** Publishes the readiness of a process: over HTTP, or through the process that has several parts. */
 export interface Serving {
   serve: typeof serveHealth;
 }
@@ -21,7 +21,7 @@ export interface Serving {
 export function serveHealth({ host, port, isReady, parts = new Map() }: Health): Server | undefined {
   if (port === 0) return undefined;
   const server = createServer(({ url = "" }, response) => {
-    // Answering at all shows that the event loop turns: that is what liveness means here.
+    // Any answer proves that the event loop runs, which is the meaning of liveness here.
     const look = url === "/readyz" ? isReady : parts.get(url.replace(/^\/readyz\//, ""));
     const isOk = url === "/healthz" || look?.();
     response.writeHead(isOk === undefined ? 404 : isOk ? 200 : 503).end();

@@ -1,4 +1,4 @@
-/** Leadership through a Lease: one controller notifies, the others stand by. */
+/** Leader election through a Lease: one controller signals changes, the others are on standby. */
 import type { KubeConfig, V1Lease } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
 import { randomUUID } from "node:crypto";
@@ -8,20 +8,20 @@ import { CoordinationV1Api, V1MicroTime } from "../activities/kube/client_node.t
 import { ifFound, statusOf } from "../activities/kube/status.ts";
 import type { Config } from "./config.ts";
 
-/** Seconds without renewal after which a lease is free. */
+/** Seconds without renewal after which a Lease is free. */
 const leaseSeconds = 15;
 
-/** Milliseconds; together with `leave` the deadline is shorter than a lease, so that two never lead. */
+/** Milliseconds; `deadline` and `leave` together are shorter than a Lease, so that two controllers never lead. */
 export const leaderTimes = {
-  /** Between renewals, which are most of what is asked while nothing happens; one may fail. */
+  /** Between renewals, which are most of the requests of an idle controller; one of them may fail. */
   renew: 4_000,
-  /** Without renewal a leader leaves after this long. */
+  /** Without renewal for this long, a leader stops leading. */
   deadline: 10_000,
-  /** What it had begun has this long to end. */
+  /** Time for work in progress to end. */
   leave: 3_000,
 };
 
-/** Another may lead by now: the process ends, and begins again as one that stands by. */
+/** Another controller may lead now: the process exits, and restarts on standby. */
 export class LeaseLost extends Error {
   override name = "LeaseLost";
 }
@@ -30,14 +30,14 @@ export interface LeaderDeps {
   config: Config;
   log: Pick<Logger, "info" | "warn">;
   signal: AbortSignal;
-  /** Told each time that another one was seen to hold the lease. */
+  /** Called each time that another holder of the Lease is seen. */
   onStandby?: () => void;
   times?: typeof leaderTimes;
 }
 
 /**
- * Waits for the lease, runs `work`, and aborts its signal when the lease is lost or `signal` aborts; throws LeaseLost
- * where it was lost. Where leader-elect is off, works at once.
+ * Waits for the Lease, runs `work`, and aborts its signal when the Lease is lost or `signal` aborts; throws LeaseLost
+ * if the Lease was lost. Without leader-elect, runs `work` at once.
  */
 export async function leadWhileHolding(
   kubeConfig: KubeConfig,
@@ -58,7 +58,7 @@ export async function leadWhileHolding(
     await Promise.race([work(leading), tooLate(lost.signal, times.leave, ended.signal)]);
     await renewing;
   } catch (error) {
-    // What work fails with when it is ended in its midst is due to that.
+    // After the loss of the Lease, failures of the interrupted work are expected.
     if (!lost.signal.aborted) throw error;
   } finally {
     ended.abort();
@@ -75,9 +75,9 @@ async function keepRenewing(
   let renewed = Date.now();
   while (!signal.aborted) {
     await rest(times.renew, signal);
-    // An API server that is frozen answers nothing for much longer than a lease lasts.
+    // An API server that hangs may not answer for much longer than a Lease lasts.
     const left = Math.max(0, renewed + times.deadline - Date.now());
-    // Others count from the write, not from its answer.
+    // Other controllers count from the write, not from its answer.
     const asked = Date.now();
     const isHeld = await Promise.race([lease.tryHold(log), rest(left, signal).then(() => false)]);
     if (isHeld) renewed = asked;
@@ -85,7 +85,7 @@ async function keepRenewing(
   }
 }
 
-// Work may hang on what was cut off.
+// Interrupted work may hang, and must not keep the process running.
 function tooLate(lost: AbortSignal, afterMs: number, ended: AbortSignal): Promise<void> {
   return new Promise((resolve) => lost.addEventListener("abort", () => void rest(afterMs, ended).then(resolve)));
 }
@@ -98,9 +98,9 @@ class LeaseHolder {
   readonly identity = `${hostname()}-${randomUUID().slice(0, 8)}`;
   readonly #api: CoordinationV1Api;
   readonly #name: { name: string; namespace: string };
-  /** The lease as this process wrote it last: as long as nobody else writes it, it need not be read. */
+  /** The Lease as this process wrote it last: until another process writes it, no read is needed. */
   #held: V1Lease | undefined;
-  /** When this process last saw the other holder renew, by its own clock. */
+  /** The last renewal by another holder, by the clock of this process. */
   #seen = { renewTime: "", at: Date.now() };
 
   constructor(kubeConfig: KubeConfig, config: Config, private readonly onStandby: () => void) {
@@ -112,7 +112,7 @@ class LeaseHolder {
     return `${this.#name.namespace}/${this.#name.name}`;
   }
 
-  /** Takes or renews the lease; false when somebody else holds it or the API did not answer. */
+  /** Acquires or renews the Lease; returns false if another process holds it, or the API server does not answer. */
   async tryHold(log: LeaderDeps["log"]): Promise<boolean> {
     try {
       if (this.#held && await this.#renew(this.#held)) return true;
@@ -136,7 +136,7 @@ class LeaseHolder {
     return Date.now() - this.#seen.at > leaseSeconds * 1000;
   }
 
-  /** False where another wrote it meanwhile, or it is gone. */
+  /** Returns false if another process wrote the Lease, or it was deleted. */
   async #renew(held: V1Lease): Promise<boolean> {
     this.#held = undefined;
     try {
@@ -148,7 +148,7 @@ class LeaseHolder {
     }
   }
 
-  // The API server refuses it when the lease is not the one that is given here any more.
+  // The API server refuses the write unless the Lease still has this resource version.
   async #write(lease: V1Lease | undefined): Promise<void> {
     const { name, namespace } = this.#name;
     const spec = { holderIdentity: this.identity, leaseDurationSeconds: leaseSeconds, renewTime: new V1MicroTime() };

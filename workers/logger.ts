@@ -1,10 +1,10 @@
-/** One JSON line per entry on standard error; needs no native code, so the controller can use it too. */
+/** Writes one JSON line per entry to standard error; needs no native code, so the controller can use it too. */
 import type { Logger, LogLevel, LogMetadata } from "@temporalio/common";
 import process from "node:process";
 
 const severities: Record<LogLevel, number> = { TRACE: 0, DEBUG: 1, INFO: 2, WARN: 3, ERROR: 4 };
 
-/** A logger for the SDK and for us. */
+/** Returns a logger for the SDK and for Ostler. */
 export function createLogger(least: LogLevel): Logger {
   const log = (level: LogLevel, message: string, meta: LogMetadata = {}): void => {
     if (severities[level] < severities[least]) return;
@@ -20,7 +20,7 @@ export function createLogger(least: LogLevel): Logger {
   };
 }
 
-// An error becomes its messages along the chain of causes; stacks and attached objects stay out of the log.
+// An error becomes the messages in its chain of causes, without stacks and attached objects.
 function plain(meta: LogMetadata): Record<string, unknown> {
   const entries = Object.entries(meta).map(([key, value]) => [key, value instanceof Error ? chainOf(value) : value]);
   return Object.fromEntries(entries);

@@ -1,13 +1,15 @@
-/** The driver of the cloud that a process was told of. Its library is loaded when the first scaling group asks for it. */
+/**
+ * Opens the driver of the configured cloud. The library of the cloud is loaded when the first scaling group needs it.
+ */
 import type { Driver } from "../activities/clouds/driver.ts";
 
-/** Of each cloud, how it is opened where it is told to be. */
+/** The function that opens each cloud. */
 const openers = {
   aws: async (region: string, clusterTag: string): Promise<Driver> =>
     (await import("../activities/clouds/aws.ts")).openAws({ region, clusterTag }),
   azure: async (place: string, clusterTag: string): Promise<Driver> => {
     const [subscription = "", resourceGroup = ""] = place.split("/");
-    // As its library is told who gives out credentials.
+    // The library of Azure reads its authority from the same variable.
     const authority = process.env["AZURE_AUTHORITY_HOST"] ?? "";
     const { openAzure } = await import("../activities/clouds/azure.ts");
     return await openAzure({ subscription, resourceGroup, clusterTag, authority });
@@ -20,29 +22,31 @@ const openers = {
 
 type Cloud = keyof typeof openers;
 
-/** What a process is told of its cloud. */
+/** The settings of a cloud. */
 export interface CloudPlace {
   cloud: Cloud | "";
   cloudPlace: string;
   cloudTag: string;
 }
 
-/** Clouds that there are drivers for. */
+/** Clouds with a driver. */
 export const clouds = Object.keys(openers) as Cloud[];
 
-/** What is wrong with how a cloud is told, a line each. */
+/** Returns a message for each invalid setting of a cloud. */
 export function cloudFaults({ cloud, cloudPlace, cloudTag }: CloudPlace): string[] {
   if (cloud === "") return [];
   return [
-    ...(cloudPlace === "" ? [`cloud-place: must say where in ${cloud}`] : []),
+    ...(cloudPlace === "" ? [`cloud-place: is required for ${cloud}`] : []),
     ...(cloud === "azure" && !/^([^/]+\/[^/]+)?$/.test(cloudPlace)
-      ? ["cloud-place: must be subscription/resource group in azure"]
+      ? ["cloud-place: must be subscription/resource group for azure"]
       : []),
-    ...(cloud !== "simulated" && cloudTag === "" ? ["cloud-tag: must say what groups of this cluster bear"] : []),
+    ...(cloud !== "simulated" && cloudTag === ""
+      ? ["cloud-tag: is required; set the value of the constellation-uid tag of this cluster's groups"]
+      : []),
   ];
 }
 
-/** Undefined where none is set. */
+/** Returns a function that opens the configured cloud; undefined without a cloud. */
 export function cloudOpener({ cloud, cloudPlace, cloudTag }: CloudPlace): (() => Promise<Driver>) | undefined {
   return cloud === "" ? undefined : () => openers[cloud](cloudPlace, cloudTag);
 }

@@ -1,14 +1,14 @@
-/** Requests to become a node that nobody has decided yet: each is looked at when it comes, and again while it waits. */
+/** Pending certificate requests of nodes: each is evaluated when it comes, and again while it stays pending. */
 import type { Logger } from "@temporalio/common";
 import { setTimeout } from "node:timers/promises";
 import type { Verdict } from "../activities/node/approve_node.ts";
 import type { NodeRequest } from "../activities/node/node_requests.ts";
 
-/** Milliseconds between looks at one that was left: its machine may be awaited later. They double. */
+/** Milliseconds between evaluations of one request, because its machine may be expected later. They double. */
 export const looks = { first: 2_000, last: 60_000 };
-/** Requests that are looked at side by side. */
+/** Requests that are evaluated concurrently. */
 const width = 20;
-/** Of one who asks: whoever has a token may ask without end, and must not keep others waiting. */
+/** Maximum pending requests of one user: a user with a token may send any number, and must not delay others. */
 const mostOfOne = 1_000;
 
 export interface PendingDeps {
@@ -19,21 +19,21 @@ export interface PendingDeps {
 
 interface Pending {
   request: NodeRequest;
-  /** Epoch ms of the next look, and what passes then until the one after it. */
+  /** Epoch ms of the next evaluation, and the pause after that. */
   at: number;
   pause: number;
-  /** How often it was looked at. */
+  /** Number of evaluations. */
   looks: number;
   isBusy: boolean;
-  /** What was said of it last. */
+  /** The last message about the request. */
   said: string;
 }
 
 export class PendingJoins {
   readonly #waiting = new Map<string, Pending>();
-  /** Those of one who has too many waiting, in the order in which they came. */
+  /** Requests of users that exceed the maximum, in order of arrival. */
   readonly #beyond = new Map<string, NodeRequest>();
-  /** How many wait, by who asks. */
+  /** Pending requests by user. */
   readonly #counts = new Map<string, number>();
   readonly #deps: PendingDeps;
   #wake = new AbortController();
@@ -42,7 +42,7 @@ export class PendingJoins {
     this.#deps = deps;
   }
 
-  /** Takes up a request, or what it is by now; `undefined` is one that is decided or gone. */
+  /** Adds or updates a request; removes it if `request` is undefined, because it was decided or deleted. */
   put(key: string, request: NodeRequest | undefined): void {
     const said = this.#waiting.get(key)?.said ?? "";
     this.#drop(key);
@@ -55,7 +55,7 @@ export class PendingJoins {
     this.#wake.abort();
   }
 
-  /** Works until `signal` aborts. */
+  /** Evaluates requests until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const busy = new Set<Promise<void>>();
     while (!signal.aborted) {
@@ -72,7 +72,10 @@ export class PendingJoins {
     await Promise.all(busy);
   }
 
-  /** In turn of who asks; of one those first that were looked at least, as what is asked now is mostly rightly asked. */
+  /**
+   * Takes turns between users; of one user's requests, those with the fewest evaluations come first, because new
+   * requests are mostly legitimate.
+   */
   #due(room: number): [string, Pending][] {
     const now = Date.now();
     const turns = new Map<string, number>();
@@ -92,7 +95,7 @@ export class PendingJoins {
     const times = hasRoom ? [...this.#waiting.values()].filter(({ isBusy }) => !isBusy).map(({ at }) => at) : [];
     const next = times.reduce((least, at) => Math.min(least, at), Date.now() + looks.last);
     const either = AbortSignal.any([signal, this.#wake.signal]);
-    // Aborting is how this rest ends early; nothing else can be thrown.
+    // The promise rejects only when a signal aborts, which ends the pause early.
     await setTimeout(Math.max(0, next - Date.now()), undefined, { signal: either }).catch(() => undefined);
   }
 
@@ -101,7 +104,7 @@ export class PendingJoins {
     Object.assign(pending, { isBusy: true, looks: pending.looks + 1 });
     const says = await this.#judge(request);
     Object.assign(pending, { isBusy: false, at: Date.now() + pause, pause: Math.min(looks.last, pause * 2) });
-    // Another may have come in its place.
+    // Another request may have replaced this one during the evaluation.
     if (says === "" && this.#waiting.get(key) === pending) this.#drop(key);
     if (says !== "" && says !== pending.said) this.#deps.log.warn(says);
     pending.said = says;
@@ -122,12 +125,12 @@ export class PendingJoins {
     }
   }
 
-  /** What is to be said of one that goes on waiting; "" of one that does not. */
+  /** Returns a message about a request that stays pending; "" for a request that is decided. */
   async #judge(request: NodeRequest): Promise<string> {
     const { name, node = "" } = request;
     try {
       const verdict = await this.#deps.judge(request);
-      if (verdict.is === "Left") return `Certificate request "${name}" stays undecided: ${verdict.why}`;
+      if (verdict.is === "Left") return `Certificate request "${name}" stays pending: ${verdict.why}`;
       if (verdict.is === "Approved") this.#deps.log.info("Node approved", { node, request: name });
       return "";
     } catch (error) {

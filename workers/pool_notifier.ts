@@ -1,38 +1,38 @@
-/** Decides when a change is news: once per change, and again after a failure. */
+/** Decides when to signal a change of a pool: once per change, and again after a failure. */
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "@temporalio/common";
 import type { PoolRef } from "../workflows/contracts/mod.ts";
 
-/** The run that a Rollout was last written by. */
+/** The run that last wrote a Rollout. */
 export interface ReportedRun {
   workflowId: string;
   runId: string;
 }
 
-/** One pool as the watch sees it. */
+/** A pool as the watch has it. */
 export interface WatchedPool {
   pool: PoolRef;
   generation: number;
-  /** Who makes the machines has taken this generation up, or it needs no more. */
+  /** Whether machine-controller has observed this generation, or does not need to. */
   isNumbered: boolean;
-  /** Identity of everything a rollout depends on. */
+  /** Digest of everything that a rollout depends on. */
   observed: string;
-  /** What the last rollout had seen, from the Rollout object. */
+  /** Digest that the last rollout had read, from the Rollout object. */
   reported: string | undefined;
-  /** The last rollout has not ended, as far as its Rollout tells: one that was terminated is started again. */
+  /** Whether the last rollout has not ended, by its Rollout; the controller restarts a terminated one. */
   isOpen: boolean;
-  /** Somebody stopped the last rollout: only a change of what is desired starts another one. */
+  /** Whether a user aborted the last rollout: only a change of the desired state starts another one. */
   isLeft: boolean;
-  /** Identity of the policies that select it. */
+  /** Digest of the policies that select the pool. */
   policies: string;
-  /** Identity of what is wrong with its joined nodes; "" when nothing is. */
+  /** Digest of the problems of its joined nodes; "" without problems. */
   illness: string;
-  /** Of a rollout that has not ended. */
+  /** The run of an open rollout. */
   run?: ReportedRun;
 }
 
 export interface PoolWatch {
-  /** Calls back with the key of a pool that may have changed; all of them at first. */
+  /** Registers a listener for keys of pools that may have changed; at first it gets all pools. */
   onChange: (listener: (key: string) => void) => void;
   find(key: string): WatchedPool | undefined;
   keys(): string[];
@@ -42,46 +42,53 @@ export interface PoolNews {
   pool: PoolRef;
   generation: number;
   run?: ReportedRun;
-  /** What is desired now, where that alone is the news: who has just seen the same need not look again. */
+  /** The digest of the desired state, if only that changed: a run that has already read it need not read again. */
   observed?: string;
 }
 
 export interface NotifierDeps {
-  /** Gives the run that was told, where that is known. */
+  /** Signals the run of a pool, and returns that run if known. */
   notify: (news: PoolNews) => Promise<ReportedRun | void>;
   log: Pick<Logger, "info" | "warn">;
-  /** Milliseconds between looks at everything; also the pause before a failed notice is tried again. */
+  /** Milliseconds between checks of all pools; also the pause before a failed signal is retried. */
   lookEvery?: number;
-  /** Milliseconds that a change is given to be numbered before it is told all the same, as long as no other one is. */
+  /**
+   * Milliseconds to wait until machine-controller has observed a change, counted from its last progress with any pool.
+   */
   numberedIn?: number;
 }
 
-/** What was told, but did not lead to an end yet, is told again after this long; a running rollout takes no harm. */
+/**
+ * Milliseconds after which a signal is repeated if its rollout has not ended; a running rollout ignores the repetition.
+ */
 const retellAfterMs = 300_000;
 
-/** Numbering takes machine-controller moments, and a run could only wait for it; one that begins after this long says so. */
+/**
+ * machine-controller observes a change within moments, and a run would only wait for that; a run that starts after this
+ * time reports the delay.
+ */
 const numberedInMs = 5_000;
 
-/** A change waits its turn while machine-controller numbers others, but no longer than a run would. */
+/** The longest wait of a change while machine-controller observes other changes, as long as a run would wait. */
 const turnInMs = 600_000;
 
-/** When a change was numbered that had waited for it, and since when it had (epoch ms). */
+/** When machine-controller last observed a waiting change, and since when that one had waited (epoch ms). */
 interface Numbering {
   at: number;
   since: number;
 }
 
-/** What was told of a pool, or, as long as nothing was, what it was first seen with. */
+/** The last signalled state of a pool; before the first signal, the state at its first check. */
 type Memory = Pick<WatchedPool, "illness" | "policies"> & { observed: string | undefined; at: number };
 
 export class PoolNotifier {
   #dirty = new Set<string>();
   #memories = new Map<string, Memory>();
-  /** Pools that are not numbered yet, and since when (epoch ms). */
+  /** Pools that machine-controller has not observed yet, and since when (epoch ms). */
   #unnumbered = new Map<string, number>();
   #numbering: Numbering = { at: 0, since: 0 };
   #wake = new AbortController();
-  /** Epoch ms of the next look at everything. */
+  /** Epoch ms of the next check of all pools. */
   #lookAt = 0;
 
   constructor(private readonly watch: PoolWatch, private readonly deps: NotifierDeps) {
@@ -91,12 +98,12 @@ export class PoolNotifier {
     });
   }
 
-  /** Works until `signal` aborts. */
+  /** Signals changes until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#work();
       await this.#rest(signal);
-      // Not at each change: with a thousand pools there is always one.
+      // All pools are not checked at each change, because among a thousand pools one always changes.
       if (Date.now() >= this.#lookAt) this.#lookAtAll();
     }
   }
@@ -118,7 +125,7 @@ export class PoolNotifier {
     this.#wake = new AbortController();
     if (this.#dirty.size > 0) return;
     const either = AbortSignal.any([signal, this.#wake.signal]);
-    // Aborting is how this rest ends early; nothing else can be thrown.
+    // The promise rejects only when a signal aborts, which ends the pause early.
     const rest = Math.max(0, this.#lookAt - Date.now());
     await setTimeout(rest, undefined, { signal: either }).catch(() => undefined);
   }
@@ -144,7 +151,7 @@ export class PoolNotifier {
     this.#unnumbered.delete(key);
   }
 
-  // A run that is under way shall know at once: it may be about to begin what nobody wants any more.
+  // An open run must get a change at once, because it may be about to start an outdated step.
   #awaitNumber(key: string, { isNumbered, run }: WatchedPool): "Waiting" | "Over" {
     const now = Date.now();
     const since = this.#unnumbered.get(key) ?? now;
@@ -157,7 +164,7 @@ export class PoolNotifier {
     return now < this.#turnEnds(since) ? "Waiting" : "Over";
   }
 
-  // Who came later and is numbered already has overtaken it: then it is not its turn that it waits for.
+  // If machine-controller has observed a later change first, this change does not wait for its turn in the queue.
   #turnEnds(since: number): number {
     const { numberedIn = numberedInMs } = this.deps;
     const { at, since: last } = this.#numbering;
@@ -166,8 +173,9 @@ export class PoolNotifier {
   }
 
   /**
-   * Not yet seen by a rollout that came to its end, and not told lately; or its nodes or policies are not those that
-   * were told. What a run makes of these is its own affair: it is told once, even if it finds nothing to do.
+   * Returns whether a pool must be signalled: its rollout has not ended with this state and was not signalled recently,
+   * or its nodes or policies changed since the last signal. Changes of nodes and policies are signalled once, even if
+   * the run finds nothing to do.
    */
   isNews(key: string, seen: WatchedPool): boolean {
     const told = this.#memoryOf(key, seen);
@@ -178,13 +186,13 @@ export class PoolNotifier {
     return seen.reported !== seen.observed || seen.isOpen;
   }
 
-  // What is told again is told without: whoever knows of it all the same has not come to an end with it.
+  // A repeated signal has no digest: a run that knows the digest but has not ended must read again.
   #isOfDesiredAlone(key: string, seen: WatchedPool): boolean {
     const told = this.#memoryOf(key, seen);
     return told.illness === seen.illness && told.policies === seen.policies && told.observed !== seen.observed;
   }
 
-  // What was ill before anybody looked is news; which policies there were is not.
+  // Problems of nodes before the first check are signalled; policies before the first check are not.
   #memoryOf(key: string, { policies }: WatchedPool): Memory {
     return this.#memories.get(key) ?? { observed: undefined, at: 0, illness: "", policies };
   }

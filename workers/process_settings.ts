@@ -181,7 +181,7 @@ export const ProcessSettings = z.object({
     description: "Read the CloudEvents receiver's URL from this file; it gets the same notifications",
   }),
   notifyAbout: setting(noticeKinds, kinds.join(","), {
-    description: "Send notifications of these kinds, comma-separated",
+    description: "Send only these notifications, comma-separated",
   }),
   approveJoiningNodes: setting(truth, "false", {
     description: "Let the controller approve certificates of joining nodes; requires permissions, and that no other " +

@@ -1,4 +1,4 @@
-/** What is counted of a Rollout: few numbers, as there is one for each pool. */
+/** The numbers of a Rollout that metrics use: few, because one exists for each pool. */
 import { z } from "zod";
 import { issuedAt } from "../activities/config/renewal.ts";
 import type { RolloutObject } from "../activities/kube/resources.ts";
@@ -13,7 +13,7 @@ export interface RolloutNumbers {
   updated: number;
   ready: number;
   failed: number;
-  /** Of the machines that something is done with. */
+  /** Steps of the machines in progress. */
   steps: string[];
   credentials?: { issuedAt: number; renewAt: number; expiresAt: number };
 }
@@ -32,7 +32,7 @@ const Told = z.object({
 });
 type Times = z.infer<typeof Told>["credentials"];
 
-/** What a Rollout says, as far as it can be read: what cannot is as if it were not there. */
+/** Returns the numbers of a Rollout; unreadable fields count as missing. */
 export function rolloutNumbers({ metadata: { namespace, name }, status }: RolloutObject): RolloutNumbers {
   const told = Told.parse(status ?? {});
   const condition = (type: string): NonNullable<NonNullable<typeof status>["conditions"]>[number] | undefined =>

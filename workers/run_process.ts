@@ -1,14 +1,14 @@
-/** How a process begins and ends: settings in, a signal to stop, one line about what it fails with, and an exit code. */
+/** Start and end of a process: reads its settings, handles signals, logs its failure, and sets the exit code. */
 import process from "node:process";
 import type { Config } from "./config.ts";
 import { LeaseLost } from "./leader.ts";
 import { createLogger } from "./logger.ts";
 import { settingsOfProcess } from "./settings_of_process.ts";
 
-/** What supervisors may rely on; 2, for wrong settings, is given by `settingsOfProcess`. */
+/** Exit codes that supervisors may rely on; `settingsOfProcess` exits with 2 for invalid settings. */
 export const exitCodes = { stopped: 0, failed: 1, leaseLost: 75 } as const;
 
-/** Runs until SIGINT or SIGTERM, or until it fails, and ends the process; whoever started it starts it again. */
+/** Runs until SIGINT, SIGTERM or a failure, and exits; the supervisor restarts the process. */
 export async function runProcess(run: (config: Config, signal: AbortSignal) => Promise<void>): Promise<never> {
   const config = settingsOfProcess();
   const stop = new AbortController();
@@ -24,7 +24,7 @@ export async function runProcess(run: (config: Config, signal: AbortSignal) => P
   }
 }
 
-/** The exit code of a process that failed. */
+/** Returns the exit code of a failed process. */
 export function exitCodeOf(error: unknown): number {
   return error instanceof LeaseLost ? exitCodes.leaseLost : exitCodes.failed;
 }

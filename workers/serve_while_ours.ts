@@ -1,24 +1,24 @@
-/** Serves as long as the place in Temporal is this cluster's; refused, the process stays up and looks again. */
+/** Serves as long as the task queue belongs to this cluster; after a refusal the process stays up and retries. */
 import type { Logger } from "@temporalio/common";
 import { setTimeout } from "node:timers/promises";
 import { ClusterConflict } from "./claim.ts";
 import { TemporalTrouble } from "./temporal_trouble.ts";
 
 /**
- * Milliseconds: the first pause after a refusal or a failure, which doubles up to the last, or up to `away` where nobody
- * answered, as after a cold start; and between looks while serving.
+ * Milliseconds: the first pause after a refusal or a failure; the limit of its doubling after a refusal, and without an
+ * answer, as after a cold start; and the interval of checks while serving.
  */
 export const claimPauses = { first: 5_000, last: 300_000, away: 15_000, serving: 60_000 };
 
 export interface ServeDeps {
-  /** Throws ClusterConflict when the place is another's. */
+  /** Throws ClusterConflict if the task queue belongs to another cluster. */
   claim: () => Promise<void>;
   log: Pick<Logger, "info" | "warn" | "error">;
   signal: AbortSignal;
   pauses?: typeof claimPauses;
 }
 
-/** Runs `work` once the place is ours, ends it when it turns out to be another's, and begins again. */
+/** Runs `work` once the task queue belongs to this cluster, ends it on a conflict, and starts over. */
 export async function serveWhileOurs(deps: ServeDeps, work: (serving: AbortSignal) => Promise<void>): Promise<void> {
   while (await isOursAtLast(deps)) {
     const ending = new AbortController();
@@ -26,7 +26,7 @@ export async function serveWhileOurs(deps: ServeDeps, work: (serving: AbortSigna
     const looking = endWhenLost({ ...deps, signal: serving }, ending);
     try {
       await work(serving);
-      // Work that ends by itself, and not because the place was lost, is the end of all.
+      // Work that ends without a conflict ends the process.
       if (!ending.signal.aborted) return;
     } finally {
       ending.abort();
@@ -35,7 +35,7 @@ export async function serveWhileOurs(deps: ServeDeps, work: (serving: AbortSigna
   }
 }
 
-/** False when `signal` aborted before. */
+/** Waits until the claim succeeds; returns false if `signal` aborts first. */
 async function isOursAtLast(deps: ServeDeps): Promise<boolean> {
   const { first, last, away } = deps.pauses ?? claimPauses;
   let said = "";
@@ -43,7 +43,7 @@ async function isOursAtLast(deps: ServeDeps): Promise<boolean> {
     const trouble = await troubleOf(deps.claim);
     if (!trouble) return true;
     pause = Math.min(pause, trouble instanceof ClusterConflict ? last : away);
-    // Once: it stays so until somebody does something about it.
+    // A failure is logged once, because it lasts until an administrator resolves it.
     if (trouble.message !== said) tell(deps.log, trouble);
     said = trouble.message;
     await rest(pause, deps.signal);
@@ -55,7 +55,7 @@ async function endWhenLost(deps: ServeDeps, ending: AbortController): Promise<vo
   while (!deps.signal.aborted) {
     await rest((deps.pauses ?? claimPauses).serving, deps.signal);
     if (deps.signal.aborted) return;
-    // Where Temporal or Kubernetes is away, nobody took anything.
+    // A failure to reach Temporal or Kubernetes is not a conflict.
     if (await troubleOf(deps.claim) instanceof ClusterConflict) ending.abort();
   }
 }

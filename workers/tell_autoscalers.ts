@@ -1,4 +1,7 @@
-/** Has cluster-autoscalers kept as their strategies and the scaling groups say: each AutoscalingStrategy by runs of its own. */
+/**
+ * Starts a run for each AutoscalingStrategy, which configures its cluster-autoscaler by the strategy and the scaling
+ * groups.
+ */
 import type { Client } from "@temporalio/client";
 import { createHash } from "node:crypto";
 import { Informer } from "../activities/kube/informer.ts";
@@ -15,13 +18,13 @@ import type { Config } from "./config.ts";
 import { shownOf } from "./shown_of.ts";
 import { type ObjectNews, tellObjects } from "./tell_objects.ts";
 
-/** Of a strategy, which one it is and the number of its spec: a run may have read what it said between two equal specs. */
+/** UID and generation of a strategy: a run may have read a different spec between two equal ones. */
 const strategies: Resource<string> = {
   ...autoscalingStrategies,
   schema: AutoscalingStrategy.transform(({ metadata: { uid, generation } }) => `${uid} ${generation}`),
 };
 
-/** The same of a group. */
+/** UID and generation of a group. */
 const groups: Resource<string> = {
   ...scalingGroups,
   schema: ScalingGroup.transform(({ metadata: { uid, generation } }) => `${uid} ${generation}`),
@@ -29,7 +32,7 @@ const groups: Resource<string> = {
 
 export type AutoscalerDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
 
-/** Tells of each strategy until `signal` aborts; a change of any group is one of all strategies. */
+/** Signals the run of each strategy until `signal` aborts; a change of any group is signalled to all strategies. */
 export async function tellAutoscalers({ kube, log, ...news }: AutoscalerDeps, signal: AbortSignal): Promise<void> {
   let ofGroups: string | undefined;
   const named = new Informer(strategies, { kube, log, signal });
@@ -42,19 +45,19 @@ export async function tellAutoscalers({ kube, log, ...news }: AutoscalerDeps, si
   await tellObjects({ ...news, what: "autoscaling strategy", seen, log }, signal);
 }
 
-/** Tells the run of a strategy to look again, and starts it where there is none. */
+/** Signals the run of a strategy to read its objects again; starts a run if none is open. */
 export async function keepAutoscaler(client: Client, { cluster, taskQueue }: Config, name: string): Promise<void> {
   const object = cluster === "" ? { name } : { cluster, name };
   await client.workflow.signalWithStart("keepAutoscaler", {
     workflowId: autoscalerIdOf(object),
-    // Where nobody serves its queue any more, as the cluster was given another name.
+    // A timeout ends runs on the task queue of a renamed cluster, which no worker serves any more.
     workflowExecutionTimeout: "1 day",
     taskQueue,
     args: [object],
     signal: "autoscalingChanged",
     signalArgs: [],
     staticSummary: `Keep autoscaler ${name}`,
-    staticDetails: `Keeps the cluster-autoscaler as AutoscalingStrategy \`${name}\` and the scaling groups say.`,
+    staticDetails: `Configures the cluster-autoscaler by AutoscalingStrategy \`${name}\` and the scaling groups.`,
     ...shownOf(cluster),
   });
 }

@@ -1,4 +1,4 @@
-/** Has each OSImage judged by a run of its own: when its spec changes, and from time to time as long as it is not accepted. */
+/** Starts a run that evaluates each OSImage: when its spec changes, and periodically until the image is accepted. */
 import type { Client } from "@temporalio/client";
 import { Informer } from "../activities/kube/informer.ts";
 import type { InformerDeps } from "../activities/kube/informer.ts";
@@ -10,7 +10,7 @@ import { shownOf } from "./shown_of.ts";
 import { type ObjectNews, tellObjects } from "./tell_objects.ts";
 
 interface ImageFacts {
-  /** Which object it is, and which spec it has. */
+  /** UID and generation of the object. */
   identity: string;
   isAccepted: boolean;
 }
@@ -26,8 +26,9 @@ const images: Resource<ImageFacts> = {
 export type ImageDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
 
 /**
- * Tells of each that is not accepted, until `signal` aborts: it may be signed by now, or its registry answer again. One that
- * is accepted stays as it is until its spec changes or somebody asks, so that a tag which moves changes no node by itself.
+ * Signals each image that is not accepted, until `signal` aborts: it may have been signed, or its registry may answer
+ * again. An accepted image is evaluated again only when its spec changes or a user requests that, so that a moved tag
+ * changes no node by itself.
  */
 export async function tellImages({ kube, log, ...news }: ImageDeps, signal: AbortSignal): Promise<void> {
   const watch = new Informer(images, { kube, log, signal });
@@ -40,19 +41,19 @@ export async function tellImages({ kube, log, ...news }: ImageDeps, signal: Abor
   await tellObjects({ ...news, what: "OS image", seen, log }, signal);
 }
 
-/** Tells the run that admits it to look again, and starts it where there is none. */
+/** Signals the run that evaluates an image to read its registry again; starts a run if none is open. */
 export async function admitImage(client: Client, { cluster, taskQueue }: Config, name: string): Promise<void> {
   const object = cluster === "" ? { name } : { cluster, name };
   await client.workflow.signalWithStart("admitImage", {
     workflowId: imageIdOf(object),
-    // Where nobody serves its queue any more, as the cluster was given another name.
+    // A timeout ends runs on the task queue of a renamed cluster, which no worker serves any more.
     workflowExecutionTimeout: "1 day",
     taskQueue,
     args: [object],
     signal: "imageChanged",
     signalArgs: [],
     staticSummary: `Admit OS image ${name}`,
-    staticDetails: `Resolves the reference of OSImage \`${name}\`, and judges by its signatures whether it may run.`,
+    staticDetails: `Resolves the reference of OSImage \`${name}\`, and evaluates its signatures.`,
     ...shownOf(cluster),
   });
 }

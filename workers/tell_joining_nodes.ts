@@ -1,6 +1,6 @@
 /**
- * Has nodes admitted that a join service let in, once they have come or their time is over: until then a record costs nothing
- * but its place here, however many there are.
+ * Starts a run for each JoiningNode of a join service once its node has joined or its deadline has passed; until then a
+ * record costs only memory.
  */
 import type { Cluster } from "../activities/cluster.ts";
 import type { Client } from "@temporalio/client";
@@ -16,7 +16,7 @@ import { type ObjectNews, tellObjects } from "./tell_objects.ts";
 
 interface RecordFacts {
   uid: string;
-  /** Of the node that it announces. */
+  /** The name of the announced node. */
   node: string;
   /** Epoch ms. */
   deadline: number;
@@ -33,40 +33,41 @@ export type JoiningDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<Inf
   kube: Cluster;
 };
 
-/** Tells of each record for which something may be done, until `signal` aborts. */
+/** Signals the run of each record that needs a step, until `signal` aborts. */
 export async function tellJoiningNodes({ kube, log, ...news }: JoiningDeps, signal: AbortSignal): Promise<void> {
   const watch = new Informer(records, { kube, log, signal });
   await watch.start();
   const nodes = kube.nodes;
   const seen = (): [string, string][] => {
     const names = watch.keys();
-    // Nodes are watched as long as there are records.
+    // Nodes are watched while records exist.
     if (names.length > 0) nodes.ask();
     return names.flatMap((name) => {
       const record = watch.get(name);
       const node = nodes.isFresh ? nodes.get(record?.node ?? "") : undefined;
       const isOver = record !== undefined && Date.now() >= record.deadline;
       if (!record || (!node && !isOver)) return [];
-      // With its time, as a run may have read what the node was between two equal states.
+      // Includes the time of the node's state: a run may have read another state between two equal ones.
       return [[name, [record.uid, node?.ready ?? "", node?.since ?? "", isOver].join(" ")]];
     });
   };
   await tellObjects({ ...news, what: "joining node", seen, log }, signal);
 }
 
-/** Tells the run that admits it to look again, and starts it where there is none. */
+/** Signals the run that admits a node to read its objects again; starts a run if none is open. */
 export async function admitJoiningNode(client: Client, { cluster, taskQueue }: Config, name: string): Promise<void> {
   const object = cluster === "" ? { name } : { cluster, name };
   await client.workflow.signalWithStart("admitJoiningNode", {
     workflowId: joiningNodeIdOf(object),
-    // Where nobody serves its queue any more, as the cluster was given another name.
+    // A timeout ends runs on the task queue of a renamed cluster, which no worker serves any more.
     workflowExecutionTimeout: "1 day",
     taskQueue,
     args: [object],
     signal: "joiningChanged",
     signalArgs: [],
     staticSummary: `Admit joining node ${name}`,
-    staticDetails: `Writes on the node that \`${name}\` announces what it runs, and forgets the record.`,
+    staticDetails:
+      `Writes image and components to the node that JoiningNode \`${name}\` announces, and deletes the JoiningNode.`,
     ...shownOf(cluster),
   });
 }

@@ -1,18 +1,18 @@
 /**
- * Has each object of a kind looked after by a run of its own: told when it comes or changes, and again from time to time, so
- * that a run which somebody terminated is started anew. A run that is there takes no harm.
+ * Signals a run for each object of a kind: when the object is created or changes, and again periodically, so that a
+ * terminated run is started anew. An open run ignores the repetition.
  */
 import type { Logger } from "@temporalio/common";
 import { setTimeout } from "node:timers/promises";
 
 const defaults = { lookEvery: 1_000, retellAfter: 300_000 };
-/** Runs that are told at a time. */
+/** Runs that are signalled concurrently. */
 const width = 10;
 
 export interface ObjectNews {
-  /** What the objects are called in messages. */
+  /** The kind of the objects in messages. */
   what: string;
-  /** All that are there by name, each with an identity of what its run depends on. */
+  /** Returns all existing objects by name, each with a digest of everything its run depends on. */
   seen: () => Iterable<[name: string, identity: string]>;
   tell: (name: string) => Promise<void>;
   log: Pick<Logger, "warn">;
@@ -20,14 +20,14 @@ export interface ObjectNews {
   every?: Partial<typeof defaults>;
 }
 
-/** Tells until `signal` aborts; what could not be told is tried at the next look. */
+/** Signals runs until `signal` aborts; a failed signal is retried at the next check. */
 export async function tellObjects({ what, seen, tell, log, every }: ObjectNews, signal: AbortSignal): Promise<void> {
   const { lookEvery, retellAfter } = { ...defaults, ...every };
   let told = new Map<string, { identity: string; at: number }>();
   while (!signal.aborted) {
     const now = Date.now();
     const there = new Map(seen());
-    // What is gone need not be known.
+    // Objects that no longer exist are forgotten.
     told = new Map([...told].filter(([name]) => there.has(name)));
     const news = [...there].filter(([name, identity]) => {
       const known = told.get(name);

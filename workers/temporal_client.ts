@@ -1,4 +1,4 @@
-/** A client of the Temporal server, over the SDK's native connection. */
+/** A client of Temporal, over the SDK's native connection. */
 import { Client } from "@temporalio/client";
 import type { NativeConnection as Connection } from "@temporalio/worker";
 import { NativeConnection } from "@temporalio/worker/lib/connection.js";
@@ -15,44 +15,44 @@ interface Opened {
   access: Access;
 }
 
-/** What lets this process in, as its environment and files say now. */
+/** Returns the current credentials of this process, from its environment and files. */
 export function accessOfProcess(): Access {
   return readTemporalServer(process.env).access;
 }
 
-/** Milliseconds for which a connection of before is kept, as somebody may still hold its client. */
+/** Milliseconds for which a previous connection stays open, because a caller may still use its client. */
 const partingMs = 60_000;
 
 /**
- * Connects when first asked, and again after a failure, so that a process may start before the server does.
- * Native, because Deno 2.9 dies when a server says goodbye to an idle connection of its own HTTP/2
- * (github.com/denoland/deno/issues/36788), and Temporal does so after some minutes. Imported by itself: with it the
- * worker's package brings webpack, which the controller has no use for.
+ * Connects at the first use, and again after a failure, so that a process may start before the server. The connection
+ * is native, because Deno 2.9 crashes when a server closes an idle connection of Deno's own HTTP/2
+ * (github.com/denoland/deno/issues/36788), and Temporal does so after some minutes. The controller imports it without
+ * the worker's package, which would load webpack.
  */
 export class LazyClient {
   #opened: Promise<Opened> | undefined;
   readonly #parting = new Set<Connection>();
   readonly #closed = new AbortController();
 
-  /** `readAccess` tells what lets us in now; it is asked at each connection. */
+  /** `readAccess` returns the current credentials and is called for each connection. */
   constructor(private readonly server: TemporalServer, private readonly readAccess: () => Access) {}
 
   async get(): Promise<Client> {
     return (await this.#open()).client;
   }
 
-  /** As `get`, for a worker. */
+  /** Returns the connection of the client, for a worker. */
   async connection(): Promise<Connection> {
     return (await this.#open()).connection;
   }
 
   /**
-   * Takes another connection where what lets us in has changed since ours was made. Throws where the new one is refused,
-   * or what is new cannot be read: ours stays then, as half of a change may be all that stands on the disk.
+   * Opens another connection if the credentials have changed since the last one. Throws if the new connection is
+   * refused or the credentials cannot be read, and keeps the current one: the files may be only half updated.
    */
   async renew(): Promise<"Renewed" | "Same" | "NeverOpened"> {
     const opened = await this.#opened?.catch(() => undefined);
-    // Whoever connects first reads anew.
+    // The first connection reads the credentials anyway.
     if (!opened) return "NeverOpened";
     const access = this.readAccess();
     if (isDeepStrictEqual(access, opened.access)) return "Same";
@@ -63,10 +63,10 @@ export class LazyClient {
     return "Renewed";
   }
 
-  /** Closes the connections that there are. */
+  /** Closes all connections. */
   async close(): Promise<void> {
     this.#closed.abort();
-    const opened = await this.#opened?.catch(() => undefined); // never connected: nothing to close
+    const opened = await this.#opened?.catch(() => undefined); // without a connection there is nothing to close
     if (opened) this.#parting.add(opened.connection);
     await Promise.all([...this.#parting].map((each) => each.close()));
   }
@@ -92,7 +92,7 @@ export class LazyClient {
       await connection.close();
       this.#parting.delete(connection);
     } catch {
-      // Closed with all others, or a worker that does not end still holds it: it is closed at the end.
+      // Closed together with all others, or still held by a worker that does not end: `close` closes it in the end.
     }
   }
 }

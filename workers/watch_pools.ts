@@ -72,7 +72,7 @@ function noticesAt(key: string, notices: Notice[]): PoolNotice[] {
   return notices.map((notice) => ({ pool, notice }));
 }
 
-// Most writes of a Rollout are progress, which decides nothing.
+// Most updates of a Rollout are progress, which only metrics and notifications use.
 function decidesAlike(one: RolloutFacts | undefined, other: RolloutFacts | undefined): boolean {
   if (!one || !other) return false;
   return isDeepStrictEqual(deciding(one), deciding(other));

@@ -1,4 +1,4 @@
-/** The few facts of Rollouts and policies that decide about news; nothing else of them is kept. */
+/** The facts about Rollouts and policies that decide about signals. */
 import { z } from "zod";
 import type { IllCondition } from "../activities/backends/contract.ts";
 import {
@@ -15,24 +15,24 @@ import { noticesOf } from "./notices/notices_of.ts";
 import type { ReportedRun } from "./pool_notifier.ts";
 import { type RolloutNumbers, rolloutNumbers } from "./rollout_numbers.ts";
 
-/** What the last rollout of a pool says of itself. */
+/** The facts in the Rollout of a pool's last rollout. */
 export interface RolloutFacts {
   observed?: string;
   phase?: string;
   run?: ReportedRun;
-  /** It went back to the last good revision, and what was left is still remembered. */
+  /** Whether the pool was rolled back, and the abandoned change is still recorded. */
   wentBack: boolean;
-  /** What is counted; decides about nothing. */
+  /** Numbers for metrics; not relevant for signals. */
   numbers: RolloutNumbers;
-  /** What people are told; decides about nothing either. */
+  /** Notifications; not relevant for signals. */
   notices: Notice[];
 }
 
 export interface PolicyFacts {
   namespace: string;
-  /** Changes when the policy does. */
+  /** Changes when the policy changes. */
   version: string;
-  /** Missing when it cannot be read: the policy may then mean any pool, and its run says what is wrong. */
+  /** Missing if invalid: the policy may then select any pool, and the run of that pool reports the error. */
   selector?: LabelSelector;
   conditions: IllCondition[];
 }
@@ -49,12 +49,12 @@ export const watchedPolicies: Resource<PolicyFacts> = {
 };
 export const watchedRollouts: Resource<RolloutFacts> = { ...rollouts, schema: RolloutObject.transform(rolloutFacts) };
 
-/** The last rollout of a pool came to its end; a run that was terminated leaves another phase behind. */
+/** Returns whether the last rollout of a pool has ended; a terminated run leaves another phase behind. */
 export function hasEnded(last: Pick<RolloutFacts, "phase"> | undefined): boolean {
   return ["Converged", "RolledBack", "Aborted"].includes(last?.phase ?? "");
 }
 
-/** The policy selects a MachineDeployment with these labels, or may do so. */
+/** Returns whether a policy selects these labels; true if its selector is invalid. */
 export function mayMean({ selector }: PolicyFacts, labels: Record<string, string> | undefined): boolean {
   return selector === undefined || selects(selector, labels);
 }

@@ -1,4 +1,7 @@
-/** The webhook process: judges MachineDeployments, profiles and configs when they are written, and holds new machines where no policy does. */
+/**
+ * The webhook process: validates MachineDeployments, profiles and configs when they are written, and holds new machines
+ * if no admission policy does.
+ */
 import type { Server } from "node:https";
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "@temporalio/common";
@@ -27,11 +30,11 @@ import { runProcess } from "./run_process.ts";
 
 /** Milliseconds. */
 export const webhookTimes = {
-  /** Between looks at certificate and registration, while something changes and else. */
+  /** Interval of checks of certificate and registration: while something changes, and otherwise. */
   rest: { soon: 5_000, usual: 60_000 },
-  /** How long a change of the own certificate takes at most to reach all webhooks and API servers. */
+  /** The longest time for a change of the certificate to reach all webhooks and API servers. */
   overlap: 600_000,
-  /** How long requests still come after a process was told to stop. */
+  /** How long requests still arrive after the start of a shutdown. */
   lameDuck: 5_000,
 };
 
@@ -67,7 +70,7 @@ export async function runWebhook(
   }
 }
 
-/** What is judged where; the paths are Operating System Manager's, but for that of machines. */
+/** Returns the admissions by path; the paths are those of Operating System Manager, plus one for machines. */
 export function admissionsOf(
   kube: Kube,
   { namespace, trustedUsers }: Config,

@@ -1,4 +1,4 @@
-/** The worker process: runs workflows and activities until it is told to stop. */
+/** The worker process: runs workflows and activities until it is stopped. */
 import type { KubeConfig } from "@kubernetes/client-node";
 import { Runtime, Worker } from "@temporalio/worker";
 import { beginToWatch, rebootLocks } from "../activities/backends/registry.ts";
@@ -30,7 +30,7 @@ import { askTemporal } from "./temporal_trouble.ts";
 import { workersOf } from "./worker_options.ts";
 import { setTimeout } from "node:timers/promises";
 
-/** Serves until `signal` aborts, and resolves when what was begun has drained. */
+/** Runs until `signal` aborts, and resolves when the work in progress has ended. */
 export async function runWorker(
   config: Config,
   signal: AbortSignal,
@@ -82,7 +82,7 @@ export async function runWorker(
     scraped?.close();
     locks?.close();
     locks?.closeAllConnections();
-    // A worker that failed and does not end still holds the connection: it is the failure that is to be told.
+    // The original failure matters more: a failed worker that does not end still holds the connection.
     await client.close().catch(() => undefined);
   }
 }
@@ -103,7 +103,7 @@ function scrapeOf(
 function installRuntime(config: Config, sdk: string | undefined): Log {
   const logger = createLogger(config.logLevel);
   const metrics = sdk === undefined ? {} : { metrics: { prometheus: { bindAddress: sdk } } };
-  // Signals are ours: the runtime would stop what runs, but not what waits to run.
+  // The process handles signals itself: the runtime would stop running workers, but not pending ones.
   Runtime.install({ logger, telemetryOptions: metrics, shutdownSignals: [] });
   return logger;
 }
@@ -117,7 +117,7 @@ function claiming(
   let isPrepared = false;
   const prepare = async (): Promise<void> => {
     const connection = await client.connection();
-    // A worker asks the same when it is made, and what cannot be made ends the process.
+    // A worker requests the same when it is created, where a failure would end the process.
     await connection.workflowService.describeNamespace({ namespace });
     await ensureSearchAttributes(connection, { namespace, columns: columnsOf(cluster) });
     isPrepared = true;
@@ -129,7 +129,7 @@ function claiming(
   };
 }
 
-/** Runs all of them until `signal` aborts, or one of them fails. */
+/** Runs all workers until `signal` aborts, or one of them fails. */
 async function runUntil(workers: Worker[], signal: AbortSignal): Promise<void> {
   const stop = (): void => workers.filter((each) => each.getState() === "RUNNING").forEach((each) => each.shutdown());
   const runs = workers.map((worker) => worker.run().finally(stop));
@@ -145,17 +145,17 @@ async function runUntil(workers: Worker[], signal: AbortSignal): Promise<void> {
   }
 }
 
-// A worker that Temporal refuses for a minute fails, and does not always end: the SDK then waits for ever for what it
-// still holds (1.24). The process would stay up, not ready, whatever Temporal says later; so it ends and is started again.
+// A worker that Temporal refuses for a minute fails, and may never end: the SDK waits for ever for what it still holds
+// (1.24). The process would stay up without being ready, so it exits and is restarted.
 
-/** Milliseconds between looks, and how long a worker that has failed may take to end by itself. */
+/** Milliseconds between checks, and the time for a failed worker to end by itself. */
 const failurePauses = { look: 1_000, grace: 5_000 };
 
 interface Stateful {
   getState(): string;
 }
 
-/** Throws some time after one of them has failed; never ends otherwise, but with `signal`. */
+/** Throws some time after a worker has failed; otherwise rejects only when `signal` aborts. */
 export async function throwOnceFailed(
   workers: Stateful[],
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** What the workers of a process are made of: one for workflows and short steps, and one for waits. */
+/** The options of a process's workers: one for workflows and short steps, and one for waits. */
 import type { Cluster } from "../activities/cluster.ts";
 import { readFile } from "node:fs/promises";
 import type { ActivityInterceptorsFactory, WorkerOptions } from "@temporalio/worker";
@@ -11,16 +11,16 @@ import { forecast } from "../workflows/policy/forecast.ts";
 import type { Config } from "./config.ts";
 import { deploymentNameOf } from "./current_version.ts";
 
-/** What activities work with: their cluster, the PEM of the CA by which it is trusted now, and what measures them. */
+/** The dependencies of activities: the cluster, the current PEM of its CA, and the metrics. */
 export interface StepMeans {
   kube: Cluster;
   clusterCa: () => string;
   measures?: Measures;
-  /** What is noted of each step. */
+  /** Interceptors that record each step. */
   steps: ActivityInterceptorsFactory[];
 }
 
-/** The options of both workers, without their connection. */
+/** Returns the options of both workers, without their connection. */
 export function workersOf(config: Config, means: StepMeans): WorkerOptions[] {
   const activities = activitiesOf(config, means);
   const common = {
@@ -43,7 +43,8 @@ export function workersOf(config: Config, means: StepMeans): WorkerOptions[] {
       ...patchesOf(config),
       maxCachedWorkflows: 200,
     },
-    // Waits use neither CPU nor memory, but a slot each for as long as a day: on slots of their own they starve nobody.
+    // Waits use little CPU and memory, but a slot for up to a day: separate slots keep short steps from waiting for
+    // them.
     {
       ...common,
       taskQueue: waitsQueueOf(config.taskQueue),
@@ -52,7 +53,7 @@ export function workersOf(config: Config, means: StepMeans): WorkerOptions[] {
   ];
 }
 
-/** A token may change under a process at work. */
+/** Reads the token at each use, because it may change while the process runs. */
 function metricsAccessOf(
   { prometheusHosts: hosts, prometheusCa: ca, prometheusTokenFile: file }: Config,
 ): ActivityDeps["metricsAccess"] & object {
@@ -81,8 +82,8 @@ function activitiesOf(config: Config, means: StepMeans): ReturnType<typeof creat
 }
 
 /**
- * The version of a worker; none without a build id. A run always moves on to the current version: one that was pinned
- * would keep its own alive for as long as it is halted or paused, and through continue-as-new for ever.
+ * Returns the version of a worker; none without a build id. Runs always move to the current version: a pinned run would
+ * keep its version alive while halted or paused, and through continue-as-new for ever.
  */
 export function versionOf(
   config: Pick<Config, "buildId" | "deployment" | "cluster">,
@@ -95,7 +96,10 @@ export function versionOf(
   };
 }
 
-/** Who is asked whether a change behind a patch begins in a run; nobody where all do, as the workflows' thread stands still meanwhile. */
+/**
+ * Returns the callback that keeps new patches inactive; none by default, because the callback blocks the thread of
+ * workflows.
+ */
 export function patchesOf(
   { holdPatches }: Pick<Config, "holdPatches">,
 ): Pick<WorkerOptions, "patchActivationCallback"> {

@@ -144,14 +144,14 @@ async function refuses(north: World, south: World): Promise<void> {
     await using second = await Unnamed.start(south, name, north.site.stack.temporal.address);
     await south.until(
       `the refusal of the ${name}`,
-      () => Promise.resolve(second.log.includes("Cannot serve the cluster")),
+      () => Promise.resolve(second.log.includes("Failed to serve the cluster")),
     );
     const uids = await Promise.all([north, south].map((world) => world.get<Named>("/api/v1/namespaces/kube-system")));
     for (const part of [...uids.map((one) => one?.metadata.uid ?? "none"), "--cluster (OSTLER_CLUSTER)"]) {
       assert.ok(second.log.includes(part), `${part} in ${second.log}`);
     }
     assert.deepEqual([await second.answers("healthz"), await second.answers("readyz")], [true, false]);
-    assert.equal(second.log.match(/Cannot serve the cluster/g)?.length, 1);
+    assert.equal(second.log.match(/Failed to serve the cluster/g)?.length, 1);
   }
   assert.equal(await first.answers("readyz"), true);
 }

@@ -71,7 +71,7 @@ test("who cannot prove which cluster it is gets no place that bears an identity,
   await claim(stage, "uid-north");
   await rejects(claim(stage, ""), (error: Error) => {
     equal(error instanceof ClusterConflict, true);
-    for (const part of ["cannot prove who it is", 'get namespace "kube-system"', "uid-north"]) {
+    for (const part of ["without a proven identity", 'get namespace "kube-system"', "uid-north"]) {
       equal(error.message.includes(part), true, `${part} in ${error.message}`);
     }
     return true;

@@ -128,8 +128,9 @@ test(
   "an absent Temporal, and one without the namespace, keep processes up, not ready, with one clear line",
   async (stage) => {
     await withApi(async (kubeconfig) => {
-      const absent = /^Cannot reach Temporal at 127\.0\.0\.1:1: Connection refused;/;
-      const typo = /^Cannot use namespace "typo" of .*: it does not exist; .*`ostler setup --temporal-namespace typo`$/;
+      const absent = /^Failed to reach Temporal at 127\.0\.0\.1:1: Connection refused;/;
+      const typo =
+        /^Failed to use namespace "typo" of .*: it does not exist; .*`ostler setup --temporal-namespace typo`$/;
       await Promise.all([
         refuses({ kubeconfig, address: "127.0.0.1:1" }, absent),
         refuses({ kubeconfig, address: stage.address, namespace: "typo" }, typo),
@@ -143,8 +144,12 @@ test(
   "a Temporal that grants too little, and one that is too old, keep processes up, not ready, with one clear line",
   async (stage) => {
     const cases: [number, RegExp, RegExp][] = [
-      [permissionDenied, /DescribeNamespace|Schedule/, /^Cannot use namespace "default" .*: it refuses this process: /],
-      [unimplemented, /GetSystemInfo|Schedule/, /^Cannot use namespace "default" .*: .* is older than Ostler needs/],
+      [
+        permissionDenied,
+        /DescribeNamespace|Schedule/,
+        /^Failed to use namespace "default" .*: it refuses this process: /,
+      ],
+      [unimplemented, /GetSystemInfo|Schedule/, /^Failed to use namespace "default" .*: .* is older than Ostler needs/],
     ];
     await withApi(async (kubeconfig) => {
       await Promise.all(cases.map(async ([code, methods, line]) => {

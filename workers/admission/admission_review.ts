@@ -1,4 +1,4 @@
-/** What the API server asks a webhook, and what it is answered (admission.k8s.io/v1). */
+/** Requests of the API server to a webhook, and the answers (admission.k8s.io/v1). */
 import { z } from "zod";
 
 const KubeObject = z.object({
@@ -10,7 +10,7 @@ const KubeObject = z.object({
   }).loose(),
   spec: z.record(z.string(), z.unknown()).nullish(),
 }).loose();
-/** An object as the API server sends it, as far as every kind has it. */
+/** An object in a request, with the fields that every kind has. */
 export type KubeObject = z.infer<typeof KubeObject>;
 
 export const AdmissionReview = z.object({
@@ -22,39 +22,39 @@ export const AdmissionReview = z.object({
     name: z.string().optional(),
     namespace: z.string().optional(),
     userInfo: z.object({ username: z.string().default("") }).loose().default({ username: "" }),
-    /** As it will be; null on DELETE. */
+    /** The new object; null on DELETE. */
     object: KubeObject.nullish(),
-    /** As it was; null on CREATE. */
+    /** The old object; null on CREATE. */
     oldObject: KubeObject.nullish(),
   }).loose(),
 });
 export type AdmissionRequest = z.infer<typeof AdmissionReview>["request"];
 
-/** One step of a JSON patch (RFC 6902). */
+/** A step of a JSON patch (RFC 6902). */
 export interface PatchStep {
   op: "add";
   path: string;
   value: unknown;
 }
 
-/** What a webhook thinks of a request. */
+/** The result of a validation. */
 export interface Verdict {
-  /** Why not; missing when it is allowed. `code` is HTTP's. */
+  /** Reason of a refusal; missing if allowed. `code` is an HTTP status. */
   denial?: { code: number; message: string };
   patch?: PatchStep[];
   warnings?: string[];
 }
 
-/** Judges requests about one kind; may reject, which denies and asks for another try. */
+/** Validates requests about one kind; a rejection denies the request and asks for a retry. */
 export type Admission = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
 
-/** The request cannot be granted as it is; all that is wrong, in one message. */
+/** Denies a request that is invalid; one message has the first three faults. */
 export function denied(faults: string[], warnings: string[] = []): Verdict {
   const more = faults.length > 3 ? [`and ${faults.length - 3} more`] : [];
   return { denial: { code: 422, message: [...faults.slice(0, 3), ...more].join("; ") }, warnings };
 }
 
-/** An operation that this webhook was never meant to be asked about. */
+/** Denies an operation that this webhook does not handle. */
 export function unknownOperation({ operation }: AdmissionRequest): Verdict {
   return {
     denial: { code: 400, message: `Unsupported operation "${operation}": this webhook validates only changes` },
@@ -63,7 +63,7 @@ export function unknownOperation({ operation }: AdmissionRequest): Verdict {
 
 const reasons: Record<number, string> = { 400: "BadRequest", 403: "Forbidden", 422: "Invalid", 504: "Timeout" };
 
-/** The answer that carries a verdict. */
+/** Returns the answer to a request. */
 export function reviewOf(uid: string, { denial, patch = [], warnings = [] }: Verdict): object {
   const status = denial && { ...denial, status: "Failure", reason: reasons[denial.code] ?? "InternalError" };
   const patched = { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") };

@@ -1,8 +1,11 @@
-/** OperatingSystemConfigs: written by Ostler alone, as nobody else's change would reach a machine or last. */
+/**
+ * Validates OperatingSystemConfigs: only Ostler writes them, because another change would reach no machine and would
+ * not last.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { type Admission, unknownOperation } from "./admission_review.ts";
 
-/** Judges /operatingsystemconfig; `trustedUsers` are the names under which Ostler itself comes. */
+/** Validates requests on /operatingsystemconfig; `trustedUsers` are the user names of Ostler. */
 export function admitConfig(trustedUsers: readonly string[]): Admission {
   return (request) => {
     const { operation, object, oldObject, userInfo } = request;
@@ -11,7 +14,8 @@ export function admitConfig(trustedUsers: readonly string[]): Admission {
     if (isDeepStrictEqual(object.spec, oldObject.spec) || trustedUsers.includes(userInfo.username)) {
       return Promise.resolve({});
     }
-    const message = `Cannot change the spec of "${object.metadata.name}": Ostler renders it; ` +
+    const message =
+      `Failed to change the spec of OperatingSystemConfig "${object.metadata.name}": Ostler renders it; ` +
       "change the OperatingSystemProfile or the MachineDeployment instead";
     return Promise.resolve({ denial: { code: 403, message } });
   };

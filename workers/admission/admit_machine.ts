@@ -1,6 +1,6 @@
 /**
- * New Machines: held from their first moment where their template is not the converged one, by the rule of
- * deploy/kubernetes/admission/hold_new_machines.yaml, which API servers before Kubernetes 1.36 do not know.
+ * Holds new Machines from their creation unless their template is the converged one, by the rule of
+ * deploy/kubernetes/admission/hold_new_machines.yaml, which API servers before Kubernetes 1.36 do not support.
  */
 import type { Logger } from "@temporalio/common";
 import type { ObjectName } from "../../activities/kube/resources.ts";
@@ -8,15 +8,15 @@ import { holderOf } from "../../activities/node/holder.ts";
 import type { Admission, KubeObject, PatchStep } from "./admission_review.ts";
 
 export interface MachineAdmission {
-  /** The template that a pool has converged on; undefined where it has no Rollout, or has not converged yet. */
+  /** Returns the converged template of a pool; undefined without a Rollout, and before the first convergence. */
   convergedHashOf: (rollout: ObjectName) => Promise<string | undefined>;
   log: Pick<Logger, "warn">;
 }
 
-/** What makes machine-controller skip a Machine, and what makes it prefer one when it scales down. */
+/** Annotations that make machine-controller skip a Machine, and prefer it when scaling down. */
 const marks = ["machine-controller.kubermatic.io/initializers", "cluster.k8s.io/delete-machine"] as const;
 
-/** Judges /mutate-v1alpha1-machine: never denies, as pacing is not worth a cluster that cannot make machines. */
+/** Handles requests on /mutate-v1alpha1-machine; never denies, because pacing matters less than creating machines. */
 export function admitMachine({ convergedHashOf, log }: MachineAdmission): Admission {
   return async ({ operation, object, namespace = "" }) => {
     if (operation !== "CREATE" || !object || object.metadata.annotations?.[marks[0]]) return {};
@@ -40,7 +40,10 @@ interface Owner {
   name: string;
 }
 
-/** A MachineSet is named for its MachineDeployment and one suffix without a dash: pool-a-7f9c is of pool-a, not of pool. */
+/**
+ * Returns the MachineDeployments of a Machine: a MachineSet has the name of its MachineDeployment with one suffix
+ * without a dash, so pool-a-7f9c belongs to pool-a, not to pool.
+ */
 function poolsOf({ metadata }: KubeObject): string[] {
   const { ownerReferences = [] } = metadata as { ownerReferences?: Owner[] };
   const sets = ownerReferences.filter(({ kind, apiVersion }) =>

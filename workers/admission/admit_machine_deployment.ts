@@ -1,4 +1,4 @@
-/** MachineDeployments: what can never be rendered is refused at once, and who names no profile gets the default. */
+/** Validates MachineDeployments: refuses what can never be rendered, and sets the default profile if none is named. */
 import { isDeepStrictEqual } from "node:util";
 import { profileAnnotation, profileNamespaceAnnotation } from "../../activities/config/identity.ts";
 import type { ObjectName } from "../../activities/kube/resources.ts";
@@ -24,22 +24,22 @@ import {
 import { z } from "zod";
 
 interface MachineDeploymentAdmission {
-  /** Namespace of profiles where a MachineDeployment names none. */
+  /** Default namespace of profiles. */
   profileNamespace: string;
-  /** The spec of a profile as it stands; undefined when there is none. */
+  /** Returns the spec of a profile; undefined if it does not exist. */
   specOf: (profile: ObjectName) => Promise<unknown>;
 }
 
-/** Judges /mutate-v1alpha1-machinedeployment. */
+/** Validates requests on /mutate-v1alpha1-machinedeployment. */
 export function admitMachineDeployment(context: MachineDeploymentAdmission): Admission {
   return async (request) => {
     const { operation, object, oldObject } = request;
     if (operation === "DELETE") return {};
     if (!object || !["CREATE", "UPDATE"].includes(operation)) return unknownOperation(request);
-    // Finalizers must go away from whatever is there.
+    // Finalizers must be removable from any object, even an invalid one.
     if (object.metadata.deletionTimestamp) return {};
     const { template, faults } = readPoolTemplate(object, subjectOf(request));
-    // What was wrong before and is not touched must not keep labels, replicas or status from changing.
+    // Faults that existed before must not prevent changes of labels, replicas or status.
     if (faults.length > 0) return oldObject && isUntouched(object, oldObject) ? { warnings: faults } : denied(faults);
     const before = oldObject && readPoolTemplate(oldObject, "");
     const verdict = await chooseProfile(
@@ -58,7 +58,7 @@ function withWarnings(verdict: Verdict, more: readonly string[]): Verdict {
 interface Change {
   object: KubeObject;
   template: PoolTemplate;
-  /** Undefined for a new one, and where it could not be read. */
+  /** Undefined for a new object, and if the old one is invalid. */
   before: PoolTemplate | undefined;
 }
 
@@ -77,7 +77,9 @@ async function chooseProfile(change: Change, context: MachineDeploymentAdmission
   return await keepProfile(change, context);
 }
 
-/** The operating system changed and the annotation did not: right only when the annotation was ahead of it. */
+/**
+ * Accepts a changed operating system with an unchanged annotation only if the profile already supports the new system.
+ */
 async function keepProfile(
   { object, template: { provider, profile }, before }: Change,
   { profileNamespace, specOf }: MachineDeploymentAdmission,
@@ -88,19 +90,19 @@ async function keepProfile(
   const systems = `from "${before?.provider.operatingSystem}" to "${provider.operatingSystem}"`;
   const cure = `set annotation "${profileAnnotation}" to a profile for "${provider.operatingSystem}", or remove it`;
   return denied([
-    `Cannot change the operating system ${systems}: profile "${profile}" does not support it; ${cure}`,
+    `Failed to change the operating system ${systems}: profile "${profile}" does not support it; ${cure}`,
   ]);
 }
 
 function noDefault({ operatingSystem, cloudProvider }: ProviderConfig): string {
-  const what = `Cannot choose a profile for "${operatingSystem}" on "${cloudProvider}"`;
+  const what = `Failed to choose a profile for "${operatingSystem}" on "${cloudProvider}"`;
   if (operatingSystem === "flatcar") {
-    return `${what}: it cannot start machines by Ignition; set operatingSystemSpec.provisioningUtility to cloud-init`;
+    return `${what}: the provider does not support Ignition; set operatingSystemSpec.provisioningUtility to cloud-init`;
   }
-  return `${what}: it has no default; set annotation "${profileAnnotation}" to a profile`;
+  return `${what}: no default profile; set annotation "${profileAnnotation}" to a profile`;
 }
 
-/** A patch that touches the annotation alone. */
+/** Returns a patch that changes only the annotation. */
 function annotate({ metadata }: KubeObject, name: string): PatchStep[] {
   if (!metadata.annotations) {
     return [{ op: "add", path: "/metadata/annotations", value: { [profileAnnotation]: name } }];
@@ -117,12 +119,12 @@ function subjectOf({ namespace, name, object }: AdmissionRequest): string {
   return `${namespace ?? object?.metadata.namespace}/${name || object?.metadata.name || "new"}`;
 }
 
-// What a MachineDeployment says about its machines, and all that is wrong with it.
+// Reads the template of a MachineDeployment, and reports its faults.
 
-/** Read as far as it decides about the profile. */
+/** The part of a template that decides about the profile. */
 interface PoolTemplate {
   provider: ProviderConfig;
-  /** Empty when the annotation is missing. */
+  /** "" if the annotation is missing. */
   profile: string;
   /** What it says and no machine gets. */
   warnings: string[];
@@ -138,7 +140,7 @@ const Template = z.object({
   }).loose(),
 }).loose();
 
-/** Reads a MachineDeployment. The template counts when there are no faults; `subject` is its name for messages. */
+/** Reads a MachineDeployment; `template` is valid only without faults, and `subject` names the object in messages. */
 function readPoolTemplate(
   { metadata, spec }: KubeObject,
   subject: string,

@@ -1,4 +1,4 @@
-/** OperatingSystemProfiles: what would break a MachineDeployment later is refused now, with file and line. */
+/** Validates OperatingSystemProfiles: refuses what would break a MachineDeployment later, with file and line. */
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectName } from "../../activities/kube/resources.ts";
 import {
@@ -14,14 +14,14 @@ import { type Admission, type AdmissionRequest, denied, unknownOperation, type V
 import semver from "semver";
 
 interface ProfileAdmission {
-  /** The spec of another profile; undefined when there is none. */
+  /** Returns the spec of another profile; undefined if it does not exist. */
   specOf: (ref: ObjectName) => Promise<unknown>;
-  /** Names under which Ostler itself comes: an older release takes its own profiles back. */
+  /** User names of Ostler: an older release restores its own versions of profiles. */
   trustedUsers: readonly string[];
   engines?: TemplateEngines;
 }
 
-/** Judges /operatingsystemprofile. */
+/** Validates requests on /operatingsystemprofile. */
 export function admitProfile(context: ProfileAdmission): Admission {
   return async (request, signal) => {
     const { operation, object, oldObject } = request;
@@ -46,7 +46,7 @@ async function judgeTemplates(
 ): Promise<Verdict> {
   try {
     const whole = await resolveProfile(profile, async (parent) => {
-      // One that is its own parent is not in the cluster yet, or there as it was.
+      // A profile that extends itself is not in the cluster yet, or only in its old version.
       if (parent === name) return profile;
       const spec = await specOf({ namespace, name: parent });
       return spec === undefined ? undefined : parseProfile(spec);
@@ -59,7 +59,7 @@ async function judgeTemplates(
     ];
     return faults.length > 0 ? denied(faults, warnings) : { warnings };
   } catch (error) {
-    // Applied from one folder, a child may come before its parent.
+    // A child may be applied before its parent, for example from one folder.
     if (!(error instanceof ProfileRefused) || error.reason !== "ProfileMissing") throw error;
     return { warnings: [`${error.message}; the profile was not rendered`] };
   }
@@ -67,7 +67,7 @@ async function judgeTemplates(
 
 function unitFaults({ osName, bootstrapConfig, provisioningConfig }: OsProfile): string[] {
   const hasUnits = [bootstrapConfig, provisioningConfig].some(({ units = [] }) => units.length > 0);
-  return hasUnits && osName !== "flatcar" ? [`Cannot use units for "${osName}": only flatcar supports them`] : [];
+  return hasUnits && osName !== "flatcar" ? [`Failed to use units for "${osName}": only flatcar supports them`] : [];
 }
 
 function versionFaults(
@@ -79,15 +79,17 @@ function versionFaults(
   if (typeof before !== "string") return [];
   if (before !== version && trustedUsers.includes(userInfo.username)) return [];
   const fault = versionFault(before, version);
-  return fault ? [`Cannot use this version of the profile: ${fault}`] : [];
+  return fault ? [`Failed to use this version of the profile: ${fault}`] : [];
 }
 
-// Whether the version of a profile follows its content.
+// Checks whether the version of a profile changes with its content.
 
-/** Undefined when the new version may follow the old one; else why not. */
+/** Returns why the new version may not follow the old one; undefined if it may. */
 export function versionFault(before: string, after: string): string | undefined {
-  if (before === after) return `it is still "${after}" though the spec changed; raise it`;
-  // What was never a version, such as one with letters before the v, may be followed by anything.
+  if (before === after) return `the spec changed, but the version is still "${after}"; increase it`;
+  // A version that is not a semantic version, such as one with letters before the v, may be followed by any other.
   if (semver.valid(before) === null || semver.valid(after) === null) return undefined;
-  return semver.gt(before, after) ? `it goes down from "${before}" to "${after}"; versions only rise` : undefined;
+  return semver.gt(before, after)
+    ? `the version decreases from "${before}" to "${after}"; use a higher one`
+    : undefined;
 }

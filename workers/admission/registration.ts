@@ -1,4 +1,4 @@
-/** What API servers are told of the webhook: whom to trust, and whether it is to ask about new machines. */
+/** The registration of the webhook with API servers: the CA to trust, and whether it holds new machines. */
 import { isDeepStrictEqual } from "node:util";
 import type { Kube } from "../../activities/kube/client.ts";
 import { admissionGroup, holdName } from "../../activities/kube/machine_deployment.ts";
@@ -7,7 +7,7 @@ import type { WebhookEndpoint, WebhookEndpoints } from "./webhook_endpoint.ts";
 
 export interface Registration {
   readonly endpoints: WebhookEndpoints;
-  /** PEM of the authorities to trust; where it is missing, somebody else says whom. */
+  /** PEM of the authorities to trust; missing if another component, such as cert-manager, writes them. */
   readonly trusted?: string;
   /** Whether the webhook holds new machines. */
   readonly holds: boolean;
@@ -17,7 +17,7 @@ interface Webhook {
   readonly clientConfig: { service?: { namespace: string; name: string }; url?: string; caBundle?: string };
 }
 
-/** A configuration that the manifests bring; that of the hold comes empty. */
+/** A webhook configuration from the manifests; that of the hold is empty there. */
 interface Configuration {
   readonly kube: Kube;
   readonly endpoint: WebhookEndpoint;
@@ -27,7 +27,7 @@ interface Configuration {
 
 const ofPools = "operatingsystemmanager.k8c.io";
 
-// In the management cluster each installation has its own, for the namespace of its profiles.
+// In the management cluster each installation has its own configuration, for the namespace of its profiles.
 function judgingOf(kube: Kube, { management: endpoint, pools }: WebhookEndpoints): Configuration[] {
   const [plural, name] = ["validatingwebhookconfigurations", ofPools] as const;
   const profiles = kube.management
@@ -41,10 +41,12 @@ function holdingOf(kube: Kube, endpoint: WebhookEndpoint): Configuration {
   return { kube, endpoint, plural: "mutatingwebhookconfigurations", name: holdName };
 }
 
-/** All configurations say so; some are not there, through which nobody asks; or another webhook wrote one meanwhile. */
+/**
+ * "all": every configuration is up to date; "some": some do not exist; "outpaced": another webhook wrote one meanwhile.
+ */
 export type Registered = "all" | "some" | "outpaced";
 
-/** Brings the configurations up to date. */
+/** Updates the configurations. */
 export async function register(kube: Kube, registration: Registration): Promise<Registered> {
   const { endpoints, trusted, holds } = registration;
   const caBundle = trusted === undefined ? undefined : Buffer.from(trusted).toString("base64");
@@ -75,7 +77,7 @@ async function keep(
   const wanted = wantedOf(webhooks);
   if (isDeepStrictEqual(wanted, webhooks)) return "all";
   try {
-    // With the resource version that was read: of two webhooks one is refused, and looks again.
+    // The update has the resource version that was read: of two concurrent webhooks one is refused and retries.
     await kube.custom.replaceClusterCustomObject({ ...place, body: { ...found, webhooks: wanted } });
     return "all";
   } catch (error) {
@@ -84,7 +86,10 @@ async function keep(
   }
 }
 
-/** Operating System Manager's webhooks have the same names, and an authority of their own. */
+/**
+ * Sets the CA bundle, except for webhooks of Operating System Manager, which have the same names but their own
+ * authority.
+ */
 function trusting(webhook: Webhook, endpoint: WebhookEndpoint, caBundle: string): Webhook {
   const { clientConfig } = webhook;
   if (!endpoint.isIn(clientConfig)) return webhook;
@@ -95,7 +100,7 @@ function bundleOf([found]: Webhook[]): string | undefined {
   return found?.clientConfig.caBundle;
 }
 
-/** With all that the API server would add, so that it can be compared. */
+/** Returns the webhook with all defaults of the API server, so that it can be compared. */
 function holdWebhook(endpoint: WebhookEndpoint, caBundle: string | undefined): Webhook {
   const owner = "owner.kind == 'MachineSet' && owner.apiVersion.startsWith('cluster.k8s.io/')";
   const hold = "object.metadata.?annotations['machine-controller.kubermatic.io/initializers'].orValue('') == ''";
@@ -106,7 +111,7 @@ function holdWebhook(endpoint: WebhookEndpoint, caBundle: string | undefined): W
       sideEffects: "None",
       matchPolicy: "Equivalent",
     },
-    // Pacing is never worth a cluster that cannot make machines.
+    // Pacing matters less than creating machines.
     ...{ failurePolicy: "Ignore", reinvocationPolicy: "Never", timeoutSeconds: 5 },
     ...{ namespaceSelector: {}, objectSelector: {} },
     rules: [{

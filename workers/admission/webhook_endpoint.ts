@@ -1,21 +1,21 @@
-/** Where API servers find the webhook. */
+/** The address of the webhook for API servers. */
 
 export interface WebhookEndpoint {
-  /** Names and addresses that the certificate has to be for. */
+  /** Names and addresses that the certificate must have. */
   readonly hosts: readonly string[];
-  /** Where the webhook's own Secret is. */
+  /** Namespace of the webhook's own Secret. */
   readonly namespace: string;
-  /** The part of a webhook configuration that leads to a path. */
+  /** Returns the part of a webhook configuration that addresses a path. */
   clientConfig(path: string): object;
-  /** Whether such a part leads here, whatever the path. */
+  /** Returns whether that part addresses this webhook, on any path. */
   isIn(clientConfig: { service?: { namespace: string; name: string }; url?: string }): boolean;
 }
 
-/** How each API server finds it; the same where one cluster has all. */
+/** The address for each API server; the same with a single cluster. */
 export interface WebhookEndpoints {
-  /** That of profiles and configs. */
+  /** For the cluster with profiles and configs. */
   readonly management: WebhookEndpoint;
-  /** That of the pools; missing where it asks no webhook. */
+  /** For the cluster with the pools; missing if that cluster calls no webhook. */
   readonly pools?: WebhookEndpoint;
 }
 
@@ -31,13 +31,13 @@ export function endpointsOf(settings: EndpointSettings): WebhookEndpoints {
   const { webhookEndpoint, workerWebhookEndpoint, workerClusterKubeconfig } = settings;
   const management = endpointOf(webhookEndpoint, settings);
   if (workerClusterKubeconfig === "") return { management, pools: management };
-  // A Service of the one cluster is none of the other.
+  // A Service of the management cluster is not reachable from the other one.
   return workerWebhookEndpoint === ""
     ? { management }
     : { management, pools: endpointOf(workerWebhookEndpoint, settings) };
 }
 
-/** Reads `namespace/name` of a Service, or the address of a webhook outside of the cluster. */
+/** Reads `namespace/name` of a Service, or the address of a webhook outside the cluster. */
 export function endpointOf(text: string, { systemNamespace }: { systemNamespace: string }): WebhookEndpoint {
   if (text.startsWith("https://")) {
     const { origin, hostname } = new URL(text);

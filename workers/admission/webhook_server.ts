@@ -10,20 +10,20 @@ interface WebhookServer {
   admissions: Record<string, Admission>;
   certificate: { cert: string; key: string };
   log: Pick<Logger, "error">;
-  /** Below the webhook's own timeout at the API server, so that it is us who say what took long. */
+  /** Milliseconds, below the API server's own timeout for the webhook, so that the message can name the cause. */
   limitMs?: number;
-  /** Requests of one path that are judged at the same time; more are refused at once. */
+  /** Maximum concurrent requests of one path; more are refused at once. */
   atOnce?: number;
-  /** Bytes of bodies of one path that are held at the same time; who brings more is refused. */
+  /** Maximum bytes of bodies of one path that are in memory; more are refused. */
   heldBytes?: number;
 }
 
-/** By default: a profile's judgement takes its bodies, of some MiB, and a template engine. */
+/** Default: the validation of a profile needs bodies of some MiB, and a template engine. */
 const usualAtOnce = 50;
-/** By default: what is made of a body takes several times as much, and a pod has a limit. */
+/** Default: parsing a body needs several times its size, and a pod has a memory limit. */
 const usualHeldBytes = 16 * 1024 * 1024;
 
-/** A server that is not listening yet; HTTP/1.1, which the API server speaks too. */
+/** Returns a server that is not listening yet; HTTP/1.1, which the API server supports. */
 export function createWebhookServer({
   admissions,
   certificate,
@@ -32,7 +32,7 @@ export function createWebhookServer({
   atOnce = usualAtOnce,
   heldBytes = usualHeldBytes,
 }: WebhookServer): Server {
-  // Of each path, so that profiles cannot keep machines waiting, nor have them let through unseen.
+  // Limits are per path, so that profiles can neither delay requests about machines nor have them refused.
   const judged = new Map<string, number>();
   const held = new Map(Object.keys(admissions).map((path) => [path, { bytes: 0, atMost: heldBytes }]));
   return createServer(certificate, (request, response) => {
@@ -48,7 +48,7 @@ export function createWebhookServer({
     if (!admission || !room) return finish(response, 404);
     if (request.method !== "POST") return finish(response, 405);
     const busy = judged.get(pathname) ?? 0;
-    // Before the body is read: who comes by the thousand must not fill the memory.
+    // Refuses before reading the body, so that thousands of requests cannot fill the memory.
     if (busy >= atOnce) return finish(response, 429);
     judged.set(pathname, busy + 1);
     using body = new HeldBody(room);
@@ -64,7 +64,7 @@ export function createWebhookServer({
     { request, body }: { request: IncomingMessage; body: HeldBody },
     response: ServerResponse,
   ): Promise<void> {
-    // Who sends no end must not keep the place.
+    // A request whose body never ends must not keep its slot.
     const late = globalThis.setTimeout(() => request.destroy(), limitMs);
     const refused = await body.read(request).finally(() => clearTimeout(late));
     if (refused !== undefined) return finish(response, refused);
@@ -85,7 +85,7 @@ async function judge(
   const late = AbortSignal.timeout(limitMs);
   const message = `Failed to validate the object within ${limitMs / 1000} seconds: retry, or make it smaller`;
   const tooLate = setTimeout(limitMs + 500, { denial: { code: 504, message } }, { signal: done.signal });
-  tooLate.catch(() => undefined); // it was in time
+  tooLate.catch(() => undefined); // answered in time
   try {
     return await Promise.race([admission(asked, late), tooLate]);
   } catch (error) {
@@ -108,18 +108,18 @@ function parsed(body: string): unknown {
   }
 }
 
-// The body of a request, and its share of the memory that all of them may take.
+// The body of a request, and its share of the memory limit.
 
-/** Bytes of all bodies that are being judged, and how many there may be. */
+/** Bytes of all bodies in memory, and their limit. */
 interface HeldBytes {
   bytes: number;
   readonly atMost: number;
 }
 
-/** The API server sends an object and its predecessor, each of at most 3 MiB. */
+/** The API server sends the new and the old object, each of at most 3 MiB. */
 const largest = 8 * 1024 * 1024;
 
-/** Counts against the others from its first byte until it is disposed. */
+/** Counts against the limit from its first byte until it is disposed. */
 export class HeldBody {
   readonly #held: HeldBytes;
   #chunks: Uint8Array[] = [];
@@ -130,10 +130,10 @@ export class HeldBody {
     this.#held = held;
   }
 
-  /** Reads it whole; gives the status of a refusal where it is too large, or there is no room beside the others. */
+  /** Reads the body; returns the status of a refusal if it is too large, or exceeds the memory limit. */
   async read(request: IncomingMessage): Promise<413 | 429 | undefined> {
     let isCrowded = false;
-    // The rest is read and dropped, as who is still writing hears no answer.
+    // The rest is read and dropped, because a client that is still writing does not read the answer.
     for await (const chunk of request as AsyncIterable<Uint8Array>) {
       this.#size += chunk.length;
       isCrowded ||= this.#held.bytes + chunk.length > this.#held.atMost;
@@ -143,7 +143,7 @@ export class HeldBody {
     return this.#size > largest ? 413 : isCrowded ? 429 : undefined;
   }
 
-  /** Its text, once. */
+  /** Returns the text of the body, once. */
   take(): string {
     const text = Buffer.concat(this.#chunks).toString("utf8");
     this.#chunks = [];

@@ -1,14 +1,14 @@
-/** What the webhook judged. */
+/** Metrics of the webhook. */
 import type { Admission } from "../admission/admission_review.ts";
 import type { Metrics } from "./registry.ts";
 
-/** The same judgements, counted; as they are where nobody counts. */
+/** Returns admissions that are measured; unchanged without metrics. */
 export function measuredAdmissions(
   metrics: Metrics | undefined,
   admissions: Record<string, Admission>,
 ): Record<string, Admission> {
   if (!metrics) return admissions;
-  // From the start: an alert on how much it grew would not see the first.
+  // Errors are exported as 0 from the start, because an alert on the increase would miss the first one.
   for (const path of Object.keys(admissions)) {
     metrics.add("ostler_admission_reviews_total", { path, verdict: "error" }, 0);
   }

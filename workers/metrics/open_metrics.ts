@@ -1,10 +1,10 @@
-/** Begins to measure a process, where its settings ask for it. */
+/** Opens the metrics of a process, if enabled. */
 import type { Config } from "../config.ts";
 import { measureProcess } from "./process_measures.ts";
 import { createMetrics, type Metrics } from "./registry.ts";
 import type { Measured } from "./table.ts";
 
-/** The metrics of a process; undefined where nobody is to see them, and then nothing is loaded for them. */
+/** Returns the metrics of a process; undefined if disabled, and then no library is loaded. */
 export async function openMetrics(
   kind: Measured,
   { metricsAddress, buildId }: Pick<Config, "metricsAddress" | "buildId">,

@@ -1,10 +1,10 @@
-/** What every process tells of itself, and of what it asks of the API server. */
+/** Metrics of every process about itself, and about its requests to the API server. */
 import process from "node:process";
 import type { RequestsTold } from "../../activities/kube/paced_http.ts";
 import type { Metrics } from "./registry.ts";
 import type { Measured } from "./table.ts";
 
-/** Fills in what is known of this process. */
+/** Sets the metrics of this process. */
 export function measureProcess(metrics: Metrics, { kind, version }: { kind: Measured; version: string }): void {
   metrics.set("ostler_build_info", 1, { process: kind, version });
   metrics.set("process_start_time_seconds", Math.round(Date.now() / 1000 - process.uptime()));
@@ -15,7 +15,7 @@ export function measureProcess(metrics: Metrics, { kind, version }: { kind: Meas
   });
 }
 
-/** Counts requests of the API server; undefined where nobody counts. */
+/** Returns a function that counts requests to the API server; undefined without metrics. */
 export function requestsTold(metrics: Metrics | undefined): RequestsTold | undefined {
   if (!metrics) return undefined;
   return ({ verb, resource, code, seconds }) => {

@@ -1,10 +1,10 @@
-/** The metrics of a process, kept by prom-client, which is loaded only where somebody asks for them. */
+/** The metrics of a process in prom-client, which is loaded only if metrics are enabled. */
 import type { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { type Measured, type Metric, type MetricName, metrics, type NameOf } from "./table.ts";
 
 type Labels = Record<string, string>;
 
-/** Characters of a label; more is no name of anything. */
+/** Maximum characters of a label; no name is longer. */
 const longestLabel = 200;
 
 /** The registry of one process. */
@@ -19,13 +19,13 @@ export class Metrics {
     this.#kept = kept;
   }
 
-  /** What a scrape is answered with, and its content type. */
+  /** Returns the answer to a scrape, and its content type. */
   async scrape(): Promise<{ text: string; contentType: string }> {
     for (const fill of this.#fills) fill();
     return { text: await this.#registry.metrics(), contentType: this.#registry.contentType };
   }
 
-  /** Before each scrape: numbers that are looked up rather than counted. */
+  /** Registers a function that runs before each scrape, for values that are read rather than counted. */
   onScrape(fill: () => void): void {
     this.#fills.push(fill);
   }
@@ -34,7 +34,7 @@ export class Metrics {
     this.#of<Counter>(name).inc(clipped(labels), by);
   }
 
-  /** A counter that is kept by somebody else. */
+  /** Sets a counter that another component counts. */
   setTotal(name: NameOf<"counter">, total: number): void {
     const counter = this.#of<Counter>(name);
     counter.reset();
@@ -45,11 +45,11 @@ export class Metrics {
     this.#of<Gauge>(name).set(clipped(labels), value);
   }
 
-  /** Forgets all values of a gauge. */
+  /** Removes all values of a gauge. */
   clear(name: NameOf<"gauge">): void {
     const gauge = this.#of<Gauge>(name);
     gauge.reset();
-    // What has no labels is 0 after that, which would be a value.
+    // Without labels, a reset gauge would be exported as 0.
     gauge.remove({});
   }
 
@@ -62,12 +62,12 @@ export class Metrics {
 
   #of<Kind>(name: MetricName): Kind {
     const found = this.#kept.get(name);
-    if (!found) throw new Error(`Cannot measure "${name}": it is no metric of this process`);
+    if (!found) throw new Error(`Failed to measure "${name}": it is not a metric of this process`);
     return found as Kind;
   }
 }
 
-/** The metrics of a process, all without a value but for counters that are 0 from the start. */
+/** Creates the metrics of a process, without values except for counters that are exported as 0 from the start. */
 export async function createMetrics(process: Measured): Promise<Metrics> {
   const { Counter, Gauge, Histogram, Registry } = await import("prom-client");
   const registry = new Registry();
@@ -90,12 +90,12 @@ function clipped(labels: Labels): Labels {
   return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, value.slice(0, longestLabel)]));
 }
 
-// How many sets of labels a metric may have: those of fleets that changed a hundred times would be kept for ever.
+// Limits the series of a metric: those of fleets that changed a hundred times would accumulate.
 
-/** For each metric; a thousand pools have one each for the image of today. */
+/** Maximum series per metric; a thousand pools have one series each for their current image. */
 const mostSeries = 1_000;
 
-/** Sets of labels by when each was used last. */
+/** Series by their last use. */
 export class BoundedSeries {
   readonly #used = new Map<string, Map<string, Record<string, string>>>();
   readonly #most: number;
@@ -104,7 +104,7 @@ export class BoundedSeries {
     this.#most = most;
   }
 
-  /** Notes a use, and gives the sets that have to go for it. */
+  /** Records a use, and returns the series that must be removed for it. */
   use(metric: string, labels: Record<string, string>): Record<string, string>[] {
     const used = this.#used.get(metric) ?? new Map<string, Record<string, string>>();
     this.#used.set(metric, used);

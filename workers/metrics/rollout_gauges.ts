@@ -1,18 +1,18 @@
-/** What the leader knows of all Rollouts, as numbers. */
+/** The leader's metrics of all Rollouts. */
 import type { RolloutNumbers } from "../rollout_numbers.ts";
 import type { Metrics } from "./registry.ts";
 import type { NameOf } from "./table.ts";
 
-/** As far as something goes on; what failed in a rollout that has ended stays in its Rollout. */
+/** Phases in which failed machines count; failures of an ended rollout remain in its Rollout. */
 const underWay: readonly string[] = ["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"];
-/** All of them are exported, also where no pool is in one. */
+/** All phases are exported, even without a pool. */
 export const phases = [
   ...underWay,
   ...["Converged", "RolledBack", "Halted", "Aborted", "Deleting"],
 ];
 const steps = ["Joining", "Gates", "Draining", "Removing", "Repairing", "Relieving"];
 const states = ["desired", "updated", "ready", "failed"] as const;
-/** Reasons told apart: there are some thirty of ours, and who may write Rollouts could make up any number. */
+/** Maximum distinct reasons: Ostler has about thirty, and authors of Rollouts could create any number. */
 const mostReasons = 60;
 const told = [
   ...["ostler_rollouts", "ostler_rollouts_paused", "ostler_rollouts_awaiting_approval", "ostler_rollouts_quarantined"],
@@ -21,7 +21,7 @@ const told = [
   "ostler_credentials_expired",
 ] as NameOf<"gauge">[];
 
-/** Sets the numbers of all Rollouts, or takes them away where this process does not know them; `now` is epoch ms. */
+/** Sets the metrics of all Rollouts, or removes them if this process does not know the Rollouts; `now` is epoch ms. */
 export function setRolloutGauges(metrics: Metrics, rollouts: readonly RolloutNumbers[] | undefined, now: number): void {
   for (const name of told) metrics.clear(name);
   if (!rollouts) return;
@@ -65,7 +65,7 @@ function setCredentials(metrics: Metrics, rollouts: readonly RolloutNumbers[], n
   metrics.set("ostler_credential_overdue_seconds", overdue);
 }
 
-// Not spread into arguments: there may be more numbers than a call takes.
+// Reduces instead of spreading, because a call has a maximum number of arguments.
 function least(numbers: readonly number[]): number {
   return numbers.reduce((one, other) => Math.min(one, other), Infinity);
 }

@@ -1,12 +1,12 @@
-/** The metrics of Temporal's SDK, which serves them itself: on the loopback, from where they are taken into ours. */
+/** Reads the metrics of Temporal's SDK, which serves them on the loopback address. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** As long as a scrape may wait for them. */
+/** Milliseconds for which a scrape may wait for them. */
 const patienceMs = 2_000;
 
-/** A loopback address where nobody listens. */
+/** Returns a free loopback address. */
 export async function freeLoopback(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -16,7 +16,7 @@ export async function freeLoopback(): Promise<string> {
   return `127.0.0.1:${port}`;
 }
 
-/** What the SDK tells at an address. */
+/** Returns the SDK's metrics from an address. */
 export async function sdkMetrics(address: string): Promise<string> {
   const response = await fetch(`http://${address}/metrics`, { signal: AbortSignal.timeout(patienceMs) });
   return await response.text();

@@ -1,4 +1,4 @@
-/** Metrics over HTTP, as Prometheus asks for them. */
+/** Serves metrics over HTTP in the format of Prometheus. */
 import type { Logger } from "@temporalio/common";
 import { createServer, type Server } from "node:http";
 import type { ListenAddress } from "../process_settings.ts";
@@ -7,12 +7,12 @@ import type { Metrics } from "./registry.ts";
 export interface MetricsServer {
   address: ListenAddress;
   metrics: Metrics;
-  /** What stands behind ours: the SDK's, of a worker. */
+  /** Returns metrics that are appended: those of the SDK, on a worker. */
   more?: () => Promise<string>;
   log: Pick<Logger, "error" | "warn">;
 }
 
-/** Serves /metrics. Where the address is taken it says so and serves nothing: machines are rolled unseen rather than not at all. */
+/** Serves /metrics. If the address is in use, logs that and serves nothing: rollouts matter more than their metrics. */
 export function serveMetrics({ address: { host, port }, metrics, more, log }: MetricsServer): Server {
   const server = createServer((request, response) => {
     if (URL.parse(request.url ?? "/", "http://metrics")?.pathname !== "/metrics") {
@@ -26,7 +26,7 @@ export function serveMetrics({ address: { host, port }, metrics, more, log }: Me
       },
     );
   });
-  server.on("error", (error) => log.error(`Cannot serve metrics on "${host}:${port}"`, { error }));
+  server.on("error", (error) => log.error(`Failed to serve metrics on "${host}:${port}"`, { error }));
   return server.listen(port, host);
 
   async function scrape(): Promise<{ text: string; contentType: string }> {

@@ -1,14 +1,14 @@
-/** Whether a process does its work, rather than that it is up: what waits for Temporal, or for its place there, does not. */
+/** Whether a process does its work: a process that waits for Temporal, or for its task queue, is up but does not. */
 import type { RolloutNumbers } from "../rollout_numbers.ts";
 import type { Metrics } from "./registry.ts";
 import { setRolloutGauges } from "./rollout_gauges.ts";
 
-/** What a controller watches that leads. */
+/** The watch of a leading controller. */
 export interface Watched {
   numbers(): readonly RolloutNumbers[] | undefined;
 }
 
-/** The controller's: it leads as long as it watches. */
+/** The metric of the controller: it leads while it watches. */
 export class Lead {
   #watched: Watched | undefined;
 
@@ -19,7 +19,7 @@ export class Lead {
     });
   }
 
-  /** Does `work`, and leads meanwhile; however it ends, what was watched is told no more. */
+  /** Runs `work`, and leads meanwhile; afterwards nothing of `watched` is exported. */
   async during(watched: Watched, work: () => Promise<void>): Promise<void> {
     this.#watched = watched;
     try {
@@ -30,7 +30,7 @@ export class Lead {
   }
 }
 
-/** The worker's: whether it takes up work. */
+/** Sets the metric of the worker: whether it polls. */
 export function measurePolling(metrics: Metrics | undefined, isPolling: () => boolean): void {
   metrics?.onScrape(() => metrics.set("ostler_worker_polling", isPolling() ? 1 : 0));
 }

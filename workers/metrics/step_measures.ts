@@ -1,11 +1,11 @@
-/** Steps of the worker as metrics. */
+/** Metrics of the worker's steps. */
 import type { Measured, Measures, RungAhead } from "../../activities/measures.ts";
 import type { Metrics } from "./registry.ts";
 
-/** All of them are exported, also where nobody stands before one. */
+/** All stages are exported, even without a machine before them. */
 const rungs: RungAhead[] = ["instance", "address", "registered", "ready", "gates", "drained", "gone", "booted"];
 
-/** Takes what activities measure. */
+/** Returns the measures of activities as metrics. */
 export function stepMeasures(metrics: Metrics): Measures {
   const waits = new Map<object, readonly RungAhead[]>();
   metrics.onScrape(() => {
@@ -28,9 +28,9 @@ export function stepMeasures(metrics: Metrics): Measures {
   };
 }
 
-/** Failures that an alert asks for by how much they grew: it would not see the first of a series that was not there. */
+/** Types of failure with an alert on their increase, which would miss the first failure of a new series. */
 const alerted = ["InternalError", "AccessDenied"];
-/** The same of one activity. */
+/** Further types of failure of one activity. */
 const alertedOf: Record<string, readonly string[]> = { deliverNotice: ["NoticeUndelivered"] };
 
 /** Exports failures of these activities from the start. */
@@ -45,7 +45,7 @@ function labelsOf({ pool: { namespace, name }, image }: Measured): Record<string
   return { pool: `${namespace}/${name}`, image: withoutLogin(image) };
 }
 
-/** An image may be a URL, and that may bear a login. */
+/** Returns an image without a credential: an image may be a URL with one. */
 export function withoutLogin(image: string): string {
   return image.replace(/\/\/[^/@]*@/, "//").replace(/[?#].*$/, "");
 }

@@ -1,15 +1,20 @@
-/** Every metric of ours, once: what processes export, what docs/how-to/observe.md lists, what dashboards and alerts may name. */
+/**
+ * The table of all metrics: processes export it, docs/how-to/observe.md lists it, and dashboards and alerts use only
+ * its names.
+ */
 
 /** A process that exports metrics. */
 export type Measured = "controller" | "worker" | "webhook";
 
 export interface Metric {
   type: "counter" | "gauge" | "histogram";
-  /** Also the meaning in the documentation. */
+  /** Also the description in the documentation. */
   help: string;
-  /** Each of few values; what could be of many is bounded by who sets it. */
+  /** Label names; a label with many values is bounded by the code that sets it. */
   labels?: readonly string[];
-  /** Series of a counter that are 0 from the start: who asks by how much it grew does not see the first of a new one. */
+  /**
+   * Series of a counter that are 0 from the start: an alert on the increase would miss the first value of a new series.
+   */
   fromStart?: readonly Record<string, string>[];
   /** Upper bounds, in seconds. */
   buckets?: readonly number[];
@@ -21,7 +26,7 @@ const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 const joinSeconds = [15, 30, 60, 120, 180, 300, 600, 1200, 1800];
 const drainSeconds = [1, 5, 15, 60, 180, 600, 1800, 3600, 10800];
 
-/** What a node may have made of the order to boot. */
+/** Outcomes of an order to boot. */
 const updateVerdicts = ["Updated", "RolledBack", "NotReady", "NotBooted", "Lost"];
 
 export const metrics = {
@@ -97,7 +102,7 @@ export const metrics = {
   ostler_rollout_signals_total: {
     ...{ type: "counter", of: ["controller"], labels: ["outcome"] },
     fromStart: [{ outcome: "told" }, { outcome: "failed" }],
-    help: "Changes signalled to Temporal (told), and failed signals that are retried (failed)",
+    help: "Changes signalled to Temporal ('told'), and failed signals that are retried ('failed')",
   },
   ostler_notices_total: {
     ...{ type: "counter", of: ["controller"], labels: ["kind", "outcome"] },

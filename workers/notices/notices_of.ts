@@ -1,12 +1,15 @@
-/** What a Rollout has to tell people outside of Kubernetes: how it stands, where that asks for a look, and how the last one ended. */
+/** The notifications of a Rollout: its phase, if that needs attention, and the end of the last rollout. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { RolloutObject } from "../../activities/kube/resources.ts";
 import type { Notice, NoticeKind } from "../../workflows/contracts/mod.ts";
 
-/** Characters of a text. */
+/** Maximum characters of a text. */
 const longest = 1_000;
-/** Halts of which one rollout may have several, each about other machines: what its message says up to the first colon. */
+/**
+ * Reasons of halts that one rollout may have several times, each for other machines, which its message names before the
+ * first colon.
+ */
 const namedByMachine = ["GateInconclusive", "JoinAttemptsExhausted"];
 
 const word = z.string().catch("");
@@ -23,7 +26,7 @@ const Standing = z.object({
 });
 type Standing = z.infer<typeof Standing>;
 
-/** None, one or two; what cannot be read is not told. */
+/** Returns up to two notifications; unreadable parts are left out. */
 export function noticesOf({ metadata: { uid = "" }, status }: RolloutObject): Notice[] {
   const found = [standingNotice(status), endingNotice(status?.history?.at(-1))];
   return found.filter((each) => each !== undefined).map(({ key, ...notice }) => {
@@ -34,7 +37,7 @@ export function noticesOf({ metadata: { uid = "" }, status }: RolloutObject): No
   });
 }
 
-/** A notice with what tells it from others of its kind. */
+/** A notification with the key that distinguishes it from others of its kind. */
 type Keyed = Omit<Notice, "id"> & { key: unknown[] };
 
 function standingNotice(status: RolloutObject["status"]): Keyed | undefined {
@@ -44,7 +47,8 @@ function standingNotice(status: RolloutObject["status"]): Keyed | undefined {
   const kind = standingKind(phase, `${blocked?.["reason"] ?? ""}`);
   if (!kind) return undefined;
   const times = conditions.flatMap(({ lastTransitionTime }) => lastTransitionTime ?? []);
-  // A halted rollout looks again every ten minutes and finds the same: that is no news. A change that failed once more is.
+  // A halted rollout is checked every ten minutes, and the same result is not a new notification; another failure of
+  // the change is.
   const failed = Math.max(0, ...quarantine.map(({ since }) => since));
   const keys = {
     Halted: [revision, reason, failed, ...(namedByMachine.includes(reason) ? [message.split(": ", 1)[0]] : [])],

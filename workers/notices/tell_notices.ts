@@ -1,6 +1,6 @@
 /**
- * Has notices sent: each by a run of its own, which Temporal refuses a second time, so that nothing has to be remembered
- * here that Temporal does not remember. Only the controller that leads does it.
+ * Starts a run for each notification. Temporal refuses a second run with the same id, so this process needs no memory
+ * of its own. Only the leading controller does this.
  */
 import type { Client } from "@temporalio/client";
 import { WorkflowExecutionAlreadyStartedError } from "@temporalio/client";
@@ -10,30 +10,30 @@ import { noticeIdOf, poolOf } from "../../workflows/commands/start_options.ts";
 import type { Notice, NoticeKind, NoticeTarget, PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Config } from "../config.ts";
 
-/** Milliseconds between looks at what the watch knows, which costs nobody anything. */
+/** Milliseconds between checks of the watch, which send no requests. */
 const lookEveryMs = 5_000;
-/** What is older when a controller begins to look was told by the one before, or is too old to be told. */
+/** Milliseconds: older notifications were sent by the previous leader, or are too old. */
 const newsForMs = 86_400_000;
-/** Runs that are started at a time. */
+/** Runs that are started concurrently. */
 const width = 10;
 
-/** A notice and the pool that it is about. */
+/** A notification with its pool. */
 export interface PoolNotice {
   pool: PoolRef;
   notice: Notice;
 }
 
 export interface NoticeDeps {
-  /** All that Rollouts have to tell now. */
+  /** Returns all current notifications. */
   notices: () => Iterable<PoolNotice>;
-  /** Starts its run, or finds that there was one. */
+  /** Starts a run, or finds that it has been started before. */
   send: (of: PoolNotice) => Promise<"Sent" | "Known">;
   kinds: readonly NoticeKind[];
   log: Pick<Logger, "info" | "warn">;
   lookEvery?: number;
 }
 
-/** Where notices go by the settings; nowhere is off. */
+/** Returns the targets of notifications in the settings; none if disabled. */
 export function targetsOf(
   { notifyWebhookFile, notifyEventsFile }: Pick<Config, "notifyWebhookFile" | "notifyEventsFile">,
 ): NoticeTarget[] {
@@ -41,12 +41,12 @@ export function targetsOf(
   return found.filter(([file]) => file !== "").map(([, target]) => target);
 }
 
-/** Sends what is news until `signal` aborts; what could not be sent is tried at the next look. */
+/** Sends new notifications until `signal` aborts; a failed one is retried at the next check. */
 export async function tellNotices(deps: NoticeDeps, signal: AbortSignal): Promise<void> {
   let known = new Set(old(deps, Date.now()));
   while (!signal.aborted) {
     const now = [...deps.notices()].filter(({ notice }) => deps.kinds.includes(notice.kind));
-    // What is told by no Rollout any more need not be known.
+    // Notifications that no Rollout has any more are forgotten.
     known = new Set(now.map(({ notice }) => notice.id).filter((id) => known.has(id)));
     const news = now.filter(({ notice }) => !known.has(notice.id));
     for (let at = 0; at < news.length && !signal.aborted; at += width) {
@@ -73,7 +73,7 @@ async function send({ send, log }: NoticeDeps, each: PoolNotice): Promise<string
   }
 }
 
-/** Starts the run of a notice, once for each id as long as Temporal keeps what has ended. */
+/** Starts the run of a notification, once per id for as long as Temporal keeps the ended run. */
 export async function startNotice(
   client: Client,
   config: Config,
@@ -88,7 +88,7 @@ export async function startNotice(
       workflowIdConflictPolicy: "FAIL",
       taskQueue: config.taskQueue,
       args: [{ pool, notice, to: targetsOf(config) }],
-      staticSummary: `Tell that ${namespace}/${name} is ${notice.kind}`,
+      staticSummary: `Notify that ${namespace}/${name} is ${notice.kind}`,
     });
     return "Sent";
   } catch (error) {

@@ -1,10 +1,10 @@
-/** Log lines of steps: each says of which workflow it is, and of which pool, machine and node. */
+/** Log lines of steps, each with its workflow, pool, machine and node. */
 import type { ActivityInterceptorsFactory } from "@temporalio/worker";
 import { type StepSubject, subjectOf } from "./step_subject.ts";
 
 /**
- * Adds to what the SDK logs of an activity, and says when one that is about a machine is done: failures are warnings, all
- * else is for those who debug.
+ * Adds attributes to the SDK's log lines of an activity, and logs the end of a step about machines: failures are
+ * warnings, everything else is for debugging.
  */
 export const stepLog: ActivityInterceptorsFactory = (context) => {
   let subject: StepSubject = {};
@@ -19,7 +19,7 @@ export const stepLog: ActivityInterceptorsFactory = (context) => {
     },
     outbound: {
       getLogAttributes: (input, next) => {
-        // As long as all the rest, and of use to nobody who reads.
+        // The token is as long as all other attributes together, and of no use to readers.
         const { taskToken: _, ...attributes } = next(input);
         return { ...attributes, ...subject };
       },

@@ -1,7 +1,7 @@
-/** What a step is about, by the ids that people know: for log lines and spans. Names only, of which none is secret. */
+/** The subject of a step by the names that users know, for log lines and spans; names are not secret. */
 import { z } from "zod";
 
-/** Of a step that is about several machines the first twenty. */
+/** Lists at most twenty machines. */
 export interface StepSubject {
   /** As "namespace/name". */
   pool?: string;
@@ -19,7 +19,7 @@ const Input = z.object({
   node: z.string().optional().catch(undefined),
 }).catch({});
 
-/** Read from the input of an activity. */
+/** Returns the subject of a step from the input of its activity. */
 export function subjectOf(input: unknown): StepSubject {
   const { pool, machine, machines = [], node } = Input.parse(input);
   const names = machines.slice(0, most).map((each) => typeof each === "string" ? each : each.machine);

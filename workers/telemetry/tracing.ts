@@ -1,7 +1,6 @@
 /**
- * Traces from a change to a Ready node, by the OpenTelemetry that Deno brings: on where OTEL_DENO is, and else nothing is
- * loaded for it. All that is done for a run is one trace, whoever does it: its id is made from that of the run, so that
- * nothing has to travel through histories.
+ * Traces from a change to a Ready node, by Deno's OpenTelemetry: enabled by OTEL_DENO, and otherwise not loaded. All
+ * spans of a run are one trace in any process: its id is derived from the run id, so that histories need not carry it.
  */
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
 import { CancelledFailure } from "@temporalio/common";
@@ -12,29 +11,29 @@ import { z } from "zod";
 import { failureTypeOf } from "../../activities/failures.ts";
 import { subjectOf } from "./step_subject.ts";
 
-/** A run that was told of a change. */
+/** A run that a change was signalled to. */
 export interface ToldRun {
   pool: string;
   generation: number;
   workflowId: string;
   runId: string;
-  /** Epoch ms at which it began to be told. */
+  /** Epoch ms of the start of the signal. */
   since: number;
 }
 
 export interface Tracing {
-  /** Spans of activities. */
+  /** Adds spans to activities. */
   steps: ActivityInterceptorsFactory;
-  /** The span with which a trace begins. */
+  /** Writes the first span of a trace. */
   told(run: ToldRun): void;
 }
 
-/** What a step that waited for machines gives. */
+/** The result of a step that waited for machines. */
 const Joins = z.object({
   joined: z.array(z.object({ machine: z.string(), node: z.string(), readyAt: z.number() })),
 }).catch({ joined: [] });
 
-/** Undefined where nobody wants traces. */
+/** Opens tracing; returns undefined if disabled. */
 export async function openTracing(
   isOn = ["1", "true"].includes(process.env["OTEL_DENO"] ?? ""),
 ): Promise<Tracing | undefined> {
@@ -75,7 +74,7 @@ export async function openTracing(
   };
 }
 
-/** Where all spans of a run belong: a trace of its own, below a span that nobody writes. */
+/** Returns the parent of all spans of a run: a trace of its own, below a span that is never written. */
 function placeOf(runId: string): { traceId: string; spanId: string; traceFlags: number; isRemote: boolean } {
   const digest = createHash("sha256").update(`ostler/${runId}`).digest("hex");
   return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48), traceFlags: 1, isRemote: true };

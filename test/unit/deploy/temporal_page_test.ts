@@ -15,7 +15,7 @@ function textOf(path: string): string {
 }
 
 /** The lines of the table, as patterns: what stands for anything there does so here. */
-const lines = [...page.matchAll(/^\| `(Cannot [^`]*)` \|/gm)].map(([, line = ""]) => {
+const lines = [...page.matchAll(/^\| `(Failed to [^`]*)` \|/gm)].map(([, line = ""]) => {
   const parts = line.replace(/ …$|…$/, "").split("…").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}`);
 });

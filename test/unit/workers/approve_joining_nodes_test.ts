@@ -79,7 +79,7 @@ Deno.test("approveJoiningNodes says once why it leaves one, and approves it as s
   await ask(kube, "csr", "pool-x");
   await using running = approver(client);
   await eventually("three looks", () => requests.filter((each) => each.startsWith("list machines")).length >= 3);
-  deepEqual(running.said, ['Certificate request "csr" stays undecided: machine "ns/pool-x" is held']);
+  deepEqual(running.said, ['Certificate request "csr" stays pending: machine "ns/pool-x" is held']);
   machineIn(kube, "pool-x");
   await eventually("approval", () => isApproved(kube, "csr"));
   equal(running.said.length, 1);
@@ -118,6 +118,6 @@ Deno.test("approveJoiningNodes says once that kube-controller-manager approves w
   equal(running.said.length, 1);
   match(
     running.said.join(),
-    /^Cannot say who becomes a node: kube-controller-manager approved "csr-[12]", as a ClusterRole/,
+    /^Failed to control which machines join: kube-controller-manager approved "csr-[12]"; remove the ClusterRole/,
   );
 });

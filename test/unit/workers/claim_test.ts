@@ -109,7 +109,7 @@ Deno.test("Claim.hold lets nobody in who cannot prove the identity that the plac
   await claimOf("north").hold(schedules.client, named("north"));
   await rejects(claimOf("north").hold(schedules.client, { name: "north", uid: "" }), {
     name: "ClusterConflict",
-    message: /which cannot prove who it is.*let its service account get namespace "kube-system"/,
+    message: /without a proven identity.*allow its service account to get namespace "kube-system"/,
   });
 });
 

@@ -78,14 +78,14 @@ Deno.test("readConfig reads a file of settings, over which flags and the environ
 });
 
 Deno.test("readConfig refuses a file that is no mapping, has unknown settings or is not there", () => {
-  withFile("- a\n", (path) => match(fault({}, ["--config", path]), /it must be a YAML mapping of settings$/));
+  withFile("- a\n", (path) => match(fault({}, ["--config", path]), /expected a YAML mapping of settings$/));
   withFile("cluster-dsn: 1.1.1.1\n", (path) => {
     equal(
       fault({}, [`-config=${path}`]),
-      "Invalid settings: cluster-dsn in the file: there is no such setting",
+      "Invalid settings: cluster-dsn in the file: unknown setting",
     );
   });
-  equal(fault({}, ["--config=/nowhere.yaml"]), 'Cannot read the settings from "/nowhere.yaml": ENOENT');
+  equal(fault({}, ["--config=/nowhere.yaml"]), 'Failed to read the settings from "/nowhere.yaml": ENOENT');
 });
 
 Deno.test("readConfig takes the arguments of an Operating System Manager, and says which have no effect", () => {
@@ -125,7 +125,7 @@ Deno.test("readConfig refuses what would be wrong to ignore", () => {
 Deno.test("readConfig refuses unknown flags and arguments without a flag, an empty one too", () => {
   const wrong = [["--cluster-dsn=1.1.1.1"], ["serve"], ["--pause-image=a", "", "--cluster-dns=1.1.1.1"], ["--", "x"]];
   for (const argv of wrong) {
-    match(fault({}, argv), /"(--cluster-dsn|serve||--)": (there is no such|it has no) flag/);
+    match(fault({}, argv), /"(--cluster-dsn|serve||--)": (unknown|expected a) flag/);
   }
 });
 
@@ -159,7 +159,7 @@ Deno.test("a worker's workflows ask nobody about their patches unless it holds t
 Deno.test("a token for Prometheus needs somebody to whom it may be sent", () => {
   throws(
     () => readConfig({}, ["--prometheus-token-file=/t"]),
-    /prometheus-hosts must say to whom it may be sent/,
+    /prometheus-hosts must list the hosts that may get the token/,
   );
   const { prometheusHosts } = readConfig({}, [
     "--prometheus-token-file=/t",
@@ -169,8 +169,8 @@ Deno.test("a token for Prometheus needs somebody to whom it may be sent", () => 
 });
 
 Deno.test("readConfig wants to know where a cloud is, and what groups of this cluster bear there", () => {
-  throws(() => readConfig({ OSTLER_CLOUD: "aws" }), /cloud-place: must say where in aws\n?.*cloud-tag: must say/s);
-  throws(() => readConfig({ OSTLER_CLOUD: "simulated" }), /cloud-place: must say where in simulated/);
+  throws(() => readConfig({ OSTLER_CLOUD: "aws" }), /cloud-place: is required for aws\n?.*cloud-tag: is required/s);
+  throws(() => readConfig({ OSTLER_CLOUD: "simulated" }), /cloud-place: is required for simulated/);
   throws(
     () => readConfig({ OSTLER_CLOUD: "azure", OSTLER_CLOUD_PLACE: "s", OSTLER_CLOUD_TAG: "c1" }),
     /must be subscr/,

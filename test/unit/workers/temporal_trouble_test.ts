@@ -19,7 +19,7 @@ function transportError(message: string): Error {
 const wrapped = (error: Error): Error => new ServiceError("Failed to describe schedule", { cause: error });
 
 Deno.test("temporalTrouble says that there is no such namespace, and how to make it", () => {
-  const text = 'Cannot use namespace "fleet" of Temporal at there:7233: it does not exist; ' +
+  const text = 'Failed to use namespace "fleet" of Temporal at there:7233: it does not exist; ' +
     "set --temporal-namespace (TEMPORAL_NAMESPACE), or create it with `ostler setup --temporal-namespace fleet`";
   equal(told(new NamespaceNotFoundError("fleet")), text);
   equal(told(wrapped(grpcStatus(5, "Namespace fleet is not found."))), text);
@@ -30,7 +30,9 @@ Deno.test("temporalTrouble tells who lacks rights from who is too old, also wher
     `operation', message: "no"`;
   for (const error of [grpcStatus(7, "no"), wrapped(grpcStatus(16, "no")), transportError(denied)]) {
     equal(
-      told(error).startsWith(`Cannot use namespace "fleet" of Temporal at there:7233: it refuses this process: "no"; `),
+      told(error).startsWith(
+        `Failed to use namespace "fleet" of Temporal at there:7233: it refuses this process: "no"; `,
+      ),
       true,
     );
   }
@@ -46,8 +48,8 @@ Deno.test("temporalTrouble tells who lacks rights from who is too old, also wher
 
 Deno.test("temporalTrouble takes one line of what a connection failed with", () => {
   const refused = `tonic::transport::Error(Transport, Os { code: 111, message: "Connection refused" })\nat here`;
-  equal(told(transportError(refused)), "Cannot reach Temporal at there:7233: Connection refused; retrying");
-  equal(told(grpcStatus(14, "")), "Cannot reach Temporal at there:7233: no reason given; retrying");
+  equal(told(transportError(refused)), "Failed to reach Temporal at there:7233: Connection refused; retrying");
+  equal(told(grpcStatus(14, "")), "Failed to reach Temporal at there:7233: no reason given; retrying");
 });
 
 Deno.test("askTemporal leaves alone what Temporal has nothing to do with", async () => {

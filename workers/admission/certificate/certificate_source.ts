@@ -1,4 +1,4 @@
-/** Who makes the webhook's certificate: somebody who mounts it, else the webhooks themselves. */
+/** Selects the source of the webhook's certificate: a mounted folder, else the webhooks themselves. */
 import type { Kube } from "../../../activities/kube/client.ts";
 import { isHeldByPolicy } from "../../../activities/kube/machine_deployment.ts";
 import { register } from "../registration.ts";
@@ -11,24 +11,24 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** In the webhook's namespace; not the name under which cert-manager keeps one. */
+/** In the webhook's namespace; differs from the name of cert-manager's Secret. */
 const secretName = "ostler-webhook-authority";
 
 interface SourceOrder {
   kube: Kube;
   endpoints: WebhookEndpoints;
-  /** Where a mounted certificate would be. */
+  /** Folder of a mounted certificate. */
   folder: string;
   overlapMs: number;
 }
 
-/** Chosen once, when the process starts. */
+/** Returns the source; selected once, when the process starts. */
 export function certificateSourceOf({ kube, endpoints, folder, overlapMs }: SourceOrder): CertificateSource {
   const holds = async (): Promise<boolean> => endpoints.pools !== undefined && !await isHeldByPolicy(kube);
   if (isMounted(folder)) {
     return {
       look: () => readCertificate(folder),
-      // Whoever mounts it tells whom to trust as well.
+      // The component that mounts the certificate also writes the CA bundle.
       tell: async () => await register(kube, { endpoints, holds: await holds() }) === "all",
     };
   }
@@ -52,22 +52,22 @@ export function certificateSourceOf({ kube, endpoints, folder, overlapMs }: Sour
   };
 }
 
-// A certificate that somebody else makes and renews, such as cert-manager: files of a folder.
+// A certificate in the files of a folder, which another component such as cert-manager creates and renews.
 
-/** Whether somebody put a certificate into the folder. */
+/** Returns whether the folder has a certificate. */
 function isMounted(folder: string): boolean {
   return existsSync(join(folder, "tls.crt"));
 }
 
-/** Reads tls.crt and tls.key of a folder; throws when they are missing or do not belong together. */
+/** Reads tls.crt and tls.key of a folder; throws if they are missing or do not match. */
 export async function readCertificate(folder: string): Promise<Shown> {
   try {
     const [cert, key] = await Promise.all(["tls.crt", "tls.key"].map((file) => readFile(join(folder, file), "utf8")));
     const files = { cert: cert ?? "", key: key ?? "" };
     if (new X509Certificate(files.cert).checkPrivateKey(createPrivateKey(files.key))) return files;
-    throw new Error("tls.crt and tls.key do not belong together");
+    throw new Error("tls.crt and tls.key do not match");
   } catch (error) {
     const { code, message } = error as { code?: string; message: string };
-    throw new Error(`Cannot use the certificate in "${folder}": ${code ?? message}`);
+    throw new Error(`Failed to use the certificate in "${folder}": ${code ?? message}`);
   }
 }

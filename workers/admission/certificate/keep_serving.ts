@@ -1,4 +1,4 @@
-/** The certificate that the webhook's server shows, which is renewed while it runs. */
+/** The webhook's server certificate, which is renewed while the server runs. */
 import type { Server } from "node:https";
 import { setTimeout } from "node:timers/promises";
 import type { Logger } from "@temporalio/common";
@@ -8,18 +8,18 @@ export interface Shown {
   key: string;
 }
 
-/** Where certificates come from. */
+/** A source of certificates. */
 export interface CertificateSource {
-  /** What to show now; what it rejects with leaves the server as it is. */
+  /** Returns the current certificate; a rejection leaves the server unchanged. */
   look(): Promise<Shown>;
-  /** Tells the API server of it; false where something is not there yet, or another was faster. */
+  /** Registers the authority with the API server; returns false if a configuration is missing, or after a conflict. */
   tell(): Promise<boolean>;
 }
 
 export interface Serving {
   server: Pick<Server, "setSecureContext" | "on" | "off">;
   source: CertificateSource;
-  /** Between looks (ms): while something changes, and else. */
+  /** Milliseconds between checks: while something changes, and otherwise. */
   restMs: { soon: number; usual: number };
 }
 
@@ -28,7 +28,7 @@ interface Deps {
   signal: AbortSignal;
 }
 
-/** What to begin with, as soon as it can be had; undefined where `signal` aborts first. */
+/** Returns the first certificate as soon as it is available; undefined if `signal` aborts first. */
 export async function firstShown(
   source: Pick<CertificateSource, "look">,
   { log, signal }: Deps,
@@ -40,7 +40,7 @@ export async function firstShown(
       return await source.look();
     } catch (error) {
       const { message } = error as Error;
-      if (message !== said) log.warn("Cannot serve without a certificate; retrying", { error });
+      if (message !== said) log.warn("Failed to get a certificate; retrying", { error });
       said = message;
     }
     await rest(restMs, signal);
@@ -48,17 +48,17 @@ export async function firstShown(
   return undefined;
 }
 
-/** Shows and tells what there is, until `signal` aborts; `first` is what the server has. */
+/** Serves and registers the current certificate until `signal` aborts; the server starts with `first`. */
 export async function keepServing(serving: Serving, first: Shown, deps: Deps): Promise<void> {
   const { server, restMs } = serving;
   let doubt = new AbortController();
-  // Who calls may not trust it: another webhook has made a new one, and we have not looked since.
+  // A caller may not trust the certificate because another webhook has created a new authority since the last check.
   const onRefused = (): void => doubt.abort();
   server.on("tlsClientError", onRefused);
   try {
     for await (const isSettled of looks(serving, first, deps)) {
       await rest(restMs.soon, deps.signal);
-      // However many do not trust it, there is a look at each of the short rests at most.
+      // Refused connections cause at most one check per short pause.
       if (isSettled) await rest(restMs.usual - restMs.soon, AbortSignal.any([deps.signal, doubt.signal]));
       doubt = new AbortController();
     }
@@ -67,7 +67,7 @@ export async function keepServing(serving: Serving, first: Shown, deps: Deps): P
   }
 }
 
-/** Looks each time that it is asked for the next, and says whether nothing is under way. */
+/** Checks the certificate each time that the next value is requested, and yields whether nothing is in progress. */
 async function* looks({ server, source }: Serving, first: Shown, { log, signal }: Deps): AsyncGenerator<boolean> {
   let shown = first;
   let said = "";

@@ -1,4 +1,4 @@
-/** The certificate that the webhooks make for themselves, kept in a Secret of which all of them read. */
+/** The certificate that the webhooks create for themselves, in a Secret that all of them read. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { Kube } from "../../../activities/kube/client.ts";
@@ -8,29 +8,29 @@ import { type DueStep, dueStepOf, isSound, type SelfMade, stepped } from "./self
 
 export interface OwnCertificateOrder {
   readonly secret: ObjectName;
-  /** Names and IP addresses by which the API server calls. */
+  /** Names and IP addresses that the API server uses. */
   readonly hosts: readonly string[];
-  /** How long a change takes at most to reach everybody (ms). */
+  /** The longest time for a change to reach all webhooks and API servers (ms). */
   readonly overlapMs: number;
   /** Epoch ms. */
   readonly now?: () => number;
-  /** Ms of a clock that is never set. */
+  /** Milliseconds of a monotonic clock. */
   readonly elapsed?: () => number;
 }
 
-/** Tries of one look where others write at the same time. */
+/** Attempts per check if others write at the same time. */
 const tries = 5;
 
-/** One webhook's sight of it. What it waits for it measures by its own clock: no two clocks are compared. */
+/** The view of one webhook. Durations are measured by its own clock, so that no two clocks are compared. */
 export class OwnCertificate {
-  /** As it was seen last; outlives the Secret. */
+  /** The state that was read last; kept if the Secret is deleted. */
   #known: SelfMade | undefined;
-  /** When each PEM was first seen to be trusted, or to be what is shown. */
+  /** When each PEM was first trusted, or first served. */
   readonly #since = new Map<string, number>();
 
   constructor(private readonly kube: Kube, private readonly order: OwnCertificateOrder) {}
 
-  /** Reads what is to be shown and trusted now, and does what is due: one step at a time, of one webhook. */
+  /** Reads the current state and takes the step that is due, if any: one step at a time, by one webhook. */
   async look(): Promise<SelfMade> {
     for (let nth = 1; nth <= tries; nth++) {
       const { found, state } = await this.#read();
@@ -41,12 +41,12 @@ export class OwnCertificate {
     throw new Error(`Failed to write the certificate to Secret "${this.#name}": repeated conflicts with other writers`);
   }
 
-  /** The API server has been told of these authorities. */
+  /** Records that the API server trusts these authorities. */
   sawTrusted({ authorities: [newest = ""] }: SelfMade): void {
     this.#mark(newest);
   }
 
-  // Who deletes the Secret, or breaks it, wants a new key: what was there stays trusted for the overlap.
+  // A deleted or broken Secret requests a new key: the previous authorities stay trusted for the overlap.
   #stepAfter(state: SelfMade | undefined): DueStep | undefined {
     if (!state && this.#known) return "addAuthority";
     const { hosts, overlapMs, now = Date.now } = this.order;
@@ -89,13 +89,13 @@ export class OwnCertificate {
     return { found, state: state && isSound(state) ? state : undefined };
   }
 
-  /** False where another webhook was faster. */
+  /** Returns false after a conflict with another webhook. */
   async #write(state: SelfMade, found: V1Secret | undefined): Promise<boolean> {
     const { namespace, name } = this.order.secret;
     const metadata = { ...found?.metadata, namespace, name };
     const body: V1Secret = { metadata, type: "Opaque", stringData: textsOf(state) };
     try {
-      // With the resource version that was read, as `metadata` has it.
+      // `metadata` has the resource version that was read.
       if (found) await this.kube.core.replaceNamespacedSecret({ namespace, name, body });
       else await this.kube.core.createNamespacedSecret({ namespace, body });
       return true;

@@ -1,4 +1,4 @@
-/** What the webhook shows and whom the API server is to trust for it, and what of that is due to change. */
+/** The webhook's certificate with its authorities, and the step that is due. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { type KeyedCertificate, makeAuthority, makeServingCertificate } from "../../../activities/x509/self_made.ts";
@@ -8,42 +8,42 @@ const dayMs = 24 * 3_600_000;
 /** Milliseconds. */
 export const lifetimes = {
   authority: 365 * dayMs,
-  /** So long before its end an authority gets a successor. */
+  /** Time before the end of an authority at which it gets a successor. */
   authorityRenewal: 120 * dayMs,
   serving: 90 * dayMs,
   servingRenewal: 30 * dayMs,
-  /** Certificates begin in the past, for API servers whose clock is behind. */
+  /** Certificates start in the past, for API servers whose clock is behind. */
   skew: 3_600_000,
 } as const;
 
-/** All of it; never to be logged. */
+/** The whole state; never log this. */
 export interface SelfMade {
-  /** Certificates of all authorities that are trusted, PEM, the newest first: it alone has its key here. */
+  /** PEM certificates of all trusted authorities, the newest first; only the key of the newest is kept. */
   readonly authorities: readonly string[];
   readonly authorityKey: string;
   readonly serving: KeyedCertificate;
 }
 
-/** What has to be known beside the certificates; times in ms. */
+/** The facts beside the certificates; times in ms. */
 export interface Circumstances {
   readonly now: number;
-  /** Names and IP addresses by which the API server calls. */
+  /** Names and IP addresses that the API server uses. */
   readonly hosts: readonly string[];
-  /** For how long the API server has been told to trust the newest authority. */
+  /** Time since the API server was registered to trust the newest authority. */
   readonly trustedMs: number;
-  /** For how long the serving certificate has been the one to show. */
+  /** Time since the serving certificate was first served. */
   readonly shownMs: number;
-  /** How long either takes to reach everybody. */
+  /** Time for either change to reach all webhooks and API servers. */
   readonly overlapMs: number;
 }
 
 /**
- * The next step of a change; undefined where nothing is due. An authority is trusted before anything that it vouches for is
- * shown, and stays trusted until nobody shows anything else, so that no request fails meanwhile.
+ * The next step of a change; undefined if none is due. An authority is trusted before its first certificate is served,
+ * and stays trusted until all webhooks serve another certificate, so that no request fails meanwhile.
  */
 export type DueStep = "begin" | "addAuthority" | "serveAnew" | "dropAuthorities";
 
-/** What is due of a state that can be used, or of none. */
+/** Returns the step that is due for a usable state, or for none. */
 export function dueStepOf(state: SelfMade | undefined, circumstances: Circumstances): DueStep | undefined {
   if (!state) return "begin";
   const { now, hosts, trustedMs, shownMs, overlapMs } = circumstances;
@@ -51,14 +51,14 @@ export function dueStepOf(state: SelfMade | undefined, circumstances: Circumstan
   if (!newest || endOf(newest) <= now) return "begin";
   if (endOf(newest) - now < lifetimes.authorityRenewal) return "addAuthority";
   const serving = new X509Certificate(state.serving.cert);
-  // Nobody can trust it: there is nothing to wait for.
+  // No API server trusts this certificate, so the overlap need not be awaited.
   if (endOf(serving) <= now || !hosts.every((host) => isFor(serving, host))) return "serveAnew";
   if (!serving.verify(newest.publicKey)) return trustedMs >= overlapMs ? "serveAnew" : undefined;
   if (endOf(serving) - now < lifetimes.servingRenewal) return "serveAnew";
   return older.length > 0 && shownMs >= overlapMs ? "dropAuthorities" : undefined;
 }
 
-/** Takes the step. */
+/** Returns the state after a step. */
 export async function stepped(
   state: SelfMade | undefined,
   step: DueStep,
@@ -71,7 +71,7 @@ export async function stepped(
   }
   if (step === "addAuthority") {
     const { cert, key } = await newAuthority(now);
-    // What has ended vouches for nothing any more.
+    // An expired authority is useless.
     const valid = state.authorities.filter((pem) => endOf(new X509Certificate(pem)) > now);
     return { ...state, authorities: [cert, ...valid], authorityKey: key };
   }
@@ -80,7 +80,7 @@ export async function stepped(
   return { ...state, serving: await newServing({ cert: newest, key: state.authorityKey }, { now, hosts }) };
 }
 
-/** Whether keys and certificates belong together and can be read; what cannot is made anew. */
+/** Returns whether keys and certificates match and can be read; otherwise they are created again. */
 export function isSound({ authorities, authorityKey, serving }: SelfMade): boolean {
   try {
     const [newest, ...older] = authorities.map((pem) => new X509Certificate(pem));
@@ -89,7 +89,7 @@ export function isSound({ authorities, authorityKey, serving }: SelfMade): boole
       shown.checkPrivateKey(createPrivateKey(serving.key)) &&
       [newest, ...older].some(({ publicKey }) => shown.verify(publicKey));
   } catch {
-    return false; // no certificate at all
+    return false; // not a certificate
   }
 }
 

@@ -63,7 +63,7 @@ const refusals: [string, DeploymentWords, RegExp][] = [
   [
     "a system without a default profile",
     { annotations: null, value: { operatingSystem: "sles" } },
-    /it has no default/,
+    /no default profile/,
   ],
   ...[["EvictionHard", "memory.available"], ["MaxPods", "many"], ["ContainerLogMaxFiles", "abc"], [
     "ImageMinimumGCAge",

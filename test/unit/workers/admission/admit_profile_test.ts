@@ -70,8 +70,8 @@ Deno.test("units of flatcar are admitted", async () => {
 Deno.test("another spec needs a higher version", async () => {
   const before = profile({ version: "v1.10.0" });
   const changed = (version: string): AdmissionRequest => request(profile({ version, osVersion: "26.04" }), before);
-  match(await denial(changed("v1.10.0")), /still "v1.10.0" though the spec changed; raise it/);
-  match(await denial(changed("v1.9.0")), /goes down from "v1.10.0" to "v1.9.0"/);
+  match(await denial(changed("v1.10.0")), /the spec changed, but the version is still "v1.10.0"; increase it/);
+  match(await denial(changed("v1.9.0")), /decreases from "v1.10.0" to "v1.9.0"/);
   equal((await judge(changed("v1.11.0"))).denial, undefined);
 });
 

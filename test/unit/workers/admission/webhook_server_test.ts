@@ -213,12 +213,12 @@ Deno.test("an API server that will not be told is complained of once, until it w
 Deno.test("a certificate that is missing or not of its key is refused", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-webhook-"));
   try {
-    await rejects(readCertificate(folder), { message: `Cannot use the certificate in "${folder}": ENOENT` });
+    await rejects(readCertificate(folder), { message: `Failed to use the certificate in "${folder}": ENOENT` });
     const authority = await CertificateAuthority.create("test");
     await writeCertificate(folder, authority, "one");
     const { keyPem } = await authority.issue({ commonName: "other", use: "server" });
     await writeFile(join(folder, "tls.key"), keyPem);
-    await rejects(readCertificate(folder), /tls.crt and tls.key do not belong together/);
+    await rejects(readCertificate(folder), /tls.crt and tls.key do not match/);
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -137,7 +137,7 @@ Deno.test("no login and no token of an image that is a URL becomes a label", asy
 Deno.test("what is no metric of a process cannot be measured there", async () => {
   const metrics = await createMetrics("webhook");
   throws(() => metrics.set("ostler_leader", 1), {
-    message: 'Cannot measure "ostler_leader": it is no metric of this process',
+    message: 'Failed to measure "ostler_leader": it is not a metric of this process',
   });
 });
 
@@ -173,5 +173,5 @@ Deno.test("where the address is taken the process says so, and lives on", async 
   await once(second, "error");
   first.close();
   await once(first, "close");
-  deepEqual(said, [`Cannot serve metrics on "127.0.0.1:${address.port}"`]);
+  deepEqual(said, [`Failed to serve metrics on "127.0.0.1:${address.port}"`]);
 });
