@@ -1,9 +1,7 @@
 /**
  * Packs the command with everything that it needs to run on one system, as an archive to unpack anywhere. The archive
- * has Deno
- * and source files instead of one compiled program, because a compiled program has no Deno with which to render
- * templates of
- * other authors in a process without permissions.
+ * has Deno and source files instead of one compiled program, because a compiled program has no Deno with which to
+ * render templates of other authors in a process without permissions.
  */
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

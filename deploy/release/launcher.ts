@@ -1,7 +1,7 @@
 /** The script that starts the command from its archive; in a checkout, `cli/kubectl-ostler` starts it. */
 export const launcher = `#!/bin/sh
-# Runs ostler with what lies beside this file: nothing is installed or downloaded. Link it on your PATH as ostler,
-# kubectl-ostler (kubectl ostler …) and kubectl_complete-ostler (what kubectl asks when TAB is pressed).
+# Runs ostler with the files beside this one, and installs or downloads nothing. Link it on your PATH as ostler,
+# kubectl-ostler (kubectl ostler …) and kubectl_complete-ostler (completions of kubectl ostler …).
 set -eu
 root=$(dirname -- "$(readlink -f -- "$0")")
 case $(basename -- "$0") in

@@ -30,8 +30,7 @@ type Part = (making: Making) => Promise<string[]>;
 
 /**
  * Builds all parts, and reports each file and each omitted part by `say`. If command or image cannot be built, throws
- * after all
- * other parts are built.
+ * after all other parts are built.
  */
 export async function makeRelease(
   options: ReleaseOptions,

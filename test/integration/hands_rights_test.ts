@@ -123,7 +123,7 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
   );
   const isTaken = async (): Promise<void> => equal(await refusalOf(api, hand()), "");
   await t.step("without an image the worker makes none", async () => {
-    const isRefused = async (): Promise<void> => match(await refusalOf(api, hand()), /a hand has the image/);
+    const isRefused = async (): Promise<void> => match(await refusalOf(api, hand()), /a hand must have the image/);
     await waitUntil(isRefused, { what: "the limits", timeoutMs: 20_000 });
   });
   await nameImage(server.api, image);
@@ -145,10 +145,10 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
     const [path, contentType] = [`${pods()}/${String(hand().metadata["name"])}`, "application/merge-patch+json"];
     const containers = [{ ...hand().spec.containers[0], image: "registry.example/mine:1" }];
     const change = { method: "PATCH", path, contentType, body: { spec: { containers } } } as const;
-    match(await refused(() => server.api.call(change)), /a hand is not changed/);
+    match(await refused(() => server.api.call(change)), /a hand cannot be changed/);
     match(
       await refused(() => server.api.call({ method: "POST", path: `${path}/exec?command=sh` })),
-      /nobody gets into a hand/,
+      /a hand allows no exec/,
     );
     match(await refused(() => api.call({ method: "POST", path: `${path}/exec?command=sh` })), /403/);
     await api.call({ method: "DELETE", path });
@@ -216,7 +216,7 @@ async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<voi
     ...{ what: "the rights of the tenant", timeoutMs: 20_000 },
   });
   await t.step("an administrator of the cluster makes no hand", async () => {
-    match(await refusalOf(server.api, hand()), /only Ostler's worker makes pods here/);
+    match(await refusalOf(server.api, hand()), /only Ostler's worker may create pods/);
   });
   await t.step("the controller makes no hand", async () => match(await refusalOf(controller, hand()), /403/));
   for (const serviceAccount of ["default", "ostler-hand"]) {
@@ -231,7 +231,7 @@ async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<voi
       const path = `/api/v1/namespaces/ostler-hands/configmaps/${name}?dryRun=All`;
       const contentType = "application/merge-patch+json";
       const change = { method: "PATCH", path, contentType, body: { data: { "hand.sh": "reboot", image } } } as const;
-      match(await refused(() => tenant.call(change)), /who may change limit-hands.ostler.dev/);
+      match(await refused(() => tenant.call(change)), /permission to update limit-hands.ostler.dev/);
       equal(await refused(() => server.api.call(change)), "");
     }
   });

@@ -1,7 +1,7 @@
 {{- /*
 A process as a Deployment. Takes `root`, its `name`, `component` and `process` (the argument of the image), its `version`,
-its values as `config`, and what it has beside: `ports` (by name), `secrets` (each with volume, secret and folder),
-`isScaled` where something else counts its pods, `selectedVersion` where it stands beside others of its component.
+its values as `config`, `ports` (by name), `secrets` (each with volume, secret and folder), `isScaled` if an autoscaler
+sets its replicas, and `selectedVersion` if its component has other versions.
 */ -}}
 {{- define "ostler.deployment" -}}
 {{- $root := .root }}
@@ -17,10 +17,10 @@ spec:
   {{- if not .isScaled }}
   replicas: {{ .config.replicas }}
   {{- else }}{{ with lookup "apps/v1" "Deployment" $root.Release.Namespace .name }}
-  # As many as there are: to leave the number out of a release that had it would be to say 1.
+  # The current number, because removing replicas from an existing release would set it to 1.
   replicas: {{ .spec.replicas }}
   {{- end }}{{ end }}
-  # The pods of before stay until those in their place are Ready.
+  # Previous pods stay until their replacements are Ready.
   strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }
   selector:
     matchLabels: { {{ include "ostler.selector" . }} }
@@ -30,14 +30,14 @@ spec:
         app.kubernetes.io/name: ostler
         app.kubernetes.io/component: {{ .component }}
         ostler.dev/process: {{ .process }}
-        # The tag of the image below: the build id by which Temporal knows this version.
+        # The tag of the image below, which is also the build id of this version in Temporal.
         app.kubernetes.io/version: {{ .version | quote }}
     spec:
       serviceAccountName: ostler-{{ .process }}
       {{- with $root.Values.priorityClassName }}
       priorityClassName: {{ . }}
       {{- end }}
-      # Variables of Services would begin with OSTLER_ as settings do.
+      # Variables of Services would have the prefix OSTLER_ of settings.
       enableServiceLinks: false
       terminationGracePeriodSeconds: 60
       {{- with $root.Values.topologyKeys }}
@@ -67,7 +67,7 @@ spec:
             {{- end }}
           {{- end }}
           {{- if .ports.health }}
-          # Loading may take its time; from then on the event loop has to turn.
+          # Loading may take two minutes; afterwards the event loop must answer.
           startupProbe:
             httpGet: { path: /healthz, port: health }
             periodSeconds: 2
@@ -88,7 +88,7 @@ spec:
         {{- include "ostler.volumes" . | trim | nindent 8 }}
 {{- end }}
 
-{{- /* A drain, ours included, takes one pod of a component at a time. */ -}}
+{{- /* Drains, including Ostler's, evict one pod of a component at a time. */ -}}
 {{- define "ostler.disruptionBudget" -}}
 apiVersion: policy/v1
 kind: PodDisruptionBudget

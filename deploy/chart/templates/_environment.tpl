@@ -1,4 +1,4 @@
-{{- /* The variables of a process: its settings, what the pod knows itself, how Temporal lets it in, and memory. */ -}}
+{{- /* The variables of a process: its settings, facts of the pod, credentials of Temporal, and memory limits. */ -}}
 {{- define "ostler.environment" -}}
 {{- $root := .root }}
 {{- $settings := include "ostler.settings" $root | fromJson }}
@@ -16,7 +16,7 @@
 - { name: OSTLER_WEBHOOK_ENDPOINT, value: {{ printf "%s/ostler-webhook" $root.Release.Namespace | quote }} }
 {{- end }}
 {{- if and (eq .process "worker") (not (hasKey $settings "provider-reference-namespaces")) }}
-# What provider specs may point into: kube-system, and what the value rbac.providerReferences names.
+# Namespaces that provider specs may refer to: kube-system, and those in the value rbac.providerReferences.
 {{- $listed := list "kube-system" }}
 {{- range $root.Values.rbac.providerReferences }}{{ $listed = append $listed .namespace }}{{ end }}
 - { name: OSTLER_PROVIDER_REFERENCE_NAMESPACES, value: {{ join "," (uniq $listed) | quote }} }
@@ -26,7 +26,7 @@
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 {{- end }}
 {{- if not (hasKey $root.Values.settings "build-id") }}
-# The workers of this version become the current ones as soon as they poll; without it, somebody has to say so.
+# The controller makes this version the current one as soon as its workers poll; without a build id an administrator must.
 - name: OSTLER_BUILD_ID
   valueFrom: { fieldRef: { fieldPath: "metadata.labels['app.kubernetes.io/version']" } }
 {{- end }}
@@ -39,7 +39,7 @@
 {{- else if not (hasKey $settings "cert-dir") }}
 - { name: OSTLER_CERT_DIR, value: /etc/ostler/certificate }
 {{- end }}
-# What is free goes back to the system: docs/reference/settings.md.
+# Free memory is returned to the system: docs/reference/settings.md.
 - { name: DENO_V8_FLAGS, value: "--max-semi-space-size=2,--initial-old-space-size=64,--heap-growing-percent=40" }
 - { name: MALLOC_ARENA_MAX, value: "2" }
 - { name: MALLOC_TRIM_THRESHOLD_, value: "131072" }
@@ -67,7 +67,7 @@
 {{- end }}
 {{- end }}
 
-{{- /* The Secrets that open Temporal, as a JSON list of volumes with their folders: as files, they may change under a process. */ -}}
+{{- /* The Secrets with credentials of Temporal, as a JSON list of volumes with their folders; mounted files can change without a restart. */ -}}
 {{- define "ostler.temporalSecrets" -}}
 {{- $found := list }}
 {{- with .apiKeySecret }}

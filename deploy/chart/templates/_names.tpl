@@ -1,9 +1,9 @@
-{{- /* The version by which Temporal knows the workers. */ -}}
+{{- /* The version of the workers in Temporal. */ -}}
 {{- define "ostler.version" -}}
 {{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
 
-{{- /* The image of a version; a digest is of the chart's own version alone. Takes a list of the root and the version. */ -}}
+{{- /* The image of a version; the digest applies only to the chart's own version. Takes a list of the root and the version. */ -}}
 {{- define "ostler.image" -}}
 {{- $root := first . -}}
 {{- $version := last . -}}
@@ -11,12 +11,12 @@
 {{ $root.Values.image.repository }}:{{ $version }}{{ if $isOwn }}{{ with $root.Values.image.digest }}@{{ . }}{{ end }}{{ end }}
 {{- end }}
 
-{{- /* The labels that choose the pods of a component. */ -}}
+{{- /* The labels that select the pods of a component. */ -}}
 {{- define "ostler.labels" -}}
 app.kubernetes.io/name: ostler, app.kubernetes.io/component: {{ . }}
 {{- end }}
 
-{{- /* The same of a process, of one version where it stands beside others of its component. */ -}}
+{{- /* The labels that select the pods of a process, of one version if its component has several. */ -}}
 {{- define "ostler.selector" -}}
 {{ include "ostler.labels" .component }}{{ with .selectedVersion }}, app.kubernetes.io/version: {{ . | quote }}{{ end }}
 {{- end }}
@@ -27,7 +27,7 @@ app.kubernetes.io/name: ostler, app.kubernetes.io/component: {{ . }}
 {{ $prefix }}{{ . | replace "-" "_" | upper }}
 {{- end }}
 
-{{- /* The text of a setting: mappings are JSON, lists stand apart by white space, and no number becomes 1e+06. */ -}}
+{{- /* The text of a setting: mappings as JSON, lists separated by white space, and numbers without exponent. */ -}}
 {{- define "ostler.text" -}}
 {{- if kindIs "map" . }}{{ toJson . }}
 {{- else if kindIs "slice" . }}{{ join " " . }}
@@ -35,7 +35,7 @@ app.kubernetes.io/name: ostler, app.kubernetes.io/component: {{ . }}
 {{- else }}{{ . }}{{ end }}
 {{- end }}
 
-{{- /* The texts of the settings by flag, as JSON. An empty one is not set for the processes, so it is left out. */ -}}
+{{- /* The texts of the settings by flag, as JSON, without empty ones, which the processes treat as not set. */ -}}
 {{- define "ostler.settings" -}}
 {{- $found := dict }}
 {{- range $flag, $value := .Values.settings }}
@@ -44,17 +44,17 @@ app.kubernetes.io/name: ostler, app.kubernetes.io/component: {{ . }}
 {{- toJson $found }}
 {{- end }}
 
-{{- /* The port of an address. Takes a list of the address and the port of the default. */ -}}
+{{- /* The port of an address. Takes a list of the address and the default port. */ -}}
 {{- define "ostler.port" -}}
 {{ regexFind ":[0-9]+$" (first . | default "") | trimPrefix ":" | default (last .) }}
 {{- end }}
 
-{{- /* The port of metrics; "0" where none are served. */ -}}
+{{- /* The port of metrics; "0" if disabled. */ -}}
 {{- define "ostler.metricsPort" -}}
 {{ include "ostler.port" (list (index (include "ostler.settings" . | fromJson) "metrics-address") "0") }}
 {{- end }}
 
-{{- /* The ports that every process has, as a JSON mapping: those of probes and metrics, where a port 0 answers none. */ -}}
+{{- /* The ports of every process, as a JSON mapping: those of probes and metrics, unless disabled by port 0. */ -}}
 {{- define "ostler.ports" -}}
 {{- $settings := include "ostler.settings" . | fromJson }}
 {{- $found := dict }}
@@ -65,21 +65,21 @@ app.kubernetes.io/name: ostler, app.kubernetes.io/component: {{ . }}
 {{- toJson $found }}
 {{- end }}
 
-{{- /* Workers and their deployment in Temporal, unless settings name them otherwise. */ -}}
+{{- /* The default task queue and Worker Deployment in Temporal. */ -}}
 {{- define "ostler.defaultDeployment" -}}
 ostler{{ with (include "ostler.settings" . | fromJson).cluster }}-{{ . }}{{ end }}
 {{- end }}
 
-{{- /* Whether the API server can hold new machines by a policy, which is of Kubernetes 1.36; empty where it cannot. */ -}}
+{{- /* Whether the API server has MutatingAdmissionPolicy (Kubernetes 1.36), which holds new machines; empty if not. */ -}}
 {{- define "ostler.hasPolicies" -}}
 {{- if .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" }}true
 {{- else if and (semverCompare ">=1.36.0-0" .Capabilities.KubeVersion.Version) (not (lookup "v1" "Namespace" "" "kube-system")) }}
-{{- /* Rendered without a cluster: nobody lists what it has. */ -}}
+{{- /* Rendered without a cluster, whose API versions are unknown. */ -}}
 true
 {{- end }}
 {{- end }}
 
-{{- /* Whether there is a webhook: where nobody says, it stands in for that policy. */ -}}
+{{- /* Whether the webhook is installed; by default it replaces a missing policy. */ -}}
 {{- define "ostler.hasWebhook" -}}
 {{- $isAsked := index (include "ostler.settings" . | fromJson) "worker-webhook-endpoint" }}
 {{- if eq (include "ostler.side" .) "workers" }}{{ empty $isAsked | ternary "" "true" }}
@@ -88,17 +88,17 @@ true
 {{- else if not (include "ostler.hasPolicies" .) }}true{{ end }}
 {{- end }}
 
-{{- /* Where the release stands: `processes` in one cluster with all, `management` beside a worker cluster, `workers` in that one. */ -}}
+{{- /* The kind of the release: `processes` for a single cluster, `management` and `workers` for a pair of clusters. */ -}}
 {{- define "ostler.side" -}}
 {{- if .Values.workerCluster.render }}workers
 {{- else if .Values.workerCluster.kubeconfigSecret.name }}
 {{- if not (include "ostler.settings" . | fromJson).namespace }}
-{{- fail "Cannot serve a worker cluster: set settings.namespace to a namespace for its profiles and configs alone" }}
+{{- fail "Failed to render the release of a worker cluster: set settings.namespace to a namespace for its profiles and configs only" }}
 {{- end }}management
 {{- else }}processes{{ end }}
 {{- end }}
 
-{{- /* The name of what is cluster-wide and may stand there once for each worker cluster. Takes a list of the root and the name. */ -}}
+{{- /* The name of a cluster-wide object that each release in a management cluster has. Takes a list of the root and the name. */ -}}
 {{- define "ostler.nameBeside" -}}
 {{- $root := first . -}}
 {{ last . | trimSuffix ".ostler.dev" }}.{{ $root.Release.Namespace }}{{ if hasSuffix ".ostler.dev" (last .) }}.ostler.dev{{ end }}

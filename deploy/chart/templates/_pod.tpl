@@ -1,4 +1,4 @@
-{{- /* Where the pods of all processes may run, and as whom. */ -}}
+{{- /* Scheduling and user of the pods of all processes. */ -}}
 {{- define "ostler.place" -}}
 {{- $values := .Values }}
 {{- range $field := list "nodeSelector" "tolerations" "affinity" }}
@@ -21,7 +21,7 @@ securityContext:
   seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
-{{- /* What a container may do, and the files that it gets. Takes `root` and `secrets`. */ -}}
+{{- /* Security context and volume mounts of a container. Takes `root` and `secrets`. */ -}}
 {{- define "ostler.confinement" -}}
 securityContext:
   allowPrivilegeEscalation: false
@@ -50,7 +50,7 @@ volumeMounts:
   emptyDir: { sizeLimit: 256Mi }
 {{- end }}
 
-{{- /* The Secret with the kubeconfig of the worker cluster, of which each process gets its own key alone. As a JSON list. */ -}}
+{{- /* The Secret with the kubeconfig of the worker cluster, as a JSON list; each process gets only its own key. */ -}}
 {{- define "ostler.workerClusterSecret" -}}
 {{- $found := list }}
 {{- with .root.Values.workerCluster.kubeconfigSecret }}

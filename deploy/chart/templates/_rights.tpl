@@ -3,7 +3,7 @@
 - { apiGroups: [""], resources: [{{ index . 1 }}], resourceNames: {{ index . 2 | toJson }}, verbs: [{{ first . }}] }
 {{- end }}
 
-{{- /* A Role of the worker, or of what `process` says. Takes root, name, namespace and the text of its rules. */ -}}
+{{- /* A Role of the worker, or of `process`. Takes root, name, namespace and the text of its rules. */ -}}
 {{- define "ostler.role" -}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -16,7 +16,7 @@ rules:
 {{ include "ostler.binding" . }}
 {{- end }}
 
-{{- /* Binds a Role, or what `kind` says, in one namespace. */ -}}
+{{- /* Binds a Role, or an object of `kind`, in one namespace. */ -}}
 {{- define "ostler.binding" -}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
@@ -29,7 +29,7 @@ subjects:
   - { kind: ServiceAccount, name: ostler-{{ .process | default "worker" }}, namespace: {{ .root.Release.Namespace }} }
 {{- end }}
 
-{{- /* Rules on a group of objects that a process has in one namespace of ../kubernetes. Takes root, process, namespace and group. */ -}}
+{{- /* The rules of a process on an API group in one namespace, from ../kubernetes. Takes root, process, namespace and group. */ -}}
 {{- define "ostler.rulesOn" -}}
 {{- $order := . }}
 {{- range splitList "\n---\n" (.root.Files.Get (printf "manifests/rbac/%s.yaml" .process)) }}

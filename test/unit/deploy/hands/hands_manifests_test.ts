@@ -9,7 +9,7 @@ import { handScripts } from "../../../support/hand_scripts.ts";
 const folder = new URL("../../../../deploy/kubernetes/hands/", import.meta.url);
 const file = new URL("scripts.yaml", folder);
 const lead =
-  "# The scripts of activities/os, as hands have them mounted. A test of test/unit/deploy/hands writes it anew.\n";
+  "# The scripts of activities/os, which hands mount. Tests of test/unit/deploy/hands rewrite this file with GOLDEN=update.\n";
 
 Deno.test("scripts.yaml has the scripts of activities/os, word for word", async () => {
   const metadata = { name: "ostler-hands-scripts", namespace: handsNamespace };
