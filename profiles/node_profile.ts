@@ -10,7 +10,7 @@ export interface NodeFile {
   permissions: number;
 }
 
-/** What an operating system adds to the shared files: its own files, and snippets that files include by name. */
+/** Additions of an operating system to the shared files: its own files, and snippets that files include by name. */
 export interface Additions {
   files?: NodeFile[];
   /** Paths of templates, as in `NodeFile`, by the name of the snippet. */

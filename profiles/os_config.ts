@@ -1,6 +1,6 @@
 import type { CloudInitModules, OsFile, OsProfile, OsUnit } from "./schema.ts";
 
-/** What one phase writes on a machine, with all templates rendered. */
+/** The files and settings of one phase on a machine, with all templates rendered. */
 export interface OsConfigPhase {
   files: OsFile[];
   units?: OsUnit[];

@@ -14,7 +14,7 @@ export type RefusalReason =
   | "KubeletSettingsInvalid"
   | "RenderFailed";
 
-/** Thrown if only a change of the profile or of the MachineDeployment can help; the message says which. */
+/** Thrown if only a change of the profile or of the MachineDeployment can help; the message names that change. */
 export class ProfileRefused extends Error {
   override readonly name = "ProfileRefused";
 

@@ -65,7 +65,7 @@ type Settings = Record<string, string>;
 /** Returns the cloud-init modules of a phase, without empty ones. */
 function moduleText({ modules = {}, packages = [] }: OsConfigPhase): string {
   const { bootcmd = [], runcmd = [], rh_subscription = {}, yum_repos = {}, yum_repo_dir = "" } = modules;
-  // cloud-init refuses null values, and fails if a subscription has no field that says what to register with.
+  // cloud-init refuses null values, and fails if a subscription has no field to register with.
   const given = sorted(rh_subscription).filter(([, value]) => value !== "");
   const subscription = given.some(([key]) => key !== "auto-attach") ? given : [];
   const repos = sorted(yum_repos).map(([name, options]) => repoText(name, options));

@@ -20,7 +20,7 @@ export interface SettingNote {
   env?: string;
   /** Alternative names of the flag. */
   also?: string[];
-  /** Whether the setting has no effect; the description says why. */
+  /** Whether the setting has no effect; the description has the reason. */
   isIgnored?: boolean;
 }
 
