@@ -88,7 +88,7 @@ Deno.test("plain-english: finds words across lines of a comment, and a clause on
 Deno.test("plain-english: leaves code, short strings and files of other folders alone", () => {
   assert.deepEqual(lint(`const ${word} = pool.${word}; export default \`of \${${word}} it is\`;`), []);
   assert.deepEqual(lint(`export const kind = "${word}";`), []);
-  assert.deepEqual(lint(`// Drains the ${word}.`, "workers/other.ts"), []);
+  assert.deepEqual(lint(`// Drains the ${word}.`, "elsewhere/other.ts"), []);
 });
 
 Deno.test("findInDocument: names file, line, words and replacement in Markdown, but not in code", () => {
