@@ -107,8 +107,8 @@ export async function keepAutoscaler(object: ClusterObject): Promise<AutoscalerO
   }
 }
 
-// Sends one notice about a rollout to receivers outside of Kubernetes, in a run of its own, as a rollout must not wait
-// for a chat. The workflow ID is derived from the notice, so that a notice is sent once, however often it is found.
+// Sends one notification about a rollout to receivers outside of Kubernetes, in a run of its own, because a rollout
+// must not wait for a chat. The workflow ID is derived from the notification, so that each is sent once.
 
 // A receiver can be unavailable for a night; after a day the Rollout is the better source.
 const patient = {

@@ -75,7 +75,7 @@ interface News {
 }
 
 interface Reported {
-  /** The standing that the NodeVersion has, as `textOf` writes it. */
+  /** The status that the NodeVersion has, as `textOf` writes it. */
   text: string;
 }
 

@@ -64,7 +64,7 @@ export function planIdOf(pool: PoolRef): string {
   return cluster === undefined ? `plan/${workflowIdOf(own)}` : `${cluster}/plan/${workflowIdOf(own)}`;
 }
 
-/** Returns the workflow ID of a notice. */
+/** Returns the workflow ID of a notification. */
 export function noticeIdOf({ cluster, namespace, name }: PoolRef, id: string): string {
   const plain = `notice/${namespace}/${name}/${id}`;
   return cluster === undefined ? plain : `${cluster}/${plain}`;

@@ -200,7 +200,7 @@ export interface Replacing {
 
 /** The result of one machine at a time (epoch ms). */
 export interface Lately {
-  /** Refused: the image was refused on the machine before or just now, and may be tried again when its turn comes. */
+  /** Refused: the machine refused the image before or just now; the run may retry when the machine's turn comes. */
   is: "Staged" | "Updated" | "Failed" | "Refused";
   templateHash: string;
   at: number;

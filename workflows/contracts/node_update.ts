@@ -62,7 +62,7 @@ export interface NodeUpdateActivities {
   /** Waits until the machine has booted again, that is, until its boot id is not `bootId`. */
   awaitNodeBooted(input: NodeUpdate & { bootId: string; until: number }): Promise<BootVerdict | Unseen>;
   /**
-   * Records on the machine that the image failed there at `at` (epoch ms), so that it is tried again only on request;
+   * Records on the machine that the image failed there at `at` (epoch ms), so that only a request retries it;
    * with `isReplaceable` also records that the machine may be replaced when its turn comes.
    */
   ensureImageFailed(input: NodeUpdate & { reason: string; at: number; isReplaceable?: true }): Promise<void>;

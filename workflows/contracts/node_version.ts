@@ -50,7 +50,7 @@ export type VersionSurvey =
     isSettled: boolean;
     /** Nodes whose version cannot be determined. */
     invalid: number;
-    /** What remains to be done, for people. */
+    /** The remaining work, for users. */
     says: string;
   };
 
@@ -115,7 +115,7 @@ export interface ClusterObject {
 /**
  * The result for a JoiningNode record. Annotated: the node has the annotations of the record. Expired: no node joined
  * in time. Gone: another client deleted the record. Waiting: for what `says` names; a watch that sees it starts another
- * run, or the record is read again after `againMs` if that is set.
+ * run, or the run reads the record after `againMs` if that is set.
  */
 export type JoiningOutcome =
   | { outcome: "Annotated"; node: string; components: string }

@@ -49,7 +49,7 @@ export interface JoinVerdict {
 export interface GateVerdict {
   gate: string;
   outcome: "Passed" | "Failed" | "Inconclusive";
-  /** What was measured, for people. */
+  /** The measured values, for users. */
   message: string;
 }
 

@@ -54,7 +54,7 @@ export interface Member {
   staged?: true;
   /** The machine is being deleted, and its node has been NotReady long enough to be unhealthy. */
   lost?: true;
-  /** What is wrong with the node, since when, and from when the machine is due for repair (epoch ms). */
+  /** The problem of the node, its start, and the time at which the machine is due for repair (epoch ms). */
   ill?: { why: string; since: number; due: number };
 }
 
@@ -105,7 +105,7 @@ export interface PoolQuestion {
   limit: number;
   /** Machines that people named; the snapshot reports which of them are not members. */
   named?: string[];
-  /** Time of the last `retry` command (epoch ms); a target that failed on a machine before it may be tried again. */
+  /** Time of the last `retry` command (epoch ms); the run may retry a target that failed on a machine before it. */
   retriedAt?: number;
 }
 
@@ -155,7 +155,7 @@ export interface WaveState {
   approved: boolean;
 }
 
-/** What a wave index refers to: the waves of the policy, and the number of replicas. */
+/** The base of a wave index: the waves of the policy, and the number of replicas. */
 export interface WaveCount extends Pick<Rules, "waves" | "growth"> {
   replicas: number;
 }
@@ -206,7 +206,7 @@ export interface Gate {
 export interface DrainRules {
   /** Milliseconds; null means the deadline of the run. */
   timeout: number | null;
-  /** What to do when pods remain after the timeout: continue to wait, set the machine aside, or delete the pods. */
+  /** The action when pods remain after the timeout: continue to wait, set the machine aside, or delete the pods. */
   onBlocked: "Wait" | "SetAside" | "Force";
   /** Whether the drain deletes the data of pods with an emptyDir, or is blocked by these pods. */
   localStorage: "Delete" | "Block";
@@ -225,7 +225,7 @@ export interface InPlaceRules {
   soak: number;
 }
 
-/** What to do for etcd before a control plane machine is drained. */
+/** The preparation of etcd before a control plane machine is drained. */
 export interface EtcdRules {
   /** Where to store a snapshot. */
   snapshot:

@@ -93,7 +93,7 @@ export interface Progress {
   replacements: ReplacementRecord[];
 }
 
-// What a rollout reports in Kubernetes: on the Rollout object and in Events.
+// The reports of a rollout in Kubernetes: on the Rollout object and in Events.
 
 export interface Condition {
   type: "Ready" | "Progressing" | "Paused" | "Blocked" | "RolledBack" | "Quarantined";
@@ -186,7 +186,7 @@ export interface PlanTerms {
 /** The part of a plan that its approval needs; the plan waits for approval, or is approved. */
 export type AskedPlan = Pick<RolloutPlan, "hash" | "terms">;
 
-/** What a rollout would do, simulated with the planner of the run. */
+/** The plan of a rollout, simulated with the planner of the run. */
 export interface RolloutPlan {
   /** Changes when any field below changes, except the prediction. */
   hash: string;

@@ -79,7 +79,7 @@ export interface RenewResult {
 
 // Notifications about a rollout outside of Kubernetes.
 
-/** What a notification is about; the last three are ends of a rollout. */
+/** The event of a notification; the last three are ends of a rollout. */
 export type NoticeKind = "Halted" | "RollingBack" | "AwaitingApproval" | "Converged" | "RolledBack" | "Aborted";
 
 /** A notification about one event of a pool; texts are bounded. */

@@ -38,7 +38,7 @@ export function isGivenUp(rollout: Seen<"machines" | "memory" | "target">): bool
 /** Stops admitting machines of this change; with `onFailure: Rollback`, the pool rolls back to the last good change. */
 export function giveUp(rollout: GivingUp, { reason, message }: { reason: string; message: string }): void {
   const { target, memory, machines, loop, view } = rollout;
-  // A failed machine of the last good change says nothing against that change: the run halts without a quarantine.
+  // A failed machine of the last good change does not disprove that change: the run halts without a quarantine.
   const isKnownGood = isLastGood(target, memory.lastGood);
   const bad = badChange(target, "policy", `${reason}: ${message}`);
   if (!isKnownGood) quarantine(rollout, bad);

@@ -9,7 +9,7 @@ import { write } from "../proxies.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import { busyWith } from "../state/tasks.ts";
 
-/** The pause before a full budget is asked again, which doubles each time (ms), as many pools can wait for it. */
+/** The pause before the next request to a full budget (ms), which doubles each time, because many pools can wait. */
 const askAgainMs = { first: 15_000, most: 120_000 };
 
 type Sharing = Seen<"settings" | "target" | "machines" | "tasks"> & Part<"slots">;
@@ -45,7 +45,7 @@ function ask(
   return write.ensureSlotTaken.executeWithOptions({ summary }, [{ pool, machine, limit, ...budgetOf(target) }]);
 }
 
-/** Only one control plane of a cluster is out at a time, whatever else is out and whatever a policy says. */
+/** Only one control plane of a cluster is out at a time, even if other machines are out or a policy allows more. */
 function budgetOf({ desired }: Seen["target"]): { of?: BudgetName } {
   return desired?.isControlPlane ? { of: "ControlPlanes" } : {};
 }

@@ -1,15 +1,15 @@
-/** What to do now with a NodeVersion: a pure function of one look at it. */
+/** Returns the next step of a NodeVersion, as a pure function of one survey. */
 import type { StageSurvey, VersionStage, VersionStanding, VersionSurvey } from "../contracts/mod.ts";
 import { isDone, refusalOf, stageOf } from "./stage_of.ts";
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
-/** One step, and what is told meanwhile. */
+/** One step, and the status meanwhile. */
 export type NextStep =
   | { step: "Hold" | "LetGo" | "EndRelease" | "Wait" | "Done"; standing: VersionStanding }
   | { step: "Release"; stage: VersionStage; standing: VersionStanding };
 
-/** Preflight, hold, stages in their order, audit, and let go. */
+/** Returns the next step: check, hold autoscalers, release the stages in order, check again, and end the hold. */
 export function nextStep(survey: Present): NextStep {
   const { released, trouble } = survey;
   if (isDone(survey)) return end(survey);
@@ -17,7 +17,7 @@ export function nextStep(survey: Present): NextStep {
   const stage = stageOf(survey);
   if (stage === "Refused") return refuse(survey);
   if (released === stage && rests(survey, stage)) return leave(survey, stage);
-  // Also once all is released: a hold may have ended while nobody of us was there.
+  // The hold is repeated even after all releases, because a hold may have ended while no worker ran.
   if (survey.autoscalers === "On") {
     return { step: "Hold", standing: held("Turning off the running autoscaler first") };
   }
@@ -25,7 +25,7 @@ export function nextStep(survey: Present): NextStep {
   return wait(...underWay(survey, stage));
 }
 
-/** A group that comes later is released like any other: after a look at all of them, and under a hold. */
+/** A group that is added later is released like any other: after a survey of all groups, and under a hold. */
 function end({ isHeld, released, says }: Present): NextStep {
   const standing = { ready: "True", reason: "UpToDate", message: says } as const;
   if (released !== null) return { step: "EndRelease", standing };
@@ -34,25 +34,25 @@ function end({ isHeld, released, says }: Present): NextStep {
 
 function refuse(survey: Present): NextStep {
   const [reason, message] = ["ControlPlaneRefused", refusalOf(survey)];
-  // What was released before they came to differ: groups that have begun go on, and no other begins.
+  // If the control planes began to differ after a release, groups that have begun continue, and no other group begins.
   if (survey.released !== null) return { step: "EndRelease", standing: { ready: "False", reason, message } };
   return stop(survey, { reason, message });
 }
 
-/** Nothing more is released; what groups have begun goes on, and nobody scales them meanwhile. */
+/** Releases no further stage; groups finish what they have begun, and autoscalers stay held meanwhile. */
 function stop(survey: Present, { reason, message }: { reason: string; message: string }): NextStep {
   const { isHeld, autoscalers } = survey;
   if (!isMoving(survey)) return isHeld ? letGo(reason, message) : wait(reason, message);
   return autoscalers === "On" ? { step: "Hold", standing: { ready: "False", reason, message } } : wait(reason, message);
 }
 
-// Nothing is ordered while an autoscaler may still take away or add machines.
+// Orders wait until autoscalers have stopped, because those may still add or remove machines.
 function release({ autoscalers }: Present, stage: VersionStage): NextStep {
   if (autoscalers === "Stopping") return wait("HoldingAutoscaler", "Waiting for the autoscaler to stop");
   return { step: "Release", stage, standing: rolling(`Releasing stage "${stage}"`) };
 }
 
-/** A look tells of nodes, and of groups of workers. */
+/** Reported when all nodes of control planes are updated, but not all of their groups have converged. */
 const notTakenUp = "Waiting for the control plane groups to take up the desired state";
 
 function underWay(survey: Present, stage: VersionStage): [reason: string, message: string] {
@@ -63,17 +63,20 @@ function underWay(survey: Present, stage: VersionStage): [reason: string, messag
   return [isInvalid ? "NodesInvalid" : "Rolling", survey.isSettled ? notTakenUp : survey.says];
 }
 
-/** Workers that began before control planes came to differ go on, also where the stage of these does not. */
+/** Workers that began before the control planes began to differ continue, even if the stage of control planes waits. */
 function rests(survey: Present, stage: VersionStage): boolean {
   return isAtRest(survey.stages[stage]) && !isMoving(survey);
 }
 
-/** Nothing is under way, nor will be before a person acts or a window opens: nobody has to do without an autoscaler. */
+/**
+ * Returns whether no group works or will work before a user acts or a window opens, so that autoscalers need not be
+ * held.
+ */
 function isAtRest({ groups, atRest }: StageSurvey): boolean {
   return groups > 0 && atRest === groups;
 }
 
-/** Also what goes on without this run: groups finish what they have begun. */
+/** Includes groups that finish earlier steps without this run. */
 function isMoving({ stages }: Present): boolean {
   return Object.values(stages).some(({ moving }) => moving > 0);
 }

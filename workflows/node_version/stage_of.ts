@@ -1,19 +1,22 @@
-/** Which stage of a NodeVersion is next, whether any is left, and why one cannot begin: pure functions of one look at it. */
+/** The next stage of a NodeVersion, and why a stage cannot begin, as pure functions of one survey. */
 import type { StageSurvey, VersionStage, VersionSurvey } from "../contracts/mod.ts";
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
-/** Nodes run what is wanted, and groups took it up. A look tells of workers alone whether theirs did. */
+/**
+ * Returns whether all nodes are updated and all groups of control planes have converged; `isSettled` already covers
+ * groups of workers.
+ */
 export function isDone({ isSettled, stages: { ControlPlane } }: Present): boolean {
   return isSettled && ControlPlane.done === ControlPlane.groups;
 }
 
 /**
- * The stage that is next; "Refused" where control planes would be, and cannot.
+ * Returns the next stage; "Refused" if control planes are next and cannot begin.
  *
- * Control planes come first always, also where they came to differ while workers roll: groups of workers that have begun boot what is
- * wanted by then and go on, and no other begins. A kubelet may not be newer than its API server (kubernetes.io, "Version Skew
- * Policy"), so other components have to be the control planes' first.
+ * Control planes always come first, even if they begin to differ while workers roll: groups of workers that have begun
+ * continue with the current image, and no other group begins. A kubelet may not be newer than its API server
+ * (kubernetes.io, "Version Skew Policy"), so control planes must get other components first.
  */
 export function stageOf({ stages: { ControlPlane, Workers } }: Present): VersionStage | "Refused" {
   if (skewedOf(ControlPlane) > 0) return "Refused";
@@ -22,12 +25,14 @@ export function stageOf({ stages: { ControlPlane, Workers } }: Present): Version
   return isReady && Workers.groups > 0 ? "Workers" : "ControlPlane";
 }
 
-/** What a newcomer of ours runs is announced a moment after it joined: until then its stage is not done, nor is it refused. */
+/**
+ * A new machine of Ostler is announced a moment after it has joined: until then its stage is neither done nor refused.
+ */
 function skewedOf({ skewed, unannounced }: StageSurvey): number {
   return skewed - unannounced;
 }
 
-/** Why the stage of control planes is refused. */
+/** Returns why the stage of control planes is refused. */
 export function refusalOf({ stages: { ControlPlane, Workers } }: Present): string {
   const refusal =
     'Cannot begin stage "ControlPlane": this release does not upgrade the Kubernetes version of control planes, ' +

@@ -137,9 +137,9 @@ function iso(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-// What a pool waits for when nothing can begin, for people.
+// The reason why a pool waits when nothing can begin, for users.
 
-/** The parts of a turn that are already computed. */
+/** The parts of a plan that are already computed. */
 interface Findings {
   census: Census;
   budget: Budget;

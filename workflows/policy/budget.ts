@@ -6,14 +6,14 @@
  *                and joins + leaving - (joins that are Ready and unproven, whose old machine may be leaving already)
  *              + unhealthy machines being repaired
  *              + machines out of service after a failed update in place
- *   ill      = machines that joined and are unhealthy, not leaving, and neither chosen to be replaced nor being
+ *   `ill`    = machines that joined and are unhealthy, not leaving, and neither chosen to be replaced nor being
  *              repaired nor updated in place
  *
  * A machine that is updated in place counts as a join from cordon to uncordon.
  *
- * To replace a healthy machine, changing + ill must be less than the budget. To replace an unhealthy machine, changing
- * must be less than the budget: the machine was out before, and must never block its own replacement. The same holds
- * for a repair, which does not count leaving machines that are held and still serve, or that were set aside.
+ * To replace a healthy machine, `changing + ill` must be less than the budget. To replace an unhealthy machine,
+ * changing must be less than the budget: the machine was out before, and must never block its own replacement. The same
+ * holds for a repair, which does not count leaving machines that are held and still serve, or that were set aside.
  */
 import type { Member } from "../contracts/mod.ts";
 import { machinesOf, type Situation } from "./turn.ts";

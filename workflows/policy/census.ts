@@ -1,4 +1,4 @@
-/** Counts of machines in progress, computed once for all rules of a turn. */
+/** Counts of machines in progress, computed once for all rules of a plan. */
 import type { Member } from "../contracts/mod.ts";
 import type { SupplierView } from "./supplier.ts";
 import type { Situation } from "./turn.ts";

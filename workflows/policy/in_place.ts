@@ -15,7 +15,7 @@ export function inPlaceOf(rules: Pick<Rules, "inPlace"> | undefined): InPlaceRul
 const maxAttempts = 5;
 /** Reasons that may be gone at the next attempt; all other reasons last. */
 const passing: readonly string[] = ["PullStalled", "DriverFailed"];
-/** An unreachable registry says nothing about the image, so staging is retried until its deadline. */
+/** An unreachable registry proves nothing about the image, so staging is retried until its deadline. */
 const unreachable = "RegistryUnreachable";
 
 /** Returns whether staging is worth a retry after `asked` attempts. */

@@ -15,7 +15,7 @@ export function planTurn(situation: Situation): Turn {
   return { ...turn, blocked: blocks[0] ?? null };
 }
 
-/** Returns all reasons that would block a turn, the strongest first. */
+/** Returns all reasons that would block the next steps, the strongest first. */
 export function blockersOf(situation: Situation): Blocked[] {
   return evaluate(situation).blocks;
 }

@@ -1,6 +1,7 @@
 /**
- * What the owner of a pool's machines does by itself, in pure functions: the only part of a backend that the planner
- * knows. Waves, windows, budgets, blocks and gates are the same for all backends and depend only on these functions.
+ * The rules by which the owner of a pool's machines acts by itself, in pure functions: the only part of a backend that
+ * the planner knows. Waves, windows, budgets, blocks and gates are the same for all backends and depend only on these
+ * functions.
  *
  * A new machine that waits to be admitted (phase Held) may be a machine that exists and is held, or a pending record
  * with a token, which admission turns into an order. The planner treats both alike.

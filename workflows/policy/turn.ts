@@ -111,7 +111,7 @@ export interface Turn {
   blocked: Blocked | null;
   /** Whether all machines are as desired and none is in progress. */
   converged: boolean;
-  /** What the pool waits for when nothing can begin, for people. */
+  /** The reason why the pool waits when nothing can begin, for users. */
   waitsFor: string;
   /** When to plan again without any event (epoch ms), for a soak, a window or a repair; null for never. */
   lookAgainAt: number | null;

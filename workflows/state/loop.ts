@@ -1,4 +1,4 @@
-/** What wakes the main loop, and what ends it. */
+/** The events that wake the main loop, and its end. */
 import type { CarriedLoop } from "../contracts/mod.ts";
 
 /** The failure that stopped a task; the main loop reports it and reads again. */

@@ -25,7 +25,7 @@ export function freshTarget(now: number): CarriedTarget {
   return { change: "", startedAt: now, startedFor: "", begun: null };
 }
 
-/** Continues with the target of the previous run; the rest is read again. */
+/** Continues with the target of the previous run; the run reads the rest. */
 export function openTarget(carried: CarriedTarget): Target {
   return {
     ...carried,

@@ -136,14 +136,14 @@ function sentence({ reason, message, until }: Blocked): Pick<Standing, "reason" 
   return { reason, message, ...(until === null ? {} : { until }) };
 }
 
-// The reason of the failure says more than the fact that the change is in quarantine.
+// The reason of the failure is more useful than the fact that the change is in quarantine.
 function quarantined(
   { memory, target: { desired }, machines: { failed } }: Seen<"memory" | "target" | "machines">,
   blocked: Blocked,
 ): Pick<Standing, "reason" | "message"> {
   const bad = memory.quarantine.find(({ specHash }) => specHash === desired?.specHash);
   if (!bad) {
-    // The names come before any colon, as a notice with this reason is identified by its message up to the first colon.
+    // The names come before any colon, because the message up to the first colon identifies the notification.
     const message = `Machines ${failed.slice(0, 3).join(", ")} of the last good revision failed to join too; ` +
       'fix the cause that "ostler explain" shows, then send retry';
     return { reason: "JoinAttemptsExhausted", message };

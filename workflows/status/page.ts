@@ -15,7 +15,7 @@ const rowsShown = 6;
 /** Returns the progress of the pool in one line. */
 function numbers({ phase, reason, counts, eta, failedMachines }: Progress): string[] {
   if (!counts) return [];
-  // Nobody can predict when a person acts, so no end is estimated.
+  // The time of a user's action cannot be predicted, so no end is estimated.
   const isForeseen = !isOver(phase) && phase !== "Halted" && reason !== "PodsRemaining";
   const { desired, ready, ...rest } = counts;
   const updated = updatedOf(counts);
@@ -172,7 +172,7 @@ function advice(pool: Pool, progress: Progress): string[] {
   ];
 }
 
-/** What to change outside of Ostler, by reason. */
+/** Remedies outside of Ostler, by reason. */
 const hints: Record<string, string> = {
   PolicyConflict: "Make the selector of one RolloutPolicy more specific, or delete one of them.",
   Quarantined: "Change the MachineDeployment: Ostler rolls out a changed spec without a retry.",
@@ -191,7 +191,7 @@ const hints: Record<string, string> = {
   HandsMissing: "Set hands-image on the worker: without hands-image, Ostler cannot change the OS of a node.",
   EtcdInDoubt:
     "Fix the named etcd member (docs/how-to/control-planes.md): until then Ostler adds and removes no control plane.",
-  EtcdAccessMissing: "Put ca.crt, tls.crt and tls.key of etcd into the named Secret: the message says what is wrong.",
+  EtcdAccessMissing: "Put ca.crt, tls.crt and tls.key of etcd into the named Secret: the message has the cause.",
   FailedRemain: "The named machines keep their current image: run ostler explain to see what failed, then retry.",
   DownRemain: "Bring the named machines back, or delete their Nodes: Ostler does not touch these machines.",
   StageRefused: "Fix the problem in the message, then retry; nothing on the machine was stopped.",
@@ -240,8 +240,8 @@ function line({ namespace, name }: Pool, { why, verb, takes }: Action): string {
   return `- ${why}: ${code(command, 300)}${fields}`;
 }
 
-// The live page of a run in the web UI: Markdown that says what happens, how far, since when, until when, and what to
-// do.
+// The live page of a run in the web UI: Markdown with the current steps, their progress, times and deadlines, and the
+// required actions.
 
 /** The largest page in bytes; parts that do not fit are left out. */
 const heaviest = 4000;
