@@ -3,7 +3,8 @@ export const plainPlaces: string[] = [
   ...["autoscaler", "backends", "clouds", "etcd", "gates", "handover", "kube", "node", "node_version", "notices", "os"]
     .map((room) => `activities/${room}/`),
   ...["os_image", "policy", "pool", "status", "temporal", "x509"].map((room) => `activities/${room}/`),
-  ...["cli/", "docs/", "examples/", "profiles/", "workers/", "workflows/status/page/"],
+  ...["cli/", "docs/", "examples/", "profiles/", "workers/"],
+  ...["contracts", "node_version", "policy", "status"].map((room) => `workflows/${room}/`),
   ...["chart", "image", "kubernetes", "overlays", "release"].map((folder) => `deploy/${folder}/`),
   ...["cloud/groups", "cloud/image_nodes", "demo/stories/in_place", "demo/stories/installed", "installation", "mirror"]
     .map((folder) => `deploy/local/${folder}/`),
