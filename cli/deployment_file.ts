@@ -10,7 +10,7 @@ export interface DeploymentFile {
   provider: ProviderConfig;
   /** The name in its annotation `k8c.io/operating-system-profile`. */
   profile: string | undefined;
-  /** What it says and no machine gets. */
+  /** Warnings about fields without effect. */
   warnings: string[];
 }
 

@@ -14,7 +14,7 @@ export interface WrittenDeployment {
 }
 
 /**
- * Returns a warning for each thing that a MachineDeployment says and no machine gets. Throws ProfileRefused
+ * Returns a warning for each field of a MachineDeployment without an effect on machines. Throws ProfileRefused
  * (ProviderConfigInvalid) for a setting of the wrong type.
  */
 export function withoutEffect({ templateAnnotations, provider }: WrittenDeployment): string[] {

@@ -19,14 +19,14 @@ export interface Starting {
 /**
  * Starts or signals the run of a pool, and returns the run. Safe to call any number of times, as each pool has one
  * workflow ID and the signal only requests another read. Fails while a worker still serves the run of this cluster under
- * its former name.
+ * its previous name.
  */
 export async function startRollout(
   { client, config, self }: Starting,
   { pool: seen, generation, run, observed }: PoolNews,
 ): Promise<ReportedRun> {
   const pool = config.cluster === "" ? poolOf(seen) : { cluster: config.cluster, ...poolOf(seen) };
-  if (run) await endUnderFormerName({ client, config, self }, pool, run);
+  if (run) await endUnderPreviousName({ client, config, self }, pool, run);
   const { typedSearchAttributes, ...shown } = shownAtStart(pool);
   const workflowId = workflowIdOf(pool);
   const { signaledRunId } = await client.workflow.signalWithStart(workflowTypeOf(pool), {
@@ -42,16 +42,20 @@ export async function startRollout(
 }
 
 /**
- * Ends the run of a pool under the former name of its cluster, so that no two runs roll out one pool. A Rollout can name
+ * Ends the run of a pool under the previous name of its cluster, so that no two runs roll out one pool. A Rollout can name
  * any run, also in a copy of a cluster: only a run of this cluster that no worker serves is ended.
  */
-async function endUnderFormerName({ client, config, self }: Starting, pool: PoolRef, run: ReportedRun): Promise<void> {
+async function endUnderPreviousName(
+  { client, config, self }: Starting,
+  pool: PoolRef,
+  run: ReportedRun,
+): Promise<void> {
   const id = workflowIdOf(pool);
   const { cluster: _, ...ofAny } = pool;
   const plain = workflowIdOf(ofAny);
   if (run.workflowId === id || !`/${run.workflowId}`.endsWith(`/${plain}`)) return;
-  const former = run.workflowId.slice(0, -plain.length).replace(/\/$/, "");
-  const owner = await ownerOfSchedule(client, scheduleIdOf({ cluster: former }));
+  const previous = run.workflowId.slice(0, -plain.length).replace(/\/$/, "");
+  const owner = await ownerOfSchedule(client, scheduleIdOf({ cluster: previous }));
   if (self.uid === "" || owner?.uid !== self.uid) return;
   const handle = client.workflow.getHandle(run.workflowId, run.runId);
   try {
@@ -84,6 +88,6 @@ const workflowTasks = 1;
 
 function stillServed({ workflowId }: ReportedRun, taskQueue: string, self: ClusterIdentity): Error {
   const state = `workers still serve run "${workflowId}" on task queue "${taskQueue}"`;
-  const remedy = "stop the workers with the former name; in a copy of a cluster, delete the Rollouts";
+  const remedy = "stop the workers with the previous name; in a copy of a cluster, delete the Rollouts";
   return new Error(`Failed to roll out a pool of ${clusterText(self)}: ${state}; ${remedy}`);
 }

@@ -46,7 +46,7 @@ export function findDesired(
   });
 }
 
-/** Applies whatever a policy says, as etcd can lose only one member at a time. */
+/** Applies whatever the policy is, as etcd can lose only one member at a time. */
 function oneAtATime(rules: Rules): Rules {
   return { ...rules, budget: { machines: 1, perZone: null, zones: "Parallel", cluster: 1 } };
 }

@@ -126,7 +126,7 @@ interface PoolTemplate {
   provider: ProviderConfig;
   /** "" if the annotation is missing. */
   profile: string;
-  /** What it says and no machine gets. */
+  /** Warnings about fields without effect. */
   warnings: string[];
 }
 

@@ -31,7 +31,7 @@ export interface ReadActivities {
 /** A pool as `publishDesired` found and left it. */
 export interface PublishedPool {
   seen: DesiredState;
-  /** What earlier runs of the pool left on its Rollout. */
+  /** The state that earlier runs of the pool left on its Rollout. */
   earlier: Memory;
   /** Null for a pool that is deleted, or whose template machine-controller has not numbered yet. */
   published: Published | null;

@@ -81,7 +81,7 @@ function runOf(workflowId: string): { workflowId: string; runId: string } {
   return { workflowId, runId: "run-1" };
 }
 
-Deno.test("startRollout: ends the pool's run of the same cluster under a former name, and no other run", async () => {
+Deno.test("startRollout: ends the pool's run of the same cluster under a previous name, and no other run", async () => {
   const ended: unknown[] = [];
   const temporal = { owners: { "": "own", south: "own" }, ended };
   await started(north, { ...temporal, run: runOf("machine-deployment/fleet/pool") });
@@ -107,7 +107,7 @@ Deno.test("fault E7: a copy of a cluster fails to start while the original's wor
   const run = runOf("south/machine-deployment/fleet/pool");
   await rejects(started(north, { run, owners: { south: "own" }, polled: 20, ended }), {
     message: 'Failed to roll out a pool of cluster "north" (UID of kube-system "own"): workers still serve run ' +
-      '"south/machine-deployment/fleet/pool" on task queue "its-queue"; stop the workers with the former name; in a ' +
+      '"south/machine-deployment/fleet/pool" on task queue "its-queue"; stop the workers with the previous name; in a ' +
       "copy of a cluster, delete the Rollouts",
   });
   deepEqual(ended, []);
