@@ -18,17 +18,17 @@ const cases: [string, Record<string, string>, object[], string[]][] = [
     "--foo=bar",
     "--nodes=1:10:worker-group",
   ]],
-  ["AS6 leaves out a group that may not", {}, [{ ...workers, autoscaling: false }], [binary]],
+  ["AS6 leaves out a group that may not be scaled", {}, [{ ...workers, autoscaling: false }], [binary]],
   ["AS7 leaves out control planes", {}, [{ ...workers, role: "ControlPlane" }], [binary]],
-  ["AS7 leaves out control planes, however they are written", {}, [{ ...workers, role: "control-plane" }], [binary]],
-  ["names a group once that two objects name", {}, [workers, workers], [binary, "--nodes=1:10:worker-group"]],
+  ["AS7 leaves out control planes in any spelling", {}, [{ ...workers, role: "control-plane" }], [binary]],
+  ["names a group once when two objects name it", {}, [workers, workers], [binary, "--nodes=1:10:worker-group"]],
 ];
 
 for (const [what, args, groups, command] of cases) {
-  Deno.test(`autoscalerCommand ${what}`, () => deepEqual(commandOf(args, ...groups), { command, leftOut: [] }));
+  Deno.test(`autoscalerCommand: ${what}`, () => deepEqual(commandOf(args, ...groups), { command, leftOut: [] }));
 }
 
-Deno.test("autoscalerCommand leaves out what is no flag, and groups that no autoscaler could use, and says so", () => {
+Deno.test("autoscalerCommand: leaves out invalid flags and unusable groups, and reports them", () => {
   const bad = [{ ...workers, min: 5, max: 2 }, { ...workers, autoscalerGroupName: "" }];
   deepEqual(commandOf({ "-x": "1", "a b": "1", line: "a\nb", fine: "a b" }, ...bad), {
     command: [binary, "--fine=a b"],

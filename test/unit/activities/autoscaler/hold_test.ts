@@ -26,7 +26,7 @@ async function seen(kube: FakeKube): Promise<[enabled: boolean, holders: string[
   return [strategy.spec.enabled, holdersOf(strategy, 0)];
 }
 
-Deno.test("K24 an autoscaler that was on is turned off for a hold, once, and on again after it", async () => {
+Deno.test("K24 holdAutoscalers: turns a running autoscaler off once, and on again after the hold", async () => {
   const kube = strategies(true);
   for (let nth = 0; nth < 2; nth++) await holdAutoscalers(kube.client, { holder: "v", until: 10 });
   deepEqual(await seen(kube), [false, ["v"]]);
@@ -35,7 +35,7 @@ Deno.test("K24 an autoscaler that was on is turned off for a hold, once, and on 
   deepEqual((await read(kube)).metadata.annotations?.[annotation], undefined);
 });
 
-Deno.test("K24 an autoscaler that people turned off is neither held nor turned on", async () => {
+Deno.test("K24 holdAutoscalers: neither holds nor starts an autoscaler that a person turned off", async () => {
   const kube = strategies(false);
   await holdAutoscalers(kube.client, { holder: "v", until: 10 });
   await letAutoscalersGo(kube.client, { holder: "v" });
@@ -43,7 +43,7 @@ Deno.test("K24 an autoscaler that people turned off is neither held nor turned o
   deepEqual(kube.writes, []);
 });
 
-Deno.test("of two holders the last one turns it on again", async () => {
+Deno.test("letAutoscalersGo: turns the autoscaler on again when the last of two holders releases it", async () => {
   const kube = strategies(true);
   for (const holder of ["v", "w"]) await holdAutoscalers(kube.client, { holder, until: 10 });
   await letAutoscalersGo(kube.client, { holder: "v" });
@@ -52,7 +52,7 @@ Deno.test("of two holders the last one turns it on again", async () => {
   deepEqual(await seen(kube), [true, []]);
 });
 
-Deno.test("K24 a hold whose holder never came back ends by its time, for whoever looks", async () => {
+Deno.test("K24 freedOfOldHolds: a hold expires when its holder does not return", async () => {
   const kube = strategies(false, { [annotation]: JSON.stringify({ v: 10 }) });
   deepEqual((await freedOfOldHolds(kube.client, await read(kube), 9)).spec.enabled, false);
   deepEqual((await freedOfOldHolds(kube.client, await read(kube), 11)).spec.enabled, true);
@@ -60,7 +60,7 @@ Deno.test("K24 a hold whose holder never came back ends by its time, for whoever
 });
 
 for (const text of ["{", "[]", '{"v":"soon"}']) {
-  Deno.test(`what somebody wrote in place of holders, as ${text}, holds nothing`, async () => {
+  Deno.test(`freedOfOldHolds: treats ${text} in place of holders as no hold`, async () => {
     const kube = strategies(false, { [annotation]: text });
     deepEqual((await freedOfOldHolds(kube.client, await read(kube), 11)).spec.enabled, false);
   });

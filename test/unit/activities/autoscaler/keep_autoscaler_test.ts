@@ -42,13 +42,13 @@ function specOf(kube: FakeKube): { replicas: number; template: { spec: { contain
 
 for (
   const [id, enabled, before, after] of [
-    ["AS1 leaves one that is off at 0", false, 0, 0],
-    ["AS2 turns one on", true, 0, 1],
-    ["AS3 turns one off", false, 1, 0],
-    ["runs one at a time", true, 3, 1],
+    ["AS1 leaves a disabled autoscaler at 0 replicas", false, 0, 0],
+    ["AS2 turns the autoscaler on", true, 0, 1],
+    ["AS3 turns the autoscaler off", false, 1, 0],
+    ["runs one replica at a time", true, 3, 1],
   ] as const
 ) {
-  Deno.test(`ensureAutoscalerKept ${id}`, async () => {
+  Deno.test(`ensureAutoscalerKept: ${id}`, async () => {
     const kube = kubeWith(enabled, { replicas: before });
     equal((await keep(kube) as { outcome: string }).outcome, "Kept");
     const { enabled: isOn, replicas, observedGeneration } = statusOf(kube);
@@ -56,7 +56,7 @@ for (
   });
 }
 
-Deno.test("AS5, AS6: ensureAutoscalerKept tells the autoscaler of groups, touches no other container, and writes once", async () => {
+Deno.test("AS5, AS6 ensureAutoscalerKept: writes the groups once, and touches no other container", async () => {
   const kube = kubeWith(true);
   group(kube);
   await keep(kube);
@@ -71,7 +71,7 @@ Deno.test("AS5, AS6: ensureAutoscalerKept tells the autoscaler of groups, touche
   deepEqual(specOf(kube).template.spec.containers[1], { name: "cluster-autoscaler", command: ["/bin/autoscaler"] });
 });
 
-Deno.test("ensureAutoscalerKept says what it waits for, and since when, until it is there", async () => {
+Deno.test("ensureAutoscalerKept: reports what it waits for, and since when, until that exists", async () => {
   const kube = kubeWith(true, { deployed: false });
   const says = 'Deployment "kube-system/constellation-cluster-autoscaler" does not exist';
   deepEqual(await keep(kube), { outcome: "Waiting", reason: "DeploymentMissing", says });
@@ -84,7 +84,7 @@ Deno.test("ensureAutoscalerKept says what it waits for, and since when, until it
   deepEqual([statusOf(kube).conditions[0]?.status, specOf(kube).replicas], ["True", 1]);
 });
 
-Deno.test("ensureAutoscalerKept looks again where somebody else was faster", async () => {
+Deno.test("ensureAutoscalerKept: reads again after a conflict", async () => {
   const kube = kubeWith(true);
   kube.onRequest = (line) => {
     if (line.startsWith("patch deployments")) throw answer(409, "Conflict", "it has been modified");
@@ -96,6 +96,6 @@ Deno.test("ensureAutoscalerKept looks again where somebody else was faster", asy
   equal(specOf(kube).replicas, 1);
 });
 
-Deno.test("ensureAutoscalerKept takes a strategy that is gone for an answer", async () => {
+Deno.test("ensureAutoscalerKept: succeeds when the strategy was deleted", async () => {
   deepEqual(await keep(new FakeKube()), { outcome: "Gone" });
 });
