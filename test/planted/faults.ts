@@ -170,7 +170,7 @@ const marks: Fault[] = [
     to: "",
     caughtBy: {
       file: "test/unit/activities/backends/machine_controller/holds_test.ts",
-      filter: "spareMachine opens the node again that we had closed",
+      filter: "spareMachine: uncordons a node that Ostler cordoned",
     },
   },
   {
@@ -180,7 +180,7 @@ const marks: Fault[] = [
     to: "ours(machine, target.pool, [victimAnnotation])",
     caughtBy: {
       file: "test/unit/activities/backends/machine_controller/holds_test.ts",
-      filter: "spareMachine takes both back",
+      filter: "spareMachine: removes hold and mark, and succeeds for a deleted machine",
     },
   },
   {
@@ -200,7 +200,7 @@ const marks: Fault[] = [
     to: "keys.filter((key) => machine.metadata.annotations?.[key] !== undefined);",
     caughtBy: {
       file: "test/unit/activities/backends/machine_controller/holds_test.ts",
-      filter: "admitMachine ends our hold and no other",
+      filter: "admitMachine: removes only our hold",
     },
   },
   {
@@ -211,7 +211,7 @@ const marks: Fault[] = [
       "await ifFound(patchObject(kube, machines, { ...nameOf(target), body: { metadata: { annotations }, spec: { taints: [] } } }));",
     caughtBy: {
       file: "test/unit/activities/backends/machine_controller/holds_test.ts",
-      filter: "edits nothing but annotations",
+      filter: ": edits only annotations, so that GitOps tools see no drift",
     },
   },
 ];
@@ -235,7 +235,7 @@ const changes: Fault[] = [
     to: "if (template) return unlabelled(deployment.spec.template ?? {});",
     caughtBy: {
       file: "test/unit/activities/backends/machine_controller/last_good_test.ts",
-      filter: "restoreLastGood puts the whole template of the good set in place",
+      filter: "restoreLastGood: restores the whole template of the good set, without the label of machine-controller",
     },
   },
   {
@@ -245,7 +245,7 @@ const changes: Fault[] = [
     to: "if (rendered.digest !== (configDigest ?? rendered.digest)) {",
     caughtBy: {
       file: "test/unit/activities/config/publish_config_test.ts",
-      filter: "publishConfig leaves newer work alone when the world has moved on",
+      filter: "publishConfig: leaves newer artefacts alone",
     },
   },
 ];
@@ -291,7 +291,7 @@ const publishing: Fault[] = [
     to: "const isQuotable = true;",
     caughtBy: {
       file: "test/unit/activities/config/secrecy_test.ts",
-      filter: "publishConfig tells no secret that the API server repeats in a refusal",
+      filter: "publishConfig: shows no secret that the API server repeats in a refusal",
     },
   },
 ];
@@ -339,7 +339,7 @@ const groups: Fault[] = [
     to: "if (number === undefined) {",
     caughtBy: {
       file: "test/unit/activities/backends/scaling_group/papers_test.ts",
-      filter: "an order whose number was given before is moot",
+      filter: "numbers: an order with a used number is moot, and does not reach the cloud",
     },
   },
   {
@@ -375,7 +375,7 @@ const groups: Fault[] = [
   return state;`,
     caughtBy: {
       file: "test/unit/activities/backends/scaling_group/control_plane_test.ts",
-      filter: "a machine is no member of etcd any more before its cloud is told",
+      filter: "release: removes the member from etcd before it calls the cloud",
     },
   },
 ];

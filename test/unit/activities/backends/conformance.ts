@@ -1,4 +1,4 @@
-/** What every backend promises, whatever it is: run it over a stage of its own. */
+/** The promises of every backend; each backend runs this suite over its own stage. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { ProfilePlace, With } from "../../../../activities/backends/contract.ts";
 import type { PoolRef } from "../../../../workflows/contracts/mod.ts";
@@ -11,22 +11,22 @@ type Replacing = With<"orders">;
 export interface Stage {
   pool: PoolRef;
   place: ProfilePlace;
-  /** A newcomer that waits to be admitted, and who goes for it where none comes without. */
+  /** A new machine that waits for admission, and the machine that it replaces if the backend needs one. */
   held: string;
   victim?: string;
-  /** A member that serves. */
+  /** A Ready member. */
   serving: { machine: string; node: string };
-  /** A member that leaves and is held, drained by now. */
+  /** A held and drained member that is leaving. */
   leaving: { machine: string; node: string };
-  /** Verbs that have nothing to do here, as newcomers are paper or what is booted is the maker's own. */
+  /** Verbs that have nothing to do here, because new machines are pending or another controller decides what boots. */
   idle?: readonly string[];
   /** The backend, interrupted or not; `onCall` is told of each of its requests. */
   backend(interruption?: Interruption, onCall?: () => void): Replacing;
   /** All that stands, the same text for equal worlds; without what only tells of it, such as Events. */
   world(): string;
-  /** Takes the pool and its machines away. */
+  /** Deletes the pool and its machines. */
   clear(): void;
-  /** Answers every request of the backend from now on as one that is refused, throttled, or not valid. */
+  /** Makes the API refuse, throttle, or reject as invalid every further request of the backend. */
   answerAll(with_: "Forbidden" | "Throttled" | "Invalid"): void;
 }
 
@@ -37,7 +37,7 @@ const orders: Record<string, Act> = {
     backend.orders.admit({ pool, machine: held, ...(victim === undefined ? {} : { victim }) }),
   "choose": (backend, { pool, serving: { machine } }) => backend.orders.choose({ pool, machine }),
   "spare": (backend, { pool, held }) => backend.spare({ pool, machine: held }),
-  "spare one that leaves": (backend, { pool, leaving: { machine } }) => backend.spare({ pool, machine }),
+  "spare, leaving": (backend, { pool, leaving: { machine } }) => backend.spare({ pool, machine }),
   "spare, releasing": (backend, { pool, leaving: { machine } }) => backend.spare({ pool, machine, release: true }),
   "release": (backend, { pool, leaving }) => backend.orders.release({ pool, ...leaving }),
   "release one that stays": (backend, { pool, serving }) => backend.orders.release({ pool, ...serving }),
@@ -63,7 +63,7 @@ function run(act: Act, stage: Stage, backend: Replacing): Promise<unknown> {
   return inActivity(() => act(backend, stage));
 }
 
-/** The type of the failure, "" for none; a failure that is not sorted is thrown. */
+/** Returns the type of the failure, "" for none; rethrows a failure without a type. */
 async function failureOf(work: Promise<unknown>): Promise<string> {
   try {
     await work;
@@ -81,24 +81,24 @@ async function requestsOf(act: Act, stage: Stage): Promise<number> {
   return calls;
 }
 
-/** Proves all promises of a backend; `make` gives a stage in its first state. */
+/** Tests all promises of a backend; `make` returns a stage in its initial state. */
 export function prove(name: string, make: () => Stage): void {
   for (const [verb, act] of Object.entries(orders)) {
-    Deno.test(`${name}: ${verb} twice is ${verb} once`, async () => {
+    Deno.test(`${name}: ${verb} has the same effect twice as once`, async () => {
       const stage = make();
       const before = stage.world();
       await run(act, stage, stage.backend());
       const once = stage.world();
       await run(act, stage, stage.backend());
       equal(stage.world(), once);
-      if (!/that stays|that leaves/.test(verb) && !stage.idle?.includes(verb)) {
-        ok(once !== before, "it does something");
+      if (!/staying|leaving/.test(verb) && !stage.idle?.includes(verb)) {
+        ok(once !== before, "The verb changed nothing");
       }
     });
 
     for (const when of ["before", "after"] as const) {
       for (const then of ["dead", "alive"] as const) {
-        Deno.test(`${name}: ${verb} interrupted ${when} any request, ${then} then, ends the same when it runs again`, async () => {
+        Deno.test(`${name}: ${verb} ends the same after an interruption ${when} any request, process ${then}`, async () => {
           const whole = make();
           const requests = await requestsOf(act, whole);
           ok(requests > 0 || whole.idle?.includes(verb));
@@ -114,7 +114,7 @@ export function prove(name: string, make: () => Stage): void {
   }
 
   for (const [verb, act] of Object.entries({ ...orders, ...reads })) {
-    Deno.test(`${name}: ${verb} of what is gone is done, or moot, and writes nothing`, async () => {
+    Deno.test(`${name}: ${verb} succeeds or is moot for a deleted pool, and writes nothing`, async () => {
       const stage = make();
       stage.clear();
       const before = stage.world();
@@ -124,10 +124,10 @@ export function prove(name: string, make: () => Stage): void {
     });
 
     for (const [answered, type] of Object.entries(sorted)) {
-      Deno.test(`${name}: ${verb} that is answered ${answered} fails as "${type}"`, async () => {
+      Deno.test(`${name}: ${verb} fails with ${type} when the API answers ${answered}`, async () => {
         const stage = make();
         stage.answerAll(answered as keyof typeof sorted);
-        // Who asks nobody fails at nothing.
+        // A verb that sends no request cannot fail.
         const isAsked = !stage.idle?.includes(verb) || (await requestsOf(act, make())) > 0;
         equal(await failureOf(run(act, stage, stage.backend())), isAsked ? type : "");
       });
@@ -135,7 +135,7 @@ export function prove(name: string, make: () => Stage): void {
   }
 
   for (const [verb, act] of Object.entries(reads)) {
-    Deno.test(`${name}: ${verb} writes nothing, and answers the same twice`, async () => {
+    Deno.test(`${name}: ${verb} writes nothing, and returns the same twice`, async () => {
       const stage = make();
       const before = stage.world();
       const first = await run(act, stage, stage.backend());
@@ -144,7 +144,7 @@ export function prove(name: string, make: () => Stage): void {
     });
   }
 
-  Deno.test(`${name}: observe sees a newcomer held, one that leaves, and what is chosen and spared`, async () => {
+  Deno.test(`${name}: observe returns held, leaving, chosen and unmarked machines`, async () => {
     const stage = make();
     const { pool, held, serving: { machine }, leaving } = stage;
     const backend = stage.backend();

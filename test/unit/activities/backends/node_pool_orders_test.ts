@@ -1,4 +1,4 @@
-/** The time that a node has for what it is ordered, over an API server in memory. */
+/** The deadline of a node for its orders, over an API server in memory. */
 import { deepEqual, ok } from "node:assert/strict";
 import { awaitBootOrdered, awaitImageStaged } from "../../../../activities/backends/node_pool/update_steps.ts";
 import { noteAnnotation } from "../../../../activities/backends/node_pool/note.ts";
@@ -12,7 +12,7 @@ const minute = 60_000;
 const [a, b] = [`sha256:${"a".repeat(64)}`, `sha256:${"b".repeat(64)}`];
 const update = { pool: poolOfNodePool("fleet", "edge"), machine: "w-1", image: `registry.example/os@${b}` };
 
-/** A node that answers, in time, and what it was given of it (ms). */
+/** The time a node took for a step, and the time it had (ms). */
 class Node {
   readonly kube = new FakeKube();
   readonly given: Partial<Record<OsOrder["verb"], number>> = {};
@@ -54,7 +54,7 @@ class Node {
   }
 }
 
-Deno.test("a step that nobody could take for an hour is taken all the same: no node is told to have failed for that", async () => {
+Deno.test("node orders: a step whose agent was down for an hour runs, and does not count as failed", async () => {
   const node = new Node();
   const staged = await node.asked(
     60 * minute,
@@ -66,7 +66,7 @@ Deno.test("a step that nobody could take for an hour is taken all the same: no n
   ok(Math.min(Stage, Apply) > 29 * minute && Math.max(Stage, Apply) <= 31 * minute, JSON.stringify(node.given));
 });
 
-Deno.test("a step that goes on after a while has what is left of its time", async () => {
+Deno.test("node orders: a resumed step has the rest of its time", async () => {
   const node = new Node();
   await node.asked(10 * minute, (updating, until) => awaitImageStaged(updating, { ...update, retriedAt: 0, until }));
   ok((node.given.Stage ?? 0) <= 20 * minute, JSON.stringify(node.given));

@@ -1,4 +1,4 @@
-/** What a NodePool's object and a node's annotation may say. */
+/** Valid and invalid fields of a NodePool, and of the annotation of a node. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { noteOf, withFailure } from "../../../../activities/backends/node_pool/note.ts";
 import { hashOf, observedOf } from "../../../../activities/backends/node_pool/wanted.ts";
@@ -12,18 +12,18 @@ const spec = {
   image: { reference: `registry.example/os@${digest}` },
 };
 
-Deno.test("H4 H5 H16 a NodePool knows no version of Kubernetes: one that names it is refused", () => {
+Deno.test("H4 H5 H16 NodePool: refuses a Kubernetes version", () => {
   ok(NodePool.safeParse({ metadata, spec }).success);
   ok(!NodePool.safeParse({ metadata, spec: { ...spec, kubeVersion: "1.36.1" } }).success);
 });
 
-Deno.test("H6 a tag is no image of a NodePool, and neither are two", () => {
+Deno.test("H6 NodePool: refuses a tag, and two images", () => {
   for (const image of [{ reference: "registry.example/os:1" }, { ...spec.image, osImage: "edge" }, {}]) {
     ok(!NodePool.safeParse({ metadata, spec: { ...spec, image } }).success, JSON.stringify(image));
   }
 });
 
-Deno.test("what a node's annotation says is read strictly, and nothing where it cannot be", () => {
+Deno.test("node annotation: ignores a value that does not match the schema", () => {
   const none = noteOf({});
   const of = (text: string): unknown => noteOf({ "ostler.dev/node-os": text });
   for (
@@ -41,7 +41,7 @@ Deno.test("what a node's annotation says is read strictly, and nothing where it 
   deepEqual(of(JSON.stringify({ bootId: "b", booted: digest })), { ...none, bootId: "b", booted: digest });
 });
 
-Deno.test("a node remembers its last five failures, and each image once", () => {
+Deno.test("node annotation: keeps the last five failures, each image once", () => {
   const failure = (nth: number, at = nth): { digest: string; reason: string; at: number } => {
     return { digest: `sha256:${String(nth).repeat(64)}`, reason: "UpdateLost", at };
   };
@@ -50,7 +50,7 @@ Deno.test("a node remembers its last five failures, and each image once", () => 
   deepEqual(withFailure(note, failure(3, 9)).failed.map(({ at }) => at), [2, 4, 5, 6, 9]);
 });
 
-Deno.test("what a rollout depends on is the object, and the digest of its OSImage", () => {
+Deno.test("NodePool: a rollout depends on the object and the digest of its OSImage", () => {
   const object = { metadata: { ...metadata, generation: 3 } };
   equal(observedOf(object), "u/3");
   equal(observedOf(object, digest), `u/3/${hashOf(digest)}`);

@@ -48,7 +48,7 @@ const found = (kube: FakeKube, more: object = {}): Promise<Maker | null> =>
 const replaced = (kube: FakeKube): Promise<string> =>
   inActivity(() => ensureNodeReplaced(replacing(kube.client), { ...update, maker }));
 
-Deno.test("readMaker finds the machine of a MachineDeployment, by uid, and writes nothing", async () => {
+Deno.test("readMaker: finds the machine of a MachineDeployment by uid, and writes nothing", async () => {
   const kube = world();
   deepEqual(await found(kube), maker);
   deepEqual(await found(kube, { bootId: "boot-1" }), maker);
@@ -59,12 +59,12 @@ const nobody: Record<string, (kube: FakeKube) => void> = {
   "has no machine": (kube) => kube.remove("machines", "pool-hash-1-a", "fleet"),
   "is gone": (kube) => kube.remove("nodes", "n1"),
   "has two machines": (kube) => putMachine(kube, "pool-hash-1-c"),
-  "has the machine of an earlier node of its name": (kube) =>
+  "has the machine of an earlier node with its name": (kube) =>
     putMachine(kube, "pool-hash-1-a", { uid: "uid-of-older" }),
   "has a machine that is being deleted": (kube) =>
     putMachine(kube, "pool-hash-1-a", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
-  "has a machine of no set": (kube) => putMachine(kube, "pool-hash-1-a", { metadata: { ownerReferences: [] } }),
-  "has a machine of a set that came later": (kube) => {
+  "has a machine without a set": (kube) => putMachine(kube, "pool-hash-1-a", { metadata: { ownerReferences: [] } }),
+  "has a machine of a later set": (kube) => {
     const [set] = kube.all("machinesets");
     if (set) kube.put("machinesets", { ...set, metadata: { ...set.metadata, uid: "uid-of-another" } });
   },
@@ -79,14 +79,14 @@ const nobody: Record<string, (kube: FakeKube) => void> = {
 };
 
 for (const [what, act] of Object.entries(nobody)) {
-  Deno.test(`readMaker finds nobody for a node that ${what}`, async () => {
+  Deno.test(`readMaker: finds no machine for a node that ${what}`, async () => {
     const kube = world();
     act(kube);
     equal(await found(kube), null);
   });
 }
 
-Deno.test("readMaker finds nobody for a node that came since another of its name was told to boot, nor for one that updates itself", async () => {
+Deno.test("readMaker: finds no machine for a node younger than its boot request, or one that updates itself", async () => {
   const kube = world();
   putNode(kube, "uid-of-later");
   putMachine(kube, "pool-hash-1-a", { uid: "uid-of-later" });
@@ -94,7 +94,7 @@ Deno.test("readMaker finds nobody for a node that came since another of its name
   equal(await found(world(), { image: "FleetLock/default" }), null);
 });
 
-Deno.test("ensureNodeReplaced deletes the machine that was found, once, without a second drain", async () => {
+Deno.test("ensureNodeReplaced: deletes the machine once, without a second drain", async () => {
   const kube = world();
   equal(await replaced(kube), "Replaced");
   const { metadata } = kube.get("machines", "pool-hash-1-a", "fleet") ?? { metadata: { name: "" } };
@@ -115,7 +115,7 @@ async function callsOf(): Promise<number> {
   return calls;
 }
 
-Deno.test("ensureNodeReplaced that is killed at any request and tried again deletes that machine alone, and holds nothing", async () => {
+Deno.test("ensureNodeReplaced: deletes only that machine when killed at any request and retried, and holds nothing", async () => {
   const calls = await callsOf();
   for (const at of Array(calls).keys()) {
     for (const when of ["before", "after"] as const) {
@@ -131,7 +131,7 @@ Deno.test("ensureNodeReplaced that is killed at any request and tried again dele
   ok(calls > 6);
 });
 
-Deno.test("ensureNodeReplaced leaves a node alone that came back under the same name, and a machine that is another one by now", async () => {
+Deno.test("ensureNodeReplaced: leaves a node that returned under the same name, and another machine, alone", async () => {
   const back = world();
   putNode(back, "uid-of-later");
   putMachine(back, "pool-hash-1-a", { uid: "uid-of-later" });
@@ -143,7 +143,7 @@ Deno.test("ensureNodeReplaced leaves a node alone that came back under the same 
   deepEqual([...back.writes, ...other.writes, ...orphan.writes], []);
 });
 
-Deno.test("awaitNodeGone is over when the node is gone, or another one has its name, and tells at its end that it is there", async () => {
+Deno.test("awaitNodeGone: ends when the node is deleted or its name is reused, and reports at its end a node that is still there", async () => {
   const until = Date.now();
   const gone = (kube: FakeKube): Promise<boolean> =>
     inActivity(() => awaitNodeGone(kube.client, { ...update, maker, until }));

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("../../../../activities/", import.meta.url));
 const annotations = Object.values({ ...ofMachineController, ...ofRenderers, revisionAnnotation, templateHashLabel })
   .filter((value) => typeof value === "string");
 
-/** What of machine-controller nobody outside of its folder may say: its name, its kinds, and its annotations. */
+/** Words of machine-controller that only its folder may use: its name, CRDs and annotations. */
 const words = [
   /machine_controller/,
   /machine-controller/i,
@@ -28,7 +28,7 @@ function faultsOf(file: string, text: string): string[] {
   return words.filter((word) => word.test(text)).map((word) => `${file}: ${word.source}`);
 }
 
-Deno.test("pool and node know no word of machine-controller", () => {
+Deno.test("seam: pool and node contain no word of machine-controller", () => {
   const files = [...filesBelow("pool"), ...filesBelow("node")];
   deepEqual(files.flatMap((file) => faultsOf(file, readFileSync(`${root}${file}`, "utf8"))), []);
 });
@@ -56,7 +56,7 @@ for (
     `// machine-controller waits`,
   ]
 ) {
-  Deno.test(`the seam is seen to be broken by ${planted}`, () => {
+  Deno.test(`seam: detects ${planted}`, () => {
     deepEqual(faultsOf("pool/x.ts", planted).length > 0, true);
   });
 }

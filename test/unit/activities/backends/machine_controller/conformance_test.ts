@@ -26,7 +26,7 @@ function templateOf(image: string): object {
   return { metadata: { labels: { pool: "pool" } }, spec: { providerSpec: { value: providerConfig(image) } } };
 }
 
-/** At revision 2, with the last good one of revision 1 still known. */
+/** A pool at revision 2, with revision 1 as the last good one. */
 function world(): FakeKube {
   const kube = new FakeKube();
   const good = { templateHash: "hash-1", revision: "1", image: "a:1", kubelet: "1", configDigest: "d", specHash: "" };
@@ -89,7 +89,7 @@ function standing(kube: FakeKube): string {
   return objects.sort().join("\n");
 }
 
-// An annotation that came back stands in another place of the object.
+// Key order is ignored, because an annotation that is set again moves within the object.
 function sorted(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(

@@ -29,7 +29,7 @@ function annotationsOf(kube: FakeKube): Record<string, string> {
   return kube.get("machines", "a", "fleet")?.metadata.annotations ?? {};
 }
 
-Deno.test("chooseMachine marks and holds with the workflow id, once", async () => {
+Deno.test("chooseMachine: marks and holds the machine with the workflow ID, once", async () => {
   const kube = kubeWith({ other: "stays" });
   await chooseMachine(kube.client, target);
   await chooseMachine(kube.client, target);
@@ -37,7 +37,7 @@ Deno.test("chooseMachine marks and holds with the workflow id, once", async () =
   deepEqual(kube.writes, ["patch machines fleet/a"]);
 });
 
-Deno.test("chooseMachine leaves the hold and the mark of somebody else alone", async () => {
+Deno.test("chooseMachine: leaves the hold and the mark of another controller alone", async () => {
   const kube = kubeWith({ [hold]: "another controller", [mark]: "a person" });
   await chooseMachine(kube.client, target);
   await spareMachine(kube.client, target);
@@ -45,18 +45,18 @@ Deno.test("chooseMachine leaves the hold and the mark of somebody else alone", a
   deepEqual(annotationsOf(kube), { [hold]: "another controller", [mark]: "a person" });
 });
 
-Deno.test("chooseMachine calls a machine that is gone moot", async () => {
+Deno.test("chooseMachine: is moot for a deleted machine", async () => {
   await rejects(chooseMachine(new FakeKube().client, target), { type: "MachineGone", nonRetryable: true });
 });
 
-Deno.test("spareMachine takes both back and calls a machine that is gone done", async () => {
+Deno.test("spareMachine: removes hold and mark, and succeeds for a deleted machine", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder, other: "stays" });
   await spareMachine(kube.client, target);
   deepEqual(annotationsOf(kube), { other: "stays" });
   await spareMachine(new FakeKube().client, target);
 });
 
-Deno.test("spareMachine keeps a leaving machine held, so that it runs on", async () => {
+Deno.test("spareMachine: keeps a leaving machine held, so that it continues to run", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder }, leaving);
   await spareMachine(kube.client, target);
   equal(annotationsOf(kube)[hold], holder);
@@ -64,7 +64,7 @@ Deno.test("spareMachine keeps a leaving machine held, so that it runs on", async
   deepEqual(annotationsOf(kube), {});
 });
 
-Deno.test("admitMachine ends our hold and no other", async () => {
+Deno.test("admitMachine: removes only our hold", async () => {
   const kube = kubeWith({ [hold]: holder });
   await admitMachine(kube.client, target);
   deepEqual(annotationsOf(kube), {});
@@ -73,12 +73,12 @@ Deno.test("admitMachine ends our hold and no other", async () => {
   deepEqual([annotationsOf(foreign), foreign.writes], [{ [hold]: "another controller" }, []]);
 });
 
-Deno.test("admitMachine calls a machine that is gone moot", async () => {
+Deno.test("admitMachine: is moot for a deleted machine", async () => {
   await rejects(admitMachine(new FakeKube().client, target), { type: "MachineGone", nonRetryable: true });
 });
 
 for (const step of [chooseMachine, admitMachine, releaseMachine, spareMachine]) {
-  Deno.test(`${step.name} edits nothing but annotations, so that GitOps tools see no drift`, async () => {
+  Deno.test(`${step.name}: edits only annotations, so that GitOps tools see no drift`, async () => {
     const kube = kubeWith(step === chooseMachine ? {} : { [hold]: holder });
     const asWritten = (): object => {
       const { metadata: { name, labels, ownerReferences }, ...rest } = kube.get("machines", "a", "fleet") ??
@@ -91,7 +91,7 @@ for (const step of [chooseMachine, admitMachine, releaseMachine, spareMachine]) 
   });
 }
 
-Deno.test("releaseMachine spares the node a second drain before it lets the machine go", async () => {
+Deno.test("releaseMachine: sets skip-eviction on the node before it removes the hold of the machine", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder }, leaving);
   await releaseMachine(kube.client, { ...target, node: "node-a" });
   deepEqual(kube.writes, ["patch nodes node-a", "patch machines fleet/a"]);
@@ -99,7 +99,7 @@ Deno.test("releaseMachine spares the node a second drain before it lets the mach
   deepEqual(annotationsOf(kube), { [mark]: holder });
 });
 
-Deno.test("releaseMachine leaves the node alone of a machine that is gone or stays, as others may use its name", async () => {
+Deno.test("releaseMachine: leaves the node of a deleted or staying machine alone, because its name may be reused", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder });
   await releaseMachine(kube.client, { ...target, node: "node-a" });
   deepEqual([skips(kube), annotationsOf(kube)], [undefined, { [mark]: holder }]);
@@ -108,18 +108,18 @@ Deno.test("releaseMachine leaves the node alone of a machine that is gone or sta
   equal(skips(kube), undefined);
 });
 
-Deno.test("releaseMachine is done when node and machine are gone", async () => {
+Deno.test("releaseMachine: succeeds when node and machine are deleted", async () => {
   await releaseMachine(new FakeKube().client, { ...target, node: "node-a" });
 });
 
-Deno.test("spareMachine opens the node again that we had closed", async () => {
+Deno.test("spareMachine: uncordons a node that Ostler cordoned", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder });
   await ensureNodeCordoned(kube.client, { pool, node: "node-a" });
   await spareMachine(kube.client, target);
   deepEqual([kube.get("nodes", "node-a")?.["spec"], kube.get("nodes", "node-a")?.metadata.annotations], [{}, {}]);
 });
 
-Deno.test("spareMachine leaves the node of a leaving machine closed until it is let go", async () => {
+Deno.test("spareMachine: keeps the node of a leaving machine cordoned until its release", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder }, { deletionTimestamp: "2026-01-01T00:00:00Z" });
   await ensureNodeCordoned(kube.client, { pool, node: "node-a" });
   await spareMachine(kube.client, target);
@@ -128,7 +128,7 @@ Deno.test("spareMachine leaves the node of a leaving machine closed until it is 
   deepEqual(kube.get("nodes", "node-a")?.["spec"], {});
 });
 
-Deno.test("replaceMachine deletes before it ends our hold, so that nothing boots, and is done when there is nothing", async () => {
+Deno.test("replaceMachine: deletes the machine before it removes the hold, and succeeds for a deleted machine", async () => {
   const kube = kubeWith({ [hold]: holder });
   await replaceMachine(kube.client, { ...target, drain: true });
   deepEqual(kube.writes, ["delete machines fleet/a", "patch machines fleet/a"]);
@@ -138,7 +138,7 @@ Deno.test("replaceMachine deletes before it ends our hold, so that nothing boots
 });
 
 for (const given of [{}, { node: "node-a" }]) {
-  Deno.test(`replaceMachine spares the node a drain before machine-controller may act, ${given.node ? "named" : "not named"}`, async () => {
+  Deno.test(`replaceMachine: sets skip-eviction before machine-controller may act, node ${given.node ? "named" : "not named"}`, async () => {
     const kube = kubeWith({});
     await replaceMachine(kube.client, { ...target, ...given });
     deepEqual(kube.writes, [
@@ -149,13 +149,13 @@ for (const given of [{}, { node: "node-a" }]) {
 }
 
 for (const [what, refused] of [["refused", answer(403, "Forbidden")], ["lost", answer(503, "Unavailable")]] as const) {
-  Deno.test(`replaceMachine leaves nothing on the node when the deletion is ${what}`, async () => {
+  Deno.test(`replaceMachine: leaves nothing on the node when the deletion is ${what}`, async () => {
     const kube = kubeWith({});
     kube.onRequest = (request) => {
       if (request.startsWith("delete")) throw refused;
     };
     await rejects(replaceMachine(kube.client, target));
-    equal(skips(kube), undefined, "whoever drains this node later has its pods moved");
+    equal(skips(kube), undefined, "A later drain of this node must still evict its pods");
     deepEqual(annotationsOf(kube), {});
     kube.onRequest = () => {};
     await replaceMachine(kube.client, target);
@@ -163,7 +163,7 @@ for (const [what, refused] of [["refused", answer(403, "Forbidden")], ["lost", a
   });
 }
 
-Deno.test("replaceMachine leaves the pods of the node to machine-controller where they are to be drained", async () => {
+Deno.test("replaceMachine: leaves eviction to machine-controller when the pods must be drained", async () => {
   const kube = kubeWith({});
   await replaceMachine(kube.client, { ...target, node: "node-a", drain: true });
   deepEqual(kube.writes, ["delete machines fleet/a"]);

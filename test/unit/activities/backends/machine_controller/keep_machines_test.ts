@@ -36,11 +36,11 @@ function numbered(hash: string, { metadata, ...rest }: Template): Template {
 interface Changed {
   wanted?: Template;
   surge?: number;
-  /** NodePools that select the nodes. */
+  /** Returns NodePools that select the nodes. */
   nodePools?: string[];
 }
 
-/** Two machines of the first set, a held newcomer of the second, and nodes of a NodePool. */
+/** Two machines of the first set, a held new machine of the second, and nodes of a NodePool. */
 function changedPool({ wanted = template(after), surge = 1, nodePools = ["edge"] }: Changed = {}): FakeKube {
   const kube = new FakeKube();
   const strategy = { rollingUpdate: { maxSurge: surge } };
@@ -88,20 +88,20 @@ async function assertRefused(kube: FakeKube, why: RegExp): Promise<void> {
   deepEqual(kube.writes, []);
 }
 
-Deno.test("keepMachines gives the set that has the machines the new template, under its own label", async () => {
+Deno.test("keepMachines: gives the set with the machines the new template, with its own label", async () => {
   const kube = changedPool();
   deepEqual(await keep(kube), { outcome: "Kept" });
   deepEqual(templateOf(kube, "pool-hash-1"), numbered("hash-1", template(after)));
   deepEqual(templateOf(kube, "pool-hash-2"), numbered("hash-2", template(after)));
 });
 
-Deno.test("keepMachines writes nothing more while machine-controller has not taken it up", async () => {
+Deno.test("keepMachines: writes nothing more until machine-controller has reacted", async () => {
   const kube = changedPool();
   await keep(kube);
   deepEqual([await keep(kube), kube.writes], [{ outcome: "Pending" }, []]);
 });
 
-Deno.test("keepMachines has nothing to do once machine-controller has", async () => {
+Deno.test("keepMachines: has nothing to do after machine-controller has reacted", async () => {
   const kube = changedPool();
   await keep(kube);
   for (const [nth, revision] of [["1", "3"], ["2", "2"]] as const) {
@@ -115,37 +115,37 @@ Deno.test("keepMachines has nothing to do once machine-controller has", async ()
   deepEqual([await keep(kube), kube.writes], [{ outcome: "Unneeded" }, []]);
 });
 
-Deno.test("keepMachines leaves a change that has the same image to be rolled", async () => {
+Deno.test("keepMachines: leaves a change with the same image to a rollout", async () => {
   const kube = changedPool({ wanted: template(before, "1.36.1") });
   deepEqual([await keep(kube), kube.writes], [{ outcome: "Unneeded" }, []]);
 });
 
-Deno.test("keepMachines refuses a change of more than the image", async () => {
+Deno.test("keepMachines: refuses a change of more than the image", async () => {
   await assertRefused(changedPool({ wanted: template(after, "1.36.1") }), /changes in more than the image/);
 });
 
-Deno.test("keepMachines refuses where no NodePool brings the nodes their image, and where two do", async () => {
+Deno.test("keepMachines: refuses when no NodePool or more than one selects the nodes", async () => {
   await assertRefused(changedPool({ nodePools: [] }), /node "node-a" must be selected by exactly one NodePool/);
   await assertRefused(changedPool({ nodePools: ["edge", "other"] }), /must be selected by exactly one NodePool/);
 });
 
-Deno.test("keepMachines refuses without surge, as machine-controller has taken a machine by then", async () => {
+Deno.test("keepMachines: refuses without surge, because machine-controller may have deleted a machine already", async () => {
   await assertRefused(changedPool({ surge: 0 }), /maxSurge 0/);
 });
 
-Deno.test("keepMachines refuses in the middle of a replacement", async () => {
+Deno.test("keepMachines: refuses during a replacement", async () => {
   const kube = changedPool();
   kube.put("machines", machine("new", { hash: "hash-2" }));
   await assertRefused(kube, /machines of 2 templates exist/);
 });
 
-Deno.test("keepMachines refuses as long as a machine has no node", async () => {
+Deno.test("keepMachines: refuses while a machine has no node", async () => {
   const kube = changedPool();
   kube.put("machines", machine("b", { status: {} }));
   await assertRefused(kube, /machine "b" does not have a node yet/);
 });
 
-Deno.test("keepMachines leaves it to the next look where somebody else was faster", async () => {
+Deno.test("keepMachines: retries with the next reconcile after a conflict", async () => {
   const kube = changedPool();
   kube.onRequest = (request) => {
     if (request.startsWith("patch machinesets")) putSet(kube, "1", template(before));

@@ -23,7 +23,7 @@ function template(image: string): Record<string, unknown> {
   return { metadata: { labels }, spec: { versions: { kubelet: "1.35.3" }, providerSpec: { value } } };
 }
 
-/** A pool at revision 2, whose last good template is still known to machine-controller. */
+/** A pool at revision 2 whose last good template machine-controller still has. */
 function badPool(status: Record<string, unknown> = { lastGood }): FakeKube {
   const kube = new FakeKube();
   const bad = { ...template(badImage), extra: "of the bad template" };
@@ -47,7 +47,7 @@ function templateOf(kube: FakeKube): unknown {
   return (kube.get("machinedeployments", "pool", "fleet")?.["spec"] as { template: unknown }).template;
 }
 
-Deno.test("restoreLastGood puts the whole template of the good set in place, without machine-controller's label", async () => {
+Deno.test("restoreLastGood: restores the whole template of the good set, without the label of machine-controller", async () => {
   const kube = badPool();
   deepEqual(await restore(kube), { changed: true });
   deepEqual(templateOf(kube), {
@@ -60,7 +60,7 @@ Deno.test("restoreLastGood puts the whole template of the good set in place, wit
   ]);
 });
 
-Deno.test("restoreLastGood does nothing the second time", async () => {
+Deno.test("restoreLastGood: does nothing the second time", async () => {
   const kube = badPool();
   await restore(kube);
   kube.writes.length = 0;
@@ -68,7 +68,7 @@ Deno.test("restoreLastGood does nothing the second time", async () => {
   deepEqual(kube.writes, []);
 });
 
-Deno.test("restoreLastGood takes back what is applied again", async () => {
+Deno.test("restoreLastGood: rolls back again when the bad template is applied again", async () => {
   const kube = badPool();
   await restore(kube);
   const applied = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
@@ -76,7 +76,7 @@ Deno.test("restoreLastGood takes back what is applied again", async () => {
   deepEqual(await restore(kube, "2"), { changed: true });
 });
 
-Deno.test("restoreLastGood says in an Event who went back, and why", async () => {
+Deno.test("restoreLastGood: records in an Event what was rolled back, and why", async () => {
   const kube = badPool();
   await restore(kube);
   const [event] = kube.all("events");
@@ -85,7 +85,7 @@ Deno.test("restoreLastGood says in an Event who went back, and why", async () =>
   ]);
 });
 
-Deno.test("restoreLastGood writes as ostler, and only over what it has read", async () => {
+Deno.test("restoreLastGood: writes as ostler, and only over the version it read", async () => {
   const kube = badPool();
   const { client } = kube;
   const custom = client.custom;
@@ -108,7 +108,7 @@ Deno.test("restoreLastGood writes as ostler, and only over what it has read", as
   deepEqual((templateOf(kube) as { spec: unknown }).spec, template(goodImage)["spec"]);
 });
 
-Deno.test("restoreLastGood leaves it to the next try when others are faster again and again", async () => {
+Deno.test("restoreLastGood: leaves repeated conflicts to the next attempt", async () => {
   const kube = badPool();
   kube.onRequest = (request) => {
     if (!request.startsWith("patch machinedeployments")) return;
@@ -117,7 +117,7 @@ Deno.test("restoreLastGood leaves it to the next try when others are faster agai
   await rejects(restore(kube), { type: "ApiUnavailable", nonRetryable: false });
 });
 
-Deno.test("restoreLastGood refuses what cannot be found any more, and says what to do", async () => {
+Deno.test("restoreLastGood: refuses when the last good template is lost, and suggests a remedy", async () => {
   const forgotten = badPool();
   forgotten.remove("machinesets", "pool-hash-1", "fleet");
   const foreign = badPool();
@@ -140,7 +140,7 @@ Deno.test("restoreLastGood refuses what cannot be found any more, and says what 
   }
 });
 
-Deno.test("restoreLastGood is done for a MachineDeployment that is gone or going", async () => {
+Deno.test("restoreLastGood: succeeds for a MachineDeployment that is deleted or being deleted", async () => {
   deepEqual(await restore(new FakeKube()), { changed: false });
   const kube = badPool();
   const { metadata, ...rest } = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();

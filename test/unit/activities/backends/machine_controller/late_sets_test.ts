@@ -29,12 +29,12 @@ async function lookAfter(sets: LateSets, kube: FakeKube, seconds: number): Promi
   await sets.wake({ members, counted }, start + seconds * second);
 }
 
-Deno.test("LateSets touches one Machine of a set that counts a node too few, and again while it does", async () => {
+Deno.test("LateSets: touches one Machine of a set that counts too few Ready nodes, and repeats that while it does", async () => {
   const kube = kubeWith("a", "b");
   count(kube, 1);
   const sets = new LateSets(kube.client, pool, start);
   await lookAfter(sets, kube, 5);
-  deepEqual(kube.writes, [], "machine-controller may be about to notice");
+  deepEqual(kube.writes, [], "Touched a Machine too early: machine-controller may still notice by itself");
   await lookAfter(sets, kube, 10);
   deepEqual(kube.writes, ["patch machines fleet/a"]);
   const first = kube.get("machines", "a", "fleet")?.metadata.annotations?.[wakeKey];
@@ -43,7 +43,7 @@ Deno.test("LateSets touches one Machine of a set that counts a node too few, and
   notEqual(kube.get("machines", "a", "fleet")?.metadata.annotations?.[wakeKey], first);
 });
 
-Deno.test("LateSets lets machine-controller notice by itself", async () => {
+Deno.test("LateSets: waits until machine-controller has had time to notice by itself", async () => {
   const kube = kubeWith("a", "b");
   count(kube, 1);
   const sets = new LateSets(kube.client, pool, start);
@@ -55,7 +55,7 @@ Deno.test("LateSets lets machine-controller notice by itself", async () => {
   deepEqual(kube.writes, []);
 });
 
-Deno.test("LateSets leaves alone what counts as many as there are, nodes that are not Ready, and machines that leave", async () => {
+Deno.test("LateSets: ignores sets with the right count, nodes that are not Ready, and leaving machines", async () => {
   const kube = kubeWith("a", "b", "c");
   kube.put("nodes", node("node-b", { ready: false }));
   kube.put("machines", machine("c", { metadata: { deletionTimestamp: "2026-01-02T00:00:00Z" } }));
@@ -65,7 +65,7 @@ Deno.test("LateSets leaves alone what counts as many as there are, nodes that ar
   deepEqual(kube.writes, []);
 });
 
-Deno.test("LateSets looks no more often than every five seconds, and asks for nothing by itself", async () => {
+Deno.test("LateSets: reads at most every 5 s, and sends no requests of its own", async () => {
   const kube = kubeWith("a");
   count(kube, 0);
   const sets = new LateSets(kube.client, pool, start);

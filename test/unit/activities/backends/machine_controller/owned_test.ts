@@ -10,7 +10,7 @@ function ownedBy(kind: string, owner: string): { ownerReferences: Record<string,
   return { ownerReferences: [{ kind, name: owner, uid: `uid-of-${owner}` }] };
 }
 
-/** Two pools that select by the same labels, each with a set and a machine of its own. */
+/** Two pools that select by the same labels, each with its own set and machine. */
 function twins(): FakeKube {
   const kube = new FakeKube();
   putPool(kube);
@@ -33,12 +33,12 @@ async function names(kube: FakeKube, of = pool): Promise<string[]> {
   return (await readMembers(kube.client, of)).map(({ id }) => id);
 }
 
-Deno.test("two pools with the same labels each see only their own machines", async () => {
+Deno.test("owned: two pools with the same labels each see only their own machines", async () => {
   const kube = twins();
   deepEqual([await names(kube), await names(kube, twin)], [["own"], ["other"]]);
 });
 
-Deno.test("two pools with the same labels each see only the set of their own template", async () => {
+Deno.test("owned: two pools with the same labels each see only the set of their own template", async () => {
   const kube = twins();
   const hashes = await Promise.all([pool, twin].map(async (each) => {
     const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, each);
@@ -47,7 +47,7 @@ Deno.test("two pools with the same labels each see only the set of their own tem
   deepEqual(hashes, ["hash-1", "hash-2"]);
 });
 
-Deno.test("a machine without an owner, and one of a set without an owner, is no member", async () => {
+Deno.test("owned: excludes a machine without an owner, or whose set has no owner", async () => {
   const kube = twins();
   putMachine(kube, machine("stray", { metadata: { ownerReferences: [] } }));
   const orphaned = machineSet("0", "hash-9").metadata;
@@ -56,7 +56,7 @@ Deno.test("a machine without an owner, and one of a set without an owner, is no 
   deepEqual([await names(kube), await names(kube, twin)], [["own"], ["other"]]);
 });
 
-Deno.test("a set of an earlier MachineDeployment of the same name is not the pool's", async () => {
+Deno.test("owned: excludes a set of an earlier MachineDeployment with the same name", async () => {
   const kube = twins();
   const earlier = [{ kind: "MachineDeployment", name: "pool", uid: "uid-of-an-earlier-pool" }];
   kube.put("machinesets", { metadata: { ...machineSet("1", "hash-7").metadata, ownerReferences: earlier } });
@@ -64,7 +64,7 @@ Deno.test("a set of an earlier MachineDeployment of the same name is not the poo
   deepEqual(await names(kube), ["own"]);
 });
 
-Deno.test("matchExpressions select as in Kubernetes, alone and with matchLabels", async () => {
+Deno.test("owned: matchExpressions select as in Kubernetes, alone and with matchLabels", async () => {
   const expressions: [object[], string[]][] = [
     [[{ key: "pool", operator: "In", values: ["pool", "x"] }], ["own"]],
     [[{ key: "pool", operator: "Exists" }, { key: "tier", operator: "DoesNotExist" }], ["own"]],
@@ -78,7 +78,7 @@ Deno.test("matchExpressions select as in Kubernetes, alone and with matchLabels"
   }
 });
 
-Deno.test("a selector that asks for nothing is refused, as it would name every machine", async () => {
+Deno.test("owned: refuses an empty selector, which would match all machines", async () => {
   for (const selector of [{}, { matchLabels: {} }, { matchExpressions: [] }]) {
     const kube = twins();
     kube.put("machinedeployments", machineDeployment({ spec: { selector } }));

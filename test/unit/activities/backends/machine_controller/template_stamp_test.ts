@@ -17,7 +17,7 @@ function annotationsOf(kube: FakeKube): unknown {
   return template.metadata?.annotations;
 }
 
-Deno.test("stampTemplate writes a digest of template and config into the template, once", async () => {
+Deno.test("stampTemplate: writes a digest of template and config into the template, once", async () => {
   const kube = await publishingKube();
   await stampTemplate(kube.client, order);
   deepEqual(annotationsOf(kube), { "ostler.dev/config": "04c79257b5314679" });
@@ -26,7 +26,7 @@ Deno.test("stampTemplate writes a digest of template and config into the templat
   deepEqual(kube.writes, []);
 });
 
-Deno.test("stampTemplate stamps another template with the same config anew", async () => {
+Deno.test("stampTemplate: writes another digest for another template with the same config", async () => {
   const kube = await publishingKube();
   for (const templateHash of ["template-1", "template-2"]) {
     await stampTemplate(kube.client, { ...order, templateHash });
@@ -34,7 +34,7 @@ Deno.test("stampTemplate stamps another template with the same config anew", asy
   deepEqual(annotationsOf(kube), { "ostler.dev/config": "b2b57bff749c8043" });
 });
 
-Deno.test("stampTemplate leaves the rest of the template, and annotations of the MachineDeployment, alone", async () => {
+Deno.test("stampTemplate: changes nothing else in template and annotations", async () => {
   const kube = new FakeKube();
   const metadata = { labels: { pool: "pool" }, annotations: { note: "hello", "ostler.dev/config": "earlier" } };
   const template = { metadata, spec: { versions: { kubelet: "1.35.3" } } };
@@ -45,13 +45,13 @@ Deno.test("stampTemplate leaves the rest of the template, and annotations of the
   deepEqual(kube.get("machinedeployments", "pool", "fleet")?.metadata.annotations, before.metadata.annotations);
 });
 
-Deno.test("stampTemplate is done for a MachineDeployment that is gone", async () => {
+Deno.test("stampTemplate: succeeds for a deleted MachineDeployment", async () => {
   const kube = new FakeKube();
   await stampTemplate(kube.client, order);
   deepEqual(kube.writes, []);
 });
 
-Deno.test("stampTemplate does not change the digest that it writes, nor does the revision that follows", async () => {
+Deno.test("stampTemplate: its digest depends neither on the stamp nor on the next revision", async () => {
   const kube = await publishingKube();
   const { configDigest } = await renderConfig(publisher(kube), pool);
   await stampTemplate(kube.client, { ...order, configDigest });

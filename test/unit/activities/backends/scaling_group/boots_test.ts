@@ -17,7 +17,7 @@ function imageOf({ kube }: GroupStage): unknown {
   return (kube.get("scalinggroups", "workers")?.["status"] as { imageReference?: string } | undefined)?.imageReference;
 }
 
-Deno.test("S1, S2 a group boots the image that is released to it, and its object says so", async () => {
+Deno.test("S1, S2 boots: a group boots the released image, and its object shows that", async () => {
   const group = new GroupStage();
   for (const asked of [version, next]) {
     group.ask(asked, released(hashOf(asked)));
@@ -26,7 +26,7 @@ Deno.test("S1, S2 a group boots the image that is released to it, and its object
   }
 });
 
-Deno.test("a group whose name makes no order in its cloud is refused before it is made to boot another image", async () => {
+Deno.test("boots: refuses a group whose name allows no orders before its template changes", async () => {
   const group = new GroupStage();
   const asked: string[] = [];
   const driver = await group.driver();
@@ -40,7 +40,7 @@ Deno.test("a group whose name makes no order in its cloud is refused before it i
   deepEqual([asked, group.cloud.group(groupId)?.templates.length], [["workers-new-999"], 1]);
 });
 
-Deno.test("S3 a group that boots it already gets no other template", async () => {
+Deno.test("S3 boots: makes no template for a group that already boots the image", async () => {
   const group = new GroupStage();
   group.ask(version, released(hashOf(version)));
   await group.backend.boots?.publish(order);
@@ -55,7 +55,7 @@ for (
     ["the stage before", released(hashOf(next), "ControlPlane")],
   ] as const
 ) {
-  Deno.test(`a group to which ${what} is released boots what it did`, async () => {
+  Deno.test(`boots: a group keeps what it boots when the release is for ${what}`, async () => {
     const group = new GroupStage();
     group.ask(version, released(hashOf(version)));
     await group.backend.boots?.publish(order);
@@ -67,7 +67,7 @@ for (
   });
 }
 
-Deno.test("K17 the same once its release has ended: one that is mended boots what its group took up", async () => {
+Deno.test("K17 boots: after its release a fixed group boots what it took up", async () => {
   const group = new GroupStage();
   group.ask(next, released(hashOf(next)));
   await group.backend.boots?.publish(order);
@@ -78,21 +78,21 @@ Deno.test("K17 the same once its release has ended: one that is mended boots wha
   deepEqual(group.cloud.instances().map(({ template }) => template.fields.image).at(-1), next.image);
 });
 
-Deno.test("two objects of one group of the cloud take nothing up: each would have its own budget", async () => {
+Deno.test("boots: two objects of one cloud group take nothing up, because each would have its own budget", async () => {
   const group = new GroupStage();
   const object = group.kube.get("scalinggroups", "workers");
   const rival = { ...object?.["spec"] as object, groupId: groupId.toUpperCase() };
   group.ask(version, released(hashOf(version)));
   await group.backend.boots?.publish(order);
   group.kube.put("scalinggroups", { metadata: { name: "again", uid: "again" }, spec: rival });
-  equal((await group.backend.boots?.publish(order))?.news, "None", "what it took up stays");
+  equal((await group.backend.boots?.publish(order))?.news, "None", "Expected the adopted image to stay");
   group.ask(next, released(hashOf(next)));
   const twice = { type: "GroupClaimedTwice", message: /"again" names the same cloud group/ };
   await rejects(async () => await group.backend.boots?.publish(order), twice);
   equal(bootsOf(group), version.image);
 });
 
-Deno.test("K17 what somebody made of the group since is set right before an order", async () => {
+Deno.test("K17 boots: corrects changes of others to the group before an order", async () => {
   const group = new GroupStage();
   group.ask(next, released(hashOf(next)));
   await group.backend.boots?.publish(order);
@@ -103,7 +103,7 @@ Deno.test("K17 what somebody made of the group since is set right before an orde
   equal(group.cloud.instances().at(-1)?.template.fields.image, next.image);
 });
 
-Deno.test("a group goes back to the template of before by its id, until something else is asked for", async () => {
+Deno.test("boots: rolls a group back to the previous template by its ID, until something else is desired", async () => {
   const group = new GroupStage();
   group.ask(version, released(hashOf(version)));
   await group.backend.boots?.publish(order);
@@ -126,13 +126,13 @@ Deno.test("a group goes back to the template of before by its id, until somethin
   equal(bootsOf(group), "image-3");
 });
 
-Deno.test("a group without a last good one has nothing to go back to", async () => {
+Deno.test("boots: a group without a last good template has no rollback", async () => {
   const group = new GroupStage();
   const asked = { pool, by: "ann", reason: "" };
   await rejects(group.backend.restore(asked, { profileNamespace: "" }), { type: "LastGoodMissing" });
 });
 
-Deno.test("an order whose token stands for a machine of before is refused", async () => {
+Deno.test("boots: refuses an order whose token belongs to an earlier machine", async () => {
   const group = new GroupStage();
   group.ask(next, released(hashOf(next)));
   const inCloud = group.cloud.group(groupId);

@@ -15,12 +15,15 @@ const answers = {
   Invalid: answer(422, "Invalid"),
 };
 
-/** Another image is released, and one newcomer has it; the machine that it came for is to go, and nobody told the cloud yet. */
+/**
+ * Another image is released, one new machine has it, and the cloud has no order yet to delete the machine that it
+ * replaces.
+ */
 function world(): GroupStage {
   const group = new GroupStage();
   const { kube, cloud } = group;
   const inCloud = cloud.group(groupId);
-  if (!inCloud) throw new Error(`Cannot set the stage: there is no group "${groupId}"`);
+  if (!inCloud) throw new Error(`Failed to set up the stage: group "${groupId}" does not exist`);
   const before = inCloud.boots.id;
   cloud.useTemplate(inCloud, cloud.addTemplate(inCloud, { ...inCloud.boots.fields, image: next.image }).id);
   const heir = cloud.order(inCloud, "workers-new-1");
@@ -68,7 +71,7 @@ function stage(): Stage {
     ...{ pool, place: { profileNamespace: "kube-system" }, held: "workers-new-2", victim: "workers-3" },
     serving: { machine: "workers-1", node: "workers-1" },
     leaving: { machine: "workers-2", node: "workers-2" },
-    idle: ["spare", "replace one that is held", "stamp"],
+    idle: ["spare", "replace, held", "stamp"],
     backend: (interruption, onCall = () => {}) => {
       const driver = directCloud(group.cloud);
       const whole = { ...group.kube.clients, verbs: driver };
@@ -89,7 +92,7 @@ function stage(): Stage {
   };
 }
 
-/** Each call of them is one that may be interrupted. */
+/** Each of these calls can be interrupted. */
 function verbsOf(driver: Driver): Omit<Driver, "title" | "capabilities" | "lookEvery"> {
   return {
     ...{ groups: () => driver.groups(), group: (id) => driver.group(id), template: (id) => driver.template(id) },
@@ -110,7 +113,7 @@ function standing({ kube, cloud }: GroupStage): string {
   const { size = 0, templates = [], boots } = cloud.group(groupId) ?? {};
   const instances = cloud.instances().map(({ providerId, state, token }) => ({ providerId, state, token }));
   const text = JSON.stringify({ objects, size, boots: boots?.id, templates, instances });
-  // Ids are drawn by chance, and times are those of the clock.
+  // IDs are random, and times come from the clock.
   const ids = templates.map(({ id }) => id);
   return ids.reduce((found, id, nth) => found.replaceAll(id, `template ${nth}`), text)
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "then");

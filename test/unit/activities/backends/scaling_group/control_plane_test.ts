@@ -15,7 +15,7 @@ interface Plane {
   etcd: StagedEtcd;
 }
 
-/** Three that are members m1 to m3, of which m1 leads; released to them is another image, unless told. */
+/** Control planes are the members m1 to m3 with m1 as leader, and by default another image is released to them. */
 async function controlPlane(stage = "ControlPlane", wanted = image): Promise<Plane> {
   const group = new GroupStage({ role: "ControlPlane" });
   const etcd = new StagedEtcd();
@@ -38,14 +38,14 @@ async function relieved({ group }: Plane, order: { isLost?: boolean; taken?: str
   return await group.backend.relieve?.({ pool, machine: "workers-1", isLost: false, taken: [], ...order });
 }
 
-Deno.test("K23 what is released to workers reaches no control plane", async () => {
+Deno.test("K23 control planes: ignore a release for workers", async () => {
   const { templateHash, members } = await (await controlPlane("Workers", next)).group.backend.observe(pool);
   deepEqual([templateHash, members.filter(({ phase }) => phase === "Held")], [hashOf(version), []]);
   const released = await (await controlPlane()).group.backend.observe(pool);
   deepEqual(released.templateHash, hashOf(image));
 });
 
-Deno.test("K23 no control plane is chosen, ordered or removed for other components", async () => {
+Deno.test("K23 control planes: are not chosen, ordered or removed when other components change", async () => {
   const { group } = await controlPlane("ControlPlane", next);
   const refusal = { type: "ControlPlaneRefused", nonRetryable: true, message: /does not upgrade their Kubernetes/ };
   await rejects(group.backend.orders.choose({ pool, machine: "workers-1" }), refusal);
@@ -54,7 +54,7 @@ Deno.test("K23 no control plane is chosen, ordered or removed for other componen
   equal(alive(group), 3);
 });
 
-Deno.test("K27 a group whose role was written wrong is one of control planes where its cloud or its nodes say so", async () => {
+Deno.test("K27 control planes: a group with a wrong role is one of control planes if its cloud or nodes show that", async () => {
   const refusal = { type: "ControlPlaneRefused", message: /its role is "Worker"/ };
   const byCloud = new GroupStage({ role: "ControlPlane" });
   const byNode = new GroupStage();
@@ -72,7 +72,7 @@ Deno.test("K27 a group whose role was written wrong is one of control planes whe
   }
 });
 
-Deno.test("control planes are told as such: one is out at a time, whatever a policy says", async () => {
+Deno.test("control planes: are reported as such, and at most one is out whatever a policy allows", async () => {
   const { group } = await controlPlane();
   const spec = { selector: {}, budget: { machines: 3 } };
   group.kube.put("rolloutpolicies", { metadata: { namespace: "kube-system", name: "p" }, spec });
@@ -83,7 +83,7 @@ Deno.test("control planes are told as such: one is out at a time, whatever a pol
   });
 });
 
-Deno.test("etcd is shown with its machines, who leads, and what is in doubt about whom", async () => {
+Deno.test("control planes: etcd is shown with its machines, its leader, and what is inconclusive", async () => {
   const plane = await controlPlane();
   plane.etcd.silent("m2");
   const { etcd } = await plane.group.backend.observe(pool);
@@ -98,7 +98,7 @@ Deno.test("etcd is shown with its machines, who leads, and what is in doubt abou
   }]]);
 });
 
-Deno.test("an etcd that cannot be looked at is in doubt, and the group is looked at all the same", async () => {
+Deno.test("control planes: observe succeeds with inconclusive etcd when etcd does not respond", async () => {
   const plane = await controlPlane();
   plane.etcd.fault = refused("EtcdAccessMissing", "Failed to reach etcd: the Secret does not exist");
   const { members, etcd } = await plane.group.backend.observe(pool);
@@ -107,7 +107,7 @@ Deno.test("an etcd that cannot be looked at is in doubt, and the group is looked
   }]]);
 });
 
-Deno.test("a machine is relieved: another one leads, and a copy is kept of what another member has", async () => {
+Deno.test("relieve: another member leads, and the snapshot of another member is kept", async () => {
   const plane = await controlPlane();
   deepEqual(await relieved(plane), { state: "Relieved", snapshot: null });
   deepEqual([plane.etcd.leader, plane.etcd.orders], ["m2", ["move m1"]]);
@@ -119,7 +119,7 @@ Deno.test("a machine is relieved: another one leads, and a copy is kept of what 
   });
 });
 
-Deno.test("K27 nobody is relieved while anything is in doubt, and the lead stays where it is", async () => {
+Deno.test("K27 relieve: refuses while etcd is inconclusive, and does not move the lead", async () => {
   const plane = await controlPlane();
   plane.etcd.silent("m3");
   const seen = await relieved(plane) as { state: string; doubts: string[] };
@@ -128,7 +128,7 @@ Deno.test("K27 nobody is relieved while anything is in doubt, and the lead stays
   deepEqual(plane.etcd.orders, []);
 });
 
-Deno.test("a machine that is lost is relieved although its own member is in doubt, and not where another's is", async () => {
+Deno.test("relieve: accepts a lost machine with an inconclusive member, but not with another inconclusive member", async () => {
   const plane = await controlPlane();
   plane.etcd.silent("m1");
   plane.etcd.leader = "m2";
@@ -140,7 +140,7 @@ Deno.test("a machine that is lost is relieved although its own member is in doub
   deepEqual(await relieved(plane, { isLost: true, taken: seen.doubts }), { state: "Relieved", snapshot: null });
 });
 
-Deno.test("a machine is no member of etcd any more before its cloud is told", async () => {
+Deno.test("release: removes the member from etcd before it calls the cloud", async () => {
   const { group, etcd } = await controlPlane();
   const atRemoval: (string[] | undefined)[] = [];
   const remove = group.cloud.remove.bind(group.cloud);
@@ -152,7 +152,7 @@ Deno.test("a machine is no member of etcd any more before its cloud is told", as
   deepEqual([atRemoval, etcd.orders], [[["m2", "m3"]], ["move m1", "remove m1"]]);
 });
 
-Deno.test("K27 etcd does not let a member go: its machine stays", async () => {
+Deno.test("K27 release: keeps the machine when etcd refuses to remove its member", async () => {
   const { group, etcd } = await controlPlane();
   etcd.removeMember = () => Promise.reject(new Error("1 of the 2 voters that remain are healthy"));
   await rejects(group.backend.orders.release({ pool, machine: "workers-1" }));
@@ -175,7 +175,7 @@ const unseen: [what: string, befall: (plane: Plane) => void, told: RegExp][] = [
 ];
 
 for (const [what, befall, told] of unseen) {
-  Deno.test(`K27 a machine is kept where nobody can tell which member it is: ${what}`, async () => {
+  Deno.test(`K27 release: keeps a machine whose member is unknown: ${what}`, async () => {
     const plane = await controlPlane();
     befall(plane);
     const { group, etcd } = plane;
@@ -188,7 +188,7 @@ for (const [what, befall, told] of unseen) {
   });
 }
 
-Deno.test("one that is no member any more, as the worker died right after, goes all the same", async () => {
+Deno.test("release: deletes a machine that is not a member any more, after a worker died", async () => {
   const { group, etcd } = await controlPlane();
   etcd.members.shift();
   etcd.leader = "m2";
@@ -196,7 +196,7 @@ Deno.test("one that is no member any more, as the worker died right after, goes 
   deepEqual([etcd.orders, alive(group)], [[], 2]);
 });
 
-Deno.test("where etcd runs elsewhere, a machine goes without a word to it", async () => {
+Deno.test("release: does not call etcd when it runs elsewhere", async () => {
   const plane = await controlPlane();
   plane.etcd.members.length = 0;
   plane.etcd.join("outside", "198.51.100.9");
@@ -205,7 +205,7 @@ Deno.test("where etcd runs elsewhere, a machine goes without a word to it", asyn
   deepEqual([plane.etcd.orders, alive(plane.group)], [[], 2]);
 });
 
-Deno.test("the last voter goes for nobody's word", async () => {
+Deno.test("release: never removes the last voter", async () => {
   const plane = await controlPlane();
   plane.etcd.members.splice(1);
   const { doubts } = await relieved(plane) as { doubts: string[] };

@@ -1,4 +1,4 @@
-/** K27: a newcomer of a control plane has joined once its member of etcd votes, not once its kubelet is Ready. */
+/** K27: a new control plane has joined when its etcd member votes, not when its kubelet is Ready. */
 import { deepEqual, equal } from "node:assert/strict";
 import { useEtcd } from "../../../../support/staged_cluster.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
@@ -15,7 +15,7 @@ interface Newcomer {
   node: string;
 }
 
-/** Ordered for the first of three, and its node is Ready. */
+/** Ordered to replace the first of three, with a Ready node. */
 async function newcomer(): Promise<Newcomer> {
   const group = new GroupStage({ role: "ControlPlane" });
   const etcd = new StagedEtcd();
@@ -24,7 +24,7 @@ async function newcomer(): Promise<Newcomer> {
   group.ask(image, { stage: "ControlPlane", digest: hashOf(image) });
   await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
   const instance = group.cloud.instances().at(-1);
-  if (!instance) throw new Error("Cannot set the stage: nothing was ordered");
+  if (!instance) throw new Error("Failed to set up the stage: nothing was ordered");
   group.join(instance.providerId, image);
   return { group, etcd, address: instance.addresses[0] ?? "", node: instance.node };
 }
@@ -33,13 +33,13 @@ function isWelcome({ group, node }: Newcomer): boolean {
   return group.kube.get("nodes", node)?.metadata.annotations?.["ostler.dev/heir-of"] === "workers-1";
 }
 
-Deno.test("K27 one that is no member yet has not joined", async () => {
+Deno.test("K27 welcome: a node that is not a member yet has not joined", async () => {
   const all = await newcomer();
   equal(await all.group.backend.welcome({ pool, machine }), "the node is not a member of etcd yet");
   equal(isWelcome(all), false);
 });
 
-Deno.test("K27 a learner that is in sync is given its vote, one that is not is waited for", async () => {
+Deno.test("K27 welcome: promotes a learner that is in sync, and waits for any other", async () => {
   const all = await newcomer();
   const { etcd, group, address } = all;
   etcd.join("m4", address, { isLearner: true });
@@ -52,14 +52,14 @@ Deno.test("K27 a learner that is in sync is given its vote, one that is not is w
   deepEqual([isWelcome(all), etcd.orders], [true, ["promote m4", "promote m4"]]);
 });
 
-Deno.test("K27 a voter that does not answer has not joined", async () => {
+Deno.test("K27 welcome: a voter that does not respond has not joined", async () => {
   const { etcd, group, address } = await newcomer();
   etcd.join("m4", address);
   etcd.silent("m4");
   equal(await group.backend.welcome({ pool, machine }), 'member "m4" does not respond: timeout');
 });
 
-Deno.test("where etcd runs on none of the machines, none has to be a member", async () => {
+Deno.test("welcome: requires no member when etcd runs on none of the machines", async () => {
   const { etcd, group } = await newcomer();
   etcd.members.length = 0;
   etcd.join("outside", "192.0.2.9");

@@ -1,4 +1,4 @@
-/** One newcomer on its way in: what is waited for, what fails at once, and what it takes over. */
+/** One new machine that joins: waits, immediate failures, and what it takes over. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { awaitMachinesJoined } from "../../../../../activities/pool/await_joined.ts";
@@ -11,7 +11,7 @@ import { GroupStage, next, pool, version } from "../../../../support/group_stage
 const machine = "workers-new-1";
 const components = "constellation.edgeless.systems/kubernetes-components";
 
-/** One is ordered for the first of three. */
+/** One machine is ordered to replace the first of three. */
 async function ordered(): Promise<{ group: GroupStage; instance: CloudInstance }> {
   const group = new GroupStage();
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
@@ -20,11 +20,11 @@ async function ordered(): Promise<{ group: GroupStage; instance: CloudInstance }
   Object.assign(donor?.["spec"] ?? {}, { taints: [{ key: "gpu", value: "yes", effect: "NoSchedule" }] });
   await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
   const instance = group.cloud.instances().at(-1);
-  if (!instance) throw new Error("Cannot set the stage: nothing was ordered");
+  if (!instance) throw new Error("Failed to set up the stage: nothing was ordered");
   return { group, instance };
 }
 
-/** Waits for it; nobody is late for so many milliseconds. */
+/** Waits for the machine; deadlines are `ms` in the past. */
 function waitFor(group: GroupStage, ms: number): Promise<JoinVerdict | Unseen> {
   const until = Date.now() + ms;
   const deadlines = { instance: until, address: until, registered: until, ready: until };
@@ -36,14 +36,14 @@ function failureIn(verdict: JoinVerdict | Unseen): { rung: string; evidence: str
   return { rung: failed?.rung ?? "none", evidence: failed?.evidence ?? "" };
 }
 
-Deno.test("K13 a machine that its cloud calls failed has failed at once", async () => {
+Deno.test("K13 joining: fails at once when the cloud reports the machine as failed", async () => {
   const { group, instance } = await ordered();
   group.cloud.set(instance.providerId, { state: "Failed", trouble: "" });
   const { rung, evidence } = failureIn(await waitFor(group, 3_600_000));
   deepEqual([rung, evidence.split(";")[0]], ["instance", "the cloud reports that the instance failed"]);
 });
 
-Deno.test("K5 a node of which nobody says what it runs has not joined, and that is what is told", async () => {
+Deno.test("K5 joining: a node without a version has not joined, and the message names the version", async () => {
   const { group, instance } = await ordered();
   group.join(instance.providerId, next);
   delete group.kube.get("nodes", instance.node)?.metadata.annotations?.[components];
@@ -55,7 +55,7 @@ Deno.test("K5 a node of which nobody says what it runs has not joined, and that 
   );
 });
 
-Deno.test("K10 an order for which there is no room says what the cloud says", async () => {
+Deno.test("K10 joining: an order without capacity fails with the message of the cloud", async () => {
   const group = new GroupStage({ capacity: 3 });
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
   await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
@@ -65,7 +65,7 @@ Deno.test("K10 an order for which there is no room says what the cloud says", as
   equal(group.cloud.group("projects/p/groups/workers")?.size, 3);
 });
 
-Deno.test("K25 a newcomer that is Ready takes over what its donor bore before it counts as joined", async () => {
+Deno.test("K25 joining: a Ready new machine takes over labels and taints of the old node before it counts as joined", async () => {
   const { group, instance } = await ordered();
   group.join(instance.providerId, next);
   const verdict = await waitFor(group, 3_600_000);
@@ -77,7 +77,7 @@ Deno.test("K25 a newcomer that is Ready takes over what its donor bore before it
   equal(heir?.metadata.annotations?.["ostler.dev/heir-of"], "workers-1");
 });
 
-Deno.test("K11 a newcomer that somebody terminates is made up for by the group, which keeps its size", async () => {
+Deno.test("K11 joining: the group replaces a terminated new machine, and keeps its size", async () => {
   const { group, instance } = await ordered();
   const wanted = async (): Promise<number> => {
     const seen = await group.backend.wanted(pool, { profileNamespace: "" });
@@ -94,7 +94,7 @@ Deno.test("K11 a newcomer that somebody terminates is made up for by the group, 
   deepEqual(
     members.filter(({ phase }) => phase !== "Held").length,
     4,
-    "three of before, and the one that the group made",
+    "Expected three old machines and the one that the group made",
   );
   await group.backend.orders.release({ pool, machine: "workers-1" });
   group.settle();
@@ -103,7 +103,7 @@ Deno.test("K11 a newcomer that somebody terminates is made up for by the group, 
   equal(group.kube.all("pendingnodes").length, 0);
 });
 
-Deno.test("K1 one that was ordered for an earlier target is an old machine like any other", async () => {
+Deno.test("K1 joining: a machine ordered for an earlier target is an old machine", async () => {
   const { group, instance } = await ordered();
   const third = { ...next, image: "image-3" };
   group.ask(third, { stage: "Workers", digest: hashOf(third) });
@@ -117,7 +117,7 @@ Deno.test("K1 one that was ordered for an earlier target is an old machine like 
   equal(group.cloud.group("projects/p/groups/workers")?.size, 3);
 });
 
-Deno.test("K4 a removal is known by its name, whatever somebody takes off its record", async () => {
+Deno.test("K4 removal: is recognized by its name, whatever fields its record lost", async () => {
   const { group, instance } = await ordered();
   group.join(instance.providerId, next);
   await group.backend.orders.release({ pool, machine: "workers-1" });
@@ -131,7 +131,7 @@ Deno.test("K4 a removal is known by its name, whatever somebody takes off its re
   equal(group.kube.get("pendingnodes", "workers.workers-1.going"), undefined);
 });
 
-Deno.test("a record that names an instance of another group removes nothing", async () => {
+Deno.test("removal: a record that names an instance of another group removes nothing", async () => {
   const group = new GroupStage();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   group.cloud.create({
@@ -144,7 +144,7 @@ Deno.test("a record that names an instance of another group removes nothing", as
     spec: { providerID: foreign, groupID: "projects/p/groups/workers", goal: "Leave" },
   });
   await group.backend.seeOff({ pool, machine: "mean" }).then(
-    () => Promise.reject(new Error("it was not refused")),
+    () => Promise.reject(new Error("Expected a refusal")),
     ({ type }: { type?: string }) => equal(type, "CloudRefused"),
   );
   equal(group.cloud.instance(foreign)?.state, "Creating");

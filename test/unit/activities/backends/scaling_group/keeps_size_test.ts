@@ -1,4 +1,4 @@
-/** A group keeps its size, whoever takes machines away, whatever comes late, and whenever it is looked at. */
+/** A group keeps its size, whatever is deleted, arrives late, or is read in between. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { useCloud } from "../../../../support/staged_cluster.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
@@ -7,13 +7,13 @@ import { directCloud, GroupStage, next, pool, spec } from "../../../../support/g
 
 const [first, second] = ["workers-new-1", "workers-new-2"];
 
-/** One is ordered for the first of three. */
+/** One machine is ordered to replace the first of three. */
 async function ordered(): Promise<{ group: GroupStage; newcomer: CloudInstance }> {
   const group = new GroupStage();
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
   await group.backend.orders.admit({ pool, machine: first, victim: "workers-1" });
   const newcomer = group.cloud.instances().at(-1);
-  if (!newcomer) throw new Error("Cannot set the stage: nothing was ordered");
+  if (!newcomer) throw new Error("Failed to set up the stage: nothing was ordered");
   return { group, newcomer };
 }
 
@@ -33,7 +33,7 @@ async function goes(group: GroupStage, machine: string): Promise<void> {
 }
 
 for (const when of ["boots", "has joined"] as const) {
-  Deno.test(`somebody takes away the one that a newcomer came for, while that ${when}: what the group makes is one too many`, async () => {
+  Deno.test(`group size: counts a machine of the group as surplus when the old machine is deleted while the new one ${when}`, async () => {
     const { group, newcomer } = await ordered();
     const join = async (): Promise<void> => {
       group.join(newcomer.providerId, next);
@@ -53,7 +53,7 @@ for (const when of ["boots", "has joined"] as const) {
   });
 }
 
-Deno.test("one that was given up and came after all goes with its place", async () => {
+Deno.test("group size: a cancelled order that arrives late is deleted with its slot", async () => {
   const { group } = await ordered();
   const record = group.kube.get("pendingnodes", first);
   Object.assign(record?.["spec"] ?? {}, { providerID: "", goal: "Leave" });
@@ -65,7 +65,7 @@ Deno.test("one that was given up and came after all goes with its place", async 
   deepEqual([await wanted(group), group.cloud.instances().length], [3, 4]);
 });
 
-Deno.test("no second one is ordered for a machine, nor one for a newcomer that is itself above the number", async () => {
+Deno.test("group size: refuses a second order for a machine, and an order for a surplus new machine", async () => {
   const { group } = await ordered();
   const third = { ...next, image: "image-3" };
   group.ask(third, { stage: "Workers", digest: hashOf(third) });
@@ -81,7 +81,7 @@ Deno.test("no second one is ordered for a machine, nor one for a newcomer that i
   deepEqual([sizeOf(group), await wanted(group)], [4, 3]);
 });
 
-Deno.test("one that goes for another before that is in leaves it its place", async () => {
+Deno.test("group size: an old machine that leaves before its new one has joined gives it its slot", async () => {
   const { group, newcomer } = await ordered();
   await goes(group, "workers-1");
   deepEqual([sizeOf(group), await wanted(group)], [3, 3]);
@@ -90,13 +90,13 @@ Deno.test("one that goes for another before that is in leaves it its place", asy
   deepEqual([await wanted(group), group.kube.all("pendingnodes").length], [3, 0]);
 });
 
-Deno.test("a machine that goes while its group is looked at makes nobody think that it is larger", async () => {
+Deno.test("group size: is unchanged when a machine leaves while the group is read", async () => {
   const { group, newcomer } = await ordered();
   group.join(newcomer.providerId, next);
   await group.backend.welcome({ pool, machine: first });
   await group.backend.orders.admit({ pool, machine: second, victim: "workers-2" });
   const cloud = directCloud(group.cloud);
-  // What was told has not got through yet.
+  // The cloud has not acted on the removal yet.
   useCloud(group.client, () => Promise.resolve({ ...cloud, remove: () => Promise.resolve("Going") }));
   await group.backend.orders.release({ pool, machine: "workers-1" });
   const instances = async (id: string): ReturnType<typeof cloud.instances> => {

@@ -1,4 +1,6 @@
-/** C1 to C14: for whom a newcomer is listed that may be ordered; how many of them at a time is the planner's affair. */
+/**
+ * C1 to C14: the machines for which a pending machine is listed; the planner decides how many are ordered at a time.
+ */
 import { deepEqual, rejects } from "node:assert/strict";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { GroupStage, next, pool, spec, version } from "../../../../support/group_stage.ts";
@@ -22,31 +24,31 @@ const table: [what: string, stage: () => GroupStage | Promise<GroupStage>, paper
     group.ask(version, { stage: "Workers", digest: hashOf(version) });
     return group;
   }, []],
-  ["C2, C3 one node is outdated, however many may be ordered", () => outdated(), ["workers-new-1"]],
-  ["C4 the group is at its most", () => outdated({ max: 1 }), []],
-  ["C5 what is asked for is not released", () => {
+  ["C2, C3 one node is outdated, and several orders are allowed", () => outdated(), ["workers-new-1"]],
+  ["C4 the group has its maximum size", () => outdated({ max: 1 }), []],
+  ["C5 the desired image is not released", () => {
     const group = new GroupStage({ size: 1 });
     group.ask(next, undefined);
     return group;
   }, []],
-  ["C6, C8 one is ordered for it already", async () => {
+  ["C6, C8 one is already ordered for it", async () => {
     const group = outdated();
     await group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
     return group;
   }, []],
-  ["C7 another one leaves", () => {
+  ["C7 another one is leaving", () => {
     const group = outdated({ size: 2 });
     group.cloud.remove("sim:///a/workers-2", true);
     return group;
   }, ["workers-new-1"]],
   ["C13 three are outdated", () => outdated({ size: 3 }), ["workers-new-1", "workers-new-2", "workers-new-3"]],
-  ["C9 another group has outdated ones too: each lists its own", () => {
+  ["C9 another group has outdated nodes too: each group lists its own", () => {
     const group = outdated();
     group.cloud.create({ ...spec, id: "other", name: "other", autoscalerName: "other", size: 2 });
     for (const { providerId } of group.cloud.instances("other")) group.join(providerId, version);
     return group;
   }, ["workers-new-1"]],
-  ["C14 nodes tell the group in another case", () => outdated({ id: spec.id.toUpperCase() }), ["workers-new-1"]],
+  ["C14 nodes name the group in another case", () => outdated({ id: spec.id.toUpperCase() }), ["workers-new-1"]],
   ["some are missing, which the group makes by itself", () => {
     const group = outdated({ size: 2 });
     const inCloud = group.cloud.group(spec.id);
@@ -56,17 +58,17 @@ const table: [what: string, stage: () => GroupStage | Promise<GroupStage>, paper
 ];
 
 for (const [what, stage, papers] of table) {
-  Deno.test(`observe lists newcomers: ${what}`, async () => deepEqual(await papersOf(await stage()), papers));
+  Deno.test(`observe: lists pending machines when ${what}`, async () => deepEqual(await papersOf(await stage()), papers));
 }
 
-Deno.test("C10 a group whose object is gone lists nobody, and that is no failure", async () => {
+Deno.test("C10 observe: lists nothing for a group whose object was deleted, without a failure", async () => {
   const group = outdated();
   group.kube.remove("scalinggroups", "workers");
   deepEqual(await group.backend.wanted(pool, { profileNamespace: "" }), { state: "Gone" });
   deepEqual(await group.backend.member({ pool, machine: "workers-1" }), undefined);
 });
 
-Deno.test("a number that somebody had is never given again, and one that was passed over is", async () => {
+Deno.test("numbers: never repeat a used number, but use skipped ones", async () => {
   const group = outdated({ size: 3 });
   await group.backend.orders.admit({ pool, machine: "workers-new-2", victim: "workers-1" });
   deepEqual(await papersOf(group), ["workers-new-1", "workers-new-3"]);
@@ -77,7 +79,7 @@ Deno.test("a number that somebody had is never given again, and one that was pas
   deepEqual([group.cloud.group(spec.id)?.size, group.kube.all("pendingnodes").length], [3, 0]);
 });
 
-Deno.test("an order whose number was given before is moot, and reaches no cloud", async () => {
+Deno.test("numbers: an order with a used number is moot, and does not reach the cloud", async () => {
   const group = outdated({ size: 3 });
   await group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
   await group.backend.orders.replace({ pool, machine: "workers-new-1" });

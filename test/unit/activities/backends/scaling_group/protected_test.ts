@@ -4,7 +4,7 @@ import { hashOf } from "../../../../../activities/node_version/version_release.t
 import { GroupStage, version } from "../../../../support/group_stage.ts";
 import { poolOfGroup } from "../../../../../workflows/commands/start_options.ts";
 
-/** What is said of each machine of a group whose first is protected, by this policy. */
+/** Returns `kept` of each machine of a group whose first machine is protected, by this policy. */
 async function kept(spec?: object): Promise<(string | undefined)[]> {
   const stage = new GroupStage();
   stage.ask(version, { stage: "Workers", digest: hashOf(version) });
@@ -17,7 +17,7 @@ async function kept(spec?: object): Promise<(string | undefined)[]> {
   return members.filter(({ phase }) => phase !== "Held").map((member) => member.kept);
 }
 
-Deno.test("a machine that its cloud protects waits, is left, or is taken, as the policy says", async () => {
+Deno.test("protection: a machine that its cloud protects waits, is skipped, or is replaced, by policy", async () => {
   deepEqual(await kept(), ["Wait", undefined, undefined]);
   deepEqual(await kept({ protectedMachines: "Wait" }), ["Wait", undefined, undefined]);
   deepEqual(await kept({ protectedMachines: "Skip" }), ["Skip", undefined, undefined]);
@@ -25,7 +25,7 @@ Deno.test("a machine that its cloud protects waits, is left, or is taken, as the
   deepEqual(await kept({ protectedMachines: "Nonsense" }), ["Wait", undefined, undefined]);
 });
 
-Deno.test("one that somebody protects while it is drained stays, and a newcomer that never got in goes", async () => {
+Deno.test("protection: a machine protected during its drain stays, and a new machine that never joined is deleted", async () => {
   const stage = new GroupStage();
   stage.ask(version, { stage: "Workers", digest: hashOf(version) });
   const [first] = stage.cloud.instances();
@@ -41,7 +41,7 @@ Deno.test("one that somebody protects while it is drained stays, and a newcomer 
   deepEqual(stage.cloud.instance(newcomer)?.state, "Terminating");
 });
 
-Deno.test("a bounded picture names those that may go before those that stay", () => {
+Deno.test("snapshotOf: lists removable machines before kept ones when it is bounded", () => {
   const member = (id: string, more: object = {}): Parameters<typeof snapshotOf>[0][number] => ({
     ...{ id, templateHash: "old", image: "i", kubelet: "", phase: "Ready", since: "2026-01-01T00:00:00Z" },
     ...{ marked: false, held: false, expendable: false, ...more },

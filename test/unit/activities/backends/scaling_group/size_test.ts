@@ -30,13 +30,13 @@ function record(
 
 const at = { now: Date.parse("2026-01-01T01:00:00Z"), lagMs: 10_000 };
 
-/** One that was given up before anybody knew what came of it. */
+/** An order that was cancelled while its outcome was unknown. */
 function givenUp(id: string, donor: string, when: string): Order {
   const annotations = { "ostler.dev/target": "h", "ostler.dev/donor": donor, "ostler.dev/given-up": when };
   return orderOf(record(id, "Leave", annotations));
 }
 
-/** An order that the cloud has taken, with `of`, or not yet. */
+/** An order that the cloud accepted (with `of`), or not yet. */
 function order(id: string, donor: string | undefined, of = ""): Order {
   const annotations = { "ostler.dev/target": "h", ...(donor === undefined ? {} : { "ostler.dev/donor": donor }) };
   return orderOf(record(id, "Join", annotations, of && `sim:///a/${of}`));
@@ -54,42 +54,42 @@ interface Case {
   instances: Instance[];
   orders?: Order[];
   removals?: Removal[];
-  /** What was written down before. */
+  /** The size that was recorded before. */
   declared?: number;
   isMoving?: boolean;
 }
 
 const table: [what: string, seen: Case, declared: number][] = [
-  ["at rest its size is what is wanted", { size: 3, instances: three }, 3],
+  ["at rest the size is what is desired", { size: 3, instances: three }, 3],
   [
-    "an order was given while the cloud was looked at, which its size knows of and its records did not",
+    "an order was given during the read, which the size includes and the records do not",
     { size: 4, instances: three, declared: 3, isMoving: true },
     3,
   ],
-  ["somebody scales it at rest, whatever was written down", { size: 5, instances: three, declared: 3 }, 5],
+  ["another controller scales at rest, whatever was recorded", { size: 5, instances: three, declared: 3 }, 5],
   [
-    "one is ordered for another that is still there",
+    "one is ordered for another that still exists",
     { size: 4, instances: [...three, instance("4", "Creating", "n1")], orders: [order("n1", "1", "4")], declared: 3 },
     3,
   ],
   [
-    "somebody scales it meanwhile",
+    "another controller scales meanwhile",
     { size: 6, instances: [...three, instance("4", "Ready", "n1")], orders: [order("n1", "1", "4")], declared: 3 },
     5,
   ],
   [
-    "K8 nobody knows whether the order reached the cloud, and it did",
+    "K8 unknown whether the order reached the cloud, and it did",
     { size: 4, instances: three, orders: [order("n1", "1")], declared: 3 },
     3,
   ],
-  ["K8 nobody knows, and it did not", { size: 3, instances: three, orders: [order("n1", "1")], declared: 3 }, 3],
+  ["K8 unknown whether the order reached the cloud, and it did not", { size: 3, instances: three, orders: [order("n1", "1")], declared: 3 }, 3],
   [
-    "K9, K12 what was ordered is shown nowhere yet",
+    "K9, K12 what was ordered is not shown yet",
     { size: 4, instances: three, orders: [order("n1", "1", "4")], declared: 3 },
     3,
   ],
   [
-    "the other one goes, and its place with it, which the cloud does not show yet",
+    "the old one is deleted with its slot, which the cloud does not show yet",
     {
       ...{ size: 3, instances: [...three, instance("4", "Ready", "n1")], declared: 3 },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)] },
@@ -97,7 +97,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "the other one is on its way out",
+    "the old one is being deleted",
     {
       ...{ size: 3, instances: [instance("1", "Terminating"), ...three.slice(1), instance("4", "Ready", "n1")] },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)], declared: 3 },
@@ -105,7 +105,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "K2, K14 a newcomer that did not join goes with its place, while the other one stays",
+    "K2, K14 a new machine that did not join is deleted with its slot, while the old one stays",
     {
       ...{ size: 3, instances: [...three, instance("4", "Terminating", "n1")] },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("n1", "4", true)], declared: 3 },
@@ -113,17 +113,17 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "K2 the same once it is gone, and its records are not",
+    "K2 it is deleted, and its records are not",
     { size: 3, instances: three, orders: [order("n1", "1", "4")], removals: [removal("n1", "4", true)], declared: 3 },
     3,
   ],
   [
-    "K11 a newcomer vanished, and the group has made another in its place",
+    "K11 a new machine vanished, and the group has made another in its place",
     { size: 4, instances: [...three, instance("5")], orders: [order("n1", "1", "4")], declared: 3 },
     3,
   ],
   [
-    "an order was given up, and came after all",
+    "an order was cancelled, and arrived late",
     {
       ...{ size: 4, instances: [...three, instance("4", "Creating", "n1")], declared: 9 },
       orders: [givenUp("n1", "1", "2026-01-01T00:00:00Z")],
@@ -131,17 +131,17 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "an order was given up a moment ago, and nobody knows whether it comes",
+    "an order was cancelled a moment ago, and may still arrive",
     { size: 4, instances: three, orders: [givenUp("n1", "1", "2026-01-01T00:59:55Z")], declared: 3 },
     3,
   ],
   [
-    "an order was given up, nothing came of it, and somebody scales",
+    "an order was cancelled, nothing arrived, and another controller scales",
     { size: 4, instances: three, orders: [givenUp("n1", "1", "2026-01-01T00:00:00Z")], declared: 3 },
     4,
   ],
   [
-    "somebody takes away the one that another came for, and the group makes up for it",
+    "the old one is deleted by another controller, and the group makes up for it",
     {
       ...{ size: 4, instances: [...three.slice(1), instance("4", "Ready", "n1"), instance("5")], declared: 9 },
       orders: [order("n1", "1", "4")],
@@ -149,7 +149,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "the one that another came for has gone with its place",
+    "the old one has been deleted with its slot",
     {
       ...{ size: 3, instances: [...three.slice(1), instance("4", "Ready", "n1")], declared: 9 },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)] },
@@ -157,12 +157,12 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "one goes before another comes",
+    "one is deleted before another is ordered",
     { size: 3, instances: three, removals: [removal("1", "1", false)], declared: 3 },
     3,
   ],
   [
-    "an order of the operator of before, which names nobody, is part of its size",
+    "an order of the Constellation node operator without a name is part of the size",
     { size: 4, instances: [...three, instance("4")], orders: [order("4", undefined, "4")] },
     4,
   ],
