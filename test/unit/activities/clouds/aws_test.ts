@@ -5,7 +5,7 @@ import { clusterTag, spec, worldOf as open } from "../../../support/clouds/aws_w
 import { truthIn } from "../../../support/clouds/group_truth.ts";
 import { type CloudConditions, type CloudUnderTest, conforms } from "../../../support/driver_conformance.ts";
 
-/** A driver that is opened when it is first asked. */
+/** A driver that is opened at the first call. */
 function opened(driver: Promise<Driver>): Driver {
   const handler = (verb: string) => async (...args: unknown[]) =>
     await ((await driver)[verb as keyof Driver] as (...args: unknown[]) => unknown)(...args);
@@ -34,7 +34,7 @@ function underTest({ hidesNew, capacity }: CloudConditions = {}): CloudUnderTest
 
 conforms("openAws", underTest);
 
-Deno.test("K20 openAws finds the groups of all pages, and those of its cluster alone", async () => {
+Deno.test("K20 openAws: finds the groups of all pages, and only those of its cluster", async () => {
   await using world = open({ groups: [spec, { ...spec, id: "cp", name: "control", role: "ControlPlane" }] });
   const { groups } = await (await world.driver).groups();
   deepEqual(groups.map(({ id, name, role }) => [id, name, role]), [
@@ -45,13 +45,13 @@ Deno.test("K20 openAws finds the groups of all pages, and those of its cluster a
   deepEqual([(await other.groups()).groups, await other.group(spec.id)], [[], undefined]);
 });
 
-Deno.test("K20 openAws gives no list of groups whose second page failed", async () => {
+Deno.test("K20 openAws: fails when the second page of groups fails", async () => {
   await using world = open({ groups: [spec, { ...spec, id: "other", name: "other" }] });
   world.stub.fault = (nth) => nth === 2 ? "Throttled" : undefined;
   await rejects((await world.driver).groups(), { type: "ApiUnavailable" });
 });
 
-Deno.test("openAws names instances as their nodes are named", async () => {
+Deno.test("openAws: returns instances with the names of their nodes", async () => {
   await using world = open();
   const instances = await (await world.driver).instances(spec.id);
   deepEqual(instances.map(({ providerId, node, image }) => [providerId, node, image]), [
@@ -61,7 +61,7 @@ Deno.test("openAws names instances as their nodes are named", async () => {
 });
 
 for (const version of ["$Latest", "$Default", "1"]) {
-  Deno.test(`K17 openAws has a group that boots "${version}" boot a number, and nothing unlooked at`, async () => {
+  Deno.test(`K17 openAws: replaces template version "${version}" by a number that it has read`, async () => {
     await using world = open({ version });
     const driver = await world.driver;
     const first = await driver.template(spec.id);
@@ -77,14 +77,14 @@ for (const version of ["$Latest", "$Default", "1"]) {
     const group = world.cloud.group(spec.id);
     ok(group);
     equal(world.stub.ground.versionOf(group), "2");
-    // From when it was made until it was set, the one of before was booted.
+    // Between creation and update of the template the previous one was booted.
     const made = seen.findIndex((each) => each.startsWith("CreateLaunchTemplateVersion"));
     const after = seen.slice(made).filter((each) => !each.startsWith("Describe"));
     deepEqual(after.slice(0, 2), ["CreateLaunchTemplateVersion image-1", "UpdateAutoScalingGroup image-1"]);
   });
 }
 
-Deno.test("K18 openAws takes an equal template that somebody else made", async () => {
+Deno.test("K18 openAws: uses an equal template that another process made", async () => {
   await using world = open();
   const group = world.cloud.group(spec.id);
   ok(group);
@@ -95,14 +95,14 @@ Deno.test("K18 openAws takes an equal template that somebody else made", async (
   deepEqual([id.replace(/^.*:/, ""), group.templates.length], ["3", 3]);
 });
 
-Deno.test("K19 openAws keeps user data, machine type and a disk's snapshot in the template of another image", async () => {
+Deno.test("K19 openAws: keeps user data, machine type and disk snapshot in the template of another image", async () => {
   await using world = open({ groups: [{ ...spec, template: { ...spec.template, snapshot: "snap-1" } }] });
   await (await world.driver).ensureImage({ group: spec.id, image: "image-2" });
   const { image, ...others } = world.cloud.group(spec.id)?.boots.fields ?? { image: "" };
   deepEqual([image, others], ["image-2", { machineType: "m5.large", userData: "c2VjcmV0", snapshot: "snap-1" }]);
 });
 
-Deno.test("K19 openAws boots nothing from a template that lost a field on its way, and tells no secret", async () => {
+Deno.test("K19 openAws: refuses a template that lost a field on its way, and shows no secret", async () => {
   await using world = open();
   const { ground } = world.stub;
   const add = ground.addVersion.bind(ground);
@@ -114,14 +114,14 @@ Deno.test("K19 openAws boots nothing from a template that lost a field on its wa
   equal(world.cloud.group(spec.id)?.boots.fields.image, "image-1");
 });
 
-Deno.test("K8 openAws orders in the emptiest zone, and again there when the group looks otherwise", async () => {
+Deno.test("K8 openAws: orders in the emptiest zone, and again there after the group changed", async () => {
   await using world = open({ groups: [{ ...spec, size: 1 }], lagMs: 60_000 });
   const driver = await world.driver;
   world.stub.fault = (_, action) => action === "CreateTags" ? "CutBefore" : undefined;
   await rejects(driver.order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
   const ordered = world.cloud.instances().at(-1);
   equal(ordered?.zone, "eu-west-1a");
-  // It is seen now, and so is another: the other zone is the emptiest.
+  // AWS shows both instances now, so the other zone is the emptiest.
   for (const each of world.cloud.instances()) each.since = new Date(0).toISOString();
   world.cloud.set(world.cloud.instances()[0]?.providerId ?? "", { state: "Terminated" });
   world.stub.fault = () => undefined;
@@ -134,7 +134,7 @@ Deno.test("K8 openAws orders in the emptiest zone, and again there when the grou
 });
 
 for (const remembersErrors of [false, true]) {
-  Deno.test(`K10 openAws says once that no zone has room, also when AWS remembers that: ${remembersErrors}`, async () => {
+  Deno.test(`K10 openAws: reports once that no zone has capacity, with remembered errors: ${remembersErrors}`, async () => {
     await using world = open({ capacity: 2, remembersErrors });
     const driver = await world.driver;
     for (let nth = 0; nth < 2; nth++) {
@@ -146,7 +146,7 @@ for (const remembersErrors of [false, true]) {
   });
 }
 
-Deno.test("K7 openAws removes nothing of another group", async () => {
+Deno.test("K7 openAws: removes nothing from another group", async () => {
   await using world = open({ groups: [spec, { ...spec, id: "other", name: "other" }] });
   const driver = await world.driver;
   const [{ providerId } = { providerId: "" }] = await driver.instances("other");
@@ -154,7 +154,7 @@ Deno.test("K7 openAws removes nothing of another group", async () => {
   equal(world.cloud.group("other")?.size, 2);
 });
 
-Deno.test("openAws says who is protected, and whom its group finds ill", async () => {
+Deno.test("openAws: reports protected and unhealthy instances", async () => {
   await using world = open();
   const [first, second] = world.cloud.instances();
   ok(first && second);
@@ -167,7 +167,7 @@ Deno.test("openAws says who is protected, and whom its group finds ill", async (
   ]);
 });
 
-Deno.test("openAws ends at its signal", async () => {
+Deno.test("openAws: stops when its signal is aborted", async () => {
   await using world = open();
   const ended = new AbortController();
   const driver = await openAws({ region: "eu-west-1", clusterTag, endpoint: world.stub.url, signal: ended.signal });

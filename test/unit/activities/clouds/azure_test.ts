@@ -35,7 +35,7 @@ async function underTest({ hidesNew = false, capacity }: CloudConditions = {}): 
 
 conforms("openAzure", underTest);
 
-Deno.test("K20 openAzure finds the groups of all pages, and those of its cluster alone", async () => {
+Deno.test("K20 openAzure: finds the groups of all pages, and only those of its cluster", async () => {
   const others = ["cp", "third"].map((name) => ({ ...spec, id: spec.id.replace("Workers-vmss", name), name }));
   await using world = worldOf({
     groups: [spec, ...others.map((each) => ({ ...each, role: "ControlPlane" as const }))],
@@ -53,14 +53,14 @@ Deno.test("K20 openAzure finds the groups of all pages, and those of its cluster
   equal(await elsewhere.group(spec.id), undefined);
 });
 
-Deno.test("K20 openAzure gives no list of groups whose second page failed", async () => {
+Deno.test("K20 openAzure: fails when the second page of groups fails", async () => {
   const others = ["b", "c"].map((name) => ({ ...spec, id: spec.id.replace("Workers-vmss", name), name }));
   await using world = worldOf({ groups: [spec, ...others] });
   world.stub.fault = (nth) => nth === 2 ? "Throttled" : undefined;
   await rejects((await world.open()).groups(), { type: "ApiUnavailable" });
 });
 
-Deno.test("openAzure tells instances as their nodes are named, who is protected, and what is wrong with them", async () => {
+Deno.test("openAzure: returns instances with node names, protection and failures", async () => {
   await using world = worldOf({ groups: [{ ...spec, size: 3 }] });
   const [first, second, third] = world.cloud.instances();
   world.cloud.set(first?.providerId ?? "", { state: "Ready" });
@@ -98,7 +98,7 @@ const byThemselves = [
 ];
 
 for (const { properties, says } of byThemselves) {
-  Deno.test(`openAzure shows a set of ${JSON.stringify(properties)}, and changes nothing of it`, async () => {
+  Deno.test(`openAzure: shows a set of ${JSON.stringify(properties)}, and changes nothing in it`, async () => {
     await using world = worldOf({ properties });
     const driver = await world.open();
     equal((await driver.group(spec.id))?.size, 2);
@@ -110,7 +110,7 @@ for (const { properties, says } of byThemselves) {
   });
 }
 
-Deno.test("K17, K19 openAzure changes the image of a set and nothing else of it", async () => {
+Deno.test("K17, K19 openAzure: changes only the image of a set", async () => {
   await using world = worldOf();
   const group = world.cloud.group(spec.id);
   const before = world.stub.ground.tagsOf(group!);
@@ -123,7 +123,7 @@ Deno.test("K17, K19 openAzure changes the image of a set and nothing else of it"
   deepEqual(world.stub.calls.slice(calls), ["get"]);
 });
 
-Deno.test("K17 openAzure tells nobody that a set boots what somebody else has changed meanwhile", async () => {
+Deno.test("K17 openAzure: does not report success when another client changed the set meanwhile", async () => {
   await using world = worldOf();
   const group = world.cloud.group(spec.id)!;
   world.stub.fault = (nth) => {
@@ -140,7 +140,7 @@ const open = [
 ];
 
 for (const image of open) {
-  Deno.test(`openAzure boots nothing that may change: ${image}`, async () => {
+  Deno.test(`openAzure: refuses an image that may change: ${image}`, async () => {
     await using world = worldOf();
     const ensured = (await world.open()).ensureImage({ group: spec.id, image });
     await rejects(ensured, {
@@ -151,7 +151,7 @@ for (const image of open) {
   });
 }
 
-Deno.test("openAzure sends a request once, also where the connection ends on which one went well before", async () => {
+Deno.test("openAzure: sends a request once even if a reused connection ends", async () => {
   let calls = 0;
   const server = createServer((request, response) => {
     if (++calls === 1) response.setHeader("content-type", "application/json").end('{"value":[]}');
@@ -167,7 +167,7 @@ Deno.test("openAzure sends a request once, also where the connection ends on whi
   await new Promise((done) => server.close(done));
 });
 
-Deno.test("openAzure ends at its signal", async () => {
+Deno.test("openAzure: stops when its signal is aborted", async () => {
   await using world = worldOf();
   const ended = new AbortController();
   const driver = await world.open(ended.signal);
@@ -175,12 +175,12 @@ Deno.test("openAzure ends at its signal", async () => {
   await rejects(driver.groups(), { message: "it ends" });
 });
 
-Deno.test("openAzure has credentials of its own for what is served with TLS", async () => {
+Deno.test("openAzure: uses its own credentials for an endpoint with TLS", async () => {
   const asked = { subscription: "s", resourceGroup: "r", clusterTag, endpoint: "https://127.0.0.1:1" };
   const variables = ["AZURE_TENANT_ID", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_TOKEN_CREDENTIALS"];
   const before = variables.map((name) => [name, Deno.env.get(name)] as const);
   for (const name of variables) Deno.env.delete(name);
-  // The one that needs nobody to be asked.
+  // A credential that needs no request.
   Deno.env.set("AZURE_TOKEN_CREDENTIALS", "EnvironmentCredential");
   try {
     const failure = await (await openAzure(asked)).groups().catch((error: unknown) => error);

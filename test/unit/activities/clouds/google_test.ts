@@ -26,7 +26,7 @@ function underTest(
         const at = stub.calls.length + 1 + after;
         stub.fault = (nth) => nth === at ? fault : undefined;
       },
-      // Who is ordered is known by a name that ends in a hash.
+      // The machine of an order is recognized by its name, which ends in a hash.
       ...truthIn(cloud, of.id, ({ token }) => token?.replace(/-[0-9a-f]{8}$/, "")),
       [Symbol.asyncDispose]: end,
     };
@@ -34,7 +34,7 @@ function underTest(
 }
 
 conforms("openGoogle in a zone", underTest(spec));
-// Its zone is chosen by the group: an order that nothing at all is seen of has no provider id yet.
+// The group chooses its zone: an order that is not visible at all has no provider ID yet.
 const inRegion = { isListedAtOnce: true, saysNoIn: "Operation", templatesIn: "regions/europe-west1" } as const;
 conforms("openGoogle in a region", underTest(regional, inRegion));
 
@@ -90,10 +90,10 @@ const restless: [string, GroupSpec, Partial<GoogleConditions>, RegExp][] = [
 const template = `projects/${project}/global/instanceTemplates/workers`;
 
 for (const [what, group, conditions, message] of restless) {
-  Deno.test(`openGoogle rolls no group that ${what}`, () => refusedFor([group], conditions, message));
+  Deno.test(`openGoogle: does not roll a group that ${what}`, () => refusedFor([group], conditions, message));
 }
 
-Deno.test("K20 openGoogle finds the groups of all pages, of zones and regions, and those of its cluster alone", async () => {
+Deno.test("K20 openGoogle: finds the groups of all pages, zones and regions, and only those of its cluster", async () => {
   await using world = open({ groups: [{ ...spec, role: "ControlPlane" }, regional] });
   const { groups, isComplete } = await (await world.driver).groups();
   deepEqual(groups.map(({ id, name, role, min, max, size }) => [id, name, role, min, max, size]), [
@@ -108,7 +108,7 @@ Deno.test("K20 openGoogle finds the groups of all pages, of zones and regions, a
   equal(await elsewhere.group(spec.id), undefined);
 });
 
-Deno.test("K20 openGoogle gives no list of groups whose second page failed", async () => {
+Deno.test("K20 openGoogle: fails when the second page of groups fails", async () => {
   await using world = open({ groups: [spec, regional] });
   const driver = await world.driver;
   await driver.groups();
@@ -118,13 +118,13 @@ Deno.test("K20 openGoogle gives no list of groups whose second page failed", asy
   await rejects(driver.groups(), { type: "ApiUnavailable" });
 });
 
-Deno.test("K20 openGoogle says when a zone could not be asked for its groups", async () => {
+Deno.test("K20 openGoogle: reports a zone whose groups could not be read", async () => {
   await using world = open({ isPartial: true });
   const { groups, isComplete } = await (await world.driver).groups();
   deepEqual([groups.map(({ id }) => id), isComplete], [[spec.id], false]);
 });
 
-Deno.test("openGoogle knows no bounds of a group without an autoscaler, and refuses when Google does", async () => {
+Deno.test("openGoogle: returns no bounds for a group without an autoscaler, and refuses when Google does", async () => {
   await using world = open({ manager: () => ({ status: { isStable: true } }) });
   const driver = await world.driver;
   const { min, max } = await driver.group(spec.id) ?? {};
@@ -134,7 +134,7 @@ Deno.test("openGoogle knows no bounds of a group without an autoscaler, and refu
   equal(world.cloud.group(spec.id)?.size, 4);
 });
 
-Deno.test("openGoogle names instances as their nodes are named, and tells their images, addresses and ages", async () => {
+Deno.test("openGoogle: returns instances with node names, images, addresses and ages", async () => {
   await using world = open();
   const [first] = world.cloud.instances();
   ok(first);
@@ -147,7 +147,7 @@ Deno.test("openGoogle names instances as their nodes are named, and tells their 
   });
 });
 
-Deno.test("openGoogle says who is protected, whom its group finds ill, and who stopped", async () => {
+Deno.test("openGoogle: reports protected, unhealthy and stopped instances", async () => {
   await using world = open({ groups: [{ ...spec, size: 3 }] });
   const [first, second, third] = world.cloud.instances();
   ok(first && second && third);
@@ -162,7 +162,7 @@ Deno.test("openGoogle says who is protected, whom its group finds ill, and who s
   ]);
 });
 
-Deno.test("openGoogle ends at its signal, also while it waits for an operation", async () => {
+Deno.test("openGoogle: stops when its signal is aborted, also during the wait for an operation", async () => {
   await using world = open();
   const ended = new AbortController();
   const driver = await openGoogle({ project, clusterTag, endpoint: world.stub.url, signal: ended.signal });
@@ -174,7 +174,7 @@ Deno.test("openGoogle ends at its signal, also while it waits for an operation",
   await rejects(driver.groups(), { message: "it ends" });
 });
 
-Deno.test("openGoogle asks a machine's own Google for credentials, once, and for none that it would tell in the open", async () => {
+Deno.test("openGoogle: reads credentials from the metadata server once, and sends none without TLS", async () => {
   const asked: string[] = [];
   await using metadata = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ url }) => {
     const { pathname, searchParams } = new URL(url);
@@ -185,7 +185,7 @@ Deno.test("openGoogle asks a machine's own Google for credentials, once, and for
   const settings = {
     GCE_METADATA_HOST: `127.0.0.1:${metadata.addr.port}`,
     ...{ METADATA_SERVER_DETECTION: "assume-present", GOOGLE_APPLICATION_CREDENTIALS: "" },
-    // Where a person keeps those of his own.
+    // Where users have their own credentials.
     HOME: "/nowhere",
   };
   const before = Object.keys(settings).map((key) => [key, Deno.env.get(key)] as const);

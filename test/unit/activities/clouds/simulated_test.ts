@@ -11,12 +11,12 @@ const spec = {
   template: { image: "image-1", machineType: "m", userData: "secret" },
 };
 
-/** A cloud, its API with what befalls a call, and its driver. */
+/** A simulated cloud, its API with faults, and its driver. */
 function open({ hidesNew, capacity }: CloudConditions = {}): CloudUnderTest {
   const images = ["image-1", "image-2", "image-3"];
   const cloud = new GroupCloud({ images, ...(capacity === undefined ? {} : { capacity }) });
   cloud.create(spec);
-  // What was there before is seen by all.
+  // Existing instances are visible to all clients.
   for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
   let befalls: { fault: Fault | undefined; at: number } = { fault: undefined, at: 0 };
   const api = new GroupApi(cloud, {
@@ -36,7 +36,7 @@ function open({ hidesNew, capacity }: CloudConditions = {}): CloudUnderTest {
 
 conforms("simulatedCloud", open);
 
-/** The same with a fault at calls of a kind. */
+/** The same with a fault at calls of one kind. */
 async function withFault(
   fault: Fault,
   at: string,
@@ -51,14 +51,14 @@ async function withFault(
   await look(api.url, cloud);
 }
 
-Deno.test("K20 simulatedCloud says when a list of groups is not all of them", async () => {
+Deno.test("K20 simulatedCloud: reports an incomplete list of groups", async () => {
   await withFault("Partial", "GET /groups", async (url) => {
     const { groups, isComplete } = await simulatedCloud({ url }).groups();
     deepEqual([groups.map(({ id }) => id), isComplete], [["other"], false]);
   });
 });
 
-Deno.test("K19 simulatedCloud boots nothing from a template that lost a field on its way", async () => {
+Deno.test("K19 simulatedCloud: refuses a template that lost a field on its way", async () => {
   const path = `/groups/${encodeURIComponent(spec.id)}/templates`;
   await withFault("Altered", `POST ${path}`, async (url, cloud) => {
     await rejects(simulatedCloud({ url }).ensureImage({ group: spec.id, image: "image-2" }), {
@@ -69,7 +69,7 @@ Deno.test("K19 simulatedCloud boots nothing from a template that lost a field on
   });
 });
 
-Deno.test("an instance of the simulated cloud that goes does not come up any more, though its machine was about to", () => {
+Deno.test("simulatedCloud: a deleted instance does not come up, even if its machine was about to", () => {
   const cloud = new GroupCloud();
   cloud.create(spec);
   const [{ providerId } = { providerId: "" }] = cloud.instances();

@@ -3,7 +3,7 @@ import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
 const many = Array.from({ length: 30 }, (_, nth) => ({ ...spec, id: `group-${nth}`, name: `group-${nth}`, size: 1 }));
 
-Deno.test("openAws asks for one group by its name, however many there are", async () => {
+Deno.test("openAws: reads one group by its name, however many there are", async () => {
   await using world = worldOf({ groups: many });
   const driver = await world.driver;
   equal((await driver.group("group-29"))?.name, "group-29");
@@ -12,13 +12,13 @@ Deno.test("openAws asks for one group by its name, however many there are", asyn
   deepEqual(world.stub.calls.slice(1), ["DescribeAutoScalingGroups", "DescribeInstances"]);
 });
 
-Deno.test("openAws takes no group by its name that another cluster has", async () => {
+Deno.test("openAws: refuses a group by its name if another cluster has it", async () => {
   await using world = worldOf({ clusterTag: "cluster-2" });
   equal(await (await world.driver).group(spec.id), undefined);
 });
 
 for (const name of ["a*", "a?", "a\\b", 'a"b', "a[b]"]) {
-  Deno.test(`K21 openAws takes no instances of other groups for those of "${name}"`, async () => {
+  Deno.test(`K21 openAws: does not return instances of other groups for "${name}"`, async () => {
     const groups = [name, "ab", "abc", "a\\\\b"].map((id) => ({ ...spec, id, name: id, size: 1 }));
     await using world = worldOf({ groups });
     const driver = await world.driver;
@@ -37,7 +37,7 @@ const unruly = [
 ];
 
 for (const { properties, says } of unruly) {
-  Deno.test(`openAws shows a group with ${Object.keys(properties).join()}, and changes nothing of it`, async () => {
+  Deno.test(`openAws: shows a group with ${Object.keys(properties).join()}, and changes nothing in it`, async () => {
     await using world = worldOf({ properties });
     const driver = await world.driver;
     equal((await driver.group(spec.id))?.size, 2);

@@ -8,7 +8,7 @@ const failures: { code: string; type: string }[] = [
 ];
 
 for (const { code, type } of failures) {
-  Deno.test(`K10 openAws has a launch that fails with ${code}, in an answer, fail with ${type}`, async () => {
+  Deno.test(`K10 openAws: fails with ${type} when a launch answers with ${code}`, async () => {
     await using world = worldOf({ launchErrors: [code] });
     const order = (await world.driver).order({ group: spec.id, token: "t" });
     await rejects(order, { type, message: `Failed to order an instance of "Workers-asg": ${code}: it failed` });
@@ -16,7 +16,7 @@ for (const { code, type } of failures) {
 }
 
 for (const code of ["VcpuLimitExceeded", "InsufficientVolumeCapacity", "ReservationCapacityExceeded"]) {
-  Deno.test(`K10 openAws takes ${code} for a lack of room`, async () => {
+  Deno.test(`K10 openAws: treats ${code} as missing capacity`, async () => {
     await using world = worldOf({ launchErrors: [code] });
     const answer = await (await world.driver).order({ group: spec.id, token: "t" });
     ok(answer.outcome === "NoCapacity");
@@ -24,7 +24,7 @@ for (const code of ["VcpuLimitExceeded", "InsufficientVolumeCapacity", "Reservat
   });
 }
 
-Deno.test("K8 openAws orders again where AWS told neither of an instance nor of an error", async () => {
+Deno.test("K8 openAws: orders again when AWS reported neither an instance nor an error", async () => {
   await using world = worldOf({ launchErrors: [] });
   await rejects((await world.driver).order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
 });

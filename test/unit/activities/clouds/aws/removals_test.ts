@@ -2,7 +2,7 @@ import { deepEqual, rejects } from "node:assert/strict";
 import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
 for (const [state, end] of [["Terminating", "Going"], ["Terminated", "Gone"]] as const) {
-  Deno.test(`K7 openAws takes a machine that is ${state} when AWS refuses to end it for ${end}`, async () => {
+  Deno.test(`K7 openAws: treats a ${state} machine as deleted when AWS refuses ${end}`, async () => {
     await using world = worldOf();
     const driver = await world.driver;
     const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);
@@ -17,7 +17,7 @@ for (const [state, end] of [["Terminating", "Going"], ["Terminated", "Gone"]] as
   });
 }
 
-Deno.test("K7 openAws tells that AWS refuses to end a machine that stays", async () => {
+Deno.test("K7 openAws: reports that AWS refuses to terminate a running machine", async () => {
   await using world = worldOf();
   const driver = await world.driver;
   const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);
@@ -26,7 +26,7 @@ Deno.test("K7 openAws tells that AWS refuses to end a machine that stays", async
   await rejects(removed, { type: "CloudRefused", message: /^Failed to remove instance ".*": ValidationError: / });
 });
 
-Deno.test("openAws takes no machine for which its group would make no other, as that is suspended", async () => {
+Deno.test("openAws: removes no machine while its group may not make another", async () => {
   const properties = { SuspendedProcesses: [{ ProcessName: "AZRebalance" }, { ProcessName: "Launch" }] };
   await using world = worldOf({ properties });
   const driver = await world.driver;

@@ -2,7 +2,7 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
 for (const booted of ["image-1", "resolve:ssm:/images/workers"]) {
-  Deno.test(`K17 openAws boots no image that a parameter names, as what it means may change, in place of ${booted}`, async () => {
+  Deno.test(`K17 openAws: boots no image from a parameter, whose value may change, in place of ${booted}`, async () => {
     await using world = worldOf({ groups: [{ ...spec, template: { ...spec.template, image: booted } }] });
     const ensured = (await world.driver).ensureImage({ group: spec.id, image: "resolve:ssm:/images/workers" });
     await rejects(ensured, {
@@ -13,7 +13,7 @@ for (const booted of ["image-1", "resolve:ssm:/images/workers"]) {
   });
 }
 
-Deno.test("K9, K17 openAws has no group boot a template that EC2 does not show yet, and makes no second", async () => {
+Deno.test("K9, K17 openAws: sets no template that EC2 does not show yet, and makes no second one", async () => {
   await using world = worldOf();
   const driver = await world.driver;
   world.stub.ground.shownVersions = 1;
@@ -27,7 +27,7 @@ Deno.test("K9, K17 openAws has no group boot a template that EC2 does not show y
 });
 
 for (const version of ["$Latest", "$Default"]) {
-  Deno.test(`K17 openAws has a group of "${version}" boot a number, also where that is the image that is asked for`, async () => {
+  Deno.test(`K17 openAws: replaces template version "${version}" by a number, even for the same image`, async () => {
     await using world = worldOf({ version });
     const driver = await world.driver;
     const asked = { group: spec.id, image: "image-1" };

@@ -5,7 +5,7 @@ import { providerIdOf, spec, truthOf, worldOf } from "../../../../support/clouds
 const group = spec.id;
 
 for (const code of ["ScopeLocked", "PropertyChangeNotAllowed", "ReadOnlyDisabledSubscription"]) {
-  Deno.test(`openAzure is refused by ${code}, a conflict that no waiting ends`, async () => {
+  Deno.test(`openAzure: does not retry conflict ${code}`, async () => {
     await using world = worldOf();
     const driver = await world.open();
     world.stub.refusal = (action) => action === "update" ? { status: 409, code } : undefined;
@@ -15,7 +15,7 @@ for (const code of ["ScopeLocked", "PropertyChangeNotAllowed", "ReadOnlyDisabled
 }
 
 for (const code of ["OperationNotAllowed", "AnotherOperationInProgress", "Conflict"]) {
-  Deno.test(`openAzure waits for ${code}, as somebody else is at it`, async () => {
+  Deno.test(`openAzure: retries ${code}, because another operation is in progress`, async () => {
     await using world = worldOf();
     const driver = await world.open();
     world.stub.refusal = (action) => action === "update" ? { status: 409, code } : undefined;
@@ -23,7 +23,7 @@ for (const code of ["OperationNotAllowed", "AnotherOperationInProgress", "Confli
   });
 }
 
-Deno.test("openAzure takes no limit of requests for a lack of room", async () => {
+Deno.test("openAzure: does not treat throttling as missing capacity", async () => {
   await using world = worldOf();
   const driver = await world.open();
   const message = "the request quota of the subscription is used up";
@@ -33,7 +33,7 @@ Deno.test("openAzure takes no limit of requests for a lack of room", async () =>
 });
 
 for (const code of ["ResourceGroupNotFound", "SubscriptionNotFound"]) {
-  Deno.test(`openAzure takes no group or machine for gone by ${code}`, async () => {
+  Deno.test(`openAzure: does not treat ${code} as a deleted group or machine`, async () => {
     await using world = worldOf();
     const driver = await world.open();
     world.stub.refusal = () => ({ status: 404, code });
@@ -45,7 +45,7 @@ for (const code of ["ResourceGroupNotFound", "SubscriptionNotFound"]) {
 }
 
 for (const state of ["Terminating", "Terminated"] as const) {
-  Deno.test(`K7 openAzure takes a machine that is ${state} when Azure refuses to delete it for no failure`, async () => {
+  Deno.test(`K7 openAzure: treats a ${state} machine as deleted when Azure refuses to delete it`, async () => {
     await using world = worldOf();
     const driver = await world.open();
     world.stub.refusal = (action) => {
@@ -58,7 +58,7 @@ for (const state of ["Terminating", "Terminated"] as const) {
   });
 }
 
-Deno.test("K7 openAzure tells that Azure refuses to delete a machine that stays", async () => {
+Deno.test("K7 openAzure: reports that Azure refuses to delete a running machine", async () => {
   await using world = worldOf();
   const driver = await world.open();
   world.stub.refusal = (action) => action === "delete" ? { status: 400, code: "InvalidParameter" } : undefined;
@@ -66,7 +66,7 @@ Deno.test("K7 openAzure tells that Azure refuses to delete a machine that stays"
   await rejects(removed, { type: "CloudRefused", message: /^Failed to remove instance 1 .*: InvalidParameter: / });
 });
 
-Deno.test("openAzure is asked again only after it was left alone for as long as it said, a minute at the most", async () => {
+Deno.test("openAzure: waits as long as Retry-After asks, at most a minute", async () => {
   for (const [after, nextRetryDelay] of [["7", 7_000], ["3600", 60_000], ["soon", undefined]] as const) {
     await using world = worldOf();
     const driver = await world.open();

@@ -15,18 +15,18 @@ for (
     ["https://LOGIN.microsoftonline.us/", "https://management.usgovcloudapi.net"],
   ] as const
 ) {
-  Deno.test(`openAzure asks ${manager} with credentials of "${authority}"`, () => {
+  Deno.test(`openAzure: calls ${manager} with credentials of "${authority}"`, () => {
     equal(managerOf(authority), manager);
   });
 }
 
-Deno.test("openAzure refuses credentials of a cloud that it does not know", async () => {
+Deno.test("openAzure: refuses credentials of an unknown cloud", async () => {
   const opened = openAzure({ ...place, authority: "https://login.example.com/" });
   await rejects(opened, { type: "CloudRefused", message: /AZURE_AUTHORITY_HOST is "https:\/\/login.example.com\/"/ });
 });
 
-Deno.test("openAzure asks for credentials for the cloud that it asks", async () => {
-  // As an identity that Azure Arc gives: where credentials come from is told by the environment.
+Deno.test("openAzure: requests credentials for the cloud that it calls", async () => {
+  // As an Azure Arc identity, the environment determines where credentials come from.
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? "");

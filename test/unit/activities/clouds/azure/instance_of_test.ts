@@ -20,19 +20,19 @@ const states: [provisioning: string, power: string, state: InstanceState][] = [
 ] as [string, string, InstanceState][];
 
 for (const [provisioningState, power, state] of states) {
-  Deno.test(`instanceOf takes "${provisioningState}" with power "${power}" for ${state}`, () => {
+  Deno.test(`instanceOf: returns ${state} for "${provisioningState}" with power "${power}"`, () => {
     const statuses = [{ code: `ProvisioningState/${provisioningState}` }, { code: `PowerState/${power}` }];
     equal(shown({ provisioningState, instanceView: { statuses: power === "" ? [] : statuses } }).state, state);
   });
 }
 
-Deno.test("instanceOf tells which version the latest was when it booted, and imageOf what a set says", () => {
+Deno.test("instanceOf: returns the version that \"latest\" was at boot, and imageOf that of the set", () => {
   const imageReference = { publisher: "p", offer: "o", sku: "s", version: "latest", exactVersion: "1.2.3" };
   equal(shown({ storageProfile: { imageReference } }).image, "p:o:s:1.2.3");
   equal(imageOf(imageReference), "p:o:s:latest");
 });
 
-Deno.test("imageOf tells galleries for all and shared ones by their ids", () => {
+Deno.test("imageOf: returns community and shared galleries by their IDs", () => {
   const [communityGalleryImageId, sharedGalleryImageId] = ["/communityGalleries/a", "/sharedGalleries/b"];
   deepEqual([imageOf({ communityGalleryImageId }), imageOf({ sharedGalleryImageId }), imageOf({ publisher: "p" })], [
     ...[communityGalleryImageId, sharedGalleryImageId, ""],
@@ -40,12 +40,12 @@ Deno.test("imageOf tells galleries for all and shared ones by their ids", () => 
 });
 
 for (const protection of ["protectFromScaleIn", "protectFromScaleSetActions"]) {
-  Deno.test(`instanceOf finds one protected by ${protection}`, () => {
+  Deno.test(`instanceOf: detects ${protection}`, () => {
     equal(shown({ protectionPolicy: { [protection]: true } }).isProtected, true);
   });
 }
 
-Deno.test("instanceOf tells an instance of which nothing is known yet", () => {
+Deno.test("instanceOf: accepts an instance without details", () => {
   const { providerId, node, addresses, isProtected, trouble } = shown({});
   deepEqual([providerId, node, addresses, isProtected, trouble], [
     `azure://${id}/virtualMachines/7`,
@@ -56,7 +56,7 @@ Deno.test("instanceOf tells an instance of which nothing is known yet", () => {
   ]);
 });
 
-Deno.test("partsOf finds a set and an id in any case, and nothing in a machine of its own", () => {
+Deno.test("partsOf: finds set and ID in any case, and nothing in a machine without a set", () => {
   deepEqual(partsOf(`azure://${id.toUpperCase()}/VIRTUALMACHINES/7`), { group: id.toUpperCase(), id: 7 });
   const alone = "azure:///subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/virtualMachines/a";
   deepEqual([partsOf(alone), partsOf("aws:///a/i-1"), partsOf(`azure://${id}/virtualMachines/x`)], [
@@ -64,7 +64,7 @@ Deno.test("partsOf finds a set and an id in any case, and nothing in a machine o
   ]);
 });
 
-Deno.test("groupOf takes bounds from where the cluster-autoscaler looks for them, else from what Azure allows", () => {
+Deno.test("groupOf: returns the bounds of the cluster-autoscaler, by default those of Azure", () => {
   const bounds = (tags: Record<string, string>, singlePlacementGroup?: boolean): (number | string)[] => {
     const more = singlePlacementGroup === undefined ? {} : { singlePlacementGroup };
     const { min, max, role } = groupOf({ location: "", tags, ...more });
@@ -76,7 +76,7 @@ Deno.test("groupOf takes bounds from where the cluster-autoscaler looks for them
   ]);
 });
 
-Deno.test("instanceOf takes one that is being made, and of which Azure does not say since when, for a new one", () => {
+Deno.test("instanceOf: treats an instance in creation without a time as new", () => {
   const ages = ["Creating", "Succeeded"].map((provisioningState) =>
     Date.now() - Date.parse(shown({ provisioningState }).since)
   );

@@ -7,7 +7,7 @@ const group = spec.id;
 const befalls: Befalls[] = ["CutBefore", "CutAfter", "Throttled", "Broken"];
 const [first, stories, rounds] = [Number(Deno.env.get("SEED") ?? 1), 12, 8];
 
-/** Between 0 and 1, the same for a seed. */
+/** Returns a number from 0 to 1, the same for the same seed. */
 function randomOf(seed: number): () => number {
   let state = seed * 2_654_435_761 >>> 0;
   return () => {
@@ -16,14 +16,14 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** What is asked for, however often: three more, one less, and another for one. */
+/** The expected result, however often it is requested: three more, one less, and one replaced. */
 const verbs: ((driver: Driver) => Promise<unknown>)[] = [
   ...["a", "b", "c"].map((token) => (driver: Driver) => driver.order({ group, token })),
   (driver) => driver.remove({ group, providerId: providerIdOf(1), shrinks: true }),
   (driver) => driver.remove({ group, providerId: providerIdOf(2), shrinks: false }),
 ];
 
-/** Somebody else orders one, or takes one away that he ordered; gives by how much the set is larger then. */
+/** Another client orders one instance or removes its own; returns the change in size. */
 function meddle({ cloud, stub }: World, random: () => number, theirs: string[]): number {
   const found = cloud.group(group)!;
   if (random() < 0.2) settle(cloud);
@@ -60,7 +60,7 @@ async function story(world: World, random: () => number): Promise<number> {
 }
 
 for (let seed = first; seed < first + stories; seed++) {
-  Deno.test(`K16, K22 openAzure loses and doubles nothing while others change the size too, seed ${seed}`, async () => {
+  Deno.test(`K16, K22 openAzure: loses and doubles nothing while others change the size, seed ${seed}`, async () => {
     await using world = worldOf({ groups: [{ ...spec, max: 90 }] });
     const more = await story(world, randomOf(seed));
     const { size, alive, tokens } = truthOf(world);

@@ -4,7 +4,7 @@ import { spec, tagsOf, truthOf, worldOf } from "../../../../support/clouds/azure
 
 const group = spec.id;
 
-Deno.test("openAzure notes hundreds of orders among tags of others, and gives none that it could not note", async () => {
+Deno.test("openAzure: records hundreds of orders beside other tags, and orders nothing that it cannot record", async () => {
   const others = { "constellation-uid": "c", "a/b": "c:d@e,f", "ostler-of-somebody": "x" };
   const orders = new Map(Array.from({ length: 900 }, (_, id) => [id + 7, `a-node-group-of-somebody-new-${id}`]));
   const notes = { open: { token: "a b:c@1,%", after: -1, since: 5_000 }, makeUpFor: [3, 4], orders };
@@ -23,9 +23,9 @@ Deno.test("openAzure notes hundreds of orders among tags of others, and gives no
   equal(found.size, 2);
 });
 
-Deno.test("openAzure gives no order whose token it could not note in the end", async () => {
+Deno.test("openAzure: orders nothing whose token it cannot record in the end", async () => {
   await using world = worldOf();
-  // It would fit among the open ones, where it stands as it is.
+  // It would fit among the open orders, where it is recorded unchanged.
   const order = (await world.open()).order({ group, token: "é".repeat(60) });
   await rejects(order, { type: "CloudRefused", message: /the tags are full/ });
   equal(truthOf(world).size, 2);

@@ -4,7 +4,7 @@ import { lagMs, nextStep, type Sight, type Step } from "../../../../../activitie
 
 const since = Date.parse("2030-01-01T00:00:00Z");
 
-/** Instances by their ids; those below zero go, those from a hundred are old. */
+/** Instances by ID: negative ones are leaving, those from 100 are old. */
 function sight(
   { ids, size, open = true, orders = {}, isOld = false, lack = "" }: {
     ids: number[];
@@ -30,58 +30,58 @@ function sight(
 
 const none: Step = { do: "Wait", says: 'order "t" does not have an instance yet' };
 const cases: { title: string; sight: Sight; step: Step }[] = [
-  { title: "raises for a new one", sight: sight({ ids: [1, 2], size: 2, open: false }), step: { do: "Raise" } },
+  { title: "raises the size for a new order", sight: sight({ ids: [1, 2], size: 2, open: false }), step: { do: "Raise" } },
   {
-    title: "tells what one has, also where it is not shown",
+    title: "returns the instance of an order, even if it is not shown",
     sight: sight({ ids: [1, 2], size: 3, open: false, orders: { 3: "t" } }),
     step: { do: "Tell", id: 3 },
   },
-  { title: "waits for what is not shown", sight: sight({ ids: [1, 2], size: 3 }), step: none },
-  { title: "takes the first that came", sight: sight({ ids: [4, 2, 3, 1], size: 4 }), step: { do: "Bind", id: 3 } },
-  { title: "takes no older one", sight: sight({ ids: [1, 2, 100, 101], size: 4 }), step: none },
+  { title: "waits for an instance that is not shown", sight: sight({ ids: [1, 2], size: 3 }), step: none },
+  { title: "binds the first new instance", sight: sight({ ids: [4, 2, 3, 1], size: 4 }), step: { do: "Bind", id: 3 } },
+  { title: "binds no older instance", sight: sight({ ids: [1, 2, 100, 101], size: 4 }), step: none },
   {
-    title: "takes none that came by another order",
+    title: "binds no instance of another order",
     sight: sight({ ids: [1, 2, 3, 4], size: 4, orders: { 3: "u" } }),
     step: { do: "Bind", id: 4 },
   },
-  { title: "takes one that stays first", sight: sight({ ids: [1, 2, -3, 4], size: 3 }), step: { do: "Bind", id: 4 } },
+  { title: "binds the first instance that is not leaving", sight: sight({ ids: [1, 2, -3, 4], size: 3 }), step: { do: "Bind", id: 4 } },
   {
-    title: "takes one that goes where no other comes",
+    title: "binds a leaving instance when no other will come",
     sight: sight({ ids: [1, 2, -3], size: 2 }),
     step: { do: "Bind", id: 3 },
   },
   {
-    title: "takes none that goes where another is still to come",
+    title: "does not bind a leaving instance when another will come",
     sight: sight({ ids: [1, 2, -3], size: 3 }),
     step: none,
   },
   {
-    title: "does not take what is not shown soon for undone, also where nothing lacks",
+    title: "does not treat a missing instance as undone too soon, even if the size is complete",
     sight: sight({ ids: [1, 2], size: 2 }),
     step: none,
   },
   {
-    title: "raises again what was undone, once that is certain",
+    title: "raises the size again when the order was certainly undone",
     sight: sight({ ids: [1, 2], size: 2, isOld: true }),
     step: { do: "Raise" },
   },
   {
-    title: "withdraws what found no room",
+    title: "withdraws an order without capacity",
     sight: sight({ ids: [1, 2], size: 3, isOld: true, lack: "full" }),
     step: { do: "Withdraw", size: 2, says: "full" },
   },
   {
-    title: "withdraws nothing that may only not be shown yet",
+    title: "withdraws nothing that may only be not shown yet",
     sight: sight({ ids: [1, 2], size: 3, lack: "full" }),
     step: none,
   },
   {
-    title: "lowers nothing that was lowered already",
+    title: "does not lower a size twice",
     sight: sight({ ids: [1, 2], size: 2, isOld: true, lack: "full" }),
     step: { do: "Withdraw", size: 2, says: "full" },
   },
   {
-    title: "neither raises nor lowers a set that is short for reasons unknown",
+    title: "does not change a set that is short for unknown reasons",
     sight: sight({ ids: [1, 2], size: 3, isOld: true }),
     step: {
       do: "Wait",
@@ -91,5 +91,5 @@ const cases: { title: string; sight: Sight; step: Step }[] = [
 ];
 
 for (const { title, sight, step } of cases) {
-  Deno.test(`K16 nextStep ${title}`, () => deepEqual(nextStep(sight, "t"), step));
+  Deno.test(`K16 nextStep: ${title}`, () => deepEqual(nextStep(sight, "t"), step));
 }

@@ -19,7 +19,7 @@ function idIn(ordered: Ordered): string {
   return ordered.instance.providerId;
 }
 
-Deno.test("K8 openAzure raises a set and says for whom in one request, and marks in one what came of it", async () => {
+Deno.test("K8 openAzure: raises a set and records the order in one request, and the result in another", async () => {
   await using world = worldOf();
   const driver = await world.open();
   equal(idIn(await driver.order({ group, token: "workers-new-1" })), providerIdOf(3));
@@ -28,7 +28,7 @@ Deno.test("K8 openAzure raises a set and says for whom in one request, and marks
   deepEqual([orders, open, others["constellation-uid"]], ["workers-new-:1@3", undefined, "cluster-1"]);
 });
 
-Deno.test("K16 openAzure knows an open order's instance before that is written down", async () => {
+Deno.test("K16 openAzure: returns the instance of an open order before it is recorded", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -40,17 +40,17 @@ Deno.test("K16 openAzure knows an open order's instance before that is written d
 
 const meddlings: { title: string; meddle: (world: World) => void; left: { size: number; alive: number } }[] = [
   {
-    title: "somebody orders another",
+    title: "another client orders one",
     meddle: ({ cloud }) => void cloud.order(cloud.group(group)!, "somebody"),
     left: { size: 4, alive: 4 },
   },
   {
-    title: "somebody removes one of before",
+    title: "another client removes an old one",
     meddle: ({ stub, cloud }) => stub.ground.delete(cloud.group(group)!, "1"),
     left: { size: 2, alive: 2 },
   },
   {
-    title: "somebody removes one of before, and orders another",
+    title: "another client removes an old one, and orders one",
     meddle: ({ stub, cloud }) => {
       stub.ground.delete(cloud.group(group)!, "1");
       cloud.order(cloud.group(group)!, "somebody");
@@ -60,7 +60,7 @@ const meddlings: { title: string; meddle: (world: World) => void; left: { size: 
 ];
 
 for (const { title, meddle, left } of meddlings) {
-  Deno.test(`K16 openAzure neither loses nor doubles an interrupted order when ${title}`, async () => {
+  Deno.test(`K16 openAzure: neither loses nor doubles an interrupted order when ${title}`, async () => {
     await using world = worldOf();
     const driver = await world.open();
     await cutOff(world, driver);
@@ -72,7 +72,7 @@ for (const { title, meddle, left } of meddlings) {
   });
 }
 
-Deno.test("K16 openAzure gives no other instance for one that came and goes already", async () => {
+Deno.test("K16 openAzure: returns no other instance for one that came and was deleted", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -85,11 +85,11 @@ Deno.test("K16 openAzure gives no other instance for one that came and goes alre
   equal(truthOf(world).size, 2);
 });
 
-Deno.test("K16 openAzure orders again what somebody undid, once that is certain", async () => {
+Deno.test("K16 openAzure: orders again when another client certainly undid an order", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
-  // Its instance never came, and nobody will make it.
+  // Its instance never came, and will not be made.
   world.stub.ground.delete(world.cloud.group(group)!, "3");
   settle(world.cloud);
   await rejects(driver.order({ group, token: "u" }), {
@@ -103,16 +103,16 @@ Deno.test("K16 openAzure orders again what somebody undid, once that is certain"
   deepEqual({ size, alive, tokens }, { size: 3, alive: 3, tokens: ["t"] });
 });
 
-Deno.test("K16 openAzure gives no second order while the first shows nothing, and makes nothing larger", async () => {
+Deno.test("K16 openAzure: gives no second order while the first shows nothing, and never raises the size twice", async () => {
   await using world = worldOf({ lagMs: 60_000 });
   const driver = await world.open();
   await cutOff(world, driver);
   const refusal = { type: "ApiUnavailable", message: /order "t" does not have an instance yet$/ };
   const first = world.stub.calls.length;
   await rejects(driver.order({ group, token: "u" }), refusal);
-  // Others are not kept waiting by it.
+  // Other orders do not wait for it.
   deepEqual(world.stub.calls.slice(first), ["get", "vms"]);
-  // However old it is: the set keeps more than it shows.
+  // Whatever its age: the set has a larger size than it shows.
   age(world);
   await rejects(driver.order({ group, token: "u" }), {
     type: "ApiUnavailable",
@@ -121,7 +121,7 @@ Deno.test("K16 openAzure gives no second order while the first shows nothing, an
   deepEqual([truthOf(world).size, truthOf(world).alive], [3, 3]);
 });
 
-Deno.test("K8 openAzure ends an open order that nobody asks about any more, and gives the next", async () => {
+Deno.test("K8 openAzure: ends an abandoned open order, and gives the next", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -130,7 +130,7 @@ Deno.test("K8 openAzure ends an open order that nobody asks about any more, and 
   deepEqual([truthOf(world).size, truthOf(world).tokens], [4, ["t", "u"]]);
 });
 
-Deno.test("K8 openAzure raises a set once for a token that two processes order at a time", async () => {
+Deno.test("K8 openAzure: raises a set once for a token that two processes order at the same time", async () => {
   await using world = worldOf();
   const drivers = await Promise.all([1, 2, 3].map(() => world.open()));
   const tries = await Promise.allSettled(drivers.map((driver) => driver.order({ group, token: "t" })));
@@ -140,7 +140,7 @@ Deno.test("K8 openAzure raises a set once for a token that two processes order a
   deepEqual([truthOf(world).size, truthOf(world).alive], [3, 3]);
 });
 
-Deno.test("K10 openAzure takes a size back for which Azure says later that there is no room", async () => {
+Deno.test("K10 openAzure: lowers the size when Azure reports missing capacity later", async () => {
   await using world = worldOf({ capacity: 2, lack: "Later" });
   const driver = await world.open();
   await cutOff(world, driver);
@@ -151,7 +151,7 @@ Deno.test("K10 openAzure takes a size back for which Azure says later that there
   deepEqual([truthOf(world).size, truthOf(world).alive, "ostler-open-order" in tagsOf(world)], [2, 2, false]);
 });
 
-Deno.test("K10 openAzure says that there is no room where Azure has taken the size back itself", async () => {
+Deno.test("K10 openAzure: reports missing capacity when Azure has lowered the size itself", async () => {
   await using world = worldOf({ capacity: 2, lack: "Later" });
   const driver = await world.open();
   await cutOff(world, driver);
@@ -161,7 +161,7 @@ Deno.test("K10 openAzure says that there is no room where Azure has taken the si
   deepEqual([truthOf(world).size, truthOf(world).alive, "ostler-open-order" in tagsOf(world)], [2, 2, false]);
 });
 
-Deno.test("K10 openAzure takes an instance back for which there is no room", async () => {
+Deno.test("K10 openAzure: removes an instance without capacity", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -172,7 +172,7 @@ Deno.test("K10 openAzure takes an instance back for which there is no room", asy
   deepEqual([truthOf(world).size, truthOf(world).alive, "ostler-open-order" in tagsOf(world)], [2, 2, false]);
 });
 
-Deno.test("K10 openAzure takes back what another order left without room, and gives its own", async () => {
+Deno.test("K10 openAzure: withdraws what another order left without capacity, and gives its own", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -181,7 +181,7 @@ Deno.test("K10 openAzure takes back what another order left without room, and gi
   deepEqual([truthOf(world).size, truthOf(world).alive, truthOf(world).tokens], [3, 3, ["u"]]);
 });
 
-Deno.test("K10 openAzure leaves alone an order that somebody opened while it ended its own", async () => {
+Deno.test("K10 openAzure: leaves an order of another process alone that was opened meanwhile", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -197,14 +197,14 @@ Deno.test("K10 openAzure leaves alone an order that somebody opened while it end
   equal(tagsOf(world)["ostler-open-order"], "3 1795000000 u");
 });
 
-Deno.test("K10 openAzure says at once what a quota forbids", async () => {
+Deno.test("K10 openAzure: reports an exceeded quota at once", async () => {
   await using world = worldOf({ capacity: 2 });
   const answer = await (await world.open()).order({ group, token: "t" });
   ok(answer.outcome === "NoCapacity");
   match(answer.says, /^OperationNotAllowed: exceeds Quota/);
 });
 
-Deno.test("K21 openAzure gives one order of a set after the other, in whatever case it is named", async () => {
+Deno.test("K21 openAzure: gives one order of a set after another, with its name in any case", async () => {
   await using world = worldOf();
   const driver = await world.open();
   const made = await Promise.all([
@@ -214,7 +214,7 @@ Deno.test("K21 openAzure gives one order of a set after the other, in whatever c
   deepEqual(made.map(idIn), [providerIdOf(3), providerIdOf(4)]);
 });
 
-Deno.test("K8 openAzure gives an instance to one order alone, also where a list has left it out", async () => {
+Deno.test("K8 openAzure: binds an instance to one order only, even if a list left it out", async () => {
   await using world = worldOf();
   const driver = await world.open();
   equal(idIn(await driver.order({ group, token: "a" })), providerIdOf(3));
@@ -228,7 +228,7 @@ Deno.test("K8 openAzure gives an instance to one order alone, also where a list 
   deepEqual([truthOf(world).size, truthOf(world).tokens], [3, ["a", "b"]]);
 });
 
-Deno.test("K8 openAzure forgets the first orders of instances that are gone", async () => {
+Deno.test("K8 openAzure: forgets the oldest orders of deleted instances", async () => {
   await using world = worldOf();
   const driver = await world.open();
   for (let nth = 0; nth < 32; nth++) {
@@ -236,14 +236,14 @@ Deno.test("K8 openAzure forgets the first orders of instances that are gone", as
     await driver.remove({ group, providerId: providerIdOf(3 + nth), shrinks: true });
     settle(world.cloud);
   }
-  // The latest only, so that who orders one of them again gets no second.
+  // Only the latest are kept, so that a repeated order of one of them gets no second instance.
   const { tokens } = truthOf(world);
   deepEqual([tokens.length, tokens[0], tokens.at(-1)], [31, "workers-new-1", "workers-new-31"]);
   equal(idIn(await driver.order({ group, token: "workers-new-1" })), providerIdOf(4));
   equal(truthOf(world).size, 2);
 });
 
-Deno.test("openAzure ends at its signal while it waits for an instance", async () => {
+Deno.test("openAzure: stops when its signal is aborted during the wait for an instance", async () => {
   await using world = worldOf({ lagMs: 60_000 });
   const ended = new AbortController();
   const driver = await world.open(ended.signal);

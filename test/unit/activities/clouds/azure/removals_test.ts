@@ -6,7 +6,7 @@ const group = spec.id;
 const befalls: Befalls[] = ["CutBefore", "CutAfter", "Throttled", "Broken"];
 
 for (const fault of befalls) {
-  Deno.test(`K22 openAzure makes up for whom it removes without shrinking once, ${fault} at every call`, async () => {
+  Deno.test(`K22 openAzure: replaces a removed machine and never shrinks, with ${fault} at every call`, async () => {
     await using world = worldOf();
     const { stub } = world;
     const driver = await world.open();
@@ -25,7 +25,7 @@ for (const fault of befalls) {
   });
 }
 
-Deno.test("K7 openAzure makes up for one that was gone before that was done", async () => {
+Deno.test("K7 openAzure: replaces a machine that was deleted before the replacement was complete", async () => {
   await using world = worldOf();
   const driver = await world.open();
   const removal = { group, providerId: providerIdOf(1), shrinks: false };
@@ -37,7 +37,7 @@ Deno.test("K7 openAzure makes up for one that was gone before that was done", as
   deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);
 });
 
-Deno.test("K10 openAzure makes up for a machine once there is room again", async () => {
+Deno.test("K10 openAzure: replaces a removed machine when there is capacity again", async () => {
   await using world = worldOf({ capacity: 2 });
   const driver = await world.open();
   const removal = { group, providerId: providerIdOf(1), shrinks: false };
@@ -47,7 +47,7 @@ Deno.test("K10 openAzure makes up for a machine once there is room again", async
   deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);
 });
 
-Deno.test("openAzure does not make up for a machine that shall shrink its set after all", async () => {
+Deno.test("openAzure: does not replace a machine that is to shrink its set after all", async () => {
   await using world = worldOf();
   const driver = await world.open();
   const removal = { group, providerId: providerIdOf(1) };
@@ -58,7 +58,7 @@ Deno.test("openAzure does not make up for a machine that shall shrink its set af
   deepEqual([truthOf(world).size, truthOf(world).alive], [1, 1]);
 });
 
-Deno.test("K7 openAzure tells once of whom Azure does not say at once that it goes, and makes up for it then", async () => {
+Deno.test("K7 openAzure: deletes once when Azure does not confirm at once, and replaces the machine then", async () => {
   await using world = worldOf({ lateMs: 700 });
   const driver = await world.open();
   const raised: number[] = [];
@@ -67,19 +67,19 @@ Deno.test("K7 openAzure tells once of whom Azure does not say at once that it go
     return undefined;
   };
   equal(await driver.remove({ group, providerId: providerIdOf(1), shrinks: false }), "Going");
-  // The note before it went, and the raise after that.
+  // The record before it was deleted, and the raised size after that.
   deepEqual([raised, world.stub.calls.filter((call) => call === "delete").length], [[2, 1], 1]);
   deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);
 });
 
-Deno.test("K7 openAzure does not wait for whom it removes with its place", async () => {
+Deno.test("K7 openAzure: does not wait for a machine that it removes with its slot", async () => {
   await using world = worldOf({ lateMs: 60_000 });
   const driver = await world.open();
   equal(await driver.remove({ group, providerId: providerIdOf(1), shrinks: true }), "Going");
   deepEqual([world.stub.calls, truthOf(world).size], [["get", "vm", "delete"], 1]);
 });
 
-Deno.test("K7 openAzure removes nothing of another set", async () => {
+Deno.test("K7 openAzure: removes nothing from another set", async () => {
   const other = { ...spec, id: spec.id.replace("Workers-vmss", "other"), name: "other" };
   await using world = worldOf({ groups: [spec, other] });
   const driver = await world.open();

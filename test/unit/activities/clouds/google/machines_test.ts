@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { image1, image2, open, spec } from "../../../../support/clouds/google_world.ts";
 
-Deno.test("openGoogle asks for the disks of a machine once, and again for another of its name", async () => {
+Deno.test("openGoogle: reads the disks of a machine once, and again for another machine with its name", async () => {
   await using world = open();
   const driver = await world.driver;
   const seen = async (): Promise<unknown[]> => {
@@ -9,7 +9,7 @@ Deno.test("openGoogle asks for the disks of a machine once, and again for anothe
     return [images.sort(), world.stub.calls.filter((each) => each === "GET disks").length];
   };
   for (let nth = 0; nth < 2; nth++) deepEqual(await seen(), [[image1, image1], 1]);
-  // It was made anew under its name.
+  // It was recreated with the same name.
   const [first] = world.cloud.instances();
   Object.assign(first ?? {}, {
     since: new Date(1_000).toISOString(),

@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { open, regional, spec } from "../../../../support/clouds/google_world.ts";
 
-Deno.test("K8 openGoogle tells the token of an instance by its name alone, to every group its own", async () => {
+Deno.test("K8 openGoogle: derives the token of an instance from its name alone, distinct for each group", async () => {
   await using world = open({ groups: [spec, regional] });
   const driver = await world.driver;
   for (const { id: group } of [spec, regional]) await driver.order({ group, token: "workers-new-1" });
@@ -14,7 +14,7 @@ Deno.test("K8 openGoogle tells the token of an instance by its name alone, to ev
 });
 
 for (const token of ["a.b", "A", "1-a", "a".repeat(55)]) {
-  Deno.test(`openGoogle orders nothing by a token that is no name: ${token.slice(0, 9)}`, async () => {
+  Deno.test(`openGoogle: refuses a token that is not a name: ${token.slice(0, 9)}`, async () => {
     await using world = open();
     await rejects((await world.driver).order({ group: spec.id, token }), {
       type: "CloudRefused",
@@ -24,7 +24,7 @@ for (const token of ["a.b", "A", "1-a", "a".repeat(55)]) {
   });
 }
 
-Deno.test("K10 openGoogle waits until an instance is made, as only then it is known that there was room", async () => {
+Deno.test("K10 openGoogle: waits until an instance is created, because only then its capacity is certain", async () => {
   await using world = open({ unmadeLooks: 2 });
   const answer = await (await world.driver).order({ group: spec.id, token: "t" });
   ok(answer.outcome === "Ordered");
@@ -32,7 +32,7 @@ Deno.test("K10 openGoogle waits until an instance is made, as only then it is kn
 });
 
 for (const fault of ["CutBefore", "CutAfter"] as const) {
-  Deno.test(`K10 openGoogle gives a place back for which there is no room, also when that is ${fault}`, async () => {
+  Deno.test(`K10 openGoogle: gives a slot without capacity back, also after ${fault}`, async () => {
     await using world = open({ capacity: 2 });
     const driver = await world.driver;
     world.stub.fault = (_, action) => action === "POST delete" ? fault : undefined;
@@ -46,7 +46,7 @@ for (const fault of ["CutBefore", "CutAfter"] as const) {
 }
 
 for (const fault of ["CutBefore", "CutAfter", "Throttled"] as const) {
-  Deno.test(`K7 openGoogle makes up once for one that goes, ${fault} at every call`, async () => {
+  Deno.test(`K7 openGoogle: replaces a leaving machine once, with ${fault} at every call`, async () => {
     await using world = open();
     const driver = await world.driver;
     const [first] = await driver.instances(spec.id);
@@ -63,12 +63,12 @@ for (const fault of ["CutBefore", "CutAfter", "Throttled"] as const) {
     equal(await remove(), "Going");
     const left = (await driver.instances(spec.id)).filter(({ state }) => state !== "Terminating");
     deepEqual([left.length, world.cloud.group(spec.id)?.size], [2, 2]);
-    // Nobody can take it for the one that went.
+    // It cannot be confused with the leaving one.
     ok(left.every(({ providerId, token }) => providerId !== first.providerId && token === undefined));
   });
 }
 
-Deno.test("K7 openGoogle takes back the one that came for another, when that goes with its place", async () => {
+Deno.test("K7 openGoogle: removes the replacement of a machine that leaves with its slot", async () => {
   await using world = open();
   const driver = await world.driver;
   const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);
@@ -80,7 +80,7 @@ Deno.test("K7 openGoogle takes back the one that came for another, when that goe
   equal(world.cloud.group(spec.id)?.size, 1);
 });
 
-Deno.test("K7 openGoogle removes nothing of another group", async () => {
+Deno.test("K7 openGoogle: removes nothing from another group", async () => {
   await using world = open({ groups: [spec, regional] });
   const driver = await world.driver;
   const [{ providerId } = { providerId: "" }] = await driver.instances(regional.id);
@@ -93,7 +93,7 @@ Deno.test("K7 openGoogle removes nothing of another group", async () => {
 
 for (const fault of ["CutBefore", "CutAfter", "Broken", "Throttled"] as const) {
   for (const call of ["POST create", "GET group"]) {
-    Deno.test(`K8 openGoogle sends a ${call} once for each try, when that is ${fault}`, async () => {
+    Deno.test(`K8 openGoogle: sends ${call} once per attempt, also after ${fault}`, async () => {
       await using world = open();
       world.stub.fault = (_, action) => action === call ? fault : undefined;
       await rejects((await world.driver).order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
@@ -102,21 +102,21 @@ for (const fault of ["CutBefore", "CutAfter", "Broken", "Throttled"] as const) {
   }
 }
 
-Deno.test("K10 openGoogle says that there is no room where Google does so at once", async () => {
+Deno.test("K10 openGoogle: reports missing capacity when Google does so at once", async () => {
   await using world = open({ saysNo: { create: "QUOTA_EXCEEDED" }, saysNoIn: "Operation" });
   const answer = await (await world.driver).order({ group: spec.id, token: "t" });
   deepEqual(answer, { outcome: "NoCapacity", says: "QUOTA_EXCEEDED: not now" });
 });
 
 for (const [reason, type] of [["quotaExceeded", "NoCapacity"], ["forbidden", "AccessDenied"]] as const) {
-  Deno.test(`openGoogle tells "${reason}" as ${type}`, async () => {
+  Deno.test(`openGoogle: reports "${reason}" as ${type}`, async () => {
     await using world = open({ saysNo: { create: reason } });
     const answer = (await world.driver).order({ group: spec.id, token: "t" });
     equal(await answer.then(({ outcome }) => outcome, (error: { type?: string }) => error.type), type);
   });
 }
 
-Deno.test("K10 openGoogle says nothing of room while a place for which there is none is not given back", async () => {
+Deno.test("K10 openGoogle: reports no missing capacity until the slot is given back", async () => {
   await using world = open({ capacity: 2, saysNo: { delete: "invalid" } });
   const driver = await world.driver;
   await rejects(driver.order({ group: spec.id, token: "t" }), {
@@ -126,7 +126,7 @@ Deno.test("K10 openGoogle says nothing of room while a place for which there is 
   deepEqual([world.cloud.group(spec.id)?.size, (await driver.instances(spec.id)).at(-1)?.token], [3, "t"]);
 });
 
-Deno.test("K7 openGoogle makes up for nobody who went by another's word", async () => {
+Deno.test("K7 openGoogle: does not replace a machine that another client deleted", async () => {
   await using world = open();
   const [first] = world.cloud.instances();
   ok(first);

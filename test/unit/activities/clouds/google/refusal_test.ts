@@ -21,7 +21,7 @@ const lacks = [
 ];
 
 for (const code of lacks) {
-  Deno.test(`K10 openGoogle takes ${code} for a lack of room`, () => {
+  Deno.test(`K10 openGoogle: treats ${code} as missing capacity`, () => {
     const refusal = refusalIn({ errors: [{ code, message: "none left" }] });
     deepEqual(refusal && [isWithoutRoom(refusal), isFinal(refusal)], [true, true]);
   });
@@ -46,19 +46,19 @@ const sorts: [ReturnType<typeof refusalOf> | undefined, string][] = [
 ];
 
 for (const [refusal, type] of sorts) {
-  Deno.test(`openGoogle fails with ${type} by ${refusal?.status} ${refusal?.codes.join()}`, () => {
+  Deno.test(`openGoogle: fails with ${type} after ${refusal?.status} ${refusal?.codes.join()}`, () => {
     equal((failureOf(refusal!, "do it") as Error & { type?: string }).type, type);
   });
 }
 
-Deno.test("K8 openGoogle takes no other conflict for a machine that is there", async () => {
+Deno.test("K8 openGoogle: treats no other conflict as an existing machine", async () => {
   deepEqual([isKnown(answer(409, "alreadyExists")), isKnown(answer(409, "conflict"))], [true, false]);
   await using world = open({ saysNo: { create: "conflict" } });
   await rejects((await world.driver).order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
   equal(world.cloud.instances().length, 2);
 });
 
-Deno.test("openGoogle takes nothing for gone where its project is not found", () => {
+Deno.test("openGoogle: does not treat a missing project as a deleted machine", () => {
   const gone = answer(404, "notFound", "The resource 'projects/p-1/zones/z/instanceGroupManagers/m' was not found");
   deepEqual([isAbsent(gone), isAbsent(answer(404, "notFound", "The resource 'projects/p-1' was not found"))], [
     true,

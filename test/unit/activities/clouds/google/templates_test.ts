@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { image1, image2, image3, open, spec, type World } from "../../../../support/clouds/google_world.ts";
 
-Deno.test("K18 openGoogle gives a template of the same content the same name, whoever makes it, and keeps names short", async () => {
+Deno.test("K18 openGoogle: gives templates of equal content the same short name", async () => {
   const driverOf = async (world: World): Promise<string> => {
     const driver = await world.driver;
     await driver.ensureImage({ group: spec.id, image: image2 });
@@ -14,7 +14,7 @@ Deno.test("K18 openGoogle gives a template of the same content the same name, wh
   match(id, /^projects\/p-1\/global\/instanceTemplates\/workers-o[0-9a-f]{12}$/);
 });
 
-Deno.test("K18 openGoogle takes the template that a try before it made", async () => {
+Deno.test("K18 openGoogle: uses the template that an earlier attempt made", async () => {
   await using world = open();
   const driver = await world.driver;
   world.stub.fault = (_, action) => action === "PATCH group" ? "CutBefore" : undefined;
@@ -24,7 +24,7 @@ Deno.test("K18 openGoogle takes the template that a try before it made", async (
   equal(world.cloud.group(spec.id)?.templates.length, 2);
 });
 
-Deno.test("K19 openGoogle keeps all of a template but its image, also what it does not know", async () => {
+Deno.test("K19 openGoogle: keeps all of a template except its image, including unknown fields", async () => {
   await using world = open({ groups: [{ ...spec, template: { ...spec.template, description: "by hand" } }] });
   const group = world.cloud.group(spec.id);
   ok(group);
@@ -36,7 +36,7 @@ Deno.test("K19 openGoogle keeps all of a template but its image, also what it do
   equal(group.boots.fields["description"], "by hand");
 });
 
-Deno.test("K19 openGoogle boots nothing from a template that lost a field on its way, and tells no secret", async () => {
+Deno.test("K19 openGoogle: refuses a template that lost a field on its way, and shows no secret", async () => {
   await using world = open();
   world.stub.ground.stored = ({ confidentialInstanceConfig: _, metadata: __, ...left }) => left;
   for (let nth = 0; nth < 2; nth++) {
@@ -49,7 +49,7 @@ Deno.test("K19 openGoogle boots nothing from a template that lost a field on its
   equal(world.cloud.group(spec.id)?.boots.fields.image, image1);
 });
 
-Deno.test("K19 openGoogle tells no value that Google did not take, and which field it was", async () => {
+Deno.test("K19 openGoogle: names the field that Google rejected, and not its value", async () => {
   await using world = open({ images: [image1] });
   await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
     type: "CloudRefused",
@@ -65,7 +65,7 @@ for (
     "projects/images/global/images/family/f",
   ]
 ) {
-  Deno.test(`openGoogle has nothing boot "${image}", as no instance would tell that it runs that`, async () => {
+  Deno.test(`openGoogle: refuses image "${image}", because no instance would report it`, async () => {
     await using world = open();
     await rejects((await world.driver).ensureImage({ group: spec.id, image }), {
       type: "CloudRefused",
@@ -74,7 +74,7 @@ for (
   });
 }
 
-Deno.test("K17 openGoogle sets no template of a group that somebody wrote meanwhile", async () => {
+Deno.test("K17 openGoogle: does not set the template of a group that another client changed meanwhile", async () => {
   await using world = open();
   const driver = await world.driver;
   world.stub.fault = (_, action) => {
@@ -86,7 +86,7 @@ Deno.test("K17 openGoogle sets no template of a group that somebody wrote meanwh
   equal(world.cloud.group(spec.id)?.boots.fields.image, image1);
 });
 
-Deno.test("K17 openGoogle tells what a group boots after all, and not what it was told to", async () => {
+Deno.test("K17 openGoogle: reports what a group boots in the end, and not what was requested", async () => {
   const template = `projects/p-1/global/instanceTemplates/workers`;
   await using world = open({ manager: () => ({ versions: [{ instanceTemplate: template }] }) });
   await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
@@ -95,12 +95,12 @@ Deno.test("K17 openGoogle tells what a group boots after all, and not what it wa
   });
 });
 
-Deno.test("K18 openGoogle takes the template that another makes at the same time", async () => {
+Deno.test("K18 openGoogle: uses the template that another process makes at the same time", async () => {
   await using world = open();
   const driver = await world.driver;
   const both = [1, 2].map(() => driver.ensureImage({ group: spec.id, image: image2 }));
   for (const each of await Promise.allSettled(both)) {
-    // Of two who write the group one is told to look again.
+    // Of two concurrent writes of the group one is refused as a conflict.
     if (each.status === "rejected") equal(each.reason.type, "ApiUnavailable", each.reason.message);
   }
   const calls = world.stub.calls.filter((each) => each === "POST template");
@@ -108,7 +108,7 @@ Deno.test("K18 openGoogle takes the template that another makes at the same time
   equal(world.cloud.group(spec.id)?.boots.fields.image, image2);
 });
 
-Deno.test("openGoogle has a group boot no template of another cluster", async () => {
+Deno.test("openGoogle: sets no template of another cluster", async () => {
   await using world = open();
   const group = world.cloud.group(spec.id);
   ok(group);
