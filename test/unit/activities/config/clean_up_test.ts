@@ -25,10 +25,10 @@ async function deletedPool(): Promise<FakeKube> {
   return kube;
 }
 
-Deno.test("ensurePoolCleanedUp removes everything that was made, lets machines go, and the finalizer last", async () => {
+Deno.test("ensurePoolCleanedUp: removes everything that was made, releases machines, and removes the finalizer last", async () => {
   const kube = await deletedPool();
   await ensurePoolCleanedUp(publisher(kube), pool);
-  // What random text starts from is no pool's own.
+  // The seed of random text does not belong to a pool.
   deepEqual(kube.all("secrets").map(({ metadata }) => metadata.name), ["ostler-seed"]);
   for (const plural of ["operatingsystemconfigs", "roles", "rolebindings", "serviceaccounts", "rollouts"]) {
     deepEqual(kube.all(plural).map(({ metadata }) => metadata.name), [], plural);
@@ -39,7 +39,7 @@ Deno.test("ensurePoolCleanedUp removes everything that was made, lets machines g
   equal(kube.writes.at(-1), "patch machinedeployments fleet/pool");
 });
 
-Deno.test("ensurePoolCleanedUp removes a boot report whose deletion a machine holds up", async () => {
+Deno.test("ensurePoolCleanedUp: removes a boot report whose deletion a machine delays", async () => {
   const kube = await deletedPool();
   const metadata = { namespace: "cloud-init-settings", name: "ostler-boot-pool-fleet", finalizers: ["example.com/x"] };
   kube.put("configmaps", { metadata });
@@ -47,7 +47,7 @@ Deno.test("ensurePoolCleanedUp removes a boot report whose deletion a machine ho
   equal(kube.get("configmaps", metadata.name, metadata.namespace), undefined);
 });
 
-Deno.test("ensurePoolCleanedUp gives back the pool's places of the shared budget", async () => {
+Deno.test("ensurePoolCleanedUp: gives back the slots of the pool in the shared budget", async () => {
   const kube = await deletedPool();
   const metadata = { namespace: "kube-system", name: "ostler-budget" };
   kube.put("configmaps", { metadata, data: { fleet_pool_a: "2026-01-01T00:00:00Z", fleet_other_a: "" } });
@@ -55,21 +55,21 @@ Deno.test("ensurePoolCleanedUp gives back the pool's places of the shared budget
   deepEqual(kube.get("configmaps", "ostler-budget", "kube-system")?.["data"], { fleet_other_a: "" });
 });
 
-Deno.test("ensurePoolCleanedUp takes the bootstrap secret before it lets a held newcomer boot", async () => {
+Deno.test("ensurePoolCleanedUp: deletes the bootstrap secret before it admits a held new machine", async () => {
   const kube = await deletedPool();
   await ensurePoolCleanedUp(publisher(kube), pool);
   const at = (write: string): number => kube.writes.indexOf(write);
   ok(at("delete secrets cloud-init-settings/pool-fleet-bootstrap-config") < at("patch machines fleet/a"));
 });
 
-Deno.test("ensurePoolCleanedUp is done a second time, and for a pool of which nothing is left", async () => {
+Deno.test("ensurePoolCleanedUp: succeeds a second time, and for a deleted pool", async () => {
   const kube = await deletedPool();
   await ensurePoolCleanedUp(publisher(kube), pool);
   await ensurePoolCleanedUp(publisher(kube), pool);
   await ensurePoolCleanedUp(publisher(new FakeKube()), pool);
 });
 
-Deno.test("ensurePoolCleanedUp leaves alone what another pool of the same names owns", async () => {
+Deno.test("ensurePoolCleanedUp: leaves the objects of another pool with the same names alone", async () => {
   const kube = await deletedPool();
   const annotations = { "ostler.dev/machine-deployment": "fleet-a/b" };
   const metadata = { namespace: "cloud-init-settings", name: "pool-fleet-bootstrap-config", annotations };
@@ -81,7 +81,7 @@ Deno.test("ensurePoolCleanedUp leaves alone what another pool of the same names 
   ]);
 });
 
-Deno.test("ensurePoolCleanedUp keeps the finalizers of others", async () => {
+Deno.test("ensurePoolCleanedUp: keeps the finalizers of others", async () => {
   const kube = await deletedPool();
   const finalizers = ["foregroundDeletion", "kubermatic.io/cleanup-operating-system-configs"];
   const { metadata, ...rest } = machineDeployment();
@@ -90,7 +90,7 @@ Deno.test("ensurePoolCleanedUp keeps the finalizers of others", async () => {
   deepEqual(kube.get("machinedeployments", "pool", "fleet")?.metadata.finalizers, ["foregroundDeletion"]);
 });
 
-Deno.test("ensurePoolCleanedUp does not hang on a selector that names no machines", async () => {
+Deno.test("ensurePoolCleanedUp: succeeds when the selector matches no machines", async () => {
   const kube = await deletedPool();
   const { spec, ...rest } = machineDeployment();
   kube.put("machinedeployments", { ...rest, spec: { ...spec as object, selector: {} } });

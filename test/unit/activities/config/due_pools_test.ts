@@ -30,7 +30,7 @@ function list(kube: FakeKube, after?: string): Promise<{ pools: DuePool[]; next?
   return listDuePools({ kube: kube.client, profileNamespace: "kube-system" }, after === undefined ? {} : { after });
 }
 
-Deno.test("listDuePools finds the pools whose time has come, and no others", async () => {
+Deno.test("listDuePools: returns only due pools", async () => {
   const kube = new FakeKube();
   putRollout(kube, "due");
   putRollout(kube, "halted", { phase: "Halted" });
@@ -44,7 +44,7 @@ Deno.test("listDuePools finds the pools whose time has come, and no others", asy
   });
 });
 
-Deno.test("listDuePools leaves out what is gone, is going, or is none of ours", async () => {
+Deno.test("listDuePools: excludes pools that are deleted, being deleted, or not managed", async () => {
   const kube = new FakeKube();
   for (const name of ["gone", "going", "foreign"]) putRollout(kube, name);
   kube.remove("machinedeployments", "gone", "fleet");
@@ -55,7 +55,7 @@ Deno.test("listDuePools leaves out what is gone, is going, or is none of ours", 
   deepEqual(await list(kube), { pools: [] });
 });
 
-Deno.test("listDuePools wants only the credentials of a pool whose rollout was cancelled, unless it changed since", async () => {
+Deno.test("listDuePools: requests only credentials for a pool with a cancelled rollout, unless it changed since", async () => {
   const kube = new FakeKube();
   putPool(kube);
   const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
@@ -66,7 +66,7 @@ Deno.test("listDuePools wants only the credentials of a pool whose rollout was c
   equal((await list(kube)).pools[0]?.publishOnly, false);
 });
 
-Deno.test("listDuePools wants all of a pool that went back: it is what it asks for", async () => {
+Deno.test("listDuePools: requests a whole publication for a pool after a rollback", async () => {
   const kube = new FakeKube();
   putPool(kube);
   const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
@@ -77,7 +77,7 @@ Deno.test("listDuePools wants all of a pool that went back: it is what it asks f
   }
 });
 
-Deno.test("listDuePools tells of a pool at rest what its rollout had seen, and asks for nothing else of it", async () => {
+Deno.test("listDuePools: returns what the rollout of a converged pool had read, and reads nothing else", async () => {
   const kube = new FakeKube();
   const requests: string[] = [];
   kube.onRequest = (request) => void requests.push(request);
@@ -95,7 +95,7 @@ Deno.test("listDuePools tells of a pool at rest what its rollout had seen, and a
   }
 });
 
-Deno.test("listDuePools gives all of a large fleet in bounded pieces", async () => {
+Deno.test("listDuePools: returns a large fleet in bounded pages", async () => {
   const kube = new FakeKube();
   const names = Array.from({ length: 730 }, (_, nth) => `pool-${nth}`);
   names.forEach((name, nth) => putRollout(kube, name, { renewAt: nth % 3 === 0 ? past : future }));
@@ -111,7 +111,7 @@ Deno.test("listDuePools gives all of a large fleet in bounded pieces", async () 
   ok(sizes.length > 1 && sizes.every((size) => size < 150), String(sizes));
 });
 
-Deno.test("listDuePools ends where its place in the list was forgotten, and fails where the API does", async () => {
+Deno.test("listDuePools: ends when its continue token has expired, and fails when the API does", async () => {
   const kube = new FakeKube();
   putRollout(kube, "due");
   kube.onRequest = () => {
@@ -124,7 +124,7 @@ Deno.test("listDuePools ends where its place in the list was forgotten, and fail
   await rejects(list(kube), { type: "ApiUnavailable" });
 });
 
-Deno.test("listDuePools reads on past a Rollout that nobody can read", async () => {
+Deno.test("listDuePools: continues past an invalid Rollout", async () => {
   const kube = new FakeKube();
   kube.put("rollouts", { metadata: { namespace: "fleet", name: "odd" }, status: "odd" });
   putRollout(kube, "due");

@@ -1,4 +1,4 @@
-/** A publication that knows what this process has left standing writes nothing but in the place of that. */
+/** A process that knows its previous publication writes only if that is still there. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { publishConfig, type Publisher } from "../../../../activities/config/publish_config.ts";
 import { findDesired } from "../../../../activities/pool/read_desired.ts";
@@ -35,7 +35,7 @@ async function roll(
   return await inActivity(() => publishConfig(deps, order, source));
 }
 
-/** A process that has published revision 1, when revision 2 is asked for; and another process. */
+/** A process that has published revision 1 when revision 2 is desired, and another process. */
 async function processes(): Promise<{ kube: FakeKube; own: Process; other: Process }> {
   const kube = await publishingKube();
   const [own, other] = [{ kube, deps: publisher(kube) }, { kube, deps: publisher(kube) }];
@@ -67,7 +67,7 @@ async function requestsOf(kube: FakeKube, work: () => Promise<unknown>): Promise
   return requests;
 }
 
-Deno.test("publishConfig reads neither what its process has left standing, nor what its run has just read", async () => {
+Deno.test("publishConfig: reads neither its own previous publication nor what its run has just read", async () => {
   const { kube, own } = await processes();
   const requests: string[] = [];
   await roll(own, "2", () => {
@@ -85,7 +85,7 @@ Deno.test("publishConfig reads neither what its process has left standing, nor w
   match(textOf(kube, provisioning), /of revision 2/);
 });
 
-Deno.test("publishConfig reads all where another process has published since", async () => {
+Deno.test("publishConfig: reads everything after a publication of another process", async () => {
   const { kube, own, other } = await processes();
   await roll(other, "2");
   change(kube, "3");
@@ -94,7 +94,7 @@ Deno.test("publishConfig reads all where another process has published since", a
   deepEqual(revisions(kube), ["3", "3", "3", "3"]);
 });
 
-Deno.test("publishConfig looks at all that stands where nothing new is asked for", async () => {
+Deno.test("publishConfig: reads everything when nothing new is desired", async () => {
   const { kube, own } = await processes();
   await roll(own, "2");
   for (const name of secrets) {
@@ -105,7 +105,7 @@ Deno.test("publishConfig looks at all that stands where nothing new is asked for
 });
 
 for (const name of [...secrets, "pool-fleet-config"]) {
-  Deno.test(`publishConfig publishes a change at its second try where somebody deleted ${name}`, async () => {
+  Deno.test(`publishConfig: publishes at its second attempt when ${name} was deleted`, async () => {
     const { kube, own } = await processes();
     if (name === "pool-fleet-config") kube.remove("operatingsystemconfigs", name, "kube-system");
     else kube.remove("secrets", name, "cloud-init-settings");
@@ -113,7 +113,7 @@ for (const name of [...secrets, "pool-fleet-config"]) {
     deepEqual(revisions(kube), ["2", "2", "2", "2"]);
   });
 
-  Deno.test(`publishConfig overwrites nothing where ${name} is another pool's by now`, async () => {
+  Deno.test(`publishConfig: overwrites nothing when ${name} belongs to another pool now`, async () => {
     const { kube, own } = await processes();
     const plural = name === "pool-fleet-config" ? "operatingsystemconfigs" : "secrets";
     const namespace = plural === "secrets" ? "cloud-init-settings" : "kube-system";
@@ -127,7 +127,7 @@ for (const name of [...secrets, "pool-fleet-config"]) {
 
 type Overtaker = "own" | "other";
 
-/** Publishes revision 2; before its request of that number revision 3 is asked for and published whole. */
+/** Publishes revision 2; revision 3 is desired and published whole before its nth request. */
 async function overtaken(by: Overtaker, nth: number): Promise<FakeKube | undefined> {
   const world = await processes();
   const { kube, own } = world;
@@ -151,16 +151,16 @@ async function overtaken(by: Overtaker, nth: number): Promise<FakeKube | undefin
 }
 
 for (const by of ["own", "other"] as const) {
-  Deno.test(`publishConfig writes nothing over something newer that its ${by} process published meanwhile`, async () => {
+  Deno.test(`publishConfig: writes nothing over something newer that its ${by} process published meanwhile`, async () => {
     for (let nth = 0;; nth++) {
       const kube = await overtaken(by, nth);
       if (!kube) return ok(nth > 8, `only ${nth} requests`);
-      deepEqual(revisions(kube), ["3", "3", "3", "3"], `held up at request ${nth}`);
+      deepEqual(revisions(kube), ["3", "3", "3", "3"], `Interrupted at request ${nth}`);
       match(textOf(kube, provisioning), /of revision 3/);
     }
   });
 
-  Deno.test(`publishConfig trusts no look that is older than what its ${by} process has published since`, async () => {
+  Deno.test(`publishConfig: trusts no read that is older than the last publication of its ${by} process`, async () => {
     const world = await processes();
     const late = roll(world.own, "2", async () => {
       change(world.kube, "3");
@@ -168,7 +168,7 @@ for (const by of ["own", "other"] as const) {
     });
     await rejects(late, { type: "GenerationStale" });
     deepEqual(revisions(world.kube), ["3", "3", "3", "3"]);
-    // The same revision with another profile shows in no number.
+    // No number shows the same revision with another profile.
     const again = roll(world.own, "3", async () => {
       putProfile(world.kube, { bootstrap: "<%= it.token %>", provisioning: "newer" });
       putRevision(world.kube, "4");
@@ -180,7 +180,7 @@ for (const by of ["own", "other"] as const) {
   });
 }
 
-/** Another number alone. */
+/** Only the number changes. */
 function putRevision(kube: FakeKube, revision: string): void {
   const deployment = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
   const { metadata } = deployment;

@@ -2,7 +2,7 @@ import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
 import { namesOf } from "../../../../profiles/mod.ts";
 import { claim } from "../../../../activities/config/identity.ts";
 
-Deno.test("namesOf gives the names that Operating System Manager gives", () => {
+Deno.test("namesOf: returns the names of Operating System Manager", () => {
   deepEqual(namesOf({ namespace: "kube-system", name: "pool" }), {
     config: "pool-kube-system-config",
     provisioning: "pool-kube-system-provisioning-config",
@@ -15,13 +15,13 @@ Deno.test("namesOf gives the names that Operating System Manager gives", () => {
   });
 });
 
-Deno.test("namesOf takes the name alone for the key when both together are too long for a label", () => {
+Deno.test("namesOf: uses only the name as key when both together are too long for a label", () => {
   const key = (name: string): string => namesOf({ namespace: "ns", name }).key;
   equal(key("a".repeat(59)), `ns-${"a".repeat(59)}`);
   equal(key("a".repeat(60)), "a".repeat(60));
 });
 
-Deno.test("namesOf ends the key in a hash when even the name is too long for a label", () => {
+Deno.test("namesOf: ends the key in a hash when the name alone is too long for a label", () => {
   const key = (name: string, namespace = "ns"): string => namesOf({ namespace, name }).key;
   equal(key("a".repeat(63)), "a".repeat(63));
   match(key("a".repeat(64)), /^a{52}-[0-9a-f]{10}$/);
@@ -30,7 +30,7 @@ Deno.test("namesOf ends the key in a hash when even the name is too long for a l
   match(key(`${"a".repeat(51)}.${"b".repeat(20)}`), /^a{51}-[0-9a-f]{10}$/);
 });
 
-Deno.test("namesOf shows that two pools can collide, which ownership then settles", async () => {
+Deno.test("namesOf: two pools can collide, and ownership decides", async () => {
   const one = { namespace: "b-c", name: "a" };
   const other = { namespace: "c", name: "a-b" };
   equal(namesOf(one).bootstrap, namesOf(other).bootstrap);
@@ -39,7 +39,7 @@ Deno.test("namesOf shows that two pools can collide, which ownership then settle
   await rejects(refuse(), { type: "NameCollision", nonRetryable: true });
 });
 
-Deno.test("claim lets a pool have its own artefacts and those without an owner", () => {
+Deno.test("claim: accepts the pool's own artefacts and those without an owner", () => {
   const mine = { namespace: "c", name: "a-b" };
   claim(mine, "it", { "ostler.dev/machine-deployment": "c/a-b" });
   claim(mine, "it", { other: "x" });

@@ -1,4 +1,4 @@
-/** A pool without our finalizer is published without a look at what stands; what stands after all is never overwritten. */
+/** A pool without our finalizer is published without a read; artefacts that exist after all are never overwritten. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
 import { findDesired } from "../../../../activities/pool/read_desired.ts";
@@ -47,7 +47,7 @@ function revisions(kube: FakeKube): string[] {
   return found.map((object) => object?.metadata.annotations?.["k8c.io/machine-deployment-revision"] ?? "");
 }
 
-/** Names of all that bears the pool's name. */
+/** Returns the names of all objects that contain the name of the pool. */
 function made(kube: FakeKube): string[] {
   const kinds = ["secrets", "operatingsystemconfigs", "serviceaccounts", "roles", "rolebindings"];
   const own = kinds.flatMap((kind) => kube.all(kind)).filter(({ metadata }) =>
@@ -56,7 +56,7 @@ function made(kube: FakeKube): string[] {
   return own.map(({ metadata }) => metadata.name);
 }
 
-Deno.test("publishConfig reads no artefact of a pool that is new, and no secret that keeps its profile", async () => {
+Deno.test("publishConfig: reads no artefact of a new pool, and no secret with its profile", async () => {
   const kube = await newPool();
   const requests: string[] = [];
   await roll(kube, "1", () => kube.onRequest = (request) => void requests.push(request));
@@ -66,7 +66,7 @@ Deno.test("publishConfig reads no artefact of a pool that is new, and no secret 
 });
 
 for (const what of ["gone", "another"]) {
-  Deno.test(`publishConfig makes nothing for a new pool whose MachineDeployment is ${what} since it was read`, async () => {
+  Deno.test(`publishConfig: makes nothing for a new pool whose MachineDeployment was ${what} since its read`, async () => {
     const kube = await newPool();
     const { spec, metadata } = machineDeployment({ annotations: { [revisionKey]: "1" } });
     const between = (): void => {
@@ -86,7 +86,7 @@ const taken = [
 ] as [string, string][];
 
 for (const [plural, name] of taken) {
-  Deno.test(`publishConfig leaves nothing of a new pool beside ${name} of another one`, async () => {
+  Deno.test(`publishConfig: leaves nothing of a new pool when ${name} belongs to another pool`, async () => {
     const kube = await newPool();
     const namespace = plural === "operatingsystemconfigs" ? "kube-system" : "cloud-init-settings";
     kube.put(plural, { metadata: { namespace, name, annotations: theirs }, spec: {}, data: { key: "dGhlaXJz" } });
@@ -96,7 +96,7 @@ for (const [plural, name] of taken) {
     deepEqual(kube.get(plural, name, namespace), before);
   });
 
-  Deno.test(`publishConfig overwrites nothing where another pool takes ${name} while it publishes`, async () => {
+  Deno.test(`publishConfig: overwrites nothing when another pool takes ${name} meanwhile`, async () => {
     const kube = await newPool();
     const namespace = plural === "operatingsystemconfigs" ? "kube-system" : "cloud-init-settings";
     kube.onRequest = (request) => {
@@ -110,7 +110,7 @@ for (const [plural, name] of taken) {
   });
 }
 
-Deno.test("publishConfig takes over at its next try what somebody left there without a finalizer", async () => {
+Deno.test("publishConfig: takes over at its next attempt artefacts without a finalizer", async () => {
   const kube = await newPool();
   for (const name of secrets) {
     const metadata = { namespace: "cloud-init-settings", name };
@@ -121,7 +121,7 @@ Deno.test("publishConfig takes over at its next try what somebody left there wit
   deepEqual(revisions(kube), ["1", "1", "1", "1"]);
 });
 
-/** Publishes revision 1; before its request of that number revision 2 is asked for and published whole. */
+/** Publishes revision 1; revision 2 is desired and published whole before its nth request. */
 async function overtaken(nth: number): Promise<FakeKube | undefined> {
   const kube = await newPool();
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
@@ -144,18 +144,18 @@ async function overtaken(nth: number): Promise<FakeKube | undefined> {
   return kube;
 }
 
-Deno.test("publishConfig of a new pool writes nothing over something newer, wherever it was overtaken", async () => {
+Deno.test("publishConfig: writes nothing of a new pool over something newer, at any request", async () => {
   for (let nth = 0;; nth++) {
     const kube = await overtaken(nth);
     if (!kube) return ok(nth >= 13, `only ${nth} requests`);
-    deepEqual(revisions(kube), ["2", "2", "2", "2"], `held up at request ${nth}`);
-    equal(textOf(kube, provisioning).includes("of revision 2"), true, `held up at request ${nth}`);
+    deepEqual(revisions(kube), ["2", "2", "2", "2"], `Interrupted at request ${nth}`);
+    equal(textOf(kube, provisioning).includes("of revision 2"), true, `Interrupted at request ${nth}`);
     const id = /token: (\w{6})\./.exec(textOf(kube, kubeconfig))?.[1];
-    ok(kube.get("secrets", `bootstrap-token-${id}`, "kube-system"), `held up at request ${nth}`);
+    ok(kube.get("secrets", `bootstrap-token-${id}`, "kube-system"), `Interrupted at request ${nth}`);
   }
 });
 
-Deno.test("two workers that publish a new pool at once leave it published once, with one bootstrap token", async () => {
+Deno.test("publishConfig: two workers publish a new pool once, with one bootstrap token", async () => {
   const kube = await newPool();
   const both = await Promise.allSettled([roll(kube), roll(kube)]);
   ok(both.some(({ status }) => status === "fulfilled"));
@@ -164,7 +164,7 @@ Deno.test("two workers that publish a new pool at once leave it published once, 
   equal(made(kube).filter((name) => name.startsWith("bootstrap-token-")).length, 1);
 });
 
-Deno.test("publishConfig ends no earlier than what it began, where one of several writes fails", async () => {
+Deno.test("publishConfig: waits for all writes in progress when one of them fails", async () => {
   const kube = await newPool();
   let under = 0;
   kube.onRequest = async (request) => {

@@ -22,7 +22,7 @@ async function publish(kube: FakeKube, revision: string): Promise<Publication> {
   return await publishConfig(publisher(kube), { pool, revision, configDigest });
 }
 
-/** A pool at revision 2, with revision 1 published and its credentials due. */
+/** A pool at revision 2 whose published revision 1 has due credentials. */
 async function duePool(): Promise<FakeKube> {
   const kube = await publishingKube();
   putProfile(kube, { bootstrap: "<%= it.token %>", provisioning: "revision one" });
@@ -51,7 +51,7 @@ function revisions(kube: FakeKube): string[] {
   return found.map((object) => object?.metadata.annotations?.["k8c.io/machine-deployment-revision"] ?? "");
 }
 
-/** Publishes revision 2; before its request of that number revision 3 is asked for and published whole. */
+/** Publishes revision 2; revision 3 is desired and published whole before its nth request. */
 async function overtaken(kube: FakeKube, nth: number): Promise<{ isOver: boolean }> {
   const { configDigest } = await renderConfig(publisher(kube), pool);
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ async function overtaken(kube: FakeKube, nth: number): Promise<{ isOver: boolean
   return { isOver: false };
 }
 
-Deno.test("publishConfig writes nothing over something newer, wherever it was overtaken", async () => {
+Deno.test("publishConfig: writes nothing over something newer, at any request", async () => {
   for (let nth = 0;; nth++) {
     const kube = await duePool();
     const { isOver } = await overtaken(kube, nth);
@@ -80,15 +80,15 @@ Deno.test("publishConfig writes nothing over something newer, wherever it was ov
       ok(nth > 15, `only ${nth} requests`);
       break;
     }
-    deepEqual(revisions(kube), ["3", "3", "3", "3"], `held up at request ${nth}`);
+    deepEqual(revisions(kube), ["3", "3", "3", "3"], `Interrupted at request ${nth}`);
     equal(textOf(kube, secrets[0] ?? "").includes("of revision 3"), true);
     const id = /token: (\w{6})\./.exec(textOf(kube, secrets[1] ?? ""))?.[1];
     ok(tokens(kube).includes(`bootstrap-token-${id}`));
-    equal(tokens(kube).length, 2, `tokens of a publish held up at request ${nth}`);
+    equal(tokens(kube).length, 2, `Tokens after an interruption at request ${nth}`);
   }
 });
 
-Deno.test("publishConfig leaves no token behind, however often and wherever it fails", async () => {
+Deno.test("publishConfig: leaves no token behind, however often and wherever it fails", async () => {
   const kube = await duePool();
   const places = ["token serviceaccounts", "create secrets kube-system", "replace operatingsystemconfigs"];
   for (const place of [...places, ...secrets.map((name) => `replace secrets cloud-init-settings/${name}`)]) {
@@ -103,7 +103,7 @@ Deno.test("publishConfig leaves no token behind, however often and wherever it f
   deepEqual(revisions(kube), ["2", "2", "2", "2"]);
 });
 
-Deno.test("publishConfig lets a token live on that an earlier try made and did not publish", async () => {
+Deno.test("publishConfig: keeps a token that an earlier attempt made and did not publish", async () => {
   const kube = await duePool();
   const [published] = tokens(kube);
   kube.onRequest = (request) => {
@@ -124,7 +124,7 @@ function soon(): string {
   return new Date(Date.now() + 1_000_000).toISOString();
 }
 
-Deno.test("publishConfig stops before its next write when it was called off", async () => {
+Deno.test("publishConfig: stops before its next write when it is cancelled", async () => {
   const kube = await duePool();
   const off = new AbortController();
   kube.onRequest = (request) => {

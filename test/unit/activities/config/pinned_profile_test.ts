@@ -19,7 +19,7 @@ const keptName = "ostler-last-good-pool-fleet";
 
 async function desiredOf(kube: FakeKube): Promise<Desired> {
   const seen = await readDesired(publisher(kube), pool);
-  if (seen.state !== "Present") throw new Error(`Cannot read what is desired: it is ${seen.state}`);
+  if (seen.state !== "Present") throw new Error(`Failed to read the desired state: the pool is ${seen.state}`);
   return seen.desired;
 }
 
@@ -46,7 +46,7 @@ async function converge(kube: FakeKube): Promise<string> {
   return configDigest;
 }
 
-/** A pool that converged with a profile built on another, and then got a worse parent. */
+/** A pool that converged with a profile built on a parent, which then got worse. */
 async function badProfile(): Promise<{ kube: FakeKube; good: string; before: Desired }> {
   const kube = await publishingKube();
   const { spec } = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
@@ -72,7 +72,7 @@ function pinOf(kube: FakeKube): unknown {
   return (kube.get("rollouts", "pool", "fleet")?.["status"] as { pin?: unknown }).pin;
 }
 
-Deno.test("restoreLastGood pins the profile that was good, with its parents, until the live one changes", async () => {
+Deno.test("restoreLastGood: pins the good profile with its parents until the live one changes", async () => {
   const { kube, good, before } = await badProfile();
   notEqual(await publish(kube), good);
   const bad = await desiredOf(kube);
@@ -83,13 +83,13 @@ Deno.test("restoreLastGood pins the profile that was good, with its parents, unt
   const pinned = await desiredOf(kube);
   equal(pinned.specHash, before.specHash);
   notEqual(pinned.change, bad.change);
-  equal(pinned.observed, bad.observed, "the controller sees the live profile: both sides have to agree");
+  equal(pinned.observed, bad.observed, "The controller must compute the same spec hash from the live profile");
   putProfile(kube, { name: "base", bootstrap: "of a third base" });
   notEqual((await desiredOf(kube)).specHash, before.specHash);
   notEqual((await renderPool(publisher(kube), pool)).digest, good);
 });
 
-Deno.test("restoreLastGood pins the settings in annotations too, and leaves the annotations alone", async () => {
+Deno.test("restoreLastGood: pins settings in annotations too, and does not change the annotations", async () => {
   const { kube, good } = await badProfile();
   putProfile(kube, {
     name: "base",
@@ -106,7 +106,7 @@ Deno.test("restoreLastGood pins the settings in annotations too, and leaves the 
   deepEqual(kube.get("machinedeployments", "pool", "fleet")?.metadata.annotations, annotations);
 });
 
-Deno.test("restoreLastGood pins nothing while profile and settings are the good ones", async () => {
+Deno.test("restoreLastGood: pins nothing while profile and settings are the good ones", async () => {
   const { kube } = await badProfile();
   putProfile(kube, {
     name: "base",
@@ -117,7 +117,7 @@ Deno.test("restoreLastGood pins nothing while profile and settings are the good 
   equal(pinOf(kube), undefined);
 });
 
-Deno.test("restoreLastGood refuses to go back to a profile that was not kept", async () => {
+Deno.test("restoreLastGood: refuses to roll back to a profile that was not kept", async () => {
   const { kube } = await badProfile();
   kube.remove("secrets", keptName, "cloud-init-settings");
   await rejects(restore(kube), {
@@ -127,14 +127,14 @@ Deno.test("restoreLastGood refuses to go back to a profile that was not kept", a
   equal(pinOf(kube), undefined);
 });
 
-Deno.test("renderPool never takes the bad profile where the pinned one is gone", async () => {
+Deno.test("renderPool: never uses the bad profile when the pinned one is deleted", async () => {
   const { kube } = await badProfile();
   await restore(kube);
   kube.remove("secrets", keptName, "cloud-init-settings");
   await rejects(renderPool(publisher(kube), pool), { type: "LastGoodMissing", nonRetryable: true });
 });
 
-Deno.test("publishConfig keeps two profiles, the last good one and the one in use, and writes each once", async () => {
+Deno.test("publishConfig: keeps two profiles, the last good one and the current one, and writes each once", async () => {
   const { kube, before } = await badProfile();
   const keys = (): string[] => Object.keys(kube.get("secrets", keptName, "cloud-init-settings")?.["data"] ?? {});
   const [good = ""] = keys();
@@ -149,11 +149,11 @@ Deno.test("publishConfig keeps two profiles, the last good one and the one in us
   deepEqual(kube.writes, []);
 });
 
-Deno.test("publishConfig publishes a profile that is too large to keep", async () => {
+Deno.test("publishConfig: publishes a profile that is too large to keep", async () => {
   const kube = await publishingKube();
   putProfile(kube, { bootstrap: "one" });
   const { spec, ...rest } = kube.get("operatingsystemprofiles", "osp-ubuntu", "kube-system") ?? machineDeployment();
-  // What comes at random cannot be packed.
+  // Random bytes cannot be compressed.
   const parameters = { motto: { description: randomBytes(500_000).toString("base64"), default: "x" } };
   kube.put("operatingsystemprofiles", { ...rest, spec: { ...spec as object, parameters } });
   await publish(kube);
@@ -164,27 +164,27 @@ const held = (specHash: string): Quarantined => ({
   ...{ specHash, templateHash: "t", revision: "1", image: "i", kubelet: "k", by: "policy", reason: "r", since: 1 },
 });
 
-Deno.test("ensureRolloutReported ends the pin when a person takes the change out of quarantine", async () => {
+Deno.test("ensureRolloutReported: ends the pin when a person takes the change out of quarantine", async () => {
   const { kube } = await badProfile();
   const { specHash } = await desiredOf(kube);
   await restore(kube);
   await report(kube);
-  ok(pinOf(kube), "it was not in quarantine before");
+  ok(pinOf(kube), "It was not in quarantine before");
   await report(kube, { quarantine: [held(specHash)] });
   const others = Array.from({ length: 5 }, (_, nth) => held(`other ${nth}`));
   await report(kube, { quarantine: others });
-  ok(pinOf(kube), "it only made room for newer ones");
+  ok(pinOf(kube), "Older entries were only dropped to make room");
   await report(kube, { quarantine: [held(specHash)] });
   await report(kube);
   equal(pinOf(kube), undefined);
   equal((await desiredOf(kube)).specHash, specHash);
 });
 
-Deno.test("ensureRolloutReported ends the pin when something else became the last good", async () => {
+Deno.test("ensureRolloutReported: ends the pin when something else becomes the last good", async () => {
   const { kube } = await badProfile();
   await restore(kube);
   await converge(kube);
-  ok(pinOf(kube), "converged on the pinned profile");
+  ok(pinOf(kube), "Converged on the pinned profile");
   putProfile(kube, { name: "base", bootstrap: "of a better base" });
   await converge(kube);
   equal(pinOf(kube), undefined);

@@ -13,7 +13,7 @@ function putProfile(kube: FakeKube, name: string, generation: number, parent?: s
 
 async function desired(kube: FakeKube): Promise<Desired> {
   const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
-  if (seen.state !== "Present") throw new Error(`Cannot read the pool: it is ${seen.state}`);
+  if (seen.state !== "Present") throw new Error(`Failed to read the pool: it is ${seen.state}`);
   return seen.desired;
 }
 
@@ -26,7 +26,7 @@ function poolKube(): FakeKube {
   return kube;
 }
 
-Deno.test("a rollout has to look again when a profile changes on which the pool's own is built", async () => {
+Deno.test("profileLine: a change of a parent profile requires another reconcile", async () => {
   const kube = poolKube();
   const before = await desired(kube);
   deepEqual(await desired(kube), before);
@@ -36,7 +36,7 @@ Deno.test("a rollout has to look again when a profile changes on which the pool'
   notEqual(after.change, before.change);
 });
 
-Deno.test("a rollout has to look again when a parameter of the profile is set", async () => {
+Deno.test("profileLine: a change of a profile parameter requires another reconcile", async () => {
   const kube = poolKube();
   const before = await desired(kube);
   kube.put("machinedeployments", machineDeployment({ annotations: { "parameter.ostler.dev/mirror": "a" } }));
@@ -59,12 +59,12 @@ function line(...names: string[]): LinedProfile[] {
   });
 }
 
-Deno.test("profileLine follows parents, and no further than a line that could be rendered", () => {
+Deno.test("profileLine: follows parents only as far as they can be rendered", () => {
   deepEqual(line("a", "b", "c").map(({ ref }) => ref.name), ["a", "b", "c"]);
   equal(line("a", "b", "a").length, 6);
 });
 
-Deno.test("lineState is the generation of a profile that stands alone, and tells of a parent that is not there", () => {
+Deno.test("lineState: returns the generation of a profile without parents, and names a missing parent", () => {
   equal(lineState([]), undefined);
   equal(lineState(line("a")), 4);
   equal(lineState(line("a", "b")), "4,4");

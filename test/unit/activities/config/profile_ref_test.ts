@@ -17,20 +17,20 @@ function refOf(annotations: Record<string, string>, value: unknown): ReturnType<
 const nameKey = "k8c.io/operating-system-profile";
 const ubuntu = { operatingSystem: "ubuntu", cloudProvider: "aws" };
 
-Deno.test("profileRef takes the profile that a MachineDeployment names, from where it says", () => {
+Deno.test("profileRef: returns the profile that a MachineDeployment names, with its namespace", () => {
   deepEqual(refOf({ [nameKey]: "mine" }, ubuntu), { name: "mine", namespace: "kube-system" });
   const both = { [nameKey]: "mine", "k8c.io/operating-system-profile-namespace": "own" };
   deepEqual(refOf(both, ubuntu), { name: "mine", namespace: "own" });
 });
 
-Deno.test("profileRef takes the default where none is named, whatever else the provider config says", () => {
+Deno.test("profileRef: returns the default when no profile is named, whatever else the provider config contains", () => {
   deepEqual(refOf({}, ubuntu), { name: "osp-ubuntu", namespace: "kube-system" });
   deepEqual(refOf({ [nameKey]: "" }, { ...ubuntu, colour: "red" })?.name, "osp-ubuntu");
   const byCloudInit = { operatingSystem: "flatcar", operatingSystemSpec: { provisioningUtility: "cloud-init" } };
   equal(refOf({}, { ...ubuntu, ...byCloudInit })?.name, "osp-flatcar-cloud-init");
 });
 
-Deno.test("profileRef knows no profile for a system without a default, nor where there is no provider config", () => {
+Deno.test("profileRef: returns nothing for a system without a default, or without a provider config", () => {
   equal(refOf({}, { ...ubuntu, operatingSystem: "sles" }), undefined);
   equal(refOf({}, { operatingSystem: "flatcar", cloudProvider: "anexia" }), undefined);
   equal(refOf({}, undefined), undefined);

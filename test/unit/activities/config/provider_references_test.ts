@@ -17,7 +17,7 @@ function reader(referenceNamespaces?: string[]): Parameters<typeof readReference
   return { kube: kube.client, environment: {}, ...(referenceNamespaces ? { referenceNamespaces } : {}) };
 }
 
-Deno.test("a provider spec points only into the namespaces that an administrator lists", async () => {
+Deno.test("provider references: may point only to namespaces that an administrator lists", async () => {
   const listed = reader(["clouds"]);
   deepEqual(await readReferences(listed, ["secret:clouds/aws/key", "secret:clouds/none/key"]), {
     "secret:clouds/aws/key": "value",
@@ -31,13 +31,13 @@ Deno.test("a provider spec points only into the namespaces that an administrator
   }
 });
 
-Deno.test("where machines boot from nobody points unless it is listed", async () => {
+Deno.test("provider references: may not point to the namespace of bootstrap secrets unless it is listed", async () => {
   const reference = "secret:cloud-init-settings/other-pool/key";
   await rejects(readReferences(reader(), [reference]), /namespace "cloud-init-settings" is not listed in/);
   deepEqual(await readReferences(reader(["cloud-init-settings"]), [reference]), {});
 });
 
-Deno.test("what lets somebody be another account is no provider's credential, wherever it lies", async () => {
+Deno.test("provider references: a service account token is never a provider credential, in any namespace", async () => {
   for (const name of ["ostler-seed", "admin-token", "bootstrap-token-aaaaaa"]) {
     const read = readReferences(reader(["kube-system"]), [`secret:kube-system/${name}/key`]);
     await rejects(read, /which the provider spec references: it is not a credential of a provider/);

@@ -41,7 +41,7 @@ function annotate(kube: FakeKube, annotations: Record<string, string>): Record<s
   return all;
 }
 
-Deno.test("publishConfig stamps each artefact with what decided it, and with what Operating System Manager writes", async () => {
+Deno.test("publishConfig: marks each artefact with its inputs, and as Operating System Manager does", async () => {
   const kube = await quietKube();
   const all = annotate(kube, { note: "a <b> & c" });
   const { expiresAt, renewAt } = await publish(kube);
@@ -68,7 +68,7 @@ Deno.test("publishConfig stamps each artefact with what decided it, and with wha
   }
 });
 
-Deno.test("publishConfig writes an empty revision where the MachineDeployment has none", async () => {
+Deno.test("publishConfig: writes an empty revision when the MachineDeployment has none", async () => {
   const kube = await quietKube();
   const { metadata, ...rest } = machineDeployment();
   const { [revisionKey]: _, ...annotations } = metadata.annotations ?? {};
@@ -77,7 +77,7 @@ Deno.test("publishConfig writes an empty revision where the MachineDeployment ha
   deepEqual(annotationsOf(kube).map((each) => each["k8c.io/machine-deployment-revision"]), ["", "", "", ""]);
 });
 
-Deno.test("publishConfig follows other annotations and a new profile version in place, with the credentials as they are", async () => {
+Deno.test("publishConfig: updates other annotations and a new profile version in place, and keeps credentials", async () => {
   const kube = await quietKube();
   const first = await publish(kube);
   const texts = secrets.map((name) => textOf(kube, name));
@@ -97,7 +97,7 @@ Deno.test("publishConfig follows other annotations and a new profile version in 
   }
 });
 
-Deno.test("publishConfig brings a new API address and a new CA into the kubeconfig, though no template mentions them", async () => {
+Deno.test("publishConfig: writes a new API address and a new CA into the kubeconfig, even if no template mentions them", async () => {
   const kube = await quietKube();
   await publish(kube);
   match(textOf(kube, kubeletBootstrap), /server: https:\/\/api\.example:6443\n/);
@@ -116,7 +116,7 @@ Deno.test("publishConfig brings a new API address and a new CA into the kubeconf
   equal((await publish(kube, { overrideBootstrapKubeletApiserver: "https://override.example:30443" })).news, "None");
 });
 
-Deno.test("publishConfig publishes another registry password, which the config does not show", async () => {
+Deno.test("publishConfig: publishes another registry password, which the config does not show", async () => {
   const kube = await publishingKube();
   putProfile(kube, { provisioning: "<%= it.containerdConfig %>" });
   const settings = { nodeRegistryCredentialsSecret: "kube-system/reg" };
@@ -140,7 +140,7 @@ function putAccount(kube: FakeKube, secretNames: string[]): void {
   kube.put("serviceaccounts", { metadata: { namespace: "kube-system", name: "boot" }, secrets: accountSecrets });
 }
 
-Deno.test("publishConfig lets machines join with the first token secret of the service account that the settings name", async () => {
+Deno.test("publishConfig: uses the first token secret of the service account in the settings", async () => {
   const kube = await quietKube();
   putAccount(kube, ["other", "gone", "token"]);
   const namespace = "kube-system";
@@ -155,7 +155,7 @@ Deno.test("publishConfig lets machines join with the first token secret of the s
   equal((await publish(kube, joinAccount)).news, "None");
 });
 
-Deno.test("publishConfig asks for a token of a service account whose secrets nobody lets it read", async () => {
+Deno.test("publishConfig: requests a token when it may not read the secrets of the service account", async () => {
   const kube = await quietKube();
   putAccount(kube, ["token"]);
   kube.onRequest = (request) => {
@@ -165,7 +165,7 @@ Deno.test("publishConfig asks for a token of a service account whose secrets nob
   equal((await publish(kube, joinAccount)).news, "None");
 });
 
-Deno.test("publishConfig asks for a token of the service account that lists none", async () => {
+Deno.test("publishConfig: requests a token when the service account lists no secret", async () => {
   const kube = await quietKube();
   putAccount(kube, []);
   const requests: string[] = [];
@@ -180,7 +180,7 @@ Deno.test("publishConfig asks for a token of the service account that lists none
   await rejects(publish(kube, missing), { type: "CredentialsMissing", message: /"kube-system\/none" does not exist/ });
 });
 
-Deno.test("publishConfig gives an edge machine a script that may fetch its bootstrap secret", async () => {
+Deno.test("publishConfig: gives an edge machine a script that may fetch its bootstrap secret", async () => {
   const kube = await publishingKube({ value: { ...providerConfig(), cloudProvider: "edge", cloudProviderSpec: {} } });
   putProfile(kube, { providers: ["edge"] });
   const { artefacts } = await publish(kube);
@@ -197,7 +197,7 @@ Deno.test("publishConfig gives an edge machine a script that may fetch its boots
   notEqual(kube.get("secrets", "edge-provider-script-pool-fleet", "cloud-init-settings"), undefined);
 });
 
-Deno.test("publishConfig replaces a config that a webhook lets nobody change", async () => {
+Deno.test("publishConfig: replaces a config that a webhook makes immutable", async () => {
   const kube = await quietKube();
   await publish(kube);
   putProfile(kube, { bootstrap: "two" });
@@ -208,7 +208,7 @@ Deno.test("publishConfig replaces a config that a webhook lets nobody change", a
   match(JSON.stringify(kube.get("operatingsystemconfigs", "pool-fleet-config", "kube-system")), /two/);
 });
 
-Deno.test("publishConfig says when a name made of the pool's is too long for Kubernetes", async () => {
+Deno.test("publishConfig: reports a name that is too long for Kubernetes", async () => {
   const kube = await publishingKube();
   const long = { namespace: "fleet", name: "a".repeat(240) };
   const { metadata, ...rest } = machineDeployment();
@@ -221,7 +221,7 @@ Deno.test("publishConfig says when a name made of the pool's is too long for Kub
   deepEqual(kube.writes, []);
 });
 
-Deno.test("renderConfig gives one digest for two profiles of equal output, whatever language they are written in", async () => {
+Deno.test("renderConfig: returns the same digest for two profiles with equal output, in either template language", async () => {
   const kube = await publishingKube();
   const eta = { bootstrap: "<%= it.token %> <%= it.secretName %>", provisioning: "kubelet <%= it.kubelet %>" };
   putProfile(kube, eta);

@@ -17,7 +17,7 @@ const owner = "ostler.dev/machine-deployment";
 
 Deno.test.afterAll(() => closeTemplateEngines());
 
-/** A pool whose profile writes the token as it is. */
+/** A pool whose profile writes the token unchanged. */
 async function plainKube(): Promise<FakeKube> {
   const kube = await publishingKube();
   putProfile(kube, { bootstrap: "<%= it.token %>", provisioning: "kubelet <%= it.kubelet %>" });
@@ -33,12 +33,12 @@ function secret(kube: FakeKube, name: string): ReturnType<FakeKube["get"]> {
   return kube.get("secrets", name, "cloud-init-settings");
 }
 
-/** Writes to what a machine boots from, without credentials and finalizer. */
+/** Returns the writes to what a machine boots from, without credentials and finalizer. */
 function artefactWrites(kube: FakeKube): string[] {
   return kube.writes.filter((write) => /operatingsystemconfigs|cloud-init-settings\/.*-config/.test(write));
 }
 
-Deno.test("publishConfig writes in the order in which a machine needs it, the fence last", async () => {
+Deno.test("publishConfig: writes in the order in which a machine reads, the fence last", async () => {
   const kube = await publishingKube();
   const { news, artefacts } = await publish(kube);
   equal(news, "Published");
@@ -50,7 +50,7 @@ Deno.test("publishConfig writes in the order in which a machine needs it, the fe
   equal(secret(kube, bootstrap)?.metadata.annotations?.["k8c.io/machine-deployment-revision"], "1");
 });
 
-Deno.test("publishConfig puts the finalizer on before anything that it stands for", async () => {
+Deno.test("publishConfig: adds the finalizer before anything that it protects", async () => {
   const kube = await publishingKube();
   await publish(kube);
   equal(kube.writes[0], "patch machinedeployments fleet/pool");
@@ -58,7 +58,7 @@ Deno.test("publishConfig puts the finalizer on before anything that it stands fo
   deepEqual(finalizers, ["kubermatic.io/cleanup-operating-system-configs"]);
 });
 
-Deno.test("publishConfig gives machines a token for exactly their two secrets and their boot report", async () => {
+Deno.test("publishConfig: gives machines a token for exactly their two secrets and their boot report", async () => {
   const kube = await plainKube();
   await publish(kube);
   deepEqual(kube.get("roles", "ostler-pool-fleet", "cloud-init-settings")?.["rules"], [
@@ -72,7 +72,7 @@ Deno.test("publishConfig gives machines a token for exactly their two secrets an
   ok(textOf(kube, bootstrap).includes(canary));
 });
 
-Deno.test("publishConfig goes on when a machine has made its boot report immutable, with a key that no machine has", async () => {
+Deno.test("publishConfig: continues when a machine made its boot report immutable, with a key that no machine has", async () => {
   const kube = await publishingKube();
   const report = { metadata: { namespace: "cloud-init-settings", name: "ostler-boot-pool-fleet" }, immutable: true };
   kube.put("configmaps", { ...report, data: { "no machine": "{}" } });
@@ -81,7 +81,7 @@ Deno.test("publishConfig goes on when a machine has made its boot report immutab
   equal((await publish(kube)).news, "None");
 });
 
-Deno.test("publishConfig writes nothing when everything is current", async () => {
+Deno.test("publishConfig: writes nothing when everything is current", async () => {
   const kube = await publishingKube();
   const first = await publish(kube);
   kube.writes.length = 0;
@@ -90,7 +90,7 @@ Deno.test("publishConfig writes nothing when everything is current", async () =>
   deepEqual(kube.writes, []);
 });
 
-Deno.test("publishConfig replaces each secret in one update when the revision changes, so none is ever missing", async () => {
+Deno.test("publishConfig: replaces each secret in one update when the revision changes, so none is ever missing", async () => {
   const kube = await publishingKube();
   await publish(kube);
   const before = textOf(kube, provisioning);
@@ -104,7 +104,7 @@ Deno.test("publishConfig replaces each secret in one update when the revision ch
   notEqual(textOf(kube, provisioning), before);
 });
 
-Deno.test("publishConfig renews credentials that are due, and only then", async () => {
+Deno.test("publishConfig: renews credentials only when they are due", async () => {
   const kube = await plainKube();
   const first = await publish(kube);
   kube.token = { token: "the next token", expirationTimestamp: new Date(Date.now() + 3_600_000) };
@@ -116,7 +116,7 @@ Deno.test("publishConfig renews credentials that are due, and only then", async 
   ok(textOf(kube, bootstrap).includes("the next token"));
 });
 
-Deno.test("publishConfig plans the renewal by the life that was given", async () => {
+Deno.test("publishConfig: schedules the renewal by the lifetime that the API server granted", async () => {
   const kube = await plainKube();
   const expiry = Date.now() + 3_000_000;
   kube.token = { token: canary, expirationTimestamp: new Date(expiry) };
@@ -126,7 +126,7 @@ Deno.test("publishConfig plans the renewal by the life that was given", async ()
   ok(after >= 500_000 && after < 1_010_000, `due after ${after} ms`);
 });
 
-Deno.test("publishConfig refuses a life so short that its renewal could come too late", async () => {
+Deno.test("publishConfig: refuses a lifetime so short that a renewal could be late", async () => {
   const kube = await plainKube();
   kube.token = { token: canary, expirationTimestamp: new Date(Date.now() + 600_000) };
   await rejects(publish(kube), (error: Error & { type?: string }) => {
@@ -137,7 +137,7 @@ Deno.test("publishConfig refuses a life so short that its renewal could come too
   equal(secret(kube, bootstrap), undefined);
 });
 
-Deno.test("publishConfig finishes a renewal that stopped half way", async () => {
+Deno.test("publishConfig: finishes an interrupted renewal", async () => {
   const kube = await plainKube();
   await publish(kube);
   for (const name of secrets) makeDue(kube, name);
@@ -151,7 +151,7 @@ Deno.test("publishConfig finishes a renewal that stopped half way", async () => 
   ok(textOf(kube, bootstrap).includes("the next token"));
 });
 
-Deno.test("publishConfig makes a new bootstrap token when somebody took the one away that machines get", async () => {
+Deno.test("publishConfig: makes a new bootstrap token when the published one was deleted", async () => {
   const kube = await plainKube();
   await publish(kube);
   const [token] = kube.all("secrets").filter(({ metadata }) => metadata.name.startsWith("bootstrap-token-"));
@@ -161,7 +161,7 @@ Deno.test("publishConfig makes a new bootstrap token when somebody took the one 
   notEqual(kube.get("secrets", `bootstrap-token-${id}`, "kube-system"), undefined);
 });
 
-Deno.test("publishConfig has bootstrap tokens tell of their pool where it is told to, and keeps those of before while they are good", async () => {
+Deno.test("publishConfig: adds the pool's group to bootstrap tokens on request, and keeps valid earlier tokens", async () => {
   const kube = await plainKube();
   const groups = (): string[] =>
     kube.all("secrets").filter(({ metadata }) => metadata.name.startsWith("bootstrap-token-")).map(({ data }) =>
@@ -178,7 +178,7 @@ Deno.test("publishConfig has bootstrap tokens tell of their pool where it is tol
   deepEqual(groups().sort(), [bootstrapGroup, `${bootstrapGroup},${poolGroupOf(pool)}`]);
 });
 
-Deno.test("publishConfig keeps earlier bootstrap tokens for as long as they live, and forgets expired ones", async () => {
+Deno.test("publishConfig: keeps earlier bootstrap tokens while they are valid, and forgets expired ones", async () => {
   const kube = await plainKube();
   const tokens = (): string[] =>
     kube.all("secrets").map(({ metadata }) => metadata.name).filter((name) => name.startsWith("bootstrap-token-"));
@@ -195,7 +195,7 @@ Deno.test("publishConfig keeps earlier bootstrap tokens for as long as they live
   const former = tokens();
   for (const name of secrets) makeDue(kube, name);
   await publish(kube);
-  equal(tokens().length, 4, "it is done once a day");
+  equal(tokens().length, 4, "Expected once a day");
   for (const name of secrets) makeDue(kube, name, 1);
   kube.remove("secrets", tokens().find((name) => !former.includes(name)) ?? "", "kube-system");
   await publish(kube);
@@ -204,7 +204,7 @@ Deno.test("publishConfig keeps earlier bootstrap tokens for as long as they live
   ok(!tokens().includes("bootstrap-token-oldold"));
 });
 
-Deno.test("publishConfig leaves the label of Operating System Manager, which allows for one token, to that one's own", async () => {
+Deno.test("publishConfig: does not set the token label of Operating System Manager, which allows one token", async () => {
   const kube = await plainKube();
   const osmLabel = "machinedeployment.k8s.io/name";
   const labelled = (): string[] =>
@@ -232,7 +232,7 @@ Deno.test("publishConfig leaves the label of Operating System Manager, which all
   );
 });
 
-Deno.test("publishConfig publishes again what somebody took away", async () => {
+Deno.test("publishConfig: publishes deleted artefacts again", async () => {
   const kube = await publishingKube();
   await publish(kube);
   kube.remove("secrets", kubeletBootstrap, "cloud-init-settings");
@@ -241,7 +241,7 @@ Deno.test("publishConfig publishes again what somebody took away", async () => {
 });
 
 for (const name of [...secrets, "pool-fleet-config"]) {
-  Deno.test(`publishConfig overwrites nothing when another pool owns ${name}`, async () => {
+  Deno.test(`publishConfig: overwrites nothing when another pool owns ${name}`, async () => {
     const kube = await publishingKube();
     const isSecret = name !== "pool-fleet-config";
     const [plural, namespace] = isSecret
@@ -257,7 +257,7 @@ for (const name of [...secrets, "pool-fleet-config"]) {
   });
 }
 
-Deno.test("publishConfig takes over what Operating System Manager left, immutable as it is", async () => {
+Deno.test("publishConfig: takes over immutable artefacts of Operating System Manager", async () => {
   const kube = await plainKube();
   const annotations = { "k8c.io/mdannotations-hash": "x", "k8c.io/machine-deployment-revision": "1" };
   for (const name of secrets) {
@@ -270,13 +270,13 @@ Deno.test("publishConfig takes over what Operating System Manager left, immutabl
   equal(secret(kube, bootstrap)?.["immutable"], undefined);
 });
 
-Deno.test("publishConfig leaves newer work alone when the world has moved on", async () => {
+Deno.test("publishConfig: leaves newer artefacts alone", async () => {
   const kube = await publishingKube({ annotations: { [revisionKey]: "2" } });
   await rejects(publish(kube, "1"), { type: "GenerationStale", nonRetryable: true });
   deepEqual(kube.writes, []);
 });
 
-Deno.test("publishConfig tries again after a conflict instead of overwriting", async () => {
+Deno.test("publishConfig: retries after a conflict instead of overwriting", async () => {
   const kube = await publishingKube();
   await publish(kube);
   kube.put("machinedeployments", machineDeployment({ annotations: { [revisionKey]: "2" } }));
@@ -290,7 +290,7 @@ Deno.test("publishConfig tries again after a conflict instead of overwriting", a
   await rejects(publish(kube, "2"), { type: "ApiUnavailable", nonRetryable: false });
 });
 
-Deno.test("publishConfig fails when something on the way changed what it wrote", async () => {
+Deno.test("publishConfig: fails when an artefact was changed on the way", async () => {
   const kube = await plainKube();
   kube.onChange = ({ plural, object }) => {
     if (plural === "secrets" && object.metadata.name === provisioning) object["data"] = { cloud: "b3RoZXI=" };

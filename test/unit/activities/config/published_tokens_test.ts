@@ -16,13 +16,13 @@ function base64(text: string): string {
 const around: Record<string, (token: string) => string> = {
   "as it is": (token) => `curl -H "Authorization: Bearer ${token}" ü`,
   "at the end": (token) => `token: ${token}`,
-  "in a URL of data": (token) => `data:,Bearer%20${token}%0A`,
-  "in a file in base64": (token) => `content: |-\n    ${base64(`Bearer ${token}\nü`)}\n`,
-  "in a file in base64 in another": (token) => base64(`echo ${base64(`Bearer ${token}\n`)} | base64 -d`),
+  "in a data URL": (token) => `data:,Bearer%20${token}%0A`,
+  "in a base64 file": (token) => `content: |-\n    ${base64(`Bearer ${token}\nü`)}\n`,
+  "in a base64 file within another": (token) => base64(`echo ${base64(`Bearer ${token}\n`)} | base64 -d`),
 };
 
 for (const [where, text] of Object.entries(around)) {
-  Deno.test(`withToken exchanges our tokens ${where}, and nothing else`, () => {
+  Deno.test(`withToken: replaces only our tokens, ${where}`, () => {
     for (const token of [ours, joining]) {
       deepEqual(withToken(text(token), owners, "the.next"), { text: text("the.next"), exchanged: 1 });
     }
@@ -31,7 +31,7 @@ for (const [where, text] of Object.entries(around)) {
     }
   });
 
-  Deno.test(`tokenOf finds our token ${where}`, () => {
+  Deno.test(`tokenOf: finds our token ${where}`, () => {
     equal(tokenOf(text(theirs) + text(ours), account), ours);
     equal(tokenOf(text(theirs), account), undefined);
   });

@@ -23,7 +23,7 @@ async function randomKube(): Promise<FakeKube> {
   return kube;
 }
 
-/** Publishes, and returns the random text and the key that machines get, with all that people see. */
+/** Publishes; returns the random text and the key of machines, and everything that people see. */
 async function publish(kube: FakeKube): Promise<{ random: string; key: string; seen: string }> {
   const rendering = await renderConfig(publisher(kube), pool);
   const { configDigest } = rendering;
@@ -37,13 +37,13 @@ async function publish(kube: FakeKube): Promise<{ random: string; key: string; s
   return { random, key, seen };
 }
 
-Deno.test("publishConfig shows neither the seed nor the random text and keys that machines get", async () => {
+Deno.test("publishConfig: shows neither the seed nor the random text and keys of machines", async () => {
   const { random, key, seen } = await publish(await randomKube());
   match(seen, /BEGIN EC PRIVATE KEY/);
   for (const secret of [seed, random, key]) equal(seen.includes(secret), false, secret);
 });
 
-Deno.test("publishConfig gives the same random text at each renewal", async () => {
+Deno.test("publishConfig: gives the same random text at each renewal", async () => {
   const kube = await randomKube();
   const { random, key } = await publish(kube);
   makeDue(kube, "pool-fleet-bootstrap-config");
@@ -53,7 +53,7 @@ Deno.test("publishConfig gives the same random text at each renewal", async () =
   equal(`${renewed.random} ${renewed.key}`, `${random} ${key}`);
 });
 
-Deno.test("publishConfig gives other random text in each installation", async () => {
+Deno.test("publishConfig: gives other random text in each installation", async () => {
   const [here, there] = [await randomKube(), await randomKube()];
   putSeed(there, "another seed");
   const [one, other] = [await publish(here), await publish(there)];

@@ -35,13 +35,13 @@ function putEndpoints(kube: FakeKube, name: string, slice: Record<string, unknow
 const configuredCa = "-----BEGIN CERTIFICATE-----\nconfigured\n-----END CERTIFICATE-----\n";
 const https = [{ name: "https", port: 6443 }];
 
-Deno.test("readFacts takes the API server's address and CA from what the cluster announces", async () => {
+Deno.test("readFacts: reads address and CA of the API server from cluster-info", async () => {
   const { cluster } = await facts(announcedKube(), { settings: { kubernetesCaBundle: configuredCa } });
   equal(cluster.apiServer, "https://api.example:6443");
   match(cluster.caPem, /EXAMPLE/);
 });
 
-Deno.test("readFacts asks the endpoints of the API server's own service where nothing is announced", async () => {
+Deno.test("readFacts: reads the endpoints of the kubernetes service without cluster-info", async () => {
   const kube = new FakeKube();
   putEndpoints(kube, "a", { ports: [{ name: "metrics", port: 1 }], endpoints: [{ addresses: ["192.0.2.9"] }] });
   putEndpoints(kube, "b", {
@@ -59,14 +59,14 @@ Deno.test("readFacts asks the endpoints of the API server's own service where no
   deepEqual((await facts(kube, { reader: { clusterCa: () => configuredCa } })).cluster, cluster);
 });
 
-Deno.test("readFacts writes an IPv6 endpoint as an address needs it", async () => {
+Deno.test("readFacts: puts an IPv6 address in brackets", async () => {
   const kube = new FakeKube();
   putEndpoints(kube, "a", { ports: https, endpoints: [{ addresses: ["fd00::1"], conditions: { ready: true } }] });
   const { cluster } = await facts(kube, { reader: { clusterCa: () => configuredCa } });
   equal(cluster.apiServer, "https://[fd00::1]:6443");
 });
 
-Deno.test("readFacts refuses a cluster whose address or CA nobody tells", async () => {
+Deno.test("readFacts: refuses a cluster without an address or a CA", async () => {
   const kube = new FakeKube();
   await rejects(facts(kube, { reader: { clusterCa: () => configuredCa } }), {
     type: "ObjectInvalid",
@@ -76,7 +76,7 @@ Deno.test("readFacts refuses a cluster whose address or CA nobody tells", async 
   await rejects(facts(kube), { type: "ObjectInvalid", message: /no CA is known/ });
 });
 
-Deno.test("readFacts does not take another address only because the API server did not answer", async () => {
+Deno.test("readFacts: does not use another address when the API server does not respond", async () => {
   const kube = announcedKube();
   putEndpoints(kube, "a", { ports: https, endpoints: [{ addresses: ["192.0.2.1"] }] });
   kube.onRequest = (request) => {
@@ -91,7 +91,7 @@ function putRegistrySecret(kube: FakeKube, type: string, stringData: Record<stri
   kube.put("secrets", { metadata: { namespace: "kube-system", name: "reg" }, type, stringData });
 }
 
-Deno.test("readFacts reads registry credentials of a Docker config and of a key a registry", async () => {
+Deno.test("readFacts: reads registry credentials from a Docker config and from one key per registry", async () => {
   const kube = announcedKube();
   const auths = {
     "reg.example:8080": { username: "u", password: 'p"w' },
@@ -109,7 +109,7 @@ Deno.test("readFacts reads registry credentials of a Docker config and of a key 
   });
 });
 
-Deno.test("readFacts says which registry credentials it misses, and gives them a while to come", async () => {
+Deno.test("readFacts: names missing registry credentials, and waits for them for a while", async () => {
   const kube = announcedKube();
   const expected = { type: "CredentialsMissing", nonRetryable: false };
   await rejects(facts(kube, { settings: registrySecret }), {
@@ -140,7 +140,7 @@ const openstack = {
   },
 };
 
-Deno.test("readFacts reads what the provider spec points at, and of the environment only what may stand in for it", async () => {
+Deno.test("readFacts: reads references of the provider spec, and only the allowed environment variables", async () => {
   const kube = announcedKube();
   kube.put("configmaps", { metadata: { namespace: "kube-system", name: "cred" }, data: { id: "the id" } });
   kube.put("secrets", { metadata: { namespace: "kube-system", name: "cred" }, stringData: { secret: "the secret" } });
@@ -156,7 +156,7 @@ Deno.test("readFacts reads what the provider spec points at, and of the environm
   equal(Object.hasOwn(references, "secret:kube-system/cred/secret"), false);
 });
 
-Deno.test("readFacts reads no references for machines that have no cloud-config", async () => {
+Deno.test("readFacts: reads no references for machines without cloud-config", async () => {
   const kube = announcedKube();
   const asked: string[] = [];
   kube.onRequest = (request) => void asked.push(request);
@@ -164,7 +164,7 @@ Deno.test("readFacts reads no references for machines that have no cloud-config"
   deepEqual(asked, ["get configmaps kube-public/cluster-info", "get secrets kube-system/ostler-seed"]);
 });
 
-Deno.test("readFacts brings the seed of the installation, and makes it at the first time", async () => {
+Deno.test("readFacts: returns the seed of the installation, and makes it the first time", async () => {
   equal((await facts(announcedKube())).secrets.seed, seed);
   const kube = announcedKube();
   kube.remove("secrets", "ostler-seed", "kube-system");
@@ -173,7 +173,7 @@ Deno.test("readFacts brings the seed of the installation, and makes it at the fi
   equal((await facts(kube)).secrets.seed, made);
 });
 
-Deno.test("readFacts names the fields of a provider config that it cannot read, never their values", async () => {
+Deno.test("readFacts: names invalid fields of a provider config, never their values", async () => {
   await rejects(facts(announcedKube(), { value: { password: Buffer.from("x").toString() } }), {
     name: "ProfileRefused",
     message: /"fleet\/pool": .*password/,

@@ -7,7 +7,7 @@ import { publisher, publishingKube, putProfile } from "../../../support/publishi
 
 Deno.test.afterAll(() => closeTemplateEngines());
 
-Deno.test("renderConfig returns names and sizes, the same for the same input", async () => {
+Deno.test("renderConfig: returns names and sizes, the same for the same input", async () => {
   const kube = await publishingKube();
   const first = await renderConfig(publisher(kube), pool);
   match(first.configDigest, /^[0-9a-f]{64}$/);
@@ -16,7 +16,7 @@ Deno.test("renderConfig returns names and sizes, the same for the same input", a
   deepEqual(kube.writes, []);
 });
 
-Deno.test("renderConfig gives another digest for another kubelet", async () => {
+Deno.test("renderConfig: returns another digest for another kubelet", async () => {
   const [one, other] = await Promise.all(["1.35.3", "1.36.1"].map(async (kubelet) => {
     return (await renderConfig(publisher(await publishingKube({ kubelet })), pool)).configDigest;
   }));
@@ -26,13 +26,13 @@ Deno.test("renderConfig gives another digest for another kubelet", async () => {
 const profileKey = "k8c.io/operating-system-profile";
 const refusals: [string, DeploymentOverrides, string, RegExp][] = [
   [
-    "a profile that is not there",
+    "a profile that does not exist",
     { annotations: { [profileKey]: "none" } },
     "ProfileMissing",
     /"kube-system\/none" does not exist/,
   ],
   [
-    "no profile where none is the default",
+    "no profile and no default",
     { annotations: { [profileKey]: "" }, value: { ...providerConfig(), operatingSystem: "sles" } },
     "ProfileMissing",
     /names no profile/,
@@ -61,7 +61,7 @@ const refusals: [string, DeploymentOverrides, string, RegExp][] = [
 ];
 
 for (const [what, overrides, type, words] of refusals) {
-  Deno.test(`renderConfig refuses ${what} as ${type}`, async () => {
+  Deno.test(`renderConfig: refuses ${what} as ${type}`, async () => {
     const kube = await publishingKube(overrides);
     await rejects(renderConfig(publisher(kube), pool), (error: Error & { type?: string; nonRetryable?: boolean }) => {
       deepEqual([error.type, error.nonRetryable], [type, true]);
@@ -71,7 +71,7 @@ for (const [what, overrides, type, words] of refusals) {
   });
 }
 
-Deno.test("renderConfig refuses a cluster that does not announce itself", async () => {
+Deno.test("renderConfig: refuses a cluster without cluster-info", async () => {
   const kube = await publishingKube();
   kube.remove("configmaps", "cluster-info", "kube-public");
   await rejects(renderConfig(publisher(kube), pool), { type: "ObjectInvalid" });
@@ -79,13 +79,13 @@ Deno.test("renderConfig refuses a cluster that does not announce itself", async 
   await rejects(renderConfig(publisher(kube), pool), { type: "ObjectInvalid" });
 });
 
-Deno.test("renderConfig calls a MachineDeployment that is gone moot", async () => {
+Deno.test("renderConfig: is moot for a deleted MachineDeployment", async () => {
   const kube = await publishingKube();
   kube.remove("machinedeployments", "pool", "fleet");
   await rejects(renderConfig(publisher(kube), pool), { type: "GenerationStale" });
 });
 
-Deno.test("renderConfig refuses a profile that is none", async () => {
+Deno.test("renderConfig: refuses an invalid profile", async () => {
   const kube = await publishingKube();
   const metadata = { namespace: "kube-system", name: "osp-ubuntu" };
   kube.put("operatingsystemprofiles", { metadata, spec: { osName: "ubuntu" } });
@@ -101,7 +101,7 @@ const openstack = {
   },
 };
 
-Deno.test("renderConfig says which value is missing that the provider spec points at, and gives it a while to come", async () => {
+Deno.test("renderConfig: names a missing value of the provider spec, and waits for it for a while", async () => {
   const kube = await publishingKube({ value: openstack, kubelet: "1.28.9" });
   putProfile(kube, { providers: ["openstack"], templating: "go", provisioning: "{{ .CloudConfig }}" });
   await rejects(renderConfig(publisher(kube), pool), {
@@ -110,7 +110,7 @@ Deno.test("renderConfig says which value is missing that the provider spec point
   });
 });
 
-Deno.test("renderConfig renders a profile with what its parents say, and refuses a parent that is not there", async () => {
+Deno.test("renderConfig: merges a profile with its parents, and refuses a missing parent", async () => {
   const kube = await publishingKube();
   putProfile(kube, { name: "osp-ubuntu", extends: { name: "base" } });
   await rejects(renderConfig(publisher(kube), pool), {

@@ -29,7 +29,7 @@ async function publish(kube: FakeKube, settings: Partial<NodeSettings> = {}): Pr
   await publishConfig(publisher(kube, settings), { pool, revision: "1", configDigest });
 }
 
-/** A published pool whose credentials are due, and whose profile is gone. */
+/** A published pool with due credentials whose profile was deleted. */
 async function orphaned(kube: FakeKube, settings: Partial<NodeSettings> = {}): Promise<FakeKube> {
   await publish(kube, settings);
   for (const name of secrets) makeDue(kube, name);
@@ -43,7 +43,7 @@ function configOf(kube: FakeKube): ReturnType<FakeKube["get"]> {
   return kube.get("operatingsystemconfigs", "pool-fleet-config", "kube-system");
 }
 
-/** Annotations of all artefacts, but for those that tell of the credentials. */
+/** Returns the annotations of all artefacts, except those about credentials. */
 function lasting(kube: FakeKube): [string, string][][] {
   const objects = [configOf(kube), ...secrets.map((name) => kube.get("secrets", name, "cloud-init-settings"))];
   return objects.map((object) =>
@@ -55,12 +55,12 @@ function joinToken(kube: FakeKube): string {
   return /^ {4}token: (.+)$/m.exec(textOf(kube, kubeconfig))?.[1] ?? "";
 }
 
-/** The text with the files in it that are in base64 decoded. */
+/** Returns the text with its base64 files decoded. */
 function plain(text: string): string {
   return text.replaceAll(/[A-Za-z0-9+/]{32,}={0,2}/g, (run) => run.includes("eyJ") ? run : atob(run));
 }
 
-Deno.test("renewPublished replaces only the credentials of a pool whose profile is gone", async () => {
+Deno.test("renewPublished: replaces only the credentials of a pool whose profile was deleted", async () => {
   const kube = await orphaned(await publishingKube());
   const [spec, stamps, join] = [configOf(kube)?.["spec"], lasting(kube), joinToken(kube)];
   const texts = secrets.map((name) => plain(textOf(kube, name)));
@@ -75,7 +75,7 @@ Deno.test("renewPublished replaces only the credentials of a pool whose profile 
   deepEqual([configOf(kube)?.["spec"], lasting(kube)], [spec, stamps]);
 });
 
-Deno.test("renewPublished changes each secret in one update, in the order in which machines read them, the fence last", async () => {
+Deno.test("renewPublished: changes each secret in one update, in the order in which machines read, the fence last", async () => {
   const kube = await orphaned(await publishingKube());
   await renewPublished(publisher(kube), pool);
   deepEqual(kube.writes.filter((write) => /operatingsystemconfigs|-config$/.test(write)), [
@@ -84,7 +84,7 @@ Deno.test("renewPublished changes each secret in one update, in the order in whi
   ]);
 });
 
-Deno.test("renewPublished writes what a renewal with the profile would have written", async () => {
+Deno.test("renewPublished: writes the same as a renewal with the profile", async () => {
   const kube = await publishingKube();
   const profile = { templating: "go" as const, bootstrap: "{{ .Token }}", provisioning: "{{ .BootstrapKubeconfig }}" };
   putProfile(kube, profile);
@@ -100,7 +100,7 @@ Deno.test("renewPublished writes what a renewal with the profile would have writ
   ok(renewed[0]?.includes(joinToken(kube)) && renewed[2]?.includes(newToken));
 });
 
-Deno.test("renewPublished does nothing before credentials are due, and mends a token that somebody took away", async () => {
+Deno.test("renewPublished: does nothing before credentials are due, and restores a deleted token", async () => {
   const kube = await publishingKube();
   await publish(kube);
   kube.remove("operatingsystemprofiles", "osp-ubuntu", "kube-system");
@@ -113,7 +113,7 @@ Deno.test("renewPublished does nothing before credentials are due, and mends a t
   notEqual(kube.get("secrets", `bootstrap-token-${joinToken(kube).split(".")[0]}`, "kube-system"), undefined);
 });
 
-Deno.test("renewPublished finishes a renewal that stopped half way, with the token that it made", async () => {
+Deno.test("renewPublished: finishes an interrupted renewal with the token that it made", async () => {
   const kube = await orphaned(await publishingKube());
   kube.onRequest = (request) => {
     if (request === `replace secrets cloud-init-settings/${bootstrap}`) throw answer(503, "ServiceUnavailable");
@@ -126,7 +126,7 @@ Deno.test("renewPublished finishes a renewal that stopped half way, with the tok
   ok(plain(textOf(kube, bootstrap)).includes(newToken));
 });
 
-Deno.test("renewPublished writes nothing over what was published meanwhile", async () => {
+Deno.test("renewPublished: writes nothing over a newer publication", async () => {
   const kube = await orphaned(await publishingKube());
   const before = textOf(kube, bootstrap);
   kube.onRequest = (request) => {
@@ -140,7 +140,7 @@ Deno.test("renewPublished writes nothing over what was published meanwhile", asy
   equal(textOf(kube, bootstrap), before);
 });
 
-Deno.test("renewPublished exchanges the token of a service account that machines join with", async () => {
+Deno.test("renewPublished: replaces the token of a service account that machines join with", async () => {
   const kube = await publishingKube();
   const settings = { bootstrapTokenServiceAccountName: "kube-system/boot" };
   kube.put("serviceaccounts", { metadata: { namespace: "kube-system", name: "boot" } });
@@ -159,7 +159,7 @@ Deno.test("renewPublished exchanges the token of a service account that machines
   ok(before.endsWith("join-one") && joinToken(kube).endsWith("join-two"), joinToken(kube));
 });
 
-Deno.test("renewPublished renews the script of an edge machine too", async () => {
+Deno.test("renewPublished: renews the script of an edge machine too", async () => {
   const script = "edge-provider-script-pool-fleet";
   const kube = await publishingKube({ value: { ...providerConfig(), cloudProvider: "edge", cloudProviderSpec: {} } });
   putProfile(kube, { providers: ["edge"], bootstrap: "<%= it.token %>" });
@@ -173,7 +173,7 @@ Deno.test("renewPublished renews the script of an edge machine too", async () =>
   ok(rule?.resourceNames.includes(bootstrap));
 });
 
-Deno.test("renewPublished says so where nothing of the pool is published, and makes nothing", async () => {
+Deno.test("renewPublished: reports a pool without published artefacts, and makes nothing", async () => {
   const kube = await publishingKube();
   deepEqual(await renewPublished(publisher(kube), pool), { news: "Unpublished" });
   const metadata = { namespace: "cloud-init-settings", name: bootstrap };
@@ -182,7 +182,7 @@ Deno.test("renewPublished says so where nothing of the pool is published, and ma
   deepEqual(kube.writes, []);
 });
 
-Deno.test("renewPublished promises nothing for user-data in which it knows no credentials", async () => {
+Deno.test("renewPublished: schedules no renewal for user-data without known credentials", async () => {
   const kube = await publishingKube();
   putProfile(kube, { bootstrap: "<%= it.token.split('').join(' ') %>" });
   await orphaned(kube);
@@ -192,7 +192,7 @@ Deno.test("renewPublished promises nothing for user-data in which it knows no cr
   });
 });
 
-Deno.test("renewPublished makes nothing for a pool that is on its way out", async () => {
+Deno.test("renewPublished: makes nothing for a pool that is being deleted", async () => {
   const kube = await orphaned(await publishingKube());
   const deployment = kube.get("machinedeployments", "pool", "fleet");
   const metadata = { name: "pool", ...deployment?.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
@@ -201,7 +201,7 @@ Deno.test("renewPublished makes nothing for a pool that is on its way out", asyn
   deepEqual(kube.writes, []);
 });
 
-/** A kubeconfig for machines that join by a service account, by whose name the token in it is marked. */
+/** Returns a kubeconfig for machines that join by a service account; the name of the account marks its token. */
 function joiningBy(kube: FakeKube, ...names: string[]): void {
   for (const name of names) kube.put("serviceaccounts", { metadata: { namespace: "kube-system", name } });
   kube.onRequest = (request) => {
@@ -212,7 +212,7 @@ function joiningBy(kube: FakeKube, ...names: string[]): void {
   };
 }
 
-Deno.test("renewPublished follows a changed account that machines join by, to bootstrap tokens and back too", async () => {
+Deno.test("renewPublished: follows a change of the account that machines join by, and a return to bootstrap tokens", async () => {
   const kube = await publishingKube();
   putProfile(kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: "{{ .BootstrapKubeconfig }}" });
   joiningBy(kube, "old", "new");
@@ -227,11 +227,11 @@ Deno.test("renewPublished follows a changed account that machines join by, to bo
     for (const secret of secrets) makeDue(kube, secret);
     equal((await renewPublished(publisher(kube, { bootstrapTokenServiceAccountName: name }), pool)).news, "Renewed");
     match(joinToken(kube), end);
-    ok(plain(textOf(kube, secrets[0] ?? "")).includes(joinToken(kube)), "user-data has the same token");
+    ok(plain(textOf(kube, secrets[0] ?? "")).includes(joinToken(kube)), "User-data must have the same token");
   }
 });
 
-Deno.test("renewPublished makes a kubeconfig anew that somebody deleted, also before credentials are due", async () => {
+Deno.test("renewPublished: restores a deleted kubeconfig, also before credentials are due", async () => {
   const kube = await publishingKube();
   await publish(kube);
   const before = [lasting(kube), textOf(kube, kubeconfig).replace(joinToken(kube), "")];
@@ -255,7 +255,7 @@ Deno.test("renewPublished makes a kubeconfig anew that somebody deleted, also be
   equal((await renewPublished(publisher(kube), pool)).news, "None");
 });
 
-Deno.test("renewPublished renews what it can, and tells what only a publication brings back", async () => {
+Deno.test("renewPublished: renews what it can, and reports what only a publication restores", async () => {
   const kube = await orphaned(await publishingKube());
   kube.remove("secrets", secrets[0] ?? "", "cloud-init-settings");
   const gone = { type: "CredentialsMissing", message: /"pool-fleet-provisioning-config" is missing/ };
@@ -266,7 +266,7 @@ Deno.test("renewPublished renews what it can, and tells what only a publication 
   deepEqual(kube.writes, []);
 });
 
-Deno.test("renewPublished renews a token that the API server takes no more", async () => {
+Deno.test("renewPublished: renews a token that the API server refuses", async () => {
   const kube = await publishingKube();
   await publish(kube);
   kube.token = { token: newToken, expirationTimestamp: new Date(Date.now() + 3_600_000) };

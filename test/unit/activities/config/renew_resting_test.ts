@@ -28,15 +28,15 @@ Deno.test.afterAll(() => closeTemplateEngines());
 interface Resting {
   kube: FakeKube;
   rest: Rest;
-  /** Requests since then. */
+  /** Requests since the last reset. */
   requests: string[];
 }
 
-/** A pool that has converged, and whose credentials are due. */
+/** A converged pool with due credentials. */
 async function resting(kube: FakeKube, settings: Partial<NodeSettings> = registry): Promise<Resting> {
   putPassword(kube, "first");
   const seen = await readDesired(publisher(kube, settings), pool);
-  if (seen.state !== "Present") throw new Error(`Cannot converge: it is ${seen.state}`);
+  if (seen.state !== "Present") throw new Error(`Failed to converge: the pool is ${seen.state}`);
   const { observed, specHash, revision } = seen.desired;
   await publishConfig(publisher(kube, settings), { pool, revision });
   kube.put("rollouts", { metadata: { ...pool }, status: { phase: "Converged", observed, lastGood: { specHash } } });
@@ -77,7 +77,7 @@ function stamps(kube: FakeKube, key: string): string[] {
   return secrets.map((name) => kube.get("secrets", name, "cloud-init-settings")?.metadata.annotations?.[key] ?? "");
 }
 
-Deno.test("renewResting renews with eleven requests of the pool's own, and writes nothing that stays as it is", async () => {
+Deno.test("renewResting: renews with eleven requests per pool, and writes nothing that is unchanged", async () => {
   const world = await restingPool();
   const { kube, requests } = world;
   const before = textOf(kube, provisioning);
@@ -95,7 +95,7 @@ Deno.test("renewResting renews with eleven requests of the pool's own, and write
     ...[kubeconfig, bootstrap].map((name) => `replace secrets cloud-init-settings/${name}`),
     "patch rollouts fleet/pool",
   ]);
-  equal(requests.length - own.length, 1, "one bootstrap token is made");
+  equal(requests.length - own.length, 1, "Expected one new bootstrap token");
   equal(textOf(kube, provisioning), before);
   match(textOf(kube, bootstrap), /the-next-token/);
   const status = kube.get("rollouts", "pool", "fleet")?.["status"] as { credentials: object; phase: string };
@@ -103,7 +103,7 @@ Deno.test("renewResting renews with eleven requests of the pool's own, and write
   deepEqual([status.phase, status.credentials], ["Converged", life]);
 });
 
-Deno.test("renewResting renews once, however often it runs, and a publication finds nothing to do then", async () => {
+Deno.test("renewResting: renews once, however often it runs, and leaves nothing for a publication", async () => {
   const world = await restingPool();
   const { kube } = world;
   const first = await renew(world);
@@ -114,7 +114,7 @@ Deno.test("renewResting renews once, however often it runs, and a publication fi
   deepEqual([published.news, published.renewAt], ["None", "renewAt" in first ? first.renewAt : ""]);
 });
 
-Deno.test("renewResting renews user-data that holds credentials, wherever they stand in it", async () => {
+Deno.test("renewResting: renews user-data with credentials at any position", async () => {
   const kube = await publishingKube();
   putProfile(kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: "{{ .BootstrapKubeconfig }}" });
   const world = await resting(kube);
@@ -124,21 +124,21 @@ Deno.test("renewResting renews user-data that holds credentials, wherever they s
   equal(new Set(id).size, 1);
   deepEqual(await renew(world), { ...first, news: "None" });
   makeDue(kube, provisioning);
-  equal((await renew(world)).news, "Renewed", "one that was left behind counts");
+  equal((await renew(world)).news, "Renewed", "A token left behind counts");
 });
 
 const differences: Record<string, (kube: FakeKube) => void> = {
   "another template": (kube) => change(kube, { annotations: { [revisionKey]: "2" }, kubelet: "1.36.1" }),
   "another profile": (kube) => putProfile(kube, { bootstrap: "other <%= it.token %>", provisioning: "other" }),
-  "another password of a registry": (kube) => putPassword(kube, "second"),
+  "another registry password": (kube) => putPassword(kube, "second"),
   "another API address": (kube) => {
     const info = clusterInfo();
     const moved = (info["data"] as { kubeconfig: string }).kubeconfig.replace("api.example", "moved.example");
     kube.put("configmaps", { ...info, data: { kubeconfig: moved } });
   },
-  "a profile that is gone": (kube) => kube.remove("operatingsystemprofiles", "osp-ubuntu", "kube-system"),
-  "a profile that breaks": (kube) => putProfile(kube, { bootstrap: "<% throw new Error() %>" }),
-  "a config that is gone": (kube) => kube.remove("operatingsystemconfigs", "pool-fleet-config", "kube-system"),
+  "a deleted profile": (kube) => kube.remove("operatingsystemprofiles", "osp-ubuntu", "kube-system"),
+  "a profile that fails to render": (kube) => putProfile(kube, { bootstrap: "<% throw new Error() %>" }),
+  "a deleted config": (kube) => kube.remove("operatingsystemconfigs", "pool-fleet-config", "kube-system"),
   ...Object.fromEntries(secrets.map((name) => [
     `secret ${name} gone`,
     (kube: FakeKube) => kube.remove("secrets", name, "cloud-init-settings"),
@@ -146,7 +146,7 @@ const differences: Record<string, (kube: FakeKube) => void> = {
 };
 
 for (const [what, make] of Object.entries(differences)) {
-  Deno.test(`renewResting leaves it to a rollout, and writes nothing, where there is ${what}`, async () => {
+  Deno.test(`renewResting: writes nothing and leaves it to a rollout after ${what}`, async () => {
     const world = await restingPool();
     make(world.kube);
     deepEqual(await renew(world), { news: "RolloutNeeded" });
@@ -154,7 +154,7 @@ for (const [what, make] of Object.entries(differences)) {
   });
 }
 
-Deno.test("renewResting wants nothing of a pool that is gone, is going, or is none of ours any more", async () => {
+Deno.test("renewResting: does nothing for a pool that is deleted, being deleted, or not managed any more", async () => {
   const world = await restingPool();
   const { kube } = world;
   const deployment = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
@@ -171,13 +171,13 @@ Deno.test("renewResting wants nothing of a pool that is gone, is going, or is no
   deepEqual(kube.writes, []);
 });
 
-Deno.test("renewResting leaves a pool without a Rollout to a rollout, which makes one", async () => {
+Deno.test("renewResting: leaves a pool without a Rollout to a rollout, which makes one", async () => {
   const world = await restingPool();
   world.kube.remove("rollouts", "pool", "fleet");
   deepEqual(await renew(world), { news: "RolloutNeeded" });
 });
 
-Deno.test("renewResting makes the identity anew that somebody deleted, and looks after one that stands once a day", async () => {
+Deno.test("renewResting: restores a deleted identity, and checks an existing one once a day", async () => {
   const world = await restingPool();
   const { kube } = world;
   const name = "ostler-pool-fleet";
@@ -187,7 +187,7 @@ Deno.test("renewResting makes the identity anew that somebody deleted, and looks
     if (isGone && request.startsWith("token ")) throw answer(404, "NotFound");
   };
   equal((await renew(world)).news, "Renewed");
-  equal(kube.get("roles", name, "cloud-init-settings"), undefined, "not twice a day");
+  equal(kube.get("roles", name, "cloud-init-settings"), undefined, "Expected no second check within a day");
   for (const secret of secrets) makeDue(kube, secret, 1);
   await renew(world);
   notEqual(kube.get("roles", name, "cloud-init-settings"), undefined);
@@ -199,7 +199,7 @@ Deno.test("renewResting makes the identity anew that somebody deleted, and looks
   notEqual(kube.get("roles", name, "cloud-init-settings"), undefined);
 });
 
-/** Renews; before its request of that number another revision is asked for and published whole. */
+/** Renews; another revision is desired and published whole before its nth request. */
 async function overtaken(world: Resting, nth: number): Promise<{ isOver: boolean }> {
   const { kube } = world;
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
@@ -220,7 +220,7 @@ async function overtaken(world: Resting, nth: number): Promise<{ isOver: boolean
   return { isOver: false };
 }
 
-Deno.test("renewResting writes nothing over something newer, wherever it was overtaken", async () => {
+Deno.test("renewResting: writes nothing over something newer, at any request", async () => {
   for (let nth = 0;; nth++) {
     const world = await restingPool();
     const { isOver } = await overtaken(world, nth);
@@ -228,7 +228,7 @@ Deno.test("renewResting writes nothing over something newer, wherever it was ove
       ok(nth > 10, `only ${nth} requests`);
       break;
     }
-    deepEqual(stamps(world.kube, "k8c.io/machine-deployment-revision"), ["3", "3", "3"], `held up at request ${nth}`);
+    deepEqual(stamps(world.kube, "k8c.io/machine-deployment-revision"), ["3", "3", "3"], `Interrupted at request ${nth}`);
     match(textOf(world.kube, provisioning), /kubelet v1\.36\.1/);
     const [, id] = stamps(world.kube, "ostler.dev/bootstrap-token-id");
     match(textOf(world.kube, kubeconfig), new RegExp(`token: ${id}\\.`));
@@ -236,14 +236,14 @@ Deno.test("renewResting writes nothing over something newer, wherever it was ove
   }
 });
 
-Deno.test("renewResting asks once for what many pools have in common", async () => {
+Deno.test("renewResting: reads once what many pools share", async () => {
   const world = await restingPool();
   const { kube, rest, requests } = world;
   const given = publisher(kube, registry);
   const shared = (): number => requests.filter((each) => /osp-ubuntu|cluster-info|ostler-seed/.test(each)).length;
   await Promise.all([1, 2, 3].map(() => inActivity(() => renewResting(given, { pool, rest })).catch(() => undefined)));
   equal(shared(), 3);
-  // What was asked for a moment ago fits nothing that was published from something newer.
+  // Facts that were read a moment ago belong to no newer publication.
   putProfile(kube, { bootstrap: "newer <%= it.token %>", provisioning: "newer" });
   const seen = await readDesired(publisher(kube, registry), pool);
   await publishConfig(publisher(kube, registry), { pool, revision: "1" });

@@ -19,10 +19,10 @@ async function requestsOf(kube: FakeKube, revision: string, seen?: Seen): Promis
   return requests;
 }
 
-/** Writes on the Rollout what was rendered, as the end of a rollout does. */
+/** Records on the Rollout what was rendered, as the end of a rollout does. */
 async function converge(kube: FakeKube): Promise<{ specHash: string; goodSpecHash: string }> {
   const seen = await readDesired(publisher(kube), pool);
-  if (seen.state !== "Present") throw new Error(`Cannot converge: it is ${seen.state}`);
+  if (seen.state !== "Present") throw new Error(`Failed to converge: the pool is ${seen.state}`);
   const { specHash, templateHash } = seen.desired;
   kube.put("rollouts", { metadata: { ...pool }, status: { lastGood: { specHash, templateHash } } });
   return { specHash, goodSpecHash: specHash };
@@ -51,7 +51,7 @@ const rendering = [
 const secrets = ["pool-fleet-provisioning-config", "fleet-pool-kubelet-bootstrap-config", "pool-fleet-bootstrap-config"]
   .map((name) => `secrets cloud-init-settings/${name}`);
 
-Deno.test("a change of a published pool costs each object one read, and each artefact one write", async () => {
+Deno.test("publishConfig: a change of a published pool costs one read per object and one write per artefact", async () => {
   const kube = await publishingKube();
   await requestsOf(kube, "1");
   await converge(kube);
@@ -68,7 +68,7 @@ Deno.test("a change of a published pool costs each object one read, and each art
   ]);
 });
 
-Deno.test("a run that tells what it has seen has the Rollout not read again, unless something else is desired by now", async () => {
+Deno.test("publishConfig: reads the Rollout again only if something else is desired than the run has read", async () => {
   const kube = await publishingKube();
   await requestsOf(kube, "1");
   const seen = await converge(kube);

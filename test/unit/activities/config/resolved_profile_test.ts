@@ -6,7 +6,7 @@ import { profiles, readObject } from "../../../../activities/kube/resources.ts";
 import { publishingKube, putProfile } from "../../../support/publishing_kube.ts";
 import type { OsProfile } from "../../../../profiles/mod.ts";
 
-/** What stands on profile "osp-ubuntu" now, with those that it is built on. */
+/** Returns the current state of profile "osp-ubuntu" and its parents. */
 async function resolved(kube: Cluster, ...parents: string[]): Promise<OsProfile> {
   const line: LinedProfile[] = [];
   for (const name of ["osp-ubuntu", ...parents]) {
@@ -14,11 +14,11 @@ async function resolved(kube: Cluster, ...parents: string[]): Promise<OsProfile>
     line.push({ ref, object: await readObject(kube, profiles, ref) });
   }
   const [first] = line;
-  if (!first?.object) throw new Error("Cannot resolve the profile: there is none");
+  if (!first?.object) throw new Error("Failed to resolve the profile: it does not exist");
   return await resolvedProfile(kube, first.object, line);
 }
 
-Deno.test("a profile is read once for all that are published from it, until it or its parent changes", async () => {
+Deno.test("resolvedProfile: is read once for all publications until the profile or its parent changes", async () => {
   const kube = await publishingKube();
   putProfile(kube, { name: "osp-ubuntu", extends: { name: "base" } });
   putProfile(kube, { name: "base", bootstrap: "first" });
@@ -31,14 +31,14 @@ Deno.test("a profile is read once for all that are published from it, until it o
   equal(await resolved(client, "base"), second);
 });
 
-Deno.test("a profile that cannot be read is refused each time", async () => {
+Deno.test("resolvedProfile: refuses an invalid profile each time", async () => {
   const kube = await publishingKube();
   putProfile(kube, { name: "osp-ubuntu", extends: { name: "missing" } });
   const { client } = kube;
   for (let nth = 0; nth < 2; nth++) await rejects(resolved(client), /it does not exist/);
 });
 
-Deno.test("what one API server says of a profile is nothing that another one says", async () => {
+Deno.test("resolvedProfile: keeps profiles of each API server apart", async () => {
   const [one, other] = [await publishingKube(), await publishingKube()];
   notEqual(await resolved(one.client), await resolved(other.client));
 });

@@ -34,7 +34,7 @@ const talkative: Record<Templating, { bootstrap: string; provisioning: string }>
   },
 };
 
-/** A pool whose profile writes every secret it can get hold of into its files. */
+/** A pool whose profile writes every secret it can get into its files. */
 async function talkativeKube(templating: Templating = "eta", bootstrap?: string): Promise<FakeKube> {
   const kube = await publishingKube({
     value: {
@@ -55,7 +55,7 @@ async function talkativeKube(templating: Templating = "eta", bootstrap?: string)
   return kube;
 }
 
-/** Publishes, and gives all that anybody but a reader of secrets can see of it. */
+/** Publishes; returns everything that is visible without reading secrets. */
 async function seen(kube: FakeKube, revision = "1"): Promise<{ text: string; failed: boolean }> {
   const told: unknown[] = [];
   const failed = await (async () => {
@@ -90,7 +90,7 @@ function tokenSecrets(kube: FakeKube): string[] {
 }
 
 for (const templating of ["eta", "go"] as const) {
-  Deno.test(`publishConfig shows no secret of ${templating} templates in config and results, though the secrets hold all`, async () => {
+  Deno.test(`publishConfig: shows no secret of ${templating} templates in config and results, but in the secrets`, async () => {
     const kube = await talkativeKube(templating);
     const { text, failed } = await seen(kube);
     equal(failed, false, text);
@@ -102,7 +102,7 @@ for (const templating of ["eta", "go"] as const) {
   });
 }
 
-Deno.test("renderConfig gives a digest that tells nobody whether a guess at a secret is right who does not know the seed", async () => {
+Deno.test("renderConfig: its digest does not confirm a guessed secret without the seed", async () => {
   const kube = await talkativeKube();
   const { configDigest } = await renderConfig(publisher(kube, settings), pool);
   putSeed(kube, "another seed");
@@ -125,7 +125,7 @@ const failing: [Templating, string, RegExp][] = [
 ];
 
 for (const [templating, template, words] of failing) {
-  Deno.test(`publishConfig tells no secret when a template fails over it: ${template}`, async () => {
+  Deno.test(`publishConfig: shows no secret when a template fails over it: ${template}`, async () => {
     const kube = await talkativeKube(templating, template);
     const { text, failed } = await seen(kube);
     equal(failed, true);
@@ -134,7 +134,7 @@ for (const [templating, template, words] of failing) {
   });
 }
 
-Deno.test("publishConfig tells no secret that the API server repeats in a refusal", async () => {
+Deno.test("publishConfig: shows no secret that the API server repeats in a refusal", async () => {
   const kube = await talkativeKube();
   await seen(kube);
   const secrets = [...given, bootstrapToken(kube), seed];
@@ -155,7 +155,7 @@ Deno.test("publishConfig tells no secret that the API server repeats in a refusa
 });
 
 for (const name of ["pool-fleet-provisioning-config", "fleet-pool-kubelet-bootstrap-config"]) {
-  Deno.test(`publishConfig shows no secret when another text is stored in ${name}`, async () => {
+  Deno.test(`publishConfig: shows no secret when another text is stored in ${name}`, async () => {
     const kube = await talkativeKube();
     kube.onChange = ({ plural, object }) => {
       if (plural === "secrets" && object.metadata.name === name) object["data"] = {};
@@ -168,7 +168,7 @@ for (const name of ["pool-fleet-provisioning-config", "fleet-pool-kubelet-bootst
   });
 }
 
-Deno.test("renderConfig quotes nothing of a secret that it cannot read", async () => {
+Deno.test("renderConfig: quotes nothing of a secret that it cannot read", async () => {
   const kube = await talkativeKube();
   kube.put("secrets", {
     ...{ metadata: { namespace: "kube-system", name: "reg" }, type: "Opaque" },

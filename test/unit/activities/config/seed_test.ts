@@ -10,7 +10,7 @@ function storedSeed(kube: FakeKube): string {
   return Buffer.from(seed, "base64").toString();
 }
 
-Deno.test("ensureSeed makes 32 random bytes where there is no seed, and keeps to them", async () => {
+Deno.test("ensureSeed: makes 32 random bytes when the seed does not exist, and keeps them", async () => {
   const kube = new FakeKube();
   const seed = await ensureSeed(kube.client);
   equal(Buffer.from(seed, "base64").length, 32);
@@ -19,29 +19,29 @@ Deno.test("ensureSeed makes 32 random bytes where there is no seed, and keeps to
   equal(kube.writes.join(), "create secrets kube-system/ostler-seed");
 });
 
-Deno.test("ensureSeed makes another seed after somebody has deleted the first one", async () => {
+Deno.test("ensureSeed: makes another seed when the first one was deleted", async () => {
   const kube = new FakeKube();
   const seed = await ensureSeed(kube.client);
   kube.remove("secrets", "ostler-seed", "kube-system");
   notEqual(await ensureSeed(kube.client), seed);
 });
 
-Deno.test("ensureSeed takes the seed of who was faster", async () => {
+Deno.test("ensureSeed: uses the seed of a faster process", async () => {
   const kube = new FakeKube();
   kube.onRequest = (request) => {
     if (request.startsWith("create")) putSeed(kube, "the faster one");
   };
-  equal(await ensureSeed(kube.client), "the faster one");
+  equal(await ensureSeed(kube.client), "Expected the seed of the faster process");
 });
 
-Deno.test("ensureSeed gives all who ask at once the same seed", async () => {
+Deno.test("ensureSeed: returns the same seed to concurrent callers", async () => {
   const kube = new FakeKube();
   const seeds = await Promise.all(Array.from({ length: 5 }, () => ensureSeed(kube.client)));
   equal(new Set(seeds).size, 1);
   equal(storedSeed(kube), seeds[0]);
 });
 
-Deno.test("ensureSeed asks for help where the secret has no seed, and makes none up", async () => {
+Deno.test("ensureSeed: fails when the secret has no seed, and makes none", async () => {
   const kube = new FakeKube();
   putSeed(kube, "");
   await rejects(ensureSeed(kube.client), {
@@ -51,7 +51,7 @@ Deno.test("ensureSeed asks for help where the secret has no seed, and makes none
   equal(kube.writes.length, 0);
 });
 
-Deno.test("ensureSeed tells no seed that the API server repeats", async () => {
+Deno.test("ensureSeed: shows no seed that the API server repeats", async () => {
   for (const code of [400, 422, 500]) {
     const kube = new FakeKube();
     let sent = "";

@@ -21,7 +21,7 @@ function putProfile(kube: FakeKube, file: string, generation = 1): void {
 
 async function desiredOf(kube: FakeKube): Promise<Desired> {
   const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
-  if (seen.state !== "Present") throw new Error(`Cannot read what is desired: it is ${seen.state}`);
+  if (seen.state !== "Present") throw new Error(`Failed to read the desired state: the pool is ${seen.state}`);
   return seen.desired;
 }
 
@@ -29,7 +29,7 @@ async function hashOf(kube: FakeKube): Promise<string> {
   return (await desiredOf(kube)).specHash;
 }
 
-Deno.test("specHash is another for another template, setting, profile or parent", async () => {
+Deno.test("specHash: changes with template, setting, profile or parent", async () => {
   const before = await hashOf(kubeWith());
   const another = new FakeKube();
   putPool(another, { annotations: { [revisionKey]: "2" } });
@@ -48,7 +48,7 @@ Deno.test("specHash is another for another template, setting, profile or parent"
   notEqual(await hashOf(child), first);
 });
 
-Deno.test("specHash is equal again when an earlier template and profile are applied again under new numbers", async () => {
+Deno.test("specHash: is equal when an earlier template and profile are applied again under new numbers", async () => {
   const kube = kubeWith();
   const before = await desiredOf(kube);
   putPool(kube, { annotations: { [revisionKey]: "3" }, metadata: {} });
@@ -59,14 +59,14 @@ Deno.test("specHash is equal again when an earlier template and profile are appl
   notEqual(after.change, before.change);
 });
 
-Deno.test("specHash does not follow scale, other annotations, or the name under which one profile is asked for", async () => {
+Deno.test("specHash: does not depend on scale, other annotations, or the name of the profile", async () => {
   const before = await hashOf(kubeWith());
   equal(await hashOf(kubeWith({ spec: { replicas: 9 } })), before);
   equal(await hashOf(kubeWith({ annotations: { "example.com/note": "hello" } })), before);
   equal(await hashOf(kubeWith({ annotations: { "k8c.io/operating-system-profile": "" } })), before);
 });
 
-Deno.test("specHash does not take the set of an earlier template for that of one that is not numbered yet", async () => {
+Deno.test("specHash: does not use the set of an earlier template for a template without a number", async () => {
   const settled = await hashOf(kubeWith());
   const metadata = { generation: 2, annotations: { [revisionKey]: "1" } };
   notEqual(await hashOf(kubeWith({ kubelet: "1.36.1", metadata })), settled);
@@ -88,13 +88,13 @@ async function actorOf(managedFields: unknown): Promise<string> {
 
 const image = { "f:spec": { "f:providerSpec": {} } };
 
-Deno.test("actor is the field manager with the newest write to the template", async () => {
+Deno.test("actor: is the field manager with the newest write to the template", async () => {
   const writes = [
     write("kubectl-create", "2026-01-01T00:00:00Z", image),
     write("argocd", "2026-01-03T00:00:00Z", image),
     write("kubectl-edit", "2026-01-02T00:00:00Z", image),
     write("autoscaler", "2026-01-05T00:00:00Z", undefined),
-    // What machine-controller comes to own when it writes the object back.
+    // Fields that machine-controller owns after it writes the object back.
     write("machine-controller", "2026-01-06T00:00:00Z", { "f:spec": { "f:metadata": {} } }),
   ];
   equal(await actorOf(writes), "argocd");
@@ -102,7 +102,7 @@ Deno.test("actor is the field manager with the newest write to the template", as
   equal(await actorOf([...writes, write("ostler", "2026-01-07T00:00:00Z", stamp)]), "ostler");
 });
 
-Deno.test("actor is unknown where the API server does not tell", async () => {
+Deno.test("actor: is unknown when the API server does not report managers", async () => {
   for (const fields of [undefined, [], "odd", [write("kubectl", "2026-01-01T00:00:00Z", undefined)]]) {
     equal(await actorOf(fields), "unknown");
   }

@@ -6,7 +6,7 @@ import { bootstrapGroup, groupsOf, isPoolGroup, poolGroupOf } from "../../../../
 const pools = [{ namespace: "ns", name: "a.b" }, { namespace: "ns", name: "a-b" }, { namespace: "n", name: "s-a" }];
 const policy = new URL("../../../../deploy/kubernetes/admission/limit_secrets.yaml", import.meta.url);
 
-Deno.test("poolGroupOf gives each pool a group that the API server takes", () => {
+Deno.test("poolGroupOf: returns a valid group for each pool", () => {
   for (const pool of pools) {
     match(poolGroupOf(pool), /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/);
     equal(isPoolGroup(poolGroupOf(pool)), true);
@@ -15,11 +15,11 @@ Deno.test("poolGroupOf gives each pool a group that the API server takes", () =>
   equal(isPoolGroup(bootstrapGroup), false);
 });
 
-Deno.test("groupsOf tells of the pool where it is asked to, and is else what machine-controller knows alone", () => {
+Deno.test("groupsOf: includes the group of the pool on request, and is otherwise the group that machine-controller uses", () => {
   for (const pool of pools) equal(groupsOf(pool, { tellsPool: false }), bootstrapGroup);
 });
 
-Deno.test("limit_secrets.yaml takes a token's two groups, and has no room for a third", () => {
+Deno.test("limit_secrets.yaml: accepts the two groups of a token, and no third", () => {
   const text = readFileSync(policy, "utf8");
   const [, first = "", second = ""] = /startsWith\('([^']*)' \+\s*'([^']*)'\)/.exec(text) ?? [];
   const size = Number(/groups\.size\(\) == (\d+)/.exec(text)?.[1]);

@@ -1,4 +1,4 @@
-/** Tokens that stand published are used again only as long as the API server takes them. */
+/** Published tokens are used again only as long as the API server accepts them. */
 import { equal, ok } from "node:assert/strict";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
@@ -28,7 +28,7 @@ async function publish(kube: FakeKube, revision: string): Promise<string> {
   return (await publishConfig(publisher(kube), { pool, revision })).news;
 }
 
-/** A published pool, of which the next token is another one. */
+/** A published pool whose next token is another one. */
 async function published(): Promise<FakeKube> {
   const kube = await publishingKube();
   putProfile(kube, { bootstrap: "<%= it.token %>" });
@@ -43,7 +43,7 @@ function fetchToken(kube: FakeKube): "old" | "new" | "none" {
   return text.includes(newToken) ? "new" : "none";
 }
 
-/** Of that name there is another one. */
+/** Another account has that name now. */
 function madeAnew(kube: FakeKube): void {
   const account = kube.get("serviceaccounts", identity.name, identity.namespace);
   kube.put("serviceaccounts", { ...account, metadata: { ...account?.metadata, ...identity, uid: "another" } });
@@ -61,7 +61,7 @@ function moved(kube: FakeKube): void {
   kube.put("configmaps", clusterInfo("https://elsewhere:6443"));
 }
 
-/** What the rights of a worker were before it could ask for reviews. */
+/** The permissions of a worker before it could create TokenReviews. */
 function withoutReviews(kube: FakeKube): void {
   kube.onRequest = (request) => {
     if (request === "review tokens") throw answer(403, "Forbidden");
@@ -69,7 +69,7 @@ function withoutReviews(kube: FakeKube): void {
 }
 
 for (const change of [madeAnew, deleted, signedByAnother, moved]) {
-  Deno.test(`publishConfig uses a token no more whose account or cluster is ${change.name}, for the next revision and for the same`, async () => {
+  Deno.test(`publishConfig: replaces a token whose account or cluster is ${change.name}, for the next and the same revision`, async () => {
     for (const [revision, news] of [["2", "Published"], ["1", "Renewed"]] as const) {
       const kube = await published();
       change(kube);
@@ -82,7 +82,7 @@ for (const change of [madeAnew, deleted, signedByAnother, moved]) {
 }
 
 for (const change of [madeAnew, deleted]) {
-  Deno.test(`publishConfig sees without reviews too that an account is ${change.name}`, async () => {
+  Deno.test(`publishConfig: detects without TokenReviews that an account is ${change.name}`, async () => {
     const kube = await published();
     withoutReviews(kube);
     change(kube);
@@ -91,7 +91,7 @@ for (const change of [madeAnew, deleted]) {
   });
 }
 
-Deno.test("publishConfig goes on with a token of which nobody may tell whether it is taken", async () => {
+Deno.test("publishConfig: continues with a token that no TokenReview may check", async () => {
   const kube = await published();
   kube.onRequest = (request) => {
     if (request === "review tokens" || request.startsWith("get serviceaccounts")) throw answer(403, "Forbidden");
