@@ -136,7 +136,7 @@ const machines: Fault[] = [
     to: 'return verdict(isOver ? "Failed" : "Inconclusive", last.message);',
     caughtBy: {
       file: "test/unit/activities/gates/await_gates_test.ts",
-      filter: "awaitGates fails at the end of its time what was measured and false, and not what was never measured",
+      filter: "awaitGates: fails at its deadline for what was false, and is inconclusive for what was never measured",
     },
   },
   {
@@ -211,7 +211,7 @@ const marks: Fault[] = [
       "await ifFound(patchObject(kube, machines, { ...nameOf(target), body: { metadata: { annotations }, spec: { taints: [] } } }));",
     caughtBy: {
       file: "test/unit/activities/backends/machine_controller/holds_test.ts",
-      filter: ": edits only annotations, so that GitOps tools see no drift",
+      filter: "edits only annotations, so that GitOps tools see no drift",
     },
   },
 ];
@@ -305,7 +305,7 @@ const admission: Fault[] = [
     to: "return keys.find(() => signatures.some((signature) => signature.length > 0));",
     caughtBy: {
       file: "test/unit/activities/os_image/verify_image_test.ts",
-      filter: "A15 an image is refused whose only signature is of another key",
+      filter: "A15 verifyImage: refuses an image whose only signature is of another key",
     },
   },
   {

@@ -2,7 +2,7 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { withSignsOfLife } from "../../../activities/at_work.ts";
 import { inActivity } from "../../support/activity_context.ts";
 
-/** Lets `beats` timers of 3 s pass while `step` is at work, and gives the heartbeats that were sent. */
+/** Lets `beats` timers of 3 s pass while `step` runs, and returns the heartbeats that were sent. */
 async function signsOf(
   heartbeatTimeoutMs: number | undefined,
   step: (beat: () => void) => Promise<unknown>,
@@ -21,19 +21,19 @@ async function signsOf(
     await inActivity(() => steps.step({}), run).catch((error: unknown) => {
       if ((error as Error).message !== "as it should") throw error;
     });
-    equal(timers.size, 0, "a timer goes on");
+    equal(timers.size, 0, "A timer continues to run");
   } finally {
     Object.assign(globalThis, { setInterval, clearInterval });
   }
   return heartbeats;
 }
 
-Deno.test("a short step gives a sign of life as long as it is at work, without a word that a wait could take for its own", async () => {
+Deno.test("withSignsOfLife: sends heartbeats without details while a short step runs", async () => {
   const beats = await signsOf(10_000, (beat) => Promise.resolve([beat(), beat()]));
   deepEqual(beats, [undefined, undefined]);
 });
 
-Deno.test("a short step that failed gives no sign of life any more", async () => {
+Deno.test("withSignsOfLife: sends no heartbeat after a short step has failed", async () => {
   const fail = (beat: () => void): Promise<never> => {
     beat();
     return Promise.reject(new Error("as it should"));
@@ -41,11 +41,11 @@ Deno.test("a short step that failed gives no sign of life any more", async () =>
   equal((await signsOf(10_000, fail)).length, 1);
 });
 
-Deno.test("a step that nobody would miss gives no sign of life", async () => {
+Deno.test("withSignsOfLife: sends no heartbeat for a step without a heartbeat timeout", async () => {
   deepEqual(await signsOf(undefined, (beat) => Promise.resolve(beat())), []);
 });
 
-Deno.test("withSignsOfLife gives what its steps give, and throws what they throw", async () => {
+Deno.test("withSignsOfLife: returns and throws what its steps return and throw", async () => {
   const steps = withSignsOfLife({
     double: (input: { of: number }) => Promise.resolve(2 * input.of),
     fail: (_: object) => Promise.reject<void>(new Error("no")),

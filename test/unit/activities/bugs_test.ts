@@ -10,7 +10,7 @@ async function failureOf(error: unknown, run: ActivityRun = {}): Promise<unknown
   return await inActivity(() => steps.publishConfig({}).then(() => undefined, (reason) => reason), run);
 }
 
-Deno.test("withBugsSorted tells a fault of ours by its step and its place, never in its own words", async () => {
+Deno.test("withBugsSorted: describes an internal error by its step and place, never by its message", async () => {
   const fault = new TypeError('Unexpected token in "hunter2"');
   const failure = await failureOf(fault);
   ok(failure instanceof ApplicationFailure);
@@ -19,12 +19,12 @@ Deno.test("withBugsSorted tells a fault of ours by its step and its place, never
   equal(JSON.stringify([failure, failure.stack, failure.cause]).includes("hunter2"), false);
 });
 
-Deno.test("withBugsSorted has it tried again, a bounded number of times", async () => {
+Deno.test("withBugsSorted: has an internal error retried, a bounded number of times", async () => {
   const kinds = await Promise.all([1, 2, 3, 4, 5].map((attempt) => failureOf(new RangeError("x"), { attempt })));
   deepEqual(kinds.map((each) => (each as ApplicationFailure).nonRetryable), [false, false, false, true, true]);
 });
 
-Deno.test("withBugsSorted leaves what the world did, and who was cancelled, as it is", async () => {
+Deno.test("withBugsSorted: passes on sorted failures and cancellations unchanged", async () => {
   const refusal = refused("ObjectInvalid", "Failed to do it: HTTP 422");
   equal(await failureOf(refusal), refusal);
   const cancelled = new CancelledFailure("CANCELLED");
@@ -33,7 +33,7 @@ Deno.test("withBugsSorted leaves what the world did, and who was cancelled, as i
   equal(await failureOf(late, { cancel: AbortSignal.abort() }), late);
 });
 
-Deno.test("withBugsSorted gives what its steps give", async () => {
+Deno.test("withBugsSorted: returns what its steps return", async () => {
   const steps = withBugsSorted({ double: (input: { of: number }) => Promise.resolve(2 * input.of) });
   equal(await inActivity(() => steps.double({ of: 21 })), 42);
   await rejects(inActivity(() => withBugsSorted({ step: () => Promise.reject<void>("a text") }).step()), {

@@ -20,7 +20,7 @@ const pool = { namespace: "fleet", name: "workers" };
 const drained: DrainOutcome = { outcome: "Drained", evicted: 2 };
 const blocked: DrainOutcome = { outcome: "Blocked", evicted: 0, blockers: [], key: "k" };
 
-/** Takes down what is measured, times in whole seconds. */
+/** Records measurements, times in whole seconds. */
 function notes(): Measures & { taken: string[] } {
   const taken: string[] = [];
   return {
@@ -39,7 +39,7 @@ function secondsAgo(seconds: number): { scheduledTimestampMs: number } {
   return { scheduledTimestampMs: Date.now() - seconds * 1000 };
 }
 
-Deno.test("a try that fails is counted by activity and type; one that is cancelled is not", async () => {
+Deno.test("measures: count a failed attempt by activity and type, and no cancelled one", async () => {
   const measures = notes();
   const failures = [refused("NameCollision", "x"), new TypeError("x"), new CancelledFailure("x")];
   const steps = withFailuresCounted(measures, {
@@ -50,12 +50,12 @@ Deno.test("a try that fails is counted by activity and type; one that is cancell
   deepEqual(measures.taken, ["failed publishConfig NameCollision", "failed publishConfig Other"]);
 });
 
-Deno.test("where nobody measures the steps are the same", () => {
+Deno.test("measures: steps are unchanged without a meter", () => {
   const steps = { publishConfig: (_: object) => Promise.resolve() };
   equal(withFailuresCounted(undefined, steps), steps);
 });
 
-Deno.test("publishing is measured from its order, so that the queue and earlier tries count", async () => {
+Deno.test("measures: publishing counts from its request, including the queue and earlier attempts", async () => {
   const measures = notes();
   const published = { news: "Published" } as Published;
   await inActivity(() => measuredPublish(measures, () => Promise.resolve(published)), {
@@ -65,7 +65,7 @@ Deno.test("publishing is measured from its order, so that the queue and earlier 
   deepEqual(measures.taken, ["published 20 Published"]);
 });
 
-Deno.test("a machine that joins is measured to the moment in which its node was Ready, and once", async () => {
+Deno.test("measures: a join counts to the moment when its node was Ready, and once", async () => {
   const measures = notes();
   const joined = [50, 200].map((ago, nth) => {
     return { machine: `m-${nth}`, node: "n", image: `img-${nth}`, kubelet: "1", readyAt: Date.now() - ago * 1000 };
@@ -82,7 +82,7 @@ Deno.test("a machine that joins is measured to the moment in which its node was 
   deepEqual(measures.taken, ["under way none", "under way ready", "under way none", "joined 70 img-0"]);
 });
 
-Deno.test("a drain that was broken off to tell what blocks it is measured as one", async () => {
+Deno.test("measures: an interrupted and resumed drain counts as one", async () => {
   const measures = notes();
   const drains = new DrainMeasure(measures);
   const order = { pool, node: "w-1" };
@@ -96,7 +96,7 @@ Deno.test("a drain that was broken off to tell what blocks it is measured as one
   ]);
 });
 
-Deno.test("a drain that something blocked for a while is measured with the image of its machine, like any other", async () => {
+Deno.test("measures: a drain that was blocked has the image of its machine, like any other", async () => {
   const [kube, measures] = [new FakeKube(), notes()];
   kube.put("machines", machine("a"));
   kube.put("nodes", node("node-a"));
@@ -123,7 +123,7 @@ Deno.test("a drain that something blocked for a while is measured with the image
   match(again.join(), /^drained 3 \S+$/);
 });
 
-Deno.test("a drain whose image cannot be told is measured all the same", async () => {
+Deno.test("measures: a drain of an unknown image is counted", async () => {
   const measures = notes();
   const drains = new DrainMeasure(measures);
   const lost = (): Promise<string> => Promise.reject(new Error("away"));
@@ -135,7 +135,7 @@ Deno.test("a drain whose image cannot be told is measured all the same", async (
   ok(measures.taken.includes("drained 4 "));
 });
 
-Deno.test("an update in place is measured by what it fetched and by what it booted, and not where it is only asked", async () => {
+Deno.test("measures: an update in place counts its download and its boot, but not its checks", async () => {
   const measures = notes();
   const update = { pool, machine: "n", image: "img-1", retriedAt: 0, until: 0 };
   const steps = measuredUpdates(measures, {
@@ -156,7 +156,7 @@ Deno.test("an update in place is measured by what it fetched and by what it boot
   ]);
 });
 
-Deno.test("a wait that fails is waited no more", async () => {
+Deno.test("measures: a failed wait stops waiting", async () => {
   const measures = notes();
   await rejects(measuredWait(measures, ["gone"], () => Promise.reject(new Error("x"))));
   deepEqual(measures.taken, ["under way gone", "under way none"]);

@@ -4,7 +4,7 @@ import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 
 const web = { namespace: "fleet", name: "web" };
 
-/** The step of a worker of that cluster, and the pools that it was really done for. */
+/** Returns a step of a worker of that cluster, and the pools that it ran for. */
 function stepOf(cluster: string): { step: (input: { pool?: PoolRef }) => Promise<void>; done: unknown[] } {
   const done: unknown[] = [];
   const steps = withOwnCluster(cluster, {
@@ -13,7 +13,7 @@ function stepOf(cluster: string): { step: (input: { pool?: PoolRef }) => Promise
   return { step: steps.readPool, done };
 }
 
-Deno.test("activities serve pools of the worker's own cluster, and what is of no pool", async () => {
+Deno.test("ownCluster: activities serve pools of the worker's own cluster, and objects without a pool", async () => {
   const { step, done } = stepOf("north");
   await step({ pool: { cluster: "north", ...web } });
   await step({});
@@ -34,7 +34,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(`activities refuse a pool of another cluster: ${state}`, async () => {
+  Deno.test(`ownCluster: activities refuse a pool of another cluster: ${state}`, async () => {
     const { step, done } = stepOf(cluster);
     const message = `Failed to run activity "readPool" for pool "fleet/web": ${state}`;
     await rejects(step({ pool }), { type: "ObjectInvalid", nonRetryable: true, message });
@@ -42,7 +42,7 @@ for (
   });
 }
 
-Deno.test("activities refuse an object of another cluster that is in no namespace", async () => {
+Deno.test("ownCluster: activities refuse a cluster-scoped object of another cluster", async () => {
   const done: unknown[] = [];
   const { admit } = withOwnCluster("north", {
     admit: (input: { object: { cluster?: string; name: string } }) => Promise.resolve(void done.push(input)),

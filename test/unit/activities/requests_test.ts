@@ -1,4 +1,4 @@
-/** What one change asks of the API server, activity by activity as a run asks for them. */
+/** The requests to the API server for one change, activity by activity as in a run. */
 import { equal, ok } from "node:assert/strict";
 import { poolWatchesOf } from "../../../activities/backends/machine_controller/pool_watch.ts";
 import { beginToWatch } from "../../../activities/backends/registry.ts";
@@ -43,14 +43,14 @@ function change(kube: FakeKube, revision: string): void {
   const overrides = { annotations: { [revisionKey]: revision }, metadata, spec: { replicas: 0 } };
   kube.put("machinedeployments", { ...machineDeployment(overrides), status });
   const set = kube.all("machinesets")[0];
-  if (!set) throw new Error("Cannot number the change: there is no set");
+  if (!set) throw new Error("Failed to number the change: there is no set");
   const annotations = { ...set.metadata.annotations, [revisionKey]: revision };
   const own = { ...set.metadata, generation: revision === "1" ? 1 : 2 };
   kube.put("machinesets", { ...set, metadata: { ...own, annotations } });
   for (const each of kube.all("machinesets")) kube.put("machinesets", { ...each, spec: { replicas: 0 } });
 }
 
-Deno.test("one change of a pool that exists, without machines, takes 18 requests, and 16 where a watch knows it and its sets, as in a worker", async () => {
+Deno.test("requests: one change of an existing pool without machines takes 18, and 16 with watches, as in a worker", async () => {
   const kube = await publishingKube();
   const streams = new FakeStreams(kube);
   const { client } = streams;
@@ -69,7 +69,7 @@ Deno.test("one change of a pool that exists, without machines, takes 18 requests
   equal(streams.requests.length, 16, streams.requests.join("\n"));
 });
 
-Deno.test("one change takes 21 requests in a worker that knows nothing of what another one has published", async () => {
+Deno.test("requests: one change takes 21 in a worker that did not publish before", async () => {
   const kube = await publishingKube();
   const [one, other] = [new FakeStreams(kube), new FakeStreams(kube)];
   const [before, after] = [one, other].map(({ client }) =>
@@ -77,7 +77,7 @@ Deno.test("one change takes 21 requests in a worker that knows nothing of what a
   ) as [Activities, Activities];
   beginToWatch(other.client);
   await eventually("the watches", () => other.opened.length === 2);
-  await roll(after); // it has read what an installation has once
+  await roll(after); // it has read the facts of the installation once
   change(kube, "2");
   await roll(before);
   change(kube, "3");
@@ -86,7 +86,7 @@ Deno.test("one change takes 21 requests in a worker that knows nothing of what a
   equal(other.requests.length, 21, other.requests.join("\n"));
 });
 
-/** Runs what was to be run every so often, as if so many milliseconds had passed. */
+/** Runs the periodic tasks as if the given milliseconds had passed. */
 function passing(timers: ReadonlySet<() => void>, ms: number): void {
   const { now } = Date;
   Date.now = () => now() + ms;
@@ -97,7 +97,7 @@ function passing(timers: ReadonlySet<() => void>, ms: number): void {
   }
 }
 
-Deno.test("a change after an hour in which nobody asked takes at most 16 requests, watches counted in", async () => {
+Deno.test("requests: a change after an idle hour takes at most 16, including watches", async () => {
   const kube = await publishingKube();
   const streams = new FakeStreams(kube);
   const { client } = streams;
@@ -120,7 +120,7 @@ Deno.test("a change after an hour in which nobody asked takes at most 16 request
   }
 });
 
-Deno.test("a pool that is new, without machines, takes 20 requests in a worker", async () => {
+Deno.test("requests: a new pool without machines takes 20 in a worker", async () => {
   const kube = await publishingKube();
   const streams = new FakeStreams(kube);
   const { client } = streams;

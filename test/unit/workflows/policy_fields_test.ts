@@ -1,4 +1,4 @@
-/** Every field of a RolloutPolicy has a test in which it matters; this table is where they are found. */
+/** Every field of a RolloutPolicy has a test that depends on the field; this table names those tests. */
 import { deepEqual, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { defaultInPlace } from "../../../workflows/policy/in_place.ts";
@@ -9,7 +9,7 @@ const drain = "test/unit/activities/node/drain_test.ts";
 const gates = "test/unit/activities/gates";
 const policy = "test/unit/activities/policy/rules_of_test.ts";
 
-/** By field as the rules have it: the file, and how the name of the test begins. */
+/** By field of the rules: the file, and the beginning of the name of the test. */
 const covered: Record<string, [file: string, test: string][]> = {
   source: [[`${workflow}/commands_test.ts`, "progress tells what is under way"]],
   conflict: [[`${workflow}/approval_test.ts`, "a conflict of policies starts nothing"]],
@@ -40,22 +40,22 @@ const covered: Record<string, [file: string, test: string][]> = {
     [`${workflow}/drain_test.ts`, "Force deletes what remains"],
   ],
   "drain.localStorage": [
-    [drain, "Drain takes local storage with the pod"],
+    [drain, "Drain: deletes local storage with the pod"],
     [`${workflow}/drain_test.ts`, "order and localStorage reach the drain"],
   ],
   "drain.order": [
-    [drain, "Drain evicts all priorities at once"],
+    [drain, "Drain: evicts all priorities at once"],
     [`${workflow}/drain_test.ts`, "order and localStorage reach the drain"],
   ],
   gates: [
     [`${workflow}/gates_test.ts`, "a gate of EachMachine is asked about every newcomer"],
     [`${workflow}/gates_test.ts`, "a failed gate of EachWave halts the rollout"],
     [`${workflow}/gates_test.ts`, "a gate that cannot be judged in time waits for a person"],
-    [`${gates}/checks_test.ts`, "lookAtNodeCondition asks one node"],
-    [`${gates}/checks_test.ts`, "lookAtDaemonSets wants a Ready pod"],
-    [`${gates}/checks_test.ts`, "lookAtPods wants at least so many"],
-    [`${gates}/prometheus_test.ts`, "lookAtPrometheus judges only with enough samples"],
-    [`${gates}/job_test.ts`, "lookAtJob makes one Job"],
+    [`${gates}/checks_test.ts`, "lookAtNodeCondition: checks the node of a machine"],
+    [`${gates}/checks_test.ts`, "lookAtDaemonSets: requires a Ready pod"],
+    [`${gates}/checks_test.ts`, "lookAtPods: requires a minimum"],
+    [`${gates}/prometheus_test.ts`, "lookAtPrometheus: requires enough samples"],
+    [`${gates}/job_test.ts`, "lookAtJob: makes one Job"],
   ],
   onFailure: [[`${workflow}/roll_back_test.ts`, "Rollback goes back to the last good template"]],
   maxFailed: [[`${workflow}/roll_back_test.ts`, "maxFailed lets single machines fail"]],
@@ -86,9 +86,9 @@ const covered: Record<string, [file: string, test: string][]> = {
     "inPlace.soak is how long a node is watched before it is uncordoned",
   ]],
   "etcd.snapshot": [
-    [policy, "rulesOf says nothing of etcd where no snapshot is kept"],
-    [policy, "rulesOf keeps snapshots of etcd in a folder"],
-    [policy, "rulesOf keeps snapshots of etcd at a URL"],
+    [policy, "rulesOf: omits etcd without snapshots"],
+    [policy, "rulesOf: keeps snapshots of etcd in a folder"],
+    [policy, "rulesOf: keeps snapshots of etcd at a URL"],
   ],
   "repair.enabled": [[`${workflow}/repair_test.ts`, "repair.enabled false leaves ill machines alone"]],
   "repair.notReadyFor": [[`${workflow}/repair_test.ts`, "repair.notReadyFor is how long"]],
@@ -103,14 +103,14 @@ function fieldsOf(value: object, prefix = ""): string[] {
   });
 }
 
-Deno.test("every policy field has a test in which it matters", () => {
+Deno.test("policy fields: each has a test that depends on the field", () => {
   deepEqual(
     Object.keys(covered).sort(),
     fieldsOf({ ...defaultRules, inPlace: defaultInPlace, onImageChange: "Replace", etcd: { snapshot: null } }).sort(),
   );
 });
 
-Deno.test("every test that the table of policy fields names is there", () => {
+Deno.test("policy fields: each test of the table exists", () => {
   const root = new URL("../../../", import.meta.url);
   for (const [field, tests] of Object.entries(covered)) {
     for (const [file, test] of tests) {

@@ -60,7 +60,7 @@ Deno.test("X2, K20 a group that is gone is removed after three whole looks, and 
   deepEqual(specs(kube).length, 1);
 });
 
-Deno.test("K20 a look that did not see all groups, or that is done again, counts for nothing", async () => {
+Deno.test("K20 discovery: ignores an incomplete list of groups, and changes nothing when repeated", async () => {
   const listed = { groups: [a], isComplete: true };
   const kube = stage(listed);
   await discoverScalingGroups(kube, 0);
@@ -71,7 +71,7 @@ Deno.test("K20 a look that did not see all groups, or that is done again, counts
   deepEqual(specs(kube).length, 1);
 });
 
-Deno.test("K20 what people set on a group stays, while its name follows the cloud (X4)", async () => {
+Deno.test("K20 discovery: keeps the fields that people set on a group, and updates its name from the cloud (X4)", async () => {
   const listed = { groups: [a], isComplete: true };
   const kube = stage(listed);
   await discoverScalingGroups(kube, 0);
@@ -83,7 +83,7 @@ Deno.test("K20 what people set on a group stays, while its name follows the clou
   deepEqual([min, max, autoscaling, nodeImage, nodeGroupName], [2, 7, true, "mine", "renamed"]);
 });
 
-Deno.test("K21 a group whose id is told in another case is the same one; two of one name are two", async () => {
+Deno.test("K21 discovery: treats a group ID in another case as the same, and equal names as two groups", async () => {
   const listed = { groups: [a], isComplete: true };
   const kube = stage(listed);
   await discoverScalingGroups(kube, 0);
@@ -93,13 +93,13 @@ Deno.test("K21 a group whose id is told in another case is the same one; two of 
   deepEqual((await discoverScalingGroups(kube, 0)).made, []);
 });
 
-Deno.test("IR1 what groups are to run, and whether they are scaled, is for people to say: neither is made", async () => {
+Deno.test("IR1 discovery: makes neither NodeVersion nor AutoscalingStrategy, which people must write", async () => {
   const kube = stage({ groups: [a, b], isComplete: true });
   await discoverScalingGroups(kube, 0);
   deepEqual(["nodeversions", "autoscalingstrategies"].map((kind) => kube.fake.all(kind).length), [0, 0]);
 });
 
-Deno.test("a group of no told role is what its nodes are, and waits for the first of them", async () => {
+Deno.test("discovery: takes the role of a group from its nodes, and waits for the first node", async () => {
   for (
     const [label, role] of [["node-role.kubernetes.io/control-plane", "ControlPlane"], ["pool", "Worker"]] as const
   ) {
@@ -114,7 +114,7 @@ Deno.test("a group of no told role is what its nodes are, and waits for the firs
   }
 });
 
-Deno.test("X3 discovery fails where an object cannot be made", async () => {
+Deno.test("X3 discovery: fails when an object cannot be made", async () => {
   const kube = stage({ groups: [a], isComplete: true });
   kube.fake.onRequest = (request) => {
     if (request.startsWith("create")) throw answer(500, "InternalError");

@@ -21,7 +21,7 @@ function secretOf(texts: Record<string, string>): FakeKube {
   return kube;
 }
 
-Deno.test("readEtcdAccess has what lets us in, and shows it to nobody who prints it", async () => {
+Deno.test("readEtcdAccess: returns the client certificate, and hides it from logs", async () => {
   const access = await readEtcdAccess(secretOf(whole).client, where);
   const { ca, cert, key } = access.credentials;
   deepEqual({ "ca.crt": ca, "tls.crt": cert, "tls.key": key }, whole);
@@ -31,7 +31,7 @@ Deno.test("readEtcdAccess has what lets us in, and shows it to nobody who prints
   }
 });
 
-Deno.test("readEtcdAccess has the endpoints of an etcd that runs elsewhere", async () => {
+Deno.test("readEtcdAccess: returns the endpoints of an external etcd", async () => {
   const kube = secretOf({ ...whole, endpoints: " https://e1.example:2379, https://10.0.0.1:2379/ ,\n" });
   const { endpoints } = await readEtcdAccess(kube.client, where);
   deepEqual(endpoints, ["https://e1.example:2379", "https://10.0.0.1:2379"]);
@@ -39,15 +39,15 @@ Deno.test("readEtcdAccess has the endpoints of an etcd that runs elsewhere", asy
 
 const cases: [string, Record<string, string>, string][] = [
   ["no CA", { "ca.crt": "" }, 'its "ca.crt" is missing'],
-  ["a certificate that is none", { "tls.crt": "sesame" }, 'its "tls.crt" does not contain a PEM certificate'],
+  ["an invalid certificate", { "tls.crt": "sesame" }, 'its "tls.crt" does not contain a PEM certificate'],
   [
     "a broken certificate",
     { "tls.crt": "-----BEGIN CERTIFICATE-----\nc2VzYW1l\n-----END CERTIFICATE-----\n" },
     'its "tls.crt" does not contain a PEM certificate',
   ],
-  ["a CA that is a key", { "ca.crt": client.keyPem }, 'its "ca.crt" does not contain a PEM certificate'],
+  ["a key in place of the CA", { "ca.crt": client.keyPem }, 'its "ca.crt" does not contain a PEM certificate'],
   [
-    "a key that is none",
+    "an invalid key",
     { "tls.key": "sesame" },
     'its "tls.key" does not contain a PEM private key without a password',
   ],
@@ -67,7 +67,7 @@ const cases: [string, Record<string, string>, string][] = [
 ];
 
 for (const [what, change, state] of cases) {
-  Deno.test(`readEtcdAccess refuses a Secret with ${what}, and quotes nothing of it`, async () => {
+  Deno.test(`readEtcdAccess: refuses a Secret with ${what}, and quotes nothing of it`, async () => {
     const kube = secretOf({ ...whole, ...change });
     const error = await readEtcdAccess(kube.client, where).catch((error: unknown) => error);
     ok(error instanceof ApplicationFailure);
@@ -76,12 +76,12 @@ for (const [what, change, state] of cases) {
   });
 }
 
-Deno.test("readEtcdAccess refuses where there is no Secret", async () => {
+Deno.test("readEtcdAccess: refuses when the Secret does not exist", async () => {
   const message = 'Failed to reach etcd with Secret "ostler-system/etcd": the Secret does not exist';
   await rejects(readEtcdAccess(new FakeKube().client, where), { type: "EtcdAccessMissing", message });
 });
 
-Deno.test("certificates are refused before and after the time for which they are made", () => {
+Deno.test("certificates: are refused before and after their validity", () => {
   const credentials = { ca: whole["ca.crt"], cert: whole["tls.crt"], key: whole["tls.key"] };
   const day = 24 * 3_600_000;
   equal(faultInCertificates(credentials, Date.now()), undefined);

@@ -8,7 +8,7 @@ const well: EtcdStatus = {
   ...{ dbSize: 10, dbQuota: 100, errors: [] },
 };
 
-/** Member "cp-<nth>" at 10.0.0.<nth>, which is well but for what is changed. */
+/** Returns member "cp-<nth>" at 10.0.0.<nth>, healthy except for the changes. */
 function member(nth: number, change: Partial<EtcdMember> = {}, status: Partial<EtcdStatus> = {}): EtcdMember {
   const endpoint = `https://10.0.0.${nth}:2379`;
   return {
@@ -29,12 +29,12 @@ function survey(members: EtcdMember[], change: Partial<EtcdSurvey> = {}): EtcdSu
 
 const three = survey([member(1), member(2), member(3)]);
 
-Deno.test("three members that are well raise no doubt, and any one of them may leave", () => {
+Deno.test("etcd verdict: three healthy members are conclusive, and any one of them may leave", () => {
   deepEqual(wordsOf(three), []);
   for (const { id } of three.members) deepEqual(doubtsOfLeaving(three, id), []);
 });
 
-/** What is changed, and all that is said then. */
+/** A change, and all sentences that follow. */
 const cases: [string, EtcdSurvey, string[]][] = [
   [
     "a member that does not answer",
@@ -71,26 +71,26 @@ const cases: [string, EtcdSurvey, string[]][] = [
   ["two minor versions apart", survey([member(1), member(2, {}, { version: "3.4.3" })]), [
     'members run versions too far apart: "3.4.3" and "3.6.4"',
   ]],
-  ["versions that are none", survey([member(1), member(2, {}, { version: "main" })]), []],
+  ["invalid versions", survey([member(1), member(2, {}, { version: "main" })]), []],
   ["a database at 90%", survey([member(1, {}, { dbSize: 90 })]), []],
   ["a database at 91%", survey([member(1, {}, { dbSize: 91 })]), [
     'member "cp-1" has a database at more than 90% of its quota',
   ]],
-  ["a database of no known quota", survey([member(1, {}, { dbSize: 91, dbQuota: 0 })]), []],
+  ["a database of unknown quota", survey([member(1, {}, { dbSize: 91, dbQuota: 0 })]), []],
   ["an error of its own", survey([member(1, {}, { errors: ["etcdserver: stuck"] })]), [
     'member "cp-1" reports an error: "etcdserver: stuck"',
   ]],
   ["nothing known", survey([], { leader: "", silence: "nobody answers" }), [
-    "etcd does not respond: nobody answers",
+    "etcd does not respond: no endpoint answers",
     "etcd reports no members",
   ]],
 ];
 
 for (const [what, seen, sentences] of cases) {
-  Deno.test(`wordsOf tells of ${what}: ${sentences.length} sentences`, () => deepEqual(wordsOf(seen), sentences));
+  Deno.test(`wordsOf: describes ${what} in ${sentences.length} sentences`, () => deepEqual(wordsOf(seen), sentences));
 }
 
-Deno.test("doubts come in the same order whoever was listed first, and no more than five of them", () => {
+Deno.test("wordsOf: returns at most five sentences, in an order that does not depend on the list", () => {
   const members = [7, 3, 5, 1, 2, 6, 4].map((nth) => silent(nth));
   const told = wordsOf(survey(members));
   deepEqual(wordsOf(survey(members.toReversed())), told);
@@ -100,7 +100,7 @@ Deno.test("doubts come in the same order whoever was listed first, and no more t
   ]);
 });
 
-Deno.test("a machine may not leave where the votes that are left are no quorum", () => {
+Deno.test("etcd verdict: a machine may not leave when the remaining votes are not a quorum", () => {
   const first = (seen: EtcdSurvey, id: string) => doubtsOfLeaving(seen, id)[0];
   equal(first(three, "9"), 'member "9" is not in this etcd cluster');
   equal(first(survey([member(1)]), "1"), 'member "cp-1" is the last voter: etcd cannot run without it');
@@ -115,15 +115,15 @@ Deno.test("a machine may not leave where the votes that are left are no quorum",
   equal(
     first(survey([member(1), member(2), member(3), member(4)]), "4"),
     undefined,
-    "three of four are a quorum",
+    "Expected three of four to be a quorum",
   );
   const withLearner = survey([member(1), member(2, { isLearner: true })]);
-  deepEqual(doubtsOfLeaving(withLearner, "2"), wordsOf(withLearner), "it has no vote that could be missed");
+  deepEqual(doubtsOfLeaving(withLearner, "2"), wordsOf(withLearner), "Expected a learner, which has no vote, to be allowed to leave");
 });
 
-Deno.test("a member may be taken off the list where those that remain are a quorum of themselves", () => {
+Deno.test("etcd verdict: a member may be removed when the remaining ones are a quorum", () => {
   deepEqual(removalDoubts(survey([member(1), member(2), silent(3)]), "3"), []);
-  deepEqual(removalDoubts(survey([member(1), silent(2)]), "2"), [], "one of one");
+  deepEqual(removalDoubts(survey([member(1), silent(2)]), "2"), [], "Expected one of one to be a quorum");
   deepEqual(removalDoubts(survey([member(1)]), "1"), [
     'member "cp-1" is the last voter: etcd cannot run without it',
   ]);
@@ -133,13 +133,13 @@ Deno.test("a member may be taken off the list where those that remain are a quor
   deepEqual(removalDoubts(three, "1"), ['member "cp-1" is the leader: move its leadership first']);
 });
 
-Deno.test("the member of a machine is found by its address, then by its name", () => {
+Deno.test("etcd verdict: finds the member of a machine by its address, then by its name", () => {
   const ipv6 = member(4, { peerUrls: ["https://[fd00:0::4]:2380"], name: "" });
   const seen = survey([member(1), member(2), member(3), ipv6]);
   equal(memberAt(seen, { addresses: ["192.0.2.1", "10.0.0.2"], node: "cp-1" }), seen.members[1]);
   equal(memberAt(seen, { addresses: ["fd00::4"], node: "" }), ipv6);
   equal(memberAt(seen, { addresses: ["192.0.2.1"], node: "cp-3" }), seen.members[2]);
-  equal(memberAt(seen, { addresses: [], node: "" }), undefined, "a member without a name is nobody's by name");
+  equal(memberAt(seen, { addresses: [], node: "" }), undefined, "Expected a member without a name to match no machine");
   equal(memberAt(seen, { addresses: ["10.0.0.20"], node: "cp-2x" }), undefined);
   equal(memberAt(seen, { addresses: ["10.0.0.1", "10.0.0.2"], node: "cp-1" }), "Ambiguous");
   equal(memberAt(survey([member(1), member(2, { name: "cp-1" })]), { addresses: [], node: "cp-1" }), "Ambiguous");

@@ -1,7 +1,7 @@
 import { equal } from "node:assert/strict";
 import { decimalOf, hexOf } from "../../../../activities/etcd/member_id.ts";
 
-Deno.test("an id keeps all of its 64 bits in both spellings", () => {
+Deno.test("member ID: keeps all 64 bits in both notations", () => {
   for (
     const [decimal, hex] of [
       ["15311143440268214868", "d47c1bd6463d4254"],
@@ -16,7 +16,7 @@ Deno.test("an id keeps all of its 64 bits in both spellings", () => {
   }
 });
 
-Deno.test("what is no id of 64 bits is none", () => {
+Deno.test("member ID: refuses what is not an ID of 64 bits", () => {
   for (const text of ["18446744073709551616", "-1", "", "1.5", "1e3", "0x1", " 1", "01", "99999999999999999999"]) {
     equal(hexOf(text), undefined, text);
   }

@@ -5,12 +5,12 @@ import { promoteLearner, removeMember } from "../../../../activities/etcd/member
 import { inActivity } from "../../../support/activity_context.ts";
 import { answering, type FakeEtcd, json, Refused, type Reply, withFakeEtcd } from "../../../support/fake_etcd.ts";
 
-/** One server stands for the leader "1" and, at a second endpoint, for the learner "2". */
+/** One server is both the leader "1" and, at a second endpoint, the learner "2". */
 const header = (id: string) => ({ cluster_id: "9", member_id: id });
 const statusOf = (id: string) => ({ header: header(id), version: "3.6.4", leader: "1", raftTerm: "2", raftIndex: "9" });
 const memberOf = (id: string, isLearner: boolean) => ({ ID: id, name: `cp-${id}`, isLearner });
 
-/** A voter that leads, and another member which answers at an endpoint of its own. */
+/** A voter that leads, and another member with its own endpoint. */
 async function withTwo(
   { other, answers }: { other: { isLearner: boolean }; answers: Record<string, unknown> },
   story: (etcd: FakeEtcd & { survey: EtcdSurvey; orders: () => string[] }) => Promise<void>,
@@ -39,16 +39,16 @@ const outcomes: [string, unknown, unknown][] = [
 ];
 
 for (const [what, answer, outcome] of outcomes) {
-  Deno.test(`promoteLearner sorts what etcd says: ${what}`, async () => {
+  Deno.test(`promoteLearner: sorts the answer of etcd: ${what}`, async () => {
     const answers = { "cluster/member/promote": answer };
     await withTwo({ other: { isLearner: true }, answers }, async ({ access, survey, orders }) => {
       equal(await promoteLearner(access, survey, "2"), outcome);
-      deepEqual(orders(), ['/v3/cluster/member/promote {"ID":"2"}'], "the leader is told, once");
+      deepEqual(orders(), ['/v3/cluster/member/promote {"ID":"2"}'], "Expected one request to the leader");
     });
   });
 }
 
-Deno.test("promoteLearner leaves a voter alone, of which etcd would say that it is behind", async () => {
+Deno.test("promoteLearner: sends no request for a voter, which etcd would call a learner that lags", async () => {
   await withTwo({ other: { isLearner: false }, answers: {} }, async ({ access, survey, orders }) => {
     deepEqual([await promoteLearner(access, survey, "2"), await promoteLearner(access, survey, "3")], [
       "Voter",
@@ -58,7 +58,7 @@ Deno.test("promoteLearner leaves a voter alone, of which etcd would say that it 
   });
 });
 
-Deno.test("removeMember takes one that went meanwhile for removed, and what is unwell for no end", async () => {
+Deno.test("removeMember: treats a missing member as removed, and an unhealthy cluster as retryable", async () => {
   const remove = (answer: unknown) => ({ other: { isLearner: true }, answers: { "cluster/member/remove": answer } });
   await withTwo(remove({}), async ({ access, survey, orders }) => {
     equal(await removeMember(access, survey, "2"), "Removed");
@@ -72,7 +72,7 @@ Deno.test("removeMember takes one that went meanwhile for removed, and what is u
   });
 });
 
-Deno.test("an order whose answer breaks off is given once, and told as open", async () => {
+Deno.test("etcd orders: are sent once, and are open when the answer breaks off", async () => {
   let orders = 0;
   const members = [memberOf("1", false), memberOf("2", true)];
   const known = { "cluster/member/list": { header: header("1"), members }, "maintenance/status": statusOf("1") };
@@ -88,7 +88,7 @@ Deno.test("an order whose answer breaks off is given once, and told as open", as
   });
 });
 
-Deno.test("nothing is ordered once the activity was cancelled", async () => {
+Deno.test("etcd orders: are not sent after the activity was cancelled", async () => {
   const cancel = new AbortController();
   const reply: Reply = (asked, response) => {
     if (!asked.includes("/alarm")) return json(response, answersOfOne[asked.split(" ")[0] ?? ""] ?? {});
@@ -108,11 +108,11 @@ const answersOfOne: Record<string, unknown> = {
   "/v3/maintenance/status": statusOf("1"),
 };
 
-Deno.test("moveLeadership tells the leader once, and gives up where nobody follows but it", async () => {
+Deno.test("moveLeadership: calls the leader once, and fails when no other member is in sync", async () => {
   await withTwo({ other: { isLearner: true }, answers: {} }, async ({ access, survey, orders }) => {
     const message = 'Failed to move the leadership of etcd away from member "1": no other voter is healthy';
     await rejects(moveLeadership(access, survey, "1"), { type: "ApiUnavailable", message });
-    equal(await moveLeadership(access, survey, "2"), "1", "it leads nothing");
+    equal(await moveLeadership(access, survey, "2"), "1", "Expected a member without leadership to succeed");
     deepEqual(orders(), []);
   });
 });

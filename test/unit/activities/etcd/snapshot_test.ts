@@ -22,7 +22,7 @@ interface Line {
   remaining_bytes?: string;
 }
 
-/** As etcd sends it: pieces, what remains after each, and last the digest of all. */
+/** As etcd sends it: pieces, the remaining bytes after each, and the digest of all at the end. */
 function lines(bytes: Uint8Array = database): Line[] {
   const told: Line[] = [];
   for (let at = 0; at < bytes.length; at += pieceSize) {
@@ -36,7 +36,7 @@ function lines(bytes: Uint8Array = database): Line[] {
 const sending = (all: Line[]): Reply => (_, response) =>
   void response.end(all.map((result) => `${JSON.stringify({ result })}\n`).join(""));
 
-/** Keeps it in memory, and whether it was told as whole. */
+/** A sink in memory, which records whether the snapshot was complete. */
 class Kept implements SnapshotSink {
   bytes = Buffer.alloc(0);
   isWhole = false;
@@ -47,7 +47,7 @@ class Kept implements SnapshotSink {
   }
 }
 
-/** Of a member that is well otherwise. */
+/** Of an otherwise healthy member. */
 const besides = (reply: Reply): Reply => (asked, response, request) => {
   if (asked.startsWith("/v3/maintenance/snapshot ")) return reply(asked, response, request);
   json(response, { header: { cluster_id: "1", member_id: "1" }, version: "3.6.4" });
@@ -55,7 +55,7 @@ const besides = (reply: Reply): Reply => (asked, response, request) => {
 
 const member = (endpoint: string) => ({ name: "cp-1", endpoint });
 
-Deno.test("takeSnapshot keeps all bytes in order, and tells of each piece", async () => {
+Deno.test("takeSnapshot: keeps all bytes in order, and sends a heartbeat for each piece", async () => {
   await withFakeEtcd(besides(sending(lines())), async ({ endpoint, access }) => {
     const [sink, seen] = [new Kept(), [] as number[]];
     const progress = (bytes: number): void => void seen.push(bytes);
@@ -81,13 +81,13 @@ const broken: [string, Reply, RegExp][] = [
   ["has changed bytes", sending([...changed.slice(0, 3), ...lines().slice(3)]), /does not match the digest at its end/],
   ["lacks a piece", sending(lines().toSpliced(1, 1)), /announces 0 remaining bytes instead of 65536 less 32768$/],
   [
-    "has more to come than before",
+    "has more bytes left than before",
     sending(withLine(1, { remaining_bytes: "999999" })),
     /announces 999999 remaining bytes/,
   ],
   ["has no pieces", sending([]), /is empty$/],
   [
-    "is no snapshot",
+    "is not a snapshot",
     (_, response) => void response.end("<html>sesame\n"),
     /sends data that is not part of a snapshot$/,
   ],
@@ -118,7 +118,7 @@ const broken: [string, Reply, RegExp][] = [
 ];
 
 for (const [what, reply, message] of broken) {
-  Deno.test(`a snapshot that ${what} is not kept as one`, async () => {
+  Deno.test(`takeSnapshot: does not keep a snapshot that ${what}`, async () => {
     const folder = await mkdtemp(join(tmpdir(), "ostler-snapshots-"));
     await withFakeEtcd(besides(reply), async ({ endpoint, access }) => {
       for (const sink of [new Kept(), folderSink(folder)]) {
@@ -136,7 +136,7 @@ for (const [what, reply, message] of broken) {
   });
 }
 
-Deno.test("a snapshot that stands still is given up, and one whose activity was cancelled at once", async () => {
+Deno.test("takeSnapshot: gives up a stalled snapshot, and stops at once when its activity is cancelled", async () => {
   const stuck: Reply = (_, response) => void response.write(`${JSON.stringify({ result: lines()[0] })}\n`);
   await withFakeEtcd(besides(stuck), async ({ endpoint, access: { credentials } }) => {
     const pieces = snapshotPieces({ endpoint, credentials, idleMs: 200 });
@@ -152,7 +152,7 @@ Deno.test("a snapshot that stands still is given up, and one whose activity was 
   });
 });
 
-Deno.test("a snapshot that nobody takes waits at the member, and not in memory", async () => {
+Deno.test("takeSnapshot: a slow sink makes the member wait, and does not fill memory", async () => {
   const large = lines(new Uint8Array(64 * 1024 * 1024));
   let sent = 0;
   const eager: Reply = async (_, response) => {
@@ -173,12 +173,12 @@ Deno.test("a snapshot that nobody takes waits at the member, and not in memory",
       await pause(300);
       return false;
     });
-    ok(sent < large.length, `${sent} of ${large.length} pieces were sent`);
+    ok(sent < large.length, `Sent ${sent} of ${large.length} pieces`);
     await pieces.return(undefined);
   });
 });
 
-Deno.test("a folder that is not there is told by its name, and no name leads out of it", async () => {
+Deno.test("folderSink: names a missing folder, and refuses a name that leaves the folder", async () => {
   await withFakeEtcd(besides(sending(lines())), async ({ endpoint, access }) => {
     const sink = folderSink("/nowhere/snapshots");
     const message = 'Failed to store an etcd snapshot in "/nowhere/snapshots": ENOENT';

@@ -21,7 +21,7 @@ const answers = {
   "maintenance/alarm": { header },
 };
 
-Deno.test("surveyEtcd asks for what a quorum has, and each endpoint for itself", async () => {
+Deno.test("surveyEtcd: reads the members from a quorum, and the status from each endpoint", async () => {
   await withFakeEtcd(answering(answers), async ({ endpoint, access, asked }) => {
     const survey = await surveyEtcd(access, [endpoint, `${endpoint}/`]);
     deepEqual(survey, {
@@ -43,7 +43,7 @@ Deno.test("surveyEtcd asks for what a quorum has, and each endpoint for itself",
   });
 });
 
-Deno.test("a list of members sends our certificate nowhere that was not named", async () => {
+Deno.test("surveyEtcd: sends the certificate only to configured hosts, whatever the member list contains", async () => {
   await withFakeEtcd(answering(answers), async (other) => {
     const clientURLs = [other.endpoint.replace("127.0.0.1", "localhost")];
     const there = { ...self, ID: "7", peerURLs: ["https://localhost:2380"], clientURLs };
@@ -56,7 +56,7 @@ Deno.test("a list of members sends our certificate nowhere that was not named", 
   });
 });
 
-Deno.test("a member is asked at a port of its own where its host is that of an endpoint", async () => {
+Deno.test("surveyEtcd: uses the port of a member when its host is that of an endpoint", async () => {
   const second = { ...status, header: { cluster_id: "1", member_id: "7" } };
   await withFakeEtcd(answering({ "maintenance/status": second }), async (other) => {
     const list = listOf(self, { ...self, ID: "7", name: "cp-2", clientURLs: [other.endpoint] });
@@ -67,7 +67,7 @@ Deno.test("a member is asked at a port of its own where its host is that of an e
   });
 });
 
-Deno.test("an etcd that began anew under the same address is no member, and is told", async () => {
+Deno.test("surveyEtcd: reports an etcd that started anew at the same address, which is not a member", async () => {
   const anew = { ...answers, "maintenance/status": { ...status, header: { ...header, cluster_id: "2" } } };
   await withFakeEtcd(answering(anew), async ({ endpoint, access }) => {
     const { members: [member], silence } = await surveyEtcd(access, [endpoint]);
@@ -77,22 +77,22 @@ Deno.test("an etcd that began anew under the same address is no member, and is t
   });
 });
 
-Deno.test("members that cannot agree give their own list, and no leader", async () => {
+Deno.test("surveyEtcd: members without a quorum return their own list, and no leader", async () => {
   const leaderless = { ...status, leader: undefined };
   const reply: Reply = (asked, response, request) => {
-    if (asked.includes('"linearizable":true')) return; // until somebody gives up
+    if (asked.includes('"linearizable":true')) return; // until the client gives up
     answering({ ...answers, "maintenance/status": leaderless })(asked, response, request);
   };
   await withFakeEtcd(reply, async ({ endpoint, access }) => {
     const begun = Date.now();
     const survey = await surveyEtcd(access, [endpoint]);
-    ok(Date.now() - begun < 4_000, "it is not waited for what cannot come");
+    ok(Date.now() - begun < 4_000, "Waited for an impossible answer");
     deepEqual([survey.members.length, survey.leader], [1, ""]);
     equal(survey.silence, "etcd has no leader and no quorum: 1 of 1 endpoints respond");
   });
 });
 
-Deno.test("alarms that cannot be read are told, as there may be some", async () => {
+Deno.test("surveyEtcd: reports unreadable alarms, because there may be some", async () => {
   const timeout = new Refused("etcdserver: request timed out", 14, 503);
   await withFakeEtcd(answering({ ...answers, "maintenance/alarm": timeout }), async ({ endpoint, access }) => {
     const { silence } = await surveyEtcd(access, [endpoint]);
@@ -100,7 +100,7 @@ Deno.test("alarms that cannot be read are told, as there may be some", async () 
   });
 });
 
-Deno.test("an etcd that wants users of its own is refused", async () => {
+Deno.test("surveyEtcd: refuses an etcd that requires users", async () => {
   const denied = new Refused("etcdserver: user name is empty", 3);
   const all = answering({ "cluster/member/list": denied, "maintenance/status": denied });
   await withFakeEtcd(all, async ({ endpoint, access }) => {
@@ -108,7 +108,7 @@ Deno.test("an etcd that wants users of its own is refused", async () => {
   });
 });
 
-/** What stands there instead of an etcd. */
+/** A server in place of an etcd. */
 const hostile: [string, Reply, RegExp][] = [
   ["a redirect", (_, response) => void response.writeHead(307, { location: "https://localhost:1/" }).end(), /HTTP 307/],
   ["a page", (_, response) => void response.end("<html>sesame</html>"), /responded HTTP 200/],
@@ -119,7 +119,7 @@ const hostile: [string, Reply, RegExp][] = [
     /did not send a valid etcd response/,
   ],
   [
-    "an id that is none",
+    "an invalid ID",
     (_, response) => json(response, listOf({ ...self, ID: "1e9" })),
     /did not send a valid etcd response/,
   ],
@@ -130,25 +130,25 @@ const hostile: [string, Reply, RegExp][] = [
   ],
   ["too much", (_, response) => void response.end("x".repeat(1_100_000)), /sent a response of more than 1000000 bytes/],
   ["a fault", (_, response) => json(response, { code: 2, message: `a\nb${"x".repeat(900)}` }, 500), /"a\?bx{197}"$/],
-  ["an end in between", (_, response) => {
+  ["a truncated answer", (_, response) => {
     response.writeHead(200, { "content-length": "100" }).write("{");
     setTimeout(() => response.destroy(), 50);
   }, /cannot be reached|HTTP 200/],
 ];
 
 for (const [what, reply, silence] of hostile) {
-  Deno.test(`surveyEtcd tells of ${what} where an etcd should be, and quotes no more than etcd's own word`, async () => {
+  Deno.test(`surveyEtcd: reports ${what}, and quotes only errors of etcd`, async () => {
     await withFakeEtcd(reply, async ({ endpoint, access, asked }) => {
       const survey = await surveyEtcd(access, [endpoint]);
       deepEqual([survey.members, survey.leader, survey.alarms], [[], "", []]);
       match(survey.silence ?? "", silence);
       ok(!survey.silence?.includes("sesame"));
-      equal(asked.length, 2, "each is asked once");
+      equal(asked.length, 2, "Expected one request per endpoint");
     });
   });
 }
 
-Deno.test("surveyEtcd ends when its activity is cancelled", async () => {
+Deno.test("surveyEtcd: stops when its activity is cancelled", async () => {
   const cancel = new AbortController();
   await withFakeEtcd(() => cancel.abort(), async ({ endpoint, access }) => {
     const survey = inActivity(() => surveyEtcd(access, [endpoint]), { cancel: cancel.signal });
@@ -156,7 +156,7 @@ Deno.test("surveyEtcd ends when its activity is cancelled", async () => {
   });
 });
 
-Deno.test("surveyEtcd asks nobody without an address that is one", async () => {
+Deno.test("surveyEtcd: calls no endpoint with an invalid address", async () => {
   await withFakeEtcd(answering(answers), async ({ access, endpoint, asked }) => {
     const many = Array.from({ length: 33 }, (_, at) => `https://10.0.0.${at}:2379`);
     for (const endpoints of [[], [endpoint, "http://127.0.0.1:2379"], ["https://u:p@127.0.0.1"], many]) {

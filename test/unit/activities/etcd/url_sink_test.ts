@@ -23,7 +23,7 @@ const answered = (status: number, headers: Record<string, string> = {}): Request
   request.resume().on("end", () => response.writeHead(status, headers).end("sesame"));
 };
 
-Deno.test("urlSink PUTs to the name below its url", async () => {
+Deno.test("urlSink: PUTs to the name below its URL", async () => {
   const seen: unknown[] = [];
   await serving((request, response) => {
     let size = 0;
@@ -39,7 +39,7 @@ Deno.test("urlSink PUTs to the name below its url", async () => {
   deepEqual(seen, [["PUT", "/a/b/one.db?sig=x", "Bearer t", 98_304], ["PUT", "/two.db", undefined, 32_768]]);
 });
 
-Deno.test("what a server answers is told by its number, and a redirect is not followed", async () => {
+Deno.test("urlSink: reports the status of the server, and follows no redirect", async () => {
   const cases = [[403, "AccessDenied"], [401, "AccessDenied"], [302, "ApiUnavailable"], [
     500,
     "ApiUnavailable",
@@ -52,7 +52,7 @@ Deno.test("what a server answers is told by its number, and a redirect is not fo
   }
 });
 
-Deno.test("a snapshot that turns out not to be whole never ends for the server", async () => {
+Deno.test("urlSink: never completes the request of an incomplete snapshot", async () => {
   let whole = 0;
   await serving((request, response) => {
     request.on("error", () => undefined);
@@ -67,7 +67,7 @@ Deno.test("a snapshot that turns out not to be whole never ends for the server",
   equal(whole, 0);
 });
 
-Deno.test("a server that takes nothing, or answers nothing, is given up", async () => {
+Deno.test("urlSink: gives up a server that reads nothing or answers nothing", async () => {
   const endless = async function* (): AsyncGenerator<Uint8Array> {
     for (;;) yield await Promise.resolve(new Uint8Array(1024 * 1024));
   };
@@ -82,7 +82,7 @@ Deno.test("a server that takes nothing, or answers nothing, is given up", async 
   });
 });
 
-Deno.test("a token goes where nobody else reads it, and no url brings its own", () => {
+Deno.test("urlSink: sends a token only over TLS or loopback, and refuses credentials in the URL", () => {
   throws(() => urlSink("http://store.example", { token: "t" }), {
     type: "ObjectInvalid",
     message: /only sent over TLS/,

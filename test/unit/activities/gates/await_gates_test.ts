@@ -7,7 +7,7 @@ import { ask, gate, kubeWithPool, later, readyPod } from "./gate_question.ts";
 const nodeReady: Check = { kind: "NodeCondition", type: "Ready", status: "True" };
 const podsReady: Check = { kind: "Pods", namespace: "apps", selector: "app=web", min: 1 };
 
-Deno.test("awaitGates waits until all gates hold at the same look", async () => {
+Deno.test("awaitGates: waits until all gates hold in the same read", async () => {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));
   kube.put("pods", readyPod("web", { on: "node-a" }));
@@ -15,7 +15,7 @@ Deno.test("awaitGates waits until all gates hold at the same look", async () => 
   kube.onRequest = (request) => {
     if (request !== "get machines fleet/a") return;
     looks += 1;
-    // The node recovers in the moment in which the pod fails, and only then the pod.
+    // The node recovers at the moment when the pod fails, and the pod recovers later.
     if (looks === 2) kube.put("nodes", node("node-a"));
     if (looks === 2) kube.put("pods", readyPod("web", { on: "node-a", ready: false }));
     if (looks === 3) kube.put("pods", readyPod("web", { on: "node-a" }));
@@ -32,7 +32,7 @@ Deno.test("awaitGates waits until all gates hold at the same look", async () => 
   );
 });
 
-Deno.test("awaitGates fails at the end of its time what was measured and false, and not what was never measured", async () => {
+Deno.test("awaitGates: fails at its deadline for what was false, and is inconclusive for what was never measured", async () => {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));
   const unreported: Check = { kind: "NodeCondition", type: "KernelDeadlock", status: "False" };
@@ -51,7 +51,7 @@ Deno.test("awaitGates fails at the end of its time what was measured and false, 
   ]);
 });
 
-Deno.test("awaitGates holds on to what was false before it could not be measured any more", async () => {
+Deno.test("awaitGates: keeps a false measurement when the next ones fail", async () => {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));
   const { now } = Date;
@@ -59,7 +59,7 @@ Deno.test("awaitGates holds on to what was false before it could not be measured
   let looks = 0;
   kube.onRequest = (request) => {
     if (request !== "get nodes node-a" || looks++ === 0) return;
-    // The time is over at the second look, however long the first one took.
+    // The deadline passes before the second read, however long the first one took.
     Date.now = () => now() + 60_000;
     throw answer(503, "ServiceUnavailable");
   };
@@ -68,7 +68,7 @@ Deno.test("awaitGates holds on to what was false before it could not be measured
   match(verdict?.message ?? "", /have Ready=False .*; since then Failed to evaluate gate "probe" of "pool": HTTP 503/);
 });
 
-Deno.test("awaitGates takes an API server that does not answer, or lets nobody look, for no verdict", async () => {
+Deno.test("awaitGates: returns no verdict when the API server does not respond or denies access", async () => {
   for (const [status, reason] of [[503, "ServiceUnavailable"], [403, "Forbidden"]] as const) {
     const kube = kubeWithPool();
     kube.onRequest = () => {
@@ -80,7 +80,7 @@ Deno.test("awaitGates takes an API server that does not answer, or lets nobody l
   }
 });
 
-Deno.test("awaitGates ends with a gate whose own time is over, and leaves the others unanswered", async () => {
+Deno.test("awaitGates: ends with a gate whose own timeout is over, and leaves the others unanswered", async () => {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));
   const gates = [gate(nodeReady, { name: "node", within: 0 }), gate(podsReady, { name: "pods" })];
@@ -88,7 +88,7 @@ Deno.test("awaitGates ends with a gate whose own time is over, and leaves the ot
   deepEqual(verdicts.map(({ outcome }) => outcome), ["Failed", "Inconclusive"]);
 });
 
-Deno.test("awaitGates counts a gate's own time from when the question was put first", async () => {
+Deno.test("awaitGates: counts the timeout of a gate from its first evaluation", async () => {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));
   const gates = [gate(nodeReady, { name: "node" }), gate(podsReady, { name: "pods", within: 600_000 })];
@@ -96,7 +96,7 @@ Deno.test("awaitGates counts a gate's own time from when the question was put fi
   deepEqual(verdicts.map(({ outcome }) => outcome), ["Failed", "Inconclusive"]);
 });
 
-Deno.test("awaitGates is moot for a machine that is gone, and refuses what cannot be asked", async () => {
+Deno.test("awaitGates: is moot for a deleted machine, and refuses an invalid gate", async () => {
   const kube = kubeWithPool();
   kube.remove("machines", "a", "fleet");
   await rejects(ask(kube, [gate(nodeReady)], { until: later() }), { type: "MachineGone" });

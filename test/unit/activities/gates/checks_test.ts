@@ -8,7 +8,7 @@ const nodeReady: Check = { kind: "NodeCondition", type: "Ready", status: "True" 
 const webReady: Check = { kind: "Pods", namespace: "apps", selector: "app=web", min: 1 };
 const daemons: Check = { kind: "DaemonSets", namespace: null, selector: "tier=node" };
 
-/** A DaemonSet whose pods carry its name. */
+/** A DaemonSet and the labels of its pods. */
 function daemonSet(name: string, spec: Record<string, unknown> = {}): Parameters<FakeKube["put"]>[1] {
   return {
     metadata: { namespace: "apps", name, labels: { tier: "node" } },
@@ -21,7 +21,7 @@ async function outcome(verdicts: Promise<{ outcome: string; message: string }[]>
   return `${verdict?.outcome} ${verdict?.message}`;
 }
 
-Deno.test("lookAtNodeCondition asks one node for a machine, and those of updated machines that stay for a wave", async () => {
+Deno.test("lookAtNodeCondition: checks the node of a machine, and the nodes of updated machines for a wave", async () => {
   const kube = kubeWithPool();
   kube.put("machines", machine("leaving", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
   for (const ill of ["node-old", "node-leaving"]) kube.put("nodes", node(ill, { ready: false }));
@@ -31,7 +31,7 @@ Deno.test("lookAtNodeCondition asks one node for a machine, and those of updated
   match(await outcome(askWave(kube, [gate(nodeReady)])), /^Failed .*1 of 2 nodes have Ready=False \("node-b"\)/);
 });
 
-Deno.test("lookAtNodeCondition takes a partition and an absent node for unknown", async () => {
+Deno.test("lookAtNodeCondition: treats a partition and a missing node as unknown", async () => {
   const kube = kubeWithPool();
   const conditions = [{ type: "Ready", status: "Unknown" }];
   kube.put("nodes", { metadata: { name: "node-a" }, status: { conditions } });
@@ -40,7 +40,7 @@ Deno.test("lookAtNodeCondition takes a partition and an absent node for unknown"
   match(await outcome(askWave(kube, [gate(nodeReady)])), /^Inconclusive .*unknown for node "node-a"/);
 });
 
-Deno.test("lookAtNodeCondition reads a large wave's nodes in one listing", async () => {
+Deno.test("lookAtNodeCondition: reads the nodes of a large wave in one list", async () => {
   const kube = kubeWithPool();
   for (let index = 0; index < 30; index += 1) {
     kube.put("machines", machine(`m${index}`));
@@ -52,7 +52,7 @@ Deno.test("lookAtNodeCondition reads a large wave's nodes in one listing", async
   deepEqual(requests.filter((request) => request.includes(" nodes ")), ["list nodes "]);
 });
 
-Deno.test("lookAtPods wants all selected pods Ready: those on the node of a machine, all for a wave", async () => {
+Deno.test("lookAtPods: requires all selected pods to be Ready, on the node of a machine or anywhere for a wave", async () => {
   const kube = kubeWithPool();
   kube.put("pods", readyPod("one", { on: "node-a" }));
   kube.put("pods", readyPod("two", { on: "node-b", ready: false }));
@@ -60,7 +60,7 @@ Deno.test("lookAtPods wants all selected pods Ready: those on the node of a mach
   match(await outcome(askWave(kube, [gate(webReady)])), /^Failed .*1 of 2 .* are Ready, wanted all: "apps\/two" not/);
 });
 
-Deno.test("lookAtPods wants at least so many, and counts none that is finished or leaves", async () => {
+Deno.test("lookAtPods: requires a minimum, and excludes finished and terminating pods", async () => {
   const kube = kubeWithPool();
   match(await outcome(ask(kube, [gate(webReady)])), /^Failed .*0 of 0 pods .*, wanted at least 1/);
   kube.put("pods", readyPod("one", { on: "node-a" }));
@@ -72,7 +72,7 @@ Deno.test("lookAtPods wants at least so many, and counts none that is finished o
   match(await outcome(askWave(kube, [gate(webReady)])), /^Passed/);
 });
 
-Deno.test("lookAtDaemonSets wants a Ready pod of each DaemonSet that wants one on the node", async () => {
+Deno.test("lookAtDaemonSets: requires a Ready pod of each DaemonSet that selects the node", async () => {
   const kube = kubeWithPool();
   kube.put("daemonsets", daemonSet("cni"));
   kube.put("daemonsets", daemonSet("gpu", { nodeSelector: { gpu: "yes" } }));
@@ -84,7 +84,7 @@ Deno.test("lookAtDaemonSets wants a Ready pod of each DaemonSet that wants one o
   match(await outcome(askWave(kube, [gate(daemons)])), /^Failed .*1 of 2 .*"apps\/cni" on node "node-b"$/);
 });
 
-Deno.test("lookAtDaemonSets does not open for a selector that picks nothing", async () => {
+Deno.test("lookAtDaemonSets: is inconclusive for a selector that matches nothing", async () => {
   const verdict = await outcome(ask(kubeWithPool(), [gate({ ...daemons, namespace: "apps" })]));
   equal(verdict, 'Inconclusive no DaemonSet has the labels "tier=node" in namespace "apps"');
 });

@@ -16,22 +16,22 @@ function where(key: string, operator: string, ...values: string[]): object {
 }
 
 const cases: [string, Placement, { key: string; value?: string; effect: string }[], boolean][] = [
-  ["a placement without wishes", {}, [], true],
-  ["a nodeSelector that matches", { nodeSelector: { os: "linux" } }, [], true],
-  ["a nodeSelector that does not", { nodeSelector: { os: "windows" } }, [], false],
+  ["no placement", {}, [], true],
+  ["a matching nodeSelector", { nodeSelector: { os: "linux" } }, [], true],
+  ["a nodeSelector that does not match", { nodeSelector: { os: "windows" } }, [], false],
   ["affinity In", requiring(where("os", "In", "bsd", "linux")), [], true],
   ["affinity NotIn", requiring(where("os", "NotIn", "linux")), [], false],
-  ["affinity NotIn of a label the node has not", requiring(where("gpu", "NotIn", "yes")), [], true],
+  ["affinity NotIn of a missing label", requiring(where("gpu", "NotIn", "yes")), [], true],
   ["affinity Exists", requiring(where("gpu", "Exists")), [], false],
   ["affinity DoesNotExist", requiring(where("gpu", "DoesNotExist")), [], true],
   ["affinity Gt", requiring(where("cores", "Gt", "4")), [], true],
   ["affinity Lt", requiring(where("cores", "Lt", "4")), [], false],
-  ["one of two terms", requiring(where("gpu", "Exists"), where("os", "Exists")), [], true],
+  ["one of two matching terms", requiring(where("gpu", "Exists"), where("os", "Exists")), [], true],
   ["an empty term", requiring({}), [], false],
   ["the node's name", requiring({ matchFields: [{ key: "metadata.name", operator: "In", values: ["w"] }] }), [], true],
   ["another's name", requiring({ matchFields: [{ key: "metadata.name", operator: "In", values: ["x"] }] }), [], false],
-  ["a taint nobody tolerates", {}, [dedicated], false],
-  ["a taint of another value", { tolerations: [{ key: "dedicated", value: "web" }] }, [dedicated], false],
+  ["a taint without a toleration", {}, [dedicated], false],
+  ["a taint with another value", { tolerations: [{ key: "dedicated", value: "web" }] }, [dedicated], false],
   ["a tolerated taint", { tolerations: [{ key: "dedicated", operator: "Equal", value: "db" }] }, [dedicated], true],
   ["another effect", { tolerations: [{ key: "dedicated", value: "db", effect: "NoExecute" }] }, [dedicated], false],
   ["every taint tolerated", { tolerations: [{ operator: "Exists" }] }, [dedicated], true],
@@ -39,7 +39,7 @@ const cases: [string, Placement, { key: string; value?: string; effect: string }
   ["a wish only", {}, [{ key: "slow", effect: "PreferNoSchedule" }], true],
   ["no network yet", {}, [{ key: "node.kubernetes.io/network-unavailable", effect: "NoSchedule" }], false],
   [
-    "no network yet, on the host's",
+    "no network yet, with host network",
     { hostNetwork: true },
     [{ key: "node.kubernetes.io/network-unavailable", effect: "NoSchedule" }],
     true,
@@ -47,7 +47,7 @@ const cases: [string, Placement, { key: string; value?: string; effect: string }
 ];
 
 for (const [name, placement, taints, wanted] of cases) {
-  Deno.test(`wantsPodOn is ${wanted} for ${name}`, () => {
+  Deno.test(`wantsPodOn: returns ${wanted} for ${name}`, () => {
     equal(wantsPodOn(placement, { metadata: { name: "w", labels }, spec: { taints } }), wanted);
   });
 }

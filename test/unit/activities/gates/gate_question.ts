@@ -1,4 +1,4 @@
-/** Questions about gates, and the objects they look at. */
+/** Gate questions, and the objects that gates read. */
 import { ok } from "node:assert/strict";
 import { awaitGates } from "../../../../activities/gates/await_gates.ts";
 import type { Check, Gate, GateQuestion, GateVerdict } from "../../../../workflows/contracts/mod.ts";
@@ -7,10 +7,10 @@ import { FakeKube } from "../../../support/fake_kube.ts";
 import type { Stored } from "../../../support/fake_kube.ts";
 import { machine, node, pool, putPool } from "../../../support/machine_objects.ts";
 
-/** Looks follow each other at once, and a time that is over is over. */
+/** Polls without a delay, and without time after the deadline. */
 const hasty = { machine: 1, wave: 1, metric: 1, grace: 0 };
 
-/** A gate with a name of its own. */
+/** Returns a gate with its own name. */
 export function gate(check: Check, overrides: Partial<Gate> = {}): Gate {
   return { name: "probe", run: "EachMachine", within: 60_000, check, ...overrides };
 }
@@ -21,7 +21,7 @@ async function judged(kube: FakeKube, question: GateQuestion): Promise<GateVerdi
   return verdicts;
 }
 
-/** Machine "a" on "node-a", asked once; `overrides` may give it time, or make it a wave. */
+/** Returns the question for machine "a" on "node-a"; `overrides` may set a timeout, or make it a wave. */
 export async function ask(
   kube: FakeKube,
   gates: Gate[],
@@ -31,18 +31,18 @@ export async function ask(
   return await inActivity(() => judged(kube, question), heartbeats ? { heartbeats } : {});
 }
 
-/** The same of the wave with index 1. */
+/** Returns the same question for the wave with index 1. */
 export async function askWave(kube: FakeKube, gates: Gate[]): Promise<GateVerdict[]> {
   const question = { pool, gates, key: "wave/1", until: Date.now() };
   return await inActivity(() => judged(kube, question));
 }
 
-/** Time for as many looks as a story needs. */
+/** A timeout long enough for all reads of a story. */
 export function later(): number {
   return Date.now() + 60_000;
 }
 
-/** A pool of updated machines "a" and "b", and "old" of another template; each on its node. */
+/** A pool of updated machines "a" and "b", and "old" with another template, each with its node. */
 export function kubeWithPool(): FakeKube {
   const kube = new FakeKube();
   putPool(kube);
@@ -53,7 +53,7 @@ export function kubeWithPool(): FakeKube {
   return kube;
 }
 
-/** A pod with labels and an owner, Ready unless told. */
+/** Returns a pod with labels and an owner, Ready by default. */
 export function readyPod(
   name: string,
   { on, ready = true, owner, metadata = {} }: {

@@ -16,7 +16,7 @@ function kubeWithCronJob(spec: Record<string, unknown> = {}): FakeKube {
   return kube;
 }
 
-/** The Job ends at the second look. */
+/** The Job ends at the second read. */
 function endJob(kube: FakeKube, condition: Record<string, string>): void {
   kube.onRequest = (request) => {
     const [job] = kube.all("jobs");
@@ -30,7 +30,7 @@ function onlyJob(kube: FakeKube): Stored & { spec: Record<string, unknown> } {
   return kube.all("jobs")[0] as Stored & { spec: Record<string, unknown> };
 }
 
-Deno.test("lookAtJob makes one Job of the CronJob's template and passes when it is Complete", async () => {
+Deno.test("lookAtJob: makes one Job of the CronJob's template and passes when it is Complete", async () => {
   const kube = kubeWithCronJob();
   endJob(kube, { type: "Complete" });
   const [verdict] = await ask(kube, [gate(check)], { until: later() });
@@ -53,7 +53,7 @@ Deno.test("lookAtJob makes one Job of the CronJob's template and passes when it 
   equal(metadata.ownerReferences, undefined);
 });
 
-Deno.test("lookAtJob fails for good with the Job's reason, before the time is over", async () => {
+Deno.test("lookAtJob: fails finally with the reason of the Job before its deadline", async () => {
   const kube = kubeWithCronJob();
   endJob(kube, { type: "Failed", reason: "BackoffLimitExceeded", message: "Job has reached the backoff limit" });
   const [verdict] = await ask(kube, [gate(check)], { until: later() });
@@ -61,7 +61,7 @@ Deno.test("lookAtJob fails for good with the Job's reason, before the time is ov
   match(verdict?.message ?? "", /has Failed \(BackoffLimitExceeded: Job has reached .*\), wanted Complete$/);
 });
 
-Deno.test("lookAtJob does not know how a Job would have ended that ran out of our time, but of its template's", async () => {
+Deno.test("lookAtJob: is inconclusive after the gate's deadline, and fails after the template's", async () => {
   const stopped = { type: "Failed", reason: "DeadlineExceeded", message: "Job was active longer than specified" };
   for (const [template, outcome] of [[{}, "Inconclusive"], [{ activeDeadlineSeconds: 5 }, "Failed"]] as const) {
     const kube = kubeWithCronJob(template);
@@ -71,7 +71,7 @@ Deno.test("lookAtJob does not know how a Job would have ended that ran out of ou
   }
 });
 
-Deno.test("lookAtJob finds its Job again at every try, and makes another one for another attempt or wave", async () => {
+Deno.test("lookAtJob: finds its Job at every attempt, and makes another one for another attempt or wave", async () => {
   const kube = kubeWithCronJob();
   for (const _ of [1, 2]) equal((await ask(kube, [gate(check)]))[0]?.outcome, "Inconclusive");
   equal(created(kube).length, 1);
@@ -81,7 +81,7 @@ Deno.test("lookAtJob finds its Job again at every try, and makes another one for
   equal(new Set(created(kube)).size, 4);
 });
 
-Deno.test("lookAtJob is content when another try was quicker to make the Job", async () => {
+Deno.test("lookAtJob: continues when another attempt made the Job first", async () => {
   const kube = kubeWithCronJob();
   await ask(kube, [gate(check)]);
   const job = onlyJob(kube);
@@ -92,7 +92,7 @@ Deno.test("lookAtJob is content when another try was quicker to make the Job", a
   equal((await ask(kube, [gate(check)]))[0]?.outcome, "Inconclusive");
 });
 
-Deno.test("lookAtJob leaves a foreign Job of that name alone, and runs none without the CronJob", async () => {
+Deno.test("lookAtJob: does not touch a foreign Job with its name, and runs none without the CronJob", async () => {
   const kube = kubeWithCronJob();
   await ask(kube, [gate(check)]);
   const job = onlyJob(kube);
@@ -105,7 +105,7 @@ Deno.test("lookAtJob leaves a foreign Job of that name alone, and runs none with
   ]);
 });
 
-Deno.test("jobFor stops the Job when nobody waits any more, unless the template says how long it may run", async () => {
+Deno.test("jobFor: limits the Job to the gate's timeout, unless the template has a limit", async () => {
   const bounded = kubeWithCronJob();
   await ask(bounded, [gate(check)], { until: Date.now() + 30 });
   equal(onlyJob(bounded).spec["activeDeadlineSeconds"], 1);
@@ -115,10 +115,10 @@ Deno.test("jobFor stops the Job when nobody waits any more, unless the template 
   deepEqual([spec["activeDeadlineSeconds"], spec["ttlSecondsAfterFinished"]], [600, 200_000]);
   const brief = kubeWithCronJob({ ttlSecondsAfterFinished: 0 });
   await ask(brief, [gate(check)]);
-  equal(onlyJob(brief).spec["ttlSecondsAfterFinished"], 86_400, "one that is removed at once would be run again");
+  equal(onlyJob(brief).spec["ttlSecondsAfterFinished"], 86_400, "Expected a TTL, because a Job that is removed at once would run again");
 });
 
-Deno.test("jobName is a label's length whatever the CronJob is called", async () => {
+Deno.test("jobName: fits into a label for any name of the CronJob", async () => {
   const kube = kubeWithCronJob();
   const long = `${"x".repeat(42)}-tail`;
   kube.put("cronjobs", { ...kube.all("cronjobs")[0], metadata: { namespace: "checks", name: long } });

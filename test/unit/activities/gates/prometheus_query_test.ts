@@ -9,7 +9,7 @@ const answer = JSON.stringify({ status: "success", data: { resultType: "scalar",
 const nobody = { hosts: [], ca: "", token: () => Promise.resolve("") };
 const token = (): Promise<string> => Promise.resolve("sesame");
 
-/** A server with a certificate of a CA of its own, or without one, and the Authorization of each request that it got. */
+/** A server with a certificate of its own CA, or without one, and the Authorization header of each request. */
 async function serving(
   isSecure: boolean,
   story: (server: { url: string; host: string; ca: string; seen: (string | undefined)[] }) => Promise<void>,
@@ -33,7 +33,7 @@ async function serving(
   }
 }
 
-Deno.test("only hosts that an administrator names are asked, by port or at any", async () => {
+Deno.test("Prometheus: sends requests only to hosts that an administrator allows, by port or for all ports", async () => {
   await serving(false, async ({ url, host, seen }) => {
     for (const hosts of [[], [host], ["127.0.0.1"], ["other", host]]) {
       deepEqual(await queryPrometheus(url, "up", { ...nobody, hosts }), [7]);
@@ -46,24 +46,24 @@ Deno.test("only hosts that an administrator names are asked, by port or at any",
   });
 });
 
-Deno.test("a server of the CA that is named gets the token, and one of another CA is not spoken to", async () => {
+Deno.test("Prometheus: sends the token to a server with the configured CA, and no request to one with another CA", async () => {
   await serving(true, async ({ url, host, ca, seen }) => {
     deepEqual(await queryPrometheus(url, "up", { hosts: [host], ca, token }), [7]);
     deepEqual(seen, ["Bearer sesame"]);
     await rejects(queryPrometheus(url, "up", { hosts: [host], ca: "", token }), /is unreachable/);
     await queryPrometheus(url, "up", { hosts: [], ca, token });
-    deepEqual(seen, ["Bearer sesame", undefined], "nobody said who may have it");
+    deepEqual(seen, ["Bearer sesame", undefined], "Expected no token without a configured host");
   });
 });
 
-Deno.test("the token is not sent where others can read it", async () => {
+Deno.test("Prometheus: does not send the token without TLS", async () => {
   await serving(false, async ({ url, host, seen }) => {
     await queryPrometheus(url, "up", { hosts: [host], ca: "", token });
     deepEqual(seen, [undefined]);
   });
 });
 
-Deno.test("a token that cannot be read is told as that, and nobody is asked", async () => {
+Deno.test("Prometheus: reports an unreadable token, and sends no request", async () => {
   await serving(true, async ({ url, host, ca, seen }) => {
     const broken = (): Promise<string> => Promise.reject(new Error("ENOENT /secret/place"));
     const message = `"${url}" was not queried: the worker cannot read its bearer token (prometheus-token-file)`;
@@ -72,7 +72,7 @@ Deno.test("a token that cannot be read is told as that, and nobody is asked", as
   });
 });
 
-Deno.test("a server that says nothing, or a little at a time, is left when its time is over", async () => {
+Deno.test("Prometheus: gives up a silent or slow server at the deadline", async () => {
   const server = createPlainServer((request, response) => {
     if (request.url?.startsWith("/silent")) return;
     response.writeHead(200);

@@ -7,7 +7,7 @@ import { ask, gate, kubeWithPool, later } from "./gate_question.ts";
 type Prometheus = Extract<Check, { kind: "Prometheus" }>;
 type Reply = { status?: number; headers?: Record<string, string>; body: string };
 
-/** Serves what `replies` gives for a query while `story` runs. */
+/** Answers a query with `replies` while `story` runs. */
 async function serving(
   replies: (query: string) => Reply,
   story: (url: string, asked: string[]) => Promise<void>,
@@ -48,14 +48,14 @@ function story(verdict: GateVerdict | undefined): string {
   return `${verdict?.outcome} ${verdict?.message.replace(/127[^"]+/, "server")}`;
 }
 
-Deno.test("lookAtPrometheus passes after one good measurement, and says what it measured", async () => {
+Deno.test("lookAtPrometheus: passes after one good measurement, and reports it", async () => {
   await serving(() => vector("0.01"), async (url, asked) => {
     equal(story(await asking(check(`${url}/`), later())), "Passed measured 0.01, wanted < 0.05");
     deepEqual(asked, ["/api/v1/query errors"]);
   });
 });
 
-Deno.test("lookAtPrometheus fails after three breaches in a row, and one good measurement starts the count anew", async () => {
+Deno.test("lookAtPrometheus: fails after three breaches in a row, and starts the count again after a good measurement", async () => {
   await serving(() => vector("0.5"), async (url, asked) => {
     equal(story(await asking(check(url), later())), "Failed measured 0.5, wanted < 0.05, 3 times in a row");
     equal(asked.length, 3);
@@ -67,13 +67,13 @@ Deno.test("lookAtPrometheus fails after three breaches in a row, and one good me
   });
 });
 
-Deno.test("lookAtPrometheus fails with a single breach when the time is over", async () => {
+Deno.test("lookAtPrometheus: fails with a single breach at the deadline", async () => {
   await serving(() => vector("0.5"), async (url) => {
     equal(story(await asking(check(url))), "Failed measured 0.5, wanted < 0.05");
   });
 });
 
-Deno.test("lookAtPrometheus judges only with enough samples", async () => {
+Deno.test("lookAtPrometheus: requires enough samples", async () => {
   const replies = (query: string): Reply => query === "count" ? vector("30", "12") : vector("0.5");
   await serving(replies, async (url) => {
     const few = check(url, { samples: "count", minSamples: 100 });
@@ -83,7 +83,7 @@ Deno.test("lookAtPrometheus judges only with enough samples", async () => {
   });
 });
 
-Deno.test("lookAtPrometheus is inconclusive without series and without a number", async () => {
+Deno.test("lookAtPrometheus: is inconclusive without series and without a number", async () => {
   const notFinite = "a value that is not a number";
   for (const [reply, why] of [[vector(), "no series"], [vector("NaN"), notFinite], [vector("+Inf"), notFinite]]) {
     await serving(() => reply as Reply, async (url) => {
@@ -95,7 +95,7 @@ Deno.test("lookAtPrometheus is inconclusive without series and without a number"
 for (
   const [operator, good, bad] of [["<", 1, 2], ["<=", 2, 3], [">", 3, 2], [">=", 2, 1]] as const
 ) {
-  Deno.test(`lookAtPrometheus compares with ${operator}, and every series counts`, async () => {
+  Deno.test(`lookAtPrometheus: compares with ${operator}, and every series counts`, async () => {
     await serving((query) => vector(...query.split(" ")), async (url) => {
       const asked = check(url, { operator, threshold: 2, query: `${good} ${good}` });
       equal((await asking(asked))?.outcome, "Passed");
@@ -104,7 +104,7 @@ for (
   });
 }
 
-Deno.test("lookAtPrometheus reads a scalar, and fills in what the gate is asked about", async () => {
+Deno.test("lookAtPrometheus: reads a scalar, and fills in machine and node", async () => {
   const scalar = { body: JSON.stringify({ status: "success", data: { resultType: "scalar", result: [1, "0"] } }) };
   await serving(() => scalar, async (url, asked) => {
     const query = 'up{node="{{node}}",m="{{machine}}",p="{{namespace}}/{{pool}}"}';
@@ -113,7 +113,7 @@ Deno.test("lookAtPrometheus reads a scalar, and fills in what the gate is asked 
   });
 });
 
-Deno.test("lookAtPrometheus never quotes an answer, and follows no redirect", async () => {
+Deno.test("lookAtPrometheus: never quotes an answer, and follows no redirect", async () => {
   const replies: [Reply, string][] = [
     [{ status: 500, body: "hunter2" }, '"http://server" returned HTTP 500'],
     [{ status: 302, headers: { location: "/elsewhere" }, body: "" }, '"http://server" returned HTTP 302'],
@@ -128,7 +128,7 @@ Deno.test("lookAtPrometheus never quotes an answer, and follows no redirect", as
   }
 });
 
-Deno.test("lookAtPrometheus is inconclusive for a server that cannot be reached or may not be asked", async () => {
+Deno.test("lookAtPrometheus: is inconclusive for a server that is unreachable or not allowed", async () => {
   const cases: [string, RegExp][] = [
     ["http://127.0.0.1:1", /"http:\/\/server" is unreachable$/],
     ["file:///etc/passwd", /its url must be an http or https URL$/],

@@ -1,4 +1,4 @@
-/** A management cluster, looked at as if it had pools: those of other clusters are not taken for gone. */
+/** A management cluster read like a cluster with pools: pools of other clusters do not count as deleted. */
 import { deepEqual } from "node:assert/strict";
 import { clusterAnnotation } from "../../../../activities/config/identity.ts";
 import { ownerAnnotation } from "../../../../activities/config/names.ts";
@@ -10,7 +10,7 @@ function config(name: string, mark: Record<string, string>): { metadata: { name:
   return { metadata: { name: `${name}-fleet-config`, namespace: "north", annotations } } as never;
 }
 
-Deno.test("a config of another cluster is no sign of a pool that is gone, and one of this cluster is", async () => {
+Deno.test("orphans: a config of this cluster shows a deleted pool, and one of another cluster does not", async () => {
   const kube = new FakeKube();
   kube.put("namespaces", { metadata: { name: "kube-system", uid: "this" } });
   kube.put("operatingsystemconfigs", config("own", { [clusterAnnotation]: "this" }));

@@ -1,7 +1,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { abreast } from "../../../../activities/kube/status.ts";
 
-Deno.test("abreast gives the results in the order of the items, whoever is done first", async () => {
+Deno.test("concurrent calls: return the results in the order of the items, whichever completes first", async () => {
   const gates = [1, 2, 3].map(() => Promise.withResolvers<void>());
   const work = abreast(3, [0, 1, 2], async (item) => {
     await gates[item]?.promise;
@@ -11,7 +11,7 @@ Deno.test("abreast gives the results in the order of the items, whoever is done 
   deepEqual(await work, [0, 10, 20]);
 });
 
-Deno.test("abreast does no more at once than it may", async () => {
+Deno.test("concurrent calls: are at most the given number", async () => {
   let [running, most] = [0, 0];
   await abreast(4, Array.from({ length: 50 }), async () => {
     running += 1;
@@ -22,7 +22,7 @@ Deno.test("abreast does no more at once than it may", async () => {
   equal(most, 4);
 });
 
-Deno.test("abreast fails with the first failure", async () => {
+Deno.test("concurrent calls: fail with the first failure", async () => {
   await rejects(abreast(2, [1, 2, 3], (item) => item === 2 ? Promise.reject(new Error("two")) : Promise.resolve()), {
     message: "two",
   });

@@ -1,7 +1,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { Cache, Shelf } from "../../../../activities/kube/cache.ts";
 
-/** Reads of something that changes, answered when they are let go. */
+/** Reads of a changing value, answered when the test releases them. */
 class Source {
   readonly #held: (() => void)[] = [];
   value = 0;

@@ -14,7 +14,7 @@ function config(ca: { caData?: string; caFile?: string }): KubeConfig {
   return kubeConfig;
 }
 
-Deno.test("caOf gives the CA of a kubeconfig, wherever it stands", () => {
+Deno.test("caOf: returns the CA of a kubeconfig, inline or from a file", () => {
   const directory = mkdtempSync(join(tmpdir(), "ostler-ca-"));
   try {
     const caFile = join(directory, "ca.crt");

@@ -1,4 +1,4 @@
-/** A kubeconfig file that changes under a process: requests, open watches, and a file that is broken for a while. */
+/** A kubeconfig file that changes under a process: requests, open watches, and a file that is invalid for a while. */
 import { deepEqual, equal, match, ok, throws } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { HttpsWatch } from "../../../../activities/kube/https_watch.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { startTlsServer, type TlsServer } from "../../deploy/cloud/tls_server.ts";
 
-/** An API server that lets in the bearer of one token, and what it was asked. */
+/** An API server that accepts one token, and its requests. */
 class Door implements AsyncDisposable {
   allowed = "one";
   readonly seen: string[] = [];
@@ -67,7 +67,7 @@ class Door implements AsyncDisposable {
 
 const secret = { namespace: "n", name: "s" };
 
-Deno.test("a token that is exchanged loses no request: who is not let in looks at the file, and asks once more", async () => {
+Deno.test("followed config: loses no request to a new token, because a request with status 401 reads the file and repeats", async () => {
   await using door = await Door.open();
   const { core } = door.kube();
   await core.readNamespacedSecret(secret);
@@ -78,14 +78,14 @@ Deno.test("a token that is exchanged loses no request: who is not let in looks a
   equal(door.said.length, 1);
 });
 
-Deno.test("who is not let in by what the file says either is told so, and not asked for ever", async () => {
+Deno.test("followed config: returns 401 when the token of the file is refused too, without further repeats", async () => {
   await using door = await Door.open();
   door.allowed = "another";
   const { code } = await door.kube().core.readNamespacedSecret(secret).then(() => ({ code: 0 }), (error) => error);
   deepEqual([code, door.seen], [401, ["GET one"]]);
 });
 
-Deno.test("a file that is broken for a while leaves what it said before in use, and is told of once", async () => {
+Deno.test("followed config: keeps the previous content while the file is invalid, and logs that once", async () => {
   await using door = await Door.open();
   const config = new FollowedConfig(door.path, door.told);
   for (const text of ["{", "", "kind: Config", "{"]) {
@@ -102,7 +102,7 @@ Deno.test("a file that is broken for a while leaves what it said before in use, 
   ok(!door.said.join().includes("two"));
 });
 
-Deno.test("another API server is taken by a restart alone, as it may be of another cluster", async () => {
+Deno.test("followed config: uses another API server only after a restart, because it may belong to another cluster", async () => {
   await using door = await Door.open();
   const config = new FollowedConfig(door.path, door.told);
   const text = (await readFile(door.path, "utf8")).replace(/https:[^"]+/, "https://another:6443");
@@ -114,7 +114,7 @@ Deno.test("another API server is taken by a restart alone, as it may be of anoth
   );
 });
 
-Deno.test("an open watch ends soon after what it was opened with was exchanged", async () => {
+Deno.test("followed config: ends an open watch soon after its credentials were replaced", async () => {
   await using door = await Door.open();
   const config = pooled(new FollowedConfig(door.path)) as FollowedConfig;
   const ends: unknown[] = [];
@@ -134,7 +134,7 @@ Deno.test("an open watch ends soon after what it was opened with was exchanged",
   deepEqual([events.length, ends], [2, [null]]);
 });
 
-Deno.test("a file that cannot be used at all is refused with its name, and without what it holds", async () => {
+Deno.test("followed config: names an unusable file without its content", async () => {
   await using door = await Door.open();
   await door.write("", "token: secret");
   throws(() => loadKubeConfig(door.path), { message: /Failed to read kubeconfig ".*kubeconfig": / });

@@ -1,4 +1,4 @@
-/** Which API server is asked where profiles and configs are in another cluster than the pools. */
+/** The API server for each request when profiles and configs are in another cluster than the pools. */
 import { openCluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { homeOf, type Kube, listThere, sharedNamespace } from "../../../../activities/kube/client.ts";
@@ -32,7 +32,7 @@ const one = openCluster(server("one"));
 const management = openCluster(server("management"));
 const two = openCluster({ ...server("pools"), management: { kube: management, namespace: "north" } });
 
-Deno.test("where one cluster has all, it is asked for all", async () => {
+Deno.test("home: sends all requests to the cluster when there is only one", async () => {
   asked.length = 0;
   await readObject(one, profiles, { namespace: "kube-system", name: "p" });
   await listThere(one, configs, {});
@@ -41,7 +41,7 @@ Deno.test("where one cluster has all, it is asked for all", async () => {
   deepEqual(await clusterMark(one), {});
 });
 
-Deno.test("profiles and configs are asked for in the management cluster, in one namespace, and all else with the pools", async () => {
+Deno.test("home: reads profiles and configs in one namespace of the management cluster, and all else with the pools", async () => {
   asked.length = 0;
   await readObject(two, profiles, { namespace: "north", name: "p" });
   await listThere(two, configs, {});
@@ -54,14 +54,14 @@ Deno.test("profiles and configs are asked for in the management cluster, in one 
   deepEqual([sharedNamespace(two, "north"), sharedNamespace(one, "north")], ["kube-system", "north"]);
 });
 
-Deno.test("a namespace of the management cluster that is another cluster's is refused", async () => {
+Deno.test("home: refuses a namespace of the management cluster that belongs to another cluster", async () => {
   await rejects(readObject(two, profiles, { namespace: "south", name: "p" }), {
     message: 'Failed to read operatingsystemprofiles in namespace "south": ' +
       'the management cluster has the objects of this cluster in namespace "north" only',
   });
 });
 
-Deno.test("a config in the management cluster bears whose pools it is for, and no other cluster takes it", async () => {
+Deno.test("home: a config in the management cluster names the cluster of its pools, and no other cluster takes it", async () => {
   deepEqual(await clusterMark(two), { [clusterAnnotation]: "uid-of-pools" });
   const theirs = { [clusterAnnotation]: "uid-of-another" };
   deepEqual(
@@ -70,7 +70,7 @@ Deno.test("a config in the management cluster bears whose pools it is for, and n
       ...[true, true, true, false],
     ],
   );
-  // Also by who looks at the management cluster as if it had pools.
+  // A reader that treats the management cluster as one with pools refuses it too.
   equal(await isOfThisCluster(management, await clusterMark(two)), false);
   await rejects(claimForCluster(two, 'config "north/p"', theirs), { type: "NameCollision" });
 });

@@ -28,7 +28,7 @@ async function watchOnce(listener: RequestListener, quietMs: number): Promise<{ 
   return { events, ended };
 }
 
-Deno.test("HttpsWatch delivers events and reports the end of the stream", async () => {
+Deno.test("HttpsWatch: delivers events and reports the end of the stream", async () => {
   const { events, ended } = await watchOnce((request, response) => {
     assert.equal(request.url, "/x?watch=true&allowWatchBookmarks=true&resourceVersion=1");
     response.end(event("a") + event("b"));
@@ -36,25 +36,25 @@ Deno.test("HttpsWatch delivers events and reports the end of the stream", async 
   assert.deepEqual([events, ended], [["a", "b"], null]);
 });
 
-Deno.test("HttpsWatch reports a stream that went quiet as a timeout", async () => {
+Deno.test("HttpsWatch: reports a silent stream as a timeout", async () => {
   const { events, ended } = await watchOnce((_, response) => void response.write(event("a")), 300);
   assert.deepEqual(events, ["a"]);
   assert.equal((ended as Error).name, "TimeoutError");
 });
 
-Deno.test("HttpsWatch reports the status of a refused watch", async () => {
+Deno.test("HttpsWatch: reports the status of a refused watch", async () => {
   const { ended } = await watchOnce((_, response) => void response.writeHead(410).end(), 60_000);
   assert.equal((ended as { statusCode?: number }).statusCode, 410);
 });
 
-Deno.test("HttpsWatch reports a server that dies in the middle", async () => {
+Deno.test("HttpsWatch: reports a server that dies in the middle", async () => {
   const { ended } = await watchOnce((_, response) => {
     response.write(event("a"), () => response.destroy());
   }, 60_000);
   assert.notEqual((ended as Error | null)?.name, "TimeoutError");
 });
 
-Deno.test("HttpsWatch ends without an error when aborted", async () => {
+Deno.test("HttpsWatch: ends without an error when aborted", async () => {
   await using server = await startTlsServer((_, response) => void response.write(event("a")));
   const watch = new HttpsWatch(configFor(server));
   const started = Promise.withResolvers<void>();

@@ -8,13 +8,13 @@ import { FakeStreams } from "../../../support/fake_streams.ts";
 import { WatchedApi } from "../../../support/watched_api.ts";
 
 const path = "/api/v1/nodes";
-/** Of a node nothing but its provider id is read. */
+/** Reads only the provider ID of a node. */
 const nodes: Resource<string> = {
   ...{ group: "", version: "v1", plural: "nodes" },
   schema: z.object({ spec: z.object({ providerID: z.string() }) }).transform(({ spec }) => spec.providerID),
 };
 
-/** An informer of nodes, with what it told; disposing of it ends its watch. */
+/** An informer of nodes with its reported changes; disposing of it ends its watch. */
 function watching(api: WatchedApi): { informer: Informer<string>; told: string[]; [Symbol.dispose]: () => void } {
   const told: string[] = [];
   const stop = new AbortController();
@@ -31,7 +31,7 @@ function node(name: string, providerID: unknown): { metadata: { name: string }; 
   return { metadata: { name }, spec: { providerID } };
 }
 
-Deno.test("Informer.start reads every page of a list before it resolves", async () => {
+Deno.test("Informer.start: reads every page of a list before it resolves", async () => {
   await using api = await WatchedApi.start();
   api.pageSize = 2;
   for (const name of ["a", "b", "c", "d", "e"]) api.put(path, node(name, "red"));
@@ -41,7 +41,7 @@ Deno.test("Informer.start reads every page of a list before it resolves", async 
   deepEqual(api.lists.map((list) => new URLSearchParams(list.split("?")[1]).get("continue")), [null, "2", "4"]);
 });
 
-Deno.test("Informer tells of what was read of an object, and not of an update without news", async () => {
+Deno.test("Informer: reports changes of the fields that are read, and no other updates", async () => {
   await using api = await WatchedApi.start();
   api.put(path, node("a", "red"));
   using watched = watching(api);
@@ -55,7 +55,7 @@ Deno.test("Informer tells of what was read of an object, and not of an update wi
   deepEqual(watched.told, ["a: undefined to red", "a: red to blue", "a: blue to undefined"]);
 });
 
-Deno.test("Informer keeps what it last read of an object that cannot be read any more", async () => {
+Deno.test("Informer: keeps the last valid version of an object that became invalid", async () => {
   await using api = await WatchedApi.start();
   api.put(path, node("a", "red"));
   using watched = watching(api);
@@ -67,7 +67,7 @@ Deno.test("Informer keeps what it last read of an object that cannot be read any
   equal(watched.informer.get("a"), "red");
 });
 
-Deno.test("Informer.start ends when it is stopped before anything could be listed", async () => {
+Deno.test("Informer.start: ends when it is stopped before a list succeeds", async () => {
   const api = await WatchedApi.start();
   const { kube } = api;
   await api[Symbol.asyncDispose]();
@@ -87,7 +87,7 @@ function streamed(): { streams: FakeStreams; informer: Informer<string>; [Symbol
   return { streams, informer, [Symbol.dispose]: () => stop.abort() };
 }
 
-Deno.test("Informer goes on from its place when a stream ends, and lists again only when that is gone", async () => {
+Deno.test("Informer: resumes from its resource version when a stream ends, and lists again only when that expired", async () => {
   using watched = streamed();
   const { streams, informer } = watched;
   await informer.start();
@@ -100,7 +100,7 @@ Deno.test("Informer goes on from its place when a stream ends, and lists again o
   deepEqual(streams.requests, ["list nodes ", "list nodes "]);
 });
 
-Deno.test("Informer keeps its place while the API server is down, and is out of date after a while", async () => {
+Deno.test("Informer: keeps its place while the API server is down, and is out of date after a while", async () => {
   using watched = streamed();
   const { streams, informer } = watched;
   await informer.start();
@@ -113,7 +113,7 @@ Deno.test("Informer keeps its place while the API server is down, and is out of 
   deepEqual([streams.requests.length, informer.get("a")], [1, "red"]);
 });
 
-Deno.test("Informer is not fresh by a stream that could not be opened", async () => {
+Deno.test("Informer: is not fresh after a stream that could not be opened", async () => {
   using watched = streamed();
   const { streams, informer } = watched;
   await informer.start();

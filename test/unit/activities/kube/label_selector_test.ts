@@ -7,12 +7,12 @@ function selector(matchLabels: Record<string, string>, ...expressions: [string, 
   return LabelSelector.parse({ matchLabels, matchExpressions });
 }
 
-Deno.test("selects holds for everything when nothing is asked for", () => {
+Deno.test("selects: an empty selector matches everything", () => {
   assert.ok(selects({}, undefined));
   assert.equal(requirementsOf({}), 0);
 });
 
-Deno.test("selects wants all labels and all expressions", () => {
+Deno.test("selects: requires all labels and all expressions", () => {
   const strict = selector({ tier: "web" }, ["stage", "In", ["prod", "test"]]);
   assert.equal(requirementsOf(strict), 2);
   assert.ok(selects(strict, { tier: "web", stage: "test", other: "x" }));
@@ -20,13 +20,13 @@ Deno.test("selects wants all labels and all expressions", () => {
   assert.ok(!selects(strict, { stage: "prod" }));
 });
 
-Deno.test("selects takes an object without the label as in nothing, and so as not in anything", () => {
+Deno.test("selects: an object without the label is not In anything", () => {
   assert.ok(!selects(selector({}, ["a", "In", ["1"]]), {}));
   assert.ok(selects(selector({}, ["a", "NotIn", ["1"]]), {}));
   assert.ok(!selects(selector({}, ["a", "NotIn", ["1"]]), { a: "1" }));
 });
 
-Deno.test("selects knows whether a label is there, even with an empty value", () => {
+Deno.test("selects: detects whether a label exists, even with an empty value", () => {
   assert.deepEqual([selects(selector({}, ["a", "Exists"]), { a: "" }), selects(selector({}, ["a", "Exists"]), {})], [
     ...[true, false],
   ]);
@@ -38,7 +38,7 @@ Deno.test("selects knows whether a label is there, even with an empty value", ()
   ]);
 });
 
-Deno.test("selectorText writes a selector as the API server reads it", () => {
+Deno.test("selectorText: writes a selector as the API server reads it", () => {
   const all = selector({ app: "web" }, ["a", "In", ["1", "2"]], ["b", "NotIn", ["3"]], ["c", "Exists"], [
     "d",
     "DoesNotExist",

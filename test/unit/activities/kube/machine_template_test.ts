@@ -12,18 +12,18 @@ const images: [string, object, string][] = [
 ];
 
 for (const [cloudProvider, cloudProviderSpec, image] of images) {
-  Deno.test(`imageOf finds "${image}" in ${cloudProvider} ${JSON.stringify(cloudProviderSpec)}`, () => {
+  Deno.test(`imageOf: finds "${image}" in ${cloudProvider} ${JSON.stringify(cloudProviderSpec)}`, () => {
     equal(imageOf({ providerSpec: { value: { cloudProvider, cloudProviderSpec } } }), image);
   });
 }
 
 for (const value of [undefined, null, "text", [], { cloudProvider: 7 }, { cloudProvider: "aws" }]) {
-  Deno.test(`imageOf reads a provider config of ${JSON.stringify(value)} as no image`, () => {
+  Deno.test(`imageOf: returns no image for a provider config of ${JSON.stringify(value)}`, () => {
     equal(imageOf({ providerSpec: { value } }), "");
   });
 }
 
-Deno.test("kubeletOf reads the version as it is written, or nothing", () => {
+Deno.test("kubeletOf: returns the version as written, or nothing", () => {
   equal(kubeletOf({ versions: { kubelet: "v1.36.1" } }), "v1.36.1");
   equal(kubeletOf({}), "");
   equal(kubeletOf(undefined), "");

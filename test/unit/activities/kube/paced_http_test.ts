@@ -11,7 +11,7 @@ const where = { namespace: "n", name: "p" };
 const generated = { metadata: { generateName: "p-" } };
 const tokenBody = { spec: { audiences: [], expirationSeconds: 600 } };
 
-/** Everything we ask for that is not the same when it is done twice, and what is. */
+/** All requests that are not idempotent, and one that is. */
 const calls: Record<string, (kube: Kube) => Promise<unknown>> = {
   "an eviction": ({ core }) => core.createNamespacedPodEviction({ ...where, body: { metadata: where } }),
   "a token request": ({ core }) => core.createNamespacedServiceAccountToken({ ...where, body: tokenBody }),
@@ -22,7 +22,7 @@ const calls: Record<string, (kube: Kube) => Promise<unknown>> = {
   "a read": ({ core }) => core.readNamespacedSecret(where),
 };
 
-/** A client with connections that were used before. */
+/** A client whose connections were used before. */
 async function warm(api: FaultyApi): Promise<Kube> {
   const kube = connectKube(pooled(api.config));
   for (let nth = 0; nth < 6; nth++) await calls["a read"]?.(kube);
@@ -32,7 +32,7 @@ async function warm(api: FaultyApi): Promise<Kube> {
 
 for (const fault of ["break", "end", "break in head"] satisfies Fault[]) {
   for (const [what, call] of Object.entries(calls)) {
-    Deno.test(`PacedHttp sends ${what} once that meets a "${fault}" on a kept connection`, async () => {
+    Deno.test(`PacedHttp: sends ${what} once when a kept connection fails with "${fault}"`, async () => {
       await using api = await FaultyApi.start();
       const kube = await warm(api);
       api.faults = [fault];
@@ -50,13 +50,13 @@ async function ask(api: FaultyApi, wholeMs: number): Promise<ResponseContext> {
   return await new PacedHttp(new RequestRate(), { ms: wholeMs }).send(request);
 }
 
-Deno.test("PacedHttp tells at once of an answer that breaks off within its body", async () => {
+Deno.test("PacedHttp: reports a response at once that breaks off within its body", async () => {
   await using api = await FaultyApi.start();
   api.faults = ["break in body"];
   await rejects(ask(api, 60_000), { message: "fetch failed" });
 });
 
-Deno.test("PacedHttp ends a request whose answer stops within its body", async () => {
+Deno.test("PacedHttp: ends a request whose response stalls within its body", async () => {
   await using api = await FaultyApi.start();
   api.faults = [response(200, {}).slice(0, -1)];
   await rejects(ask(api, 200), { name: "TimeoutError", message: "no complete response within 0.2 seconds" });
@@ -68,14 +68,14 @@ interface Handler {
   onResponseEnd(): void;
 }
 
-/** A request that goes where it is told, and no further. */
+/** A request to a fixed address that follows no redirect. */
 function requestBy(path: string, take: (handler: Handler) => void): RequestContext {
   const request = new RequestContext(`https://api.example${path}`, HttpMethod.GET);
   request.setDispatcher({ dispatch: (_: object, handler: Handler) => void take(handler) } as never);
   return request;
 }
 
-Deno.test("PacedHttp calls off what still waits for a connection when its time is over", async () => {
+Deno.test("PacedHttp: cancels a request that still waits for a connection at its timeout", async () => {
   const waiting: Handler[] = [];
   const request = requestBy("/api/v1/pods", (handler) => waiting.push(handler));
   await rejects(new PacedHttp(new RequestRate(), { ms: 10 }).send(request), { name: "TimeoutError" });
@@ -84,7 +84,7 @@ Deno.test("PacedHttp calls off what still waits for a connection when its time i
   deepEqual(reasons, ["TimeoutError"]);
 });
 
-Deno.test("PacedHttp lets no lease wait, behind a proxy for many clusters neither", async () => {
+Deno.test("PacedHttp: delays no lease, also behind a proxy for many clusters", async () => {
   const never = new RequestRate({ qps: 0.001, burst: 0 });
   const request = requestBy("/clusters/c/apis/coordination.k8s.io/v1/namespaces/n/leases/l", (handler) => {
     handler.onResponseStart(undefined, 200, {});
@@ -96,7 +96,7 @@ Deno.test("PacedHttp lets no lease wait, behind a proxy for many clusters neithe
 const busy = response(429, { "Retry-After": "0" });
 const overBudget = response(429, { "Retry-After": "0" }, '{"message":"disruption budget"}');
 
-Deno.test("PacedHttp comes again when the API server was too busy to let it in", async () => {
+Deno.test("PacedHttp: retries when the API server is too busy", async () => {
   await using api = await FaultyApi.start();
   const kube = await warm(api);
   api.faults = [busy, busy];
@@ -104,7 +104,7 @@ Deno.test("PacedHttp comes again when the API server was too busy to let it in",
   equal(api.seen.length, 3);
 });
 
-Deno.test("PacedHttp gives up after three times, and when it is asked to wait for long", async () => {
+Deno.test("PacedHttp: gives up after three attempts, and when Retry-After is long", async () => {
   await using api = await FaultyApi.start();
   const kube = await warm(api);
   api.faults = [busy, busy, busy];
@@ -115,7 +115,7 @@ Deno.test("PacedHttp gives up after three times, and when it is asked to wait fo
   equal(api.seen.length, 4);
 });
 
-Deno.test("PacedHttp leaves it to the drain what a PodDisruptionBudget says", async () => {
+Deno.test("PacedHttp: leaves a refusal by a PodDisruptionBudget to the drain", async () => {
   await using api = await FaultyApi.start();
   const kube = await warm(api);
   api.faults = [overBudget];
@@ -123,7 +123,7 @@ Deno.test("PacedHttp leaves it to the drain what a PodDisruptionBudget says", as
   equal(api.seen.length, 1);
 });
 
-Deno.test("PacedHttp repeats what was told to come again with HTTP 503 only where that changes nothing", async () => {
+Deno.test("PacedHttp: retries HTTP 503 with Retry-After only for requests that change nothing", async () => {
   await using api = await FaultyApi.start();
   const kube = await warm(api);
   const down = response(503, { "Retry-After": "0" });
@@ -135,19 +135,19 @@ Deno.test("PacedHttp repeats what was told to come again with HTTP 503 only wher
   equal(api.seen.length, 3);
 });
 
-Deno.test("RequestRate lets a burst through and the rest at its rate, in the order of coming", () => {
+Deno.test("RequestRate: lets a burst through and the rest at its rate, in order of arrival", () => {
   const rate = new RequestRate({ qps: 10, burst: 2 });
   deepEqual([1, 2, 3, 4].map(() => rate.take(1000)), [0, 0, 100, 200]);
   deepEqual([rate.take(1200), rate.take(1800)], [100, 0]);
 });
 
-Deno.test("RequestRate saves up no more than a burst", () => {
+Deno.test("RequestRate: saves up at most one burst", () => {
   const rate = new RequestRate({ qps: 10, burst: 2 });
   rate.take(0);
   deepEqual([1, 2, 3].map(() => rate.take(60_000)), [0, 0, 100]);
 });
 
-Deno.test("pooled has all clients of a process share one rate, and leases wait for nobody", async () => {
+Deno.test("pooled: makes all clients of a process share one rate, except for leases", async () => {
   await using api = await FaultyApi.start();
   const config = pooled(api.config, { qps: 4, burst: 1 });
   const kube = connectKube(config);
@@ -157,5 +157,5 @@ Deno.test("pooled has all clients of a process share one rate, and leases wait f
   const leased = Date.now() - begun;
   await all;
   const took = Date.now() - begun;
-  ok(took >= 240 && leased < took, `the lease took ${leased} of ${took} ms`);
+  ok(took >= 240 && leased < took, `The lease took ${leased} of ${took} ms`);
 });

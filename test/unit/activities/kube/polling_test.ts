@@ -17,25 +17,25 @@ function polled(answers: string[], until = Date.now() + 10_000): () => Promise<s
     });
 }
 
-Deno.test("poll looks until there is an answer, with what is missing as its heartbeat", async () => {
+Deno.test("poll: reads until there is an answer, with what is missing as its heartbeat", async () => {
   const heartbeats: unknown[] = [];
   const answer = await inActivity(polled(["a", "b", "ready"]), { heartbeats });
   deepEqual([answer, heartbeats], ["ready", ["a", "b"]]);
 });
 
-Deno.test("poll looks once more when its time has come already", async () => {
+Deno.test("poll: reads once more when the deadline has passed already", async () => {
   deepEqual(await inActivity(polled(["ready"], 0)), "ready");
   await rejects(inActivity(polled(["a"], 0)), { message: "late: a" });
 });
 
-Deno.test("poll stops when the activity is cancelled", async () => {
+Deno.test("poll: stops when the activity is cancelled", async () => {
   const cancel = new AbortController();
   const work = inActivity(polled([], Date.now() + 60_000), { cancel: cancel.signal });
   cancel.abort();
   await rejects(work, { name: "CancelledFailure" });
 });
 
-Deno.test("poll beats during a look that takes long", async () => {
+Deno.test("poll: sends heartbeats during a long read", async () => {
   const heartbeats: unknown[] = [];
   const look = async (): Promise<{ answer: string }> => {
     await eventually("two heartbeats", () => heartbeats.length >= 2);
@@ -45,7 +45,7 @@ Deno.test("poll beats during a look that takes long", async () => {
   deepEqual(await inActivity(work, { heartbeats }), "ready");
 });
 
-Deno.test("poll waits for an API server that is away where it judges by a deadline, and says since when it saw nothing", async () => {
+Deno.test("poll: waits for an unreachable API server when a deadline decides, and reports since when", async () => {
   const heartbeats: { waitsFor: string; lookedAt: number }[] = [];
   let looks = 0;
   const look = (): Promise<{ answer: string }> =>
@@ -61,14 +61,14 @@ Deno.test("poll waits for an API server that is away where it judges by a deadli
   deepEqual(heartbeats.map(({ waitsFor }) => waitsFor), ["Cannot look: HTTP 503", "Cannot look: HTTP 503"]);
 });
 
-Deno.test("poll lets an API server that is away be told where nothing is judged", async () => {
+Deno.test("poll: fails when the API server is unreachable and no deadline decides", async () => {
   const look = (): Promise<{ answer: string }> => Promise.reject(unavailable("Cannot look: HTTP 503"));
   await rejects(inActivity(() => poll({ until: Infinity, look, expired: (why) => new Error(why) })), {
     message: "Cannot look: HTTP 503",
   });
 });
 
-Deno.test("poll tells the next try when it last could look", async () => {
+Deno.test("poll: passes the time of its last successful read on to the next attempt", async () => {
   const heartbeats: { lookedAt: number }[] = [];
   const lookedAt = Date.now() - 120_000;
   const given: [number, string | undefined][] = [];

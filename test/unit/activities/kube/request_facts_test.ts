@@ -4,7 +4,7 @@ import { PacedHttp, requestFactsOf, type RequestOutcome, RequestRate } from "../
 
 const server = "https://10.0.0.1:6443";
 
-Deno.test("a request is told by verb and resource, whichever object it names", () => {
+Deno.test("request facts: contain verb and resource, whatever object a request names", () => {
   const asked: [string, string, string][] = [
     ["GET", "/api/v1/nodes", "list nodes"],
     ["GET", "/api/v1/nodes/w-1", "get nodes"],
@@ -22,7 +22,7 @@ Deno.test("a request is told by verb and resource, whichever object it names", (
   deepEqual(facts.map(({ verb, resource }) => `${verb} ${resource}`), asked.map(([, , wanted]) => wanted));
 });
 
-Deno.test("each try of a request is told with what came of it, 0 where no answer came", async () => {
+Deno.test("request facts: each attempt has its status, 0 without a response", async () => {
   const told: RequestOutcome[] = [];
   const answers = [503, 200];
   const listening = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {

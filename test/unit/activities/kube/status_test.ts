@@ -23,18 +23,18 @@ const table: [number, string, boolean][] = [
 ];
 
 for (const [code, type, nonRetryable] of table) {
-  Deno.test(`attempting takes HTTP ${code} for ${type}, ${nonRetryable ? "for good" : "to be tried again"}`, async () => {
+  Deno.test(`attempting: sorts HTTP ${code} as ${type}, ${nonRetryable ? "final" : "retryable"}`, async () => {
     const failure = await sorted(answer(code, "Reason"));
     deepEqual([failure.type, failure.nonRetryable], [type, nonRetryable]);
   });
 }
 
-Deno.test("attempting says what was attempted and what the API server answered", async () => {
+Deno.test("attempting: reports what was attempted and what the API server answered", async () => {
   const { message } = await sorted(answer(403, "Forbidden", "secrets is forbidden"));
   equal(message, "Failed to do it: HTTP 403, secrets is forbidden");
 });
 
-Deno.test("attempting never quotes an answer that may echo what was sent", async () => {
+Deno.test("attempting: never quotes a response that may contain what was sent", async () => {
   const echo = 'Secret "s" is invalid: data: "c2VjcmV0LWJ5dGVz"';
   for (const code of [400, 409, 422, 500, 503]) {
     const failure = await sorted(answer(code, "Invalid", echo));
@@ -44,7 +44,7 @@ Deno.test("attempting never quotes an answer that may echo what was sent", async
   }
 });
 
-Deno.test("attempting tries again, and quotes, what a policy refuses as long as its parameters are not seen", async () => {
+Deno.test("attempting: retries and quotes the refusal of a policy whose parameters are not visible yet", async () => {
   const policy =
     "ValidatingAdmissionPolicy 'limit-hands.ostler.dev' with binding 'limit-hands.ostler.dev' denied request";
   const said = `pods "hand" is forbidden: ${policy}: failed to configure binding: no params found for policy binding`;
@@ -55,7 +55,7 @@ Deno.test("attempting tries again, and quotes, what a policy refuses as long as 
   deepEqual([judged.type, judged.nonRetryable], ["ObjectInvalid", true]);
 });
 
-Deno.test("attempting copes with an answer that is no JSON", async () => {
+Deno.test("attempting: accepts a response that is not JSON", async () => {
   const page = Object.assign(answer(502, "x"), { body: "<html>secret</html>" });
   equal((await sorted(page)).message, "Failed to do it: HTTP 502, no reason given");
 });
@@ -67,29 +67,29 @@ const networkErrors = [
 ];
 
 for (const error of networkErrors) {
-  Deno.test(`attempting takes "${error.message}" for an API that is out of reach`, async () => {
+  Deno.test(`attempting: treats "${error.message}" as an unreachable API`, async () => {
     const failure = await sorted(error);
     deepEqual([failure.type, failure.nonRetryable], ["ApiUnavailable", false]);
   });
 }
 
-Deno.test("attempting names the cause of a failed fetch", async () => {
+Deno.test("attempting: names the cause of a failed fetch", async () => {
   equal((await sorted(networkErrors[2])).message, "Failed to do it: other side closed");
 });
 
-Deno.test("attempting passes failures that are sorted already, cancellations and bugs on", async () => {
+Deno.test("attempting: passes on sorted failures, cancellations and bugs", async () => {
   for (const error of [refused("ProfileInvalid", "no"), new CancelledFailure("stop"), new RangeError("a bug")]) {
     await rejects(attempting("do it", () => Promise.reject(error)), (passed) => passed === error);
   }
 });
 
-Deno.test("ifFound gives undefined for what does not exist and passes everything else on", async () => {
+Deno.test("ifFound: returns undefined for a missing object and passes everything else on", async () => {
   equal(await ifFound(Promise.resolve(7)), 7);
   equal(await ifFound(Promise.reject(answer(404, "NotFound"))), undefined);
   await rejects(ifFound(Promise.reject(answer(403, "Forbidden"))), (error) => statusOf(error) === 403);
 });
 
-Deno.test("attempting takes a fault of the caller for no outage, whatever code it bears", async () => {
+Deno.test("attempting: treats an error of the caller as a bug, whatever code it has", async () => {
   const fault = Object.assign(new TypeError("The argument must be of type string"), { code: "ERR_INVALID_ARG_TYPE" });
   await rejects(attempting("do it", () => Promise.reject(fault)), fault);
   const untrusted = Object.assign(new Error("altname"), { code: "ERR_TLS_CERT_ALTNAME_INVALID" });

@@ -28,7 +28,7 @@ function groups(of: PoolRef): string[] {
   return ["system:bootstrappers", poolGroupOf(of), "system:authenticated"];
 }
 
-/** A cluster in which machine "pool-1f-x" of pool "pool" awaits its node, but for what is changed. */
+/** A cluster in which machine "pool-1f-x" of pool "pool" awaits its node, with the given changes. */
 function cluster({ spec, status, machine: changed, nodeRef, before }: Change): FakeKube {
   const kube = new FakeKube();
   const owner = (kind: string, name: string): Record<string, string> => ({ kind, name, uid: `uid-of-${name}` });
@@ -69,7 +69,7 @@ function approvalIn(kube: FakeKube): unknown {
   return kube.get("certificatesigningrequests", "csr")?.["status"];
 }
 
-Deno.test("approveNode approves the node that a machine of the token's pool awaits, and says why", async () => {
+Deno.test("approveNode: approves the node that a machine of the token's pool awaits, with the reason", async () => {
   const kube = cluster({});
   deepEqual(await judge(kube), { is: "Approved" });
   deepEqual(approvalIn(kube), {
@@ -78,66 +78,66 @@ Deno.test("approveNode approves the node that a machine of the token's pool awai
       message: 'Machine "ns/pool-1f-x" of pool "ns/pool" is waiting for this node',
     }],
   });
-  deepEqual(await judge(kube), { is: "Moot" }, "once is enough");
+  deepEqual(await judge(kube), { is: "Moot" }, "Expected one approval");
 });
 
-Deno.test("approveNode takes the usages of RSA keys, tokens of before, and the account that machines boot as, for the same", async () => {
+Deno.test("approveNode: accepts usages of RSA keys, earlier tokens, and the account that machines boot with", async () => {
   const spec = { usages: ["key encipherment", ...client] };
   deepEqual(await judge(cluster({ spec })), { is: "Approved" });
   const ofBefore = { groups: ["system:bootstrappers:machine-controller:default-node-token"] };
-  deepEqual(await judge(cluster({ spec: ofBefore })), { is: "Approved" }, "a token that tells of no pool");
+  deepEqual(await judge(cluster({ spec: ofBefore })), { is: "Approved" }, "Expected approval for a token without a pool");
   const account = { username: "system:serviceaccount:kube-system:joiner", groups: ["system:serviceaccounts"] };
   deepEqual(await judge(cluster({ spec: account }), "kube-system/joiner"), { is: "Approved" });
 });
 
 const bootstrapper = "system:bootstrappers:kubeadm:default-node-token";
 const left: Record<string, [Change, RegExp]> = {
-  "of another pool's token": [
+  "of the token of another pool": [
     { spec: { groups: groups({ namespace: "ns", name: "other" }) } },
     /belongs to another pool/,
   ],
-  "of a token of a pool elsewhere": [{ spec: { groups: groups({ namespace: "away", name: "pool" }) } }, /another pool/],
-  "of a token of no pool that there is": [{ spec: { groups: groups({ namespace: "ns", name: "x" }) } }, /another pool/],
-  "of a token of two pools": [
+  "of the token of a pool in another namespace": [{ spec: { groups: groups({ namespace: "away", name: "pool" }) } }, /another pool/],
+  "of the token of a missing pool": [{ spec: { groups: groups({ namespace: "ns", name: "x" }) } }, /another pool/],
+  "of the token of two pools": [
     { spec: { groups: [...groups(pool), ...groups({ namespace: "ns", name: "other" })] } },
     /does not belong to a pool/,
   ],
-  "of a token that tells of no pool, for a name of no machine": [
+  "of a token without a pool, for a name without a machine": [
     {
       spec: { groups: ["system:bootstrappers:machine-controller:default-node-token"] },
       before: (kube) => kube.remove("machines", machine, "ns"),
     },
     /no machine of Ostler is named "pool-1f-x"/,
   ],
-  "of somebody else's token": [
+  "of a foreign token": [
     { spec: { groups: [bootstrapper] } },
     /token "abcdef" does not belong to a pool of Ostler/,
   ],
-  "of somebody who is no token": [{ spec: { username: "ann" } }, /"ann" is not a bootstrap token/],
-  "of a node for itself, which is kube-controller-manager's": [
+  "of a user without a token": [{ spec: { username: "ann" } }, /"ann" is not a bootstrap token/],
+  "of a node for itself, which kube-controller-manager approves": [
     { spec: { username: `system:node:${machine}` } },
     /is not a bootstrap token/,
   ],
-  "of an account that machines do not boot as": [
+  "of an account that machines do not boot with": [
     { spec: { username: "system:serviceaccount:kube-system:joiner" } },
     /is not a bootstrap token/,
   ],
   "for other usages": [{ spec: { usages: [...client, "server auth"] } }, /not a request for a kubelet/],
   "that cannot be read": [{ spec: { request: "aGVsbG8=" } }, /not a request for a kubelet/],
-  "of a machine that is held": [{ machine: { annotations: held } }, /machine "ns\/pool-1f-x" is held/],
+  "of a held machine": [{ machine: { annotations: held } }, /machine "ns\/pool-1f-x" is held/],
   "of a machine that was never ordered": [{ machine: { finalizers: [] } }, /has no instance yet/],
-  "of a machine that goes": [{ machine: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, /being deleted/],
+  "of a machine that is being deleted": [{ machine: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, /being deleted/],
   "of a machine that has its node": [{ nodeRef: machine }, /has a node/],
-  "of a machine of nobody": [{ machine: { ownerReferences: [] } }, /no machine of Ostler is named "pool-1f-x"/],
-  "of a machine that says it is of another set of that name": [
+  "of a machine without an owner": [{ machine: { ownerReferences: [] } }, /no machine of Ostler is named "pool-1f-x"/],
+  "of a machine with the name of a set but another uid": [
     { machine: { ownerReferences: [{ kind: "MachineSet", name: set, uid: "uid-of-another" }] } },
     /no machine of Ostler is named "pool-1f-x"/,
   ],
-  "of a machine by a name that its set would not give": [
+  "of a machine with a name that its set does not generate": [
     { machine: { ownerReferences: [{ kind: "MachineSet", name: "pool-2e", uid: "uid-of-pool-2e" }] } },
     /no machine of Ostler is named "pool-1f-x"/,
   ],
-  "of a set that says it is of another pool of that name": [
+  "of a set with the name of a pool but another uid": [
     {
       before: (kube) => {
         const ownerReferences = [{ kind: "MachineDeployment", name: "pool", uid: "uid-of-another" }];
@@ -150,15 +150,15 @@ const left: Record<string, [Change, RegExp]> = {
     { before: (kube) => void kube.put("machines", { metadata: { name: machine, namespace: "away" }, spec: {} }) },
     /machines named "pool-1f-x" exist in several namespaces/,
   ],
-  "of a machine that is gone": [{ before: (kube) => kube.remove("machines", machine, "ns") }, /no machine/],
-  "for a node that is there": [
+  "of a deleted machine": [{ before: (kube) => kube.remove("machines", machine, "ns") }, /no machine/],
+  "for an existing node": [
     { before: (kube) => void kube.put("nodes", { metadata: { name: machine } }) },
     /node "pool-1f-x" already exists/,
   ],
 };
 
 for (const [what, [change, why]] of Object.entries(left)) {
-  Deno.test(`approveNode leaves the request ${what} as it is`, async () => {
+  Deno.test(`approveNode: does not touch the request ${what}`, async () => {
     const kube = cluster(change);
     const verdict = await judge(kube);
     equal(verdict.is, "Left");
@@ -168,7 +168,7 @@ for (const [what, [change, why]] of Object.entries(left)) {
 }
 
 for (const type of ["Approved", "Denied", "Failed"]) {
-  Deno.test(`approveNode asks for nothing about a request that is ${type}`, async () => {
+  Deno.test(`approveNode: sends no request for a request that is ${type}`, async () => {
     const kube = cluster({ status: { conditions: [{ type, status: "True" }] } });
     kube.onRequest = () => {
       throw answer(500, "InternalError");
@@ -177,7 +177,7 @@ for (const type of ["Approved", "Denied", "Failed"]) {
   });
 }
 
-Deno.test("approveNode lets be what another wrote meanwhile", async () => {
+Deno.test("approveNode: keeps the concurrent write of another approver", async () => {
   const kube = cluster({});
   kube.onRequest = (request) => {
     if (!request.startsWith("get nodes")) return;
@@ -187,12 +187,12 @@ Deno.test("approveNode lets be what another wrote meanwhile", async () => {
   deepEqual(approvalIn(kube), { conditions: [{ type: "Denied" }] });
 });
 
-Deno.test("approveNode gives a name to one request alone until its node is there, also by what the cluster tells", async () => {
+Deno.test("approveNode: approves a name once until its node exists, also by the requests of the cluster", async () => {
   const approvals = new RecentApprovals();
   const kube = cluster({});
   deepEqual(await judge(kube, "", approvals), { is: "Approved" });
   approvals.note(machine, { request: "of-before", at: Date.now() - 6 * 60_000 });
-  deepEqual(approvals.take(machine, "csr"), undefined, "it has the name already");
+  deepEqual(approvals.take(machine, "csr"), undefined, "Expected no second approval of the name");
   equal(approvals.take(machine, "thief"), "csr");
   const told = new RecentApprovals();
   told.note(machine, { request: "first", at: Date.now() - 60_000 });
@@ -204,5 +204,5 @@ Deno.test("approveNode gives a name to one request alone until its node is there
   deepEqual(again.writes, []);
   const old = new RecentApprovals();
   old.note(machine, { request: "first", at: Date.now() - 6 * 60_000 });
-  deepEqual(await judge(again, "", old), { is: "Approved" }, "a node that never came");
+  deepEqual(await judge(again, "", old), { is: "Approved" }, "Expected approval, because the first node never came");
 });

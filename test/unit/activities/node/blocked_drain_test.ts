@@ -16,7 +16,7 @@ function budget(disruptionsAllowed: number): Parameters<FakeKube["put"]>[1] {
   return { metadata, spec: { selector: {} }, status: { disruptionsAllowed } } as never;
 }
 
-/** A node with one pod that its budget protects; `evictions` are those that were asked for. */
+/** A node with one pod that its budget protects; `evictions` are the requested ones. */
 function blocked(): { kube: FakeKube; evictions: string[] } {
   const kube = new FakeKube();
   kube.put("nodes", node("n"));
@@ -35,7 +35,7 @@ function blocked(): { kube: FakeKube; evictions: string[] } {
   return { kube, evictions };
 }
 
-/** Drains for as long, looking as often as the drain wants to; gives the number of looks. */
+/** Drains for as long, reading as often as the drain asks; returns the number of reads. */
 async function drained(drain: Drain, { from, forMs }: { from: number; forMs: number }): Promise<number> {
   let looks = 0;
   for (let now = from; now < from + forMs; now += drain.restMs) {
@@ -45,14 +45,14 @@ async function drained(drain: Drain, { from, forMs }: { from: number; forMs: num
   return looks;
 }
 
-Deno.test("Drain asks for a blocked eviction less and less often, and looks less often", async () => {
+Deno.test("Drain: retries a blocked eviction and reads at growing intervals", async () => {
   const { kube, evictions } = blocked();
   const looks = await drained(new Drain(kube.client, task), { from: 0, forMs: 600_000 });
   ok(evictions.length <= 18, `${evictions.length} evictions`);
   ok(looks <= 35, `${looks} looks`);
 });
 
-Deno.test("Drain asks again at once when the budget has changed", async () => {
+Deno.test("Drain: retries at once when the budget has changed", async () => {
   const { kube, evictions } = blocked();
   const drain = new Drain(kube.client, task);
   await drained(drain, { from: 0, forMs: 600_000 });
@@ -65,13 +65,13 @@ Deno.test("Drain asks again at once when the budget has changed", async () => {
   deepEqual(await drain.look(603_000), { answer: { outcome: "Drained", evicted: 1 } });
 });
 
-Deno.test("awaitNodeDrained wakes when the budget of a blocked pod changes", async () => {
+Deno.test("awaitNodeDrained: reads when the budget of a blocked pod changes", async () => {
   const { kube, evictions } = blocked();
   const asks = kube.onRequest;
   const streams = new FakeStreams(kube);
   kube.onRequest = asks;
   const wait = inActivity(() => awaitNodeDrained(streams.client, task));
-  // By now it looks every few seconds only.
+  // By this time the drain reads only every few seconds.
   await eventually("three evictions that were refused", () => evictions.length === 3);
   const begun = Date.now();
   kube.put("poddisruptionbudgets", budget(1) as never);
@@ -81,7 +81,7 @@ Deno.test("awaitNodeDrained wakes when the budget of a blocked pod changes", asy
   deepEqual(await wait, { outcome: "Drained", evicted: 1 });
 });
 
-Deno.test("Drain does not look again and again at a pod that was refused once and is ending by now", async () => {
+Deno.test("Drain: does not read often for a refused pod that is terminating", async () => {
   const { kube } = blocked();
   const drain = new Drain(kube.client, task);
   await drain.look(0);
@@ -91,5 +91,5 @@ Deno.test("Drain does not look again and again at a pod that was refused once an
   );
   const now = Date.now();
   await drain.look(now);
-  ok(drain.lookBy > now + 500, `it wants to look ${drain.lookBy - now} ms later`);
+  ok(drain.lookBy > now + 500, `Expected no read within ${drain.lookBy - now} ms`);
 });

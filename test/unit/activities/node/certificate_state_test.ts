@@ -27,36 +27,36 @@ function condition(type: string, message?: string): Record<string, unknown> {
 }
 
 const states: [string, Record<string, unknown>, string][] = [
-  ["nobody has looked at", {}, "is waiting for approval"],
+  ["is not read by any signer", {}, "is waiting for approval"],
   ["was denied", condition("Denied", "unknown host"), "was denied (unknown host)"],
   ["failed", condition("Failed", "no signer"), "was not signed (no signer)"],
-  ["nobody has signed", condition("Approved"), "was approved, but not signed"],
+  ["is not signed", condition("Approved"), "was approved, but not signed"],
   ["was granted", { ...condition("Approved"), certificate: "x" }, "was granted"],
 ];
 
 for (const [what, status, words] of states) {
-  Deno.test(`certificateStateOf tells that a request ${what}`, async () => {
+  Deno.test(`certificateStateOf: returns that a request ${what}`, async () => {
     const kube = new FakeKube();
     await put(kube, "csr-1", "host-a", { status });
     equal(await certificateStateOf(kube.client, ["a", "host-a"]), `certificate request "csr-1" ${words}`);
   });
 }
 
-Deno.test("certificateStateOf takes the newest request of the name", async () => {
+Deno.test("certificateStateOf: uses the newest request of the name", async () => {
   const kube = new FakeKube();
   await put(kube, "csr-old", "a", { status: condition("Denied", "too early") });
   await put(kube, "csr-new", "a", { created: "2026-01-02T00:00:00Z" });
   equal(await certificateStateOf(kube.client, ["a"]), 'certificate request "csr-new" is waiting for approval');
 });
 
-Deno.test("certificateStateOf does not take a longer name, or another signer, for the node's", async () => {
+Deno.test("certificateStateOf: ignores a longer name, and another signer", async () => {
   const kube = new FakeKube();
   await put(kube, "csr-1", "a0", { by: "system:node:a0" });
   await put(kube, "csr-2", "a", { signerName: "kubernetes.io/kubelet-serving" });
   equal(await certificateStateOf(kube.client, ["a"]), "no certificate was requested for this node name");
 });
 
-Deno.test("certificateStateOf tells what bootstrap tokens wait for when no request has the name", async () => {
+Deno.test("certificateStateOf: returns what bootstrap tokens wait for when no request has the name", async () => {
   const kube = new FakeKube();
   await put(kube, "csr-1", "localhost");
   await put(kube, "csr-2", "b", { status: { certificate: "x" } });
@@ -66,7 +66,7 @@ Deno.test("certificateStateOf tells what bootstrap tokens wait for when no reque
   );
 });
 
-Deno.test("certificateStateOf says nothing where requests may not be read", async () => {
+Deno.test("certificateStateOf: returns nothing when requests may not be read", async () => {
   const kube = new FakeKube();
   kube.onRequest = () => {
     throw answer(403, "Forbidden");

@@ -22,7 +22,7 @@ function stateOf(kube: FakeKube): unknown[] {
   return [found?.["spec"], found?.metadata.annotations];
 }
 
-Deno.test("ensureNodeCordoned keeps pods and the autoscaler off, says for whom, and writes once", async () => {
+Deno.test("ensureNodeCordoned: keeps pods and the autoscaler away, records its pool, and writes once", async () => {
   const kube = kubeWith();
   await ensureNodeCordoned(kube.client, target);
   await ensureNodeCordoned(kube.client, target);
@@ -30,14 +30,14 @@ Deno.test("ensureNodeCordoned keeps pods and the autoscaler off, says for whom, 
   deepEqual(kube.writes, ["patch nodes n"]);
 });
 
-Deno.test("ensureNodeUncordoned leaves nothing of ours behind", async () => {
+Deno.test("ensureNodeUncordoned: leaves nothing of ours behind", async () => {
   const kube = kubeWith({ annotations: { other: "stays" } });
   await ensureNodeCordoned(kube.client, target);
   await ensureNodeUncordoned(kube.client, target);
   deepEqual(stateOf(kube), [{}, { other: "stays" }]);
 });
 
-Deno.test("ensureNodeUncordoned keeps what a person had done before", async () => {
+Deno.test("ensureNodeUncordoned: keeps an earlier cordon of a person", async () => {
   const theirs = { unschedulable: true, annotations: { [disabled]: "true" } };
   const kube = kubeWith(theirs);
   await ensureNodeCordoned(kube.client, target);
@@ -45,21 +45,21 @@ Deno.test("ensureNodeUncordoned keeps what a person had done before", async () =
   deepEqual([stateOf(kube), kube.writes], [[{ unschedulable: true }, { [disabled]: "true" }], []]);
 });
 
-Deno.test("ensureNodeUncordoned leaves the cordon of another pool alone", async () => {
+Deno.test("ensureNodeUncordoned: leaves the cordon of another pool alone", async () => {
   const kube = kubeWith();
   await ensureNodeCordoned(kube.client, { pool: { namespace: "fleet", name: "other" }, node: "n" });
   await ensureNodeUncordoned(kube.client, target);
   deepEqual(kube.get("nodes", "n")?.["spec"], { unschedulable: true });
 });
 
-Deno.test("ensureNodeCordoned and ensureNodeUncordoned are done when the node is gone", async () => {
+Deno.test("ensureNodeCordoned, ensureNodeUncordoned: succeed when the node is deleted", async () => {
   const kube = new FakeKube();
   await ensureNodeCordoned(kube.client, target);
   await ensureNodeUncordoned(kube.client, target);
   deepEqual(kube.writes, []);
 });
 
-Deno.test("ensureNodeCordoned is tried again when somebody changes the node at the same time", async () => {
+Deno.test("ensureNodeCordoned: retries after a conflict", async () => {
   const kube = kubeWith();
   kube.onRequest = (request) => {
     if (request === "patch nodes n") kube.put("nodes", { ...node("n"), spec: { unschedulable: true } });

@@ -20,8 +20,8 @@ const selectors: [V1LabelSelector | undefined, boolean][] = [
 ];
 
 for (const [selector, expected] of selectors) {
-  const says = expected ? "names" : "does not name";
-  Deno.test(`DisruptionBudgets ${says} one that selects by ${JSON.stringify(selector) ?? "nothing at all"}`, async () => {
+  const verb = expected ? "matches" : "does not match";
+  Deno.test(`DisruptionBudgets: ${verb} a budget that selects by ${JSON.stringify(selector) ?? "nothing at all"}`, async () => {
     const kube = new FakeKube();
     kube.put("poddisruptionbudgets", {
       metadata: { namespace: "apps", name: "own" },

@@ -42,7 +42,7 @@ async function blocked(client: Kube, { from = 0, force = false } = {}): Promise<
     known: "",
     force,
   });
-  await drain.look(from); // here it acts, and then it sees what came of it
+  await drain.look(from); // The first read acts, and the second one sees the result.
   await drain.look(from + 1);
   const seen = await drain.look(from + 10_001);
   if (!("answer" in seen) || seen.answer.outcome !== "Blocked") throw new Error(`not blocked: ${JSON.stringify(seen)}`);
@@ -53,7 +53,7 @@ async function only(kube: FakeKube, from = 0): Promise<Blocker | undefined> {
   return (await blocked(kube.client, { from })).blockers[0];
 }
 
-Deno.test("Drain names the PodDisruptionBudget that protects a pod, and the Deployment to ask about", async () => {
+Deno.test("Drain: names the PodDisruptionBudget that protects a pod, and its Deployment", async () => {
   const kube = kubeWith();
   put(kube, "web");
   kube.put("poddisruptionbudgets", {
@@ -69,7 +69,7 @@ Deno.test("Drain names the PodDisruptionBudget that protects a pod, and the Depl
   });
 });
 
-Deno.test("Drain names the nearest owner when what is above cannot be read, and none for a pod that nobody owns", async () => {
+Deno.test("Drain: names the nearest owner when its owner cannot be read, and none for a pod without an owner", async () => {
   const kube = kubeWith();
   refuse(kube, overBudget());
   equal((await only(kube))?.owner, "ReplicaSet apps/owner");
@@ -78,7 +78,7 @@ Deno.test("Drain names the nearest owner when what is above cannot be read, and 
   equal((await only(lonely))?.owner, "");
 });
 
-Deno.test("Drain says what it can of a budget that it may not read", async () => {
+Deno.test("Drain: reports a budget that it may not read", async () => {
   const kube = kubeWith();
   put(kube, "web");
   kube.onRequest = (request) => {
@@ -88,7 +88,7 @@ Deno.test("Drain says what it can of a budget that it may not read", async () =>
   equal((await only(kube))?.why, "protected by a PodDisruptionBudget");
 });
 
-Deno.test("Drain names all budgets of a pod that the API server does not evict for there being several", async () => {
+Deno.test("Drain: names all budgets of a pod that several budgets protect", async () => {
   const kube = kubeWith();
   put(kube, "a");
   put(kube, "b");
@@ -97,7 +97,7 @@ Deno.test("Drain names all budgets of a pod that the API server does not evict f
   equal((await only(kube))?.why, "covered by more than one PodDisruptionBudget: apps/a, apps/b");
 });
 
-Deno.test("Drain says what a webhook or an API server in trouble refuses an eviction with, and does not end by it", async () => {
+Deno.test("Drain: reports an eviction that a webhook or a failing API server refuses, and continues", async () => {
   const denied = 'admission webhook "guard.example.com" denied the request: db-0 is the leader';
   const busy = "Too many requests, please try again later.";
   for (const [status, said] of [[400, denied], [403, denied], [422, denied], [500, "etcd"], [429, busy]] as const) {
@@ -107,7 +107,7 @@ Deno.test("Drain says what a webhook or an API server in trouble refuses an evic
   }
 });
 
-Deno.test("Drain says of a pod whose namespace is ending that it goes with it", async () => {
+Deno.test("Drain: reports that a pod is deleted with its terminating namespace", async () => {
   const kube = kubeWith();
   refuse(
     kube,
@@ -116,7 +116,7 @@ Deno.test("Drain says of a pod whose namespace is ending that it goes with it", 
   match((await only(kube))?.why ?? "", /^its namespace is being deleted/);
 });
 
-Deno.test("Drain has the same key while only numbers change, and another when the cause does", async () => {
+Deno.test("Drain: keeps the key while only numbers change, and changes it with the cause", async () => {
   const kube = kubeWith();
   refuse(kube, overBudget());
   const keys: string[] = [];
@@ -129,18 +129,18 @@ Deno.test("Drain has the same key while only numbers change, and another when th
   notEqual((await blocked(kube.client)).key, keys[0]);
 });
 
-Deno.test("Drain takes a pod on a node that is not heard of neither for gone nor for dead", async () => {
+Deno.test("Drain: treats a pod on an unreachable node neither as deleted nor as dead", async () => {
   const kube = kubeWith({ metadata: { finalizers: ["example.com/keep"] } }, { heard: false });
   equal((await only(kube))?.why, "the node is unreachable, so the pod cannot confirm its termination");
   deepEqual(kube.writes, ["evict pods apps/web", "delete pods apps/web"]);
 });
 
-Deno.test("Drain tells the ending pods of a node that is not Ready apart from those that are slow", async () => {
+Deno.test("Drain: distinguishes terminating pods of a NotReady node from slow ones", async () => {
   const kube = kubeWith({ metadata: ending }, { ready: false });
   equal((await only(kube))?.why, "the node is not Ready, and the pod has not confirmed its termination");
 });
 
-Deno.test("Drain names what keeps a pod whose time is over", async () => {
+Deno.test("Drain: names what keeps a pod after its grace period", async () => {
   equal((await only(kubeWith({ metadata: ending }), overdue))?.why, "its finalizers remain: example.com/keep");
   const slow = kubeWith({ metadata: { ...ending, finalizers: [] } });
   equal((await only(slow, overdue))?.why, "its grace period ended at 2026-01-01T00:00:00.000Z, but it still runs");
@@ -151,7 +151,7 @@ interface Deletion {
   body: { gracePeriodSeconds: number };
 }
 
-/** A client that also notes the grace of each deletion. */
+/** A client that also records the grace period of each deletion. */
 function noting(kube: FakeKube, graces: number[]): Kube {
   const { client } = kube;
   const remove = client.core.deleteNamespacedPod.bind(client.core) as unknown as (given: Deletion) => Promise<unknown>;
@@ -179,7 +179,7 @@ function forced(client: Kube): Drain {
   });
 }
 
-Deno.test("Drain by force deletes what budgets and local storage protect, with half a minute to end", async () => {
+Deno.test("Drain: with force deletes pods despite budgets and local storage, with a grace period of 30 s", async () => {
   const kube = kubeWith({ spec: { volumes: [{ name: "scratch", emptyDir: {} }] } });
   refuse(kube, overBudget());
   const graces: number[] = [];
@@ -189,20 +189,20 @@ Deno.test("Drain by force deletes what budgets and local storage protect, with h
   deepEqual([graces, kube.writes], [[30], ["delete pods apps/web"]]);
 });
 
-Deno.test("Drain by force waits for no node that is not heard of", async () => {
+Deno.test("Drain: with force does not wait for an unreachable node", async () => {
   const graces: number[] = [];
   await forced(noting(kubeWith({}, { heard: false }), graces)).look(0);
   deepEqual(graces, [0]);
 });
 
-Deno.test("Drain by force deletes each pod once in time and once when that is over, and says what still keeps it", async () => {
+Deno.test("Drain: with force deletes each pod once with and once without a grace period, and reports what keeps it", async () => {
   const kube = kubeWith({ metadata: { finalizers: ["example.com/keep"] } });
   const outcome = await blocked(kube.client, { from: overdue, force: true });
   deepEqual(outcome.blockers.map(({ why }) => why), ["its finalizers remain: example.com/keep"]);
   deepEqual(kube.writes, ["delete pods apps/web", "delete pods apps/web"]);
 });
 
-Deno.test("Drain by force takes a pod off the books whose time is over, as under a runtime that is dead", async () => {
+Deno.test("Drain: with force removes a pod after its grace period from the API, as with a dead runtime", async () => {
   const graces: number[] = [];
   const drain = forced(noting(kubeWith({ metadata: ending }, { ready: false }), graces));
   await drain.look(overdue - 1);

@@ -8,7 +8,7 @@ import { node, pod, pool } from "../../../support/machine_objects.ts";
 
 const rules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" } as const;
 const due = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/keep"] };
-/** When `due` is not over. */
+/** Until `due`. */
 const early = Date.parse("2026-01-01T00:00:00Z");
 
 function kubeWith(...pods: ReturnType<typeof pod>[]): FakeKube {
@@ -42,7 +42,7 @@ function awaited(
   });
 }
 
-/** Looks at each of the times, and gives what the last look said. */
+/** Reads at each of the times; returns the result of the last read. */
 async function looks(
   kube: FakeKube,
   overrides: Partial<DrainOrder>,
@@ -72,13 +72,13 @@ function refuse(kube: FakeKube, ...names: string[]): void {
   };
 }
 
-Deno.test("awaitNodeDrained evicts what has to move and leaves other nodes alone", async () => {
+Deno.test("awaitNodeDrained: evicts the pods of its node that must move, and no others", async () => {
   const kube = kubeWith(pod("web", "n"), pod("db", "n", { owner: "StatefulSet" }), pod("far", "other"));
   deepEqual(await awaited(kube), { outcome: "Drained", evicted: 2 });
   deepEqual(moved(kube), ["evict pods apps/web", "evict pods apps/db"]);
 });
 
-Deno.test("awaitNodeDrained leaves DaemonSet, mirror and finished pods where they are", async () => {
+Deno.test("awaitNodeDrained: keeps DaemonSet, mirror and finished pods", async () => {
   const kube = kubeWith(
     pod("agent", "n", { owner: "DaemonSet" }),
     pod("static", "n", { annotations: { "kubernetes.io/config.mirror": "x" } }),
@@ -89,7 +89,7 @@ Deno.test("awaitNodeDrained leaves DaemonSet, mirror and finished pods where the
   deepEqual(moved(kube), []);
 });
 
-Deno.test("awaitNodeDrained waits while a PodDisruptionBudget protects a pod, and says so", async () => {
+Deno.test("awaitNodeDrained: waits while a PodDisruptionBudget protects a pod, and reports that", async () => {
   const kube = kubeWith(pod("web", "n"));
   const heartbeats: unknown[] = [];
   let refusals = 0;
@@ -100,13 +100,13 @@ Deno.test("awaitNodeDrained waits while a PodDisruptionBudget protects a pod, an
   match(JSON.stringify(heartbeats[0]), /1 pods remain \(apps\/web\); apps\/web: protected by a PodDisruptionBudget/);
 });
 
-Deno.test("awaitNodeDrained is done when the node is gone, whatever pods are still listed on it", async () => {
+Deno.test("awaitNodeDrained: succeeds when the node is deleted, even if pods are still listed on it", async () => {
   const kube = kubeWith(pod("web", "n", { metadata: due }));
   kube.remove("nodes", "n");
   deepEqual(await awaited(kube), { outcome: "Drained", evicted: 0 });
 });
 
-Deno.test("awaitNodeDrained fails as AccessDenied when it may not evict", async () => {
+Deno.test("awaitNodeDrained: fails as AccessDenied when it may not evict", async () => {
   const kube = kubeWith(pod("web", "n"));
   const said = 'pods "web" is forbidden: User "ada" cannot create resource "pods/eviction" in API group ""';
   kube.onRequest = (request) => {
@@ -115,7 +115,7 @@ Deno.test("awaitNodeDrained fails as AccessDenied when it may not evict", async 
   await rejects(awaited(kube), { type: "AccessDenied" });
 });
 
-Deno.test("awaitNodeDrained stops when it is cancelled", async () => {
+Deno.test("awaitNodeDrained: stops when it is cancelled", async () => {
   const kube = kubeWith(pod("web", "n"));
   const cancel = new AbortController();
   kube.onRequest = (request) => {
@@ -127,7 +127,7 @@ Deno.test("awaitNodeDrained stops when it is cancelled", async () => {
   await rejects(work, { name: "CancelledFailure" });
 });
 
-Deno.test("Drain takes a pod that vanished for moved", async () => {
+Deno.test("Drain: treats a vanished pod as moved", async () => {
   const kube = kubeWith(pod("web", "n"));
   kube.onRequest = (request) => {
     if (!request.startsWith("evict")) return;
@@ -137,13 +137,13 @@ Deno.test("Drain takes a pod that vanished for moved", async () => {
   deepEqual(await looks(kube, {}, 0, 1), { outcome: "Drained", evicted: 1 });
 });
 
-Deno.test("Drain waits for pods that are ending, without evicting them again", async () => {
+Deno.test("Drain: waits for terminating pods without evicting them again", async () => {
   const kube = kubeWith(pod("web", "n", { metadata: due }));
   match(String(await looks(kube, {}, early, early + 9_999)), /^1 pods remain \(apps\/web\)$/);
   deepEqual(moved(kube), []);
 });
 
-Deno.test("Drain evicts the next priority only when the lower ones are gone", async () => {
+Deno.test("Drain: evicts the next priority only when the lower ones are deleted", async () => {
   const kube = kubeWith(
     pod("high", "n", { spec: { priority: 1000 } }),
     pod("low", "n", { metadata: { finalizers: ["example.com/keep"] } }),
@@ -155,13 +155,13 @@ Deno.test("Drain evicts the next priority only when the lower ones are gone", as
   deepEqual(moved(kube), ["evict pods apps/low", "evict pods apps/high"]);
 });
 
-Deno.test("Drain evicts all priorities at once where the rules say so", async () => {
+Deno.test("Drain: evicts all priorities at once if the policy allows", async () => {
   const kube = kubeWith(pod("high", "n", { spec: { priority: 1000 } }), pod("low", "n"));
   await looks(kube, { rules: { ...rules, order: "AllAtOnce" } }, 0);
   deepEqual(moved(kube), ["evict pods apps/high", "evict pods apps/low"]);
 });
 
-Deno.test("Drain takes local storage with the pod, or lets it block where the rules say so", async () => {
+Deno.test("Drain: deletes local storage with the pod, or is blocked by it, by policy", async () => {
   const storing = pod("cache", "n", { spec: { volumes: [{ name: "config" }, { name: "scratch", emptyDir: {} }] } });
   const free = kubeWith(storing);
   await looks(free, {}, 0);
@@ -172,7 +172,7 @@ Deno.test("Drain takes local storage with the pod, or lets it block where the ru
   deepEqual(moved(kube), []);
 });
 
-Deno.test("Drain tells what blocks only when it has stood for ten seconds, and only when it is news", async () => {
+Deno.test("Drain: reports a blocker after ten seconds, and only when it is new", async () => {
   const kube = kubeWith(pod("web", "n"));
   refuse(kube, "web");
   match(String(await looks(kube, {}, 0, 9_999)), /protected by/);
@@ -181,7 +181,7 @@ Deno.test("Drain tells what blocks only when it has stood for ten seconds, and o
   match(String(await looks(kube, { known: keyOf(told) ?? "" }, 0, 60_000)), /protected by/);
 });
 
-Deno.test("Drain tells that nothing blocks any more, when that has stood too", async () => {
+Deno.test("Drain: reports the end of a blocker after ten seconds, too", async () => {
   const kube = kubeWith(pod("web", "n", { metadata: { ...due, finalizers: [] } }));
   const [known, start] = ["earlier", early - 10_000];
   match(String(await looks(kube, { known }, start, start + 9_999)), /1 pods remain/);
@@ -190,7 +190,7 @@ Deno.test("Drain tells that nothing blocks any more, when that has stood too", a
   });
 });
 
-Deno.test("Drain gives up at its time with everything that remains", async () => {
+Deno.test("Drain: gives up at its deadline with everything that remains", async () => {
   const kube = kubeWith(
     pod("web", "n"),
     pod("slow", "n", { metadata: due }),
@@ -205,12 +205,12 @@ Deno.test("Drain gives up at its time with everything that remains", async () =>
   ]);
 });
 
-Deno.test("Drain returns no more than twenty blockers", async () => {
+Deno.test("Drain: returns at most twenty blockers", async () => {
   const kube = kubeWith(...Array.from({ length: 30 }, (_, nth) => pod(`web-${nth}`, "n", { metadata: due })));
   equal(blockersOf(await looks(kube, { until: early }, early)).length, 20);
 });
 
-Deno.test("awaitNodeDrained judges nothing by a time in which nobody could look", async () => {
+Deno.test("awaitNodeDrained: excludes from its deadline the time when nothing could be read", async () => {
   const kube = kubeWith(pod("web", "n"));
   kube.onRequest = (request) => {
     if (request === "evict pods apps/web") throw overBudget();

@@ -21,18 +21,18 @@ const sound: NodeFacts = {
   ...{ since: 0, conditions: [] },
 };
 
-Deno.test("illnessOf finds nothing wrong with a Ready node", () => {
+Deno.test("illnessOf: returns nothing for a Ready node", () => {
   equal(illnessOf({ facts: sound }, repair), undefined);
 });
 
-Deno.test("illnessOf gives a node that is not Ready the time of the policy from when it changed", () => {
+Deno.test("illnessOf: gives a NotReady node the time of the policy since its transition", () => {
   const facts = { ...sound, ready: false, readyReason: "NodeStatusUnknown", since: minute };
   deepEqual(illnessOf({ facts }, repair), {
     ...{ why: 'node "w" is not Ready (NodeStatusUnknown)', since: minute, due: 11 * minute },
   });
 });
 
-Deno.test("illnessOf counts a condition only in the state that the policy names", () => {
+Deno.test("illnessOf: counts a condition only in the state that the policy names", () => {
   const held = (status: string): NodeFacts => {
     return { ...sound, conditions: [{ type: "KernelDeadlock", status, since: 5 * minute }] };
   };
@@ -42,19 +42,19 @@ Deno.test("illnessOf counts a condition only in the state that the policy names"
   });
 });
 
-Deno.test("illnessOf tells the illness that is due first", () => {
+Deno.test("illnessOf: returns the condition that is due first", () => {
   const conditions = [{ type: "KernelDeadlock", status: "True", since: 0 }];
   const facts = { ...sound, ready: false, conditions };
   deepEqual(illnessOf({ facts }, repair)?.due, 2 * minute);
 });
 
-Deno.test("illnessOf counts a node that is gone from when it was first missed", () => {
+Deno.test("illnessOf: counts a missing node from when it was first missed", () => {
   deepEqual(illnessOf({ goneSince: minute, node: "w" }, repair), {
     ...{ why: 'node "w" was deleted', since: minute, due: 11 * minute },
   });
 });
 
-Deno.test("illnessOf still tells who is ill where nothing is repaired, but never lets it be due", () => {
+Deno.test("illnessOf: returns unhealthy nodes without repairs, but never due", () => {
   const ill = illnessOf({ facts: { ...sound, ready: false } }, { ...repair, enabled: false });
   deepEqual([ill?.since, ill?.due], [0, Number.MAX_SAFE_INTEGER]);
 });

@@ -27,7 +27,7 @@ interface Stage {
   kube: FakeKube;
   stream: FakeStream;
   watch: NodeWatch;
-  /** Nodes that were asked for by a GET. */
+  /** Nodes that were read with a GET. */
   gets: string[];
 }
 
@@ -53,32 +53,32 @@ async function synced(): Promise<Stage> {
   return made;
 }
 
-Deno.test("NodeWatch asks for each node of a small pool by itself, and opens no watch", async () => {
+Deno.test("NodeWatch: reads each node of a small pool with a GET, and opens no watch", async () => {
   const { watch, stream, gets } = stage();
   const found = await watch.find(["n1", "n2", "missing"]);
   deepEqual([[...found.keys()], gets, stream.opened], [["n1", "n2"], ["n1", "n2", "missing"], 0]);
 });
 
-Deno.test("NodeWatch answers for a large pool while it is not synced yet", async () => {
+Deno.test("NodeWatch: answers for a large pool before it is synced", async () => {
   const { watch, gets } = stage();
   equal((await watch.find(names)).size, 30);
   equal(gets.length, 30);
 });
 
-Deno.test("NodeWatch answers for a large pool without a request once it is synced", async () => {
+Deno.test("NodeWatch: answers for a large pool without a request when it is synced", async () => {
   const { watch, gets } = await synced();
   equal((await watch.find(names)).get("n7")?.ready, true);
   deepEqual(gets, []);
 });
 
-Deno.test("NodeWatch goes on without a watch where nothing streams", async () => {
+Deno.test("NodeWatch: works without a watch when streams are unavailable", async () => {
   const { watch, gets } = stage({ streams: false });
   await watch.find(names);
   await watch.find(names);
   equal(gets.length, 60);
 });
 
-Deno.test("NodeWatch opens a watch for many small pools too", async () => {
+Deno.test("NodeWatch: opens a watch for many small pools too", async () => {
   const { watch, stream } = stage();
   const now = Date.now();
   for (let pools = 0; pools < 15; pools++) await watch.find(names.slice(0, 20), now);
@@ -87,7 +87,7 @@ Deno.test("NodeWatch opens a watch for many small pools too", async () => {
   await eventually("the watch", () => stream.opened === 1);
 });
 
-Deno.test("NodeWatch follows what changes", async () => {
+Deno.test("NodeWatch: follows changes", async () => {
   const { watch, stream } = await synced();
   stream.tell("MODIFIED", { ...node("n1", { heard: false }) });
   stream.tell("ADDED", node("n99"));
@@ -95,7 +95,7 @@ Deno.test("NodeWatch follows what changes", async () => {
   deepEqual([found.get("n1")?.ready, found.get("n1")?.reachable, found.get("n99")?.ready], [false, false, true]);
 });
 
-Deno.test("NodeWatch calls no node gone before the API server says so", async () => {
+Deno.test("NodeWatch: treats a node as deleted only when the API server confirms that", async () => {
   const { kube, watch, stream, gets } = await synced();
   kube.put("nodes", node("fresh"));
   kube.remove("nodes", "n1");
@@ -104,14 +104,14 @@ Deno.test("NodeWatch calls no node gone before the API server says so", async ()
   deepEqual([[...found.keys()], gets], [["fresh"], ["fresh", "n1"]]);
 });
 
-Deno.test("NodeWatch trusts nothing of a stream that went quiet", async () => {
+Deno.test("NodeWatch: does not trust a silent stream", async () => {
   const { watch, stream, gets } = await synced();
   stream.end(new DOMException("no event for too long", "TimeoutError"));
   await watch.find(names);
   equal(gets.length, 30);
 });
 
-Deno.test("NodeWatch lists and watches again when its place in the stream is gone", async () => {
+Deno.test("NodeWatch: lists and watches again when its resource version expired", async () => {
   const { kube, watch, stream } = await synced();
   kube.put("nodes", node("n1", { ready: false }));
   stream.tell("ERROR", { code: 410 });
@@ -119,7 +119,7 @@ Deno.test("NodeWatch lists and watches again when its place in the stream is gon
   equal((await watch.find(names)).get("n1")?.ready, false);
 });
 
-Deno.test("NodeWatch leaves the word to GETs while nodes may not be listed", async () => {
+Deno.test("NodeWatch: uses GETs while it may not list nodes", async () => {
   const { kube, watch, stream } = stage();
   kube.onRequest = (request) => {
     if (request.startsWith("list nodes")) throw answer(403, "Forbidden");

@@ -28,30 +28,30 @@ function nodeMade(at: number, { ready = true, leaving = false } = {}): Given {
 
 const past = { deadline: new Date(made - 1).toISOString() };
 const steps: [string, JoiningNode, Given, string][] = [
-  ["waits for a node that is not there", recordOf(), undefined, "Wait"],
+  ["waits for a missing node", recordOf(), undefined, "Wait"],
   [
-    "JN1 annotates a node that came after its record, Ready or not",
+    "JN1 annotates a node that is newer than its record, Ready or not",
     recordOf(),
     nodeMade(made, { ready: false }),
     "Annotate",
   ],
-  ["JN2 annotates a node that was there first, once it is Ready", recordOf(), nodeMade(made - hourMs), "Annotate"],
+  ["JN2 annotates a node that is older than its record when it is Ready", recordOf(), nodeMade(made - hourMs), "Annotate"],
   [
-    "takes no old node of the name, which is not Ready, for the one that is let in",
+    "does not use an old node of the name that is not Ready",
     ...[recordOf(), nodeMade(made - hourMs, { ready: false })] as const,
     "Wait",
   ],
   ["leaves a node alone that is being deleted", recordOf(), nodeMade(made, { leaving: true }), "Wait"],
-  ["JN3 gives a record up whose deadline is over", recordOf(past), undefined, "Expire"],
-  ["annotates a node all the same that is there after the deadline", recordOf(past), nodeMade(made), "Annotate"],
-  ["annotates nothing where the record says nothing", recordOf({ componentsreference: "" }), nodeMade(made), "Wait"],
+  ["JN3 gives up a record after its deadline", recordOf(past), undefined, "Expire"],
+  ["annotates an existing node even after the deadline", recordOf(past), nodeMade(made), "Annotate"],
+  ["annotates nothing when the record is empty", recordOf({ componentsreference: "" }), nodeMade(made), "Wait"],
 ];
 
 for (const [what, record, given, step] of steps) {
-  Deno.test(`stepOf ${what}`, () => equal(stepOf(record, given, made), step));
+  Deno.test(`stepOf: ${what}`, () => equal(stepOf(record, given, made), step));
 }
 
-Deno.test("joinDeadlineOf takes two days for none, and lets nobody have a record stand for ever", () => {
+Deno.test("joinDeadlineOf: defaults to two days, so that no record stays for ever", () => {
   const hours = (record: JoiningNode): number => (joinDeadlineOf(record) - made) / hourMs;
   deepEqual([hours(recordOf()), hours(recordOf({ deadline: "9999-01-01T00:00:00Z" }))], [48, 7 * 24]);
 });
@@ -71,7 +71,7 @@ function annotationsOf(kube: FakeKube): unknown {
   return kube.get("nodes", "w")?.metadata.annotations;
 }
 
-Deno.test("JN1 ensureNodeAnnotated waits for nobody, writes on a node that came what it runs, and forgets the record", async () => {
+Deno.test("JN1 ensureNodeAnnotated: annotates a new node at once with its version, and deletes the record", async () => {
   const kube = kubeWith();
   equal((await admitted(kube)).outcome, "Waiting");
   deepEqual(kube.writes, []);
@@ -81,10 +81,10 @@ Deno.test("JN1 ensureNodeAnnotated waits for nobody, writes on a node that came 
     { [marks.components]: "k8s-components-2" },
     undefined,
   ]);
-  deepEqual(await admitted(kube), { outcome: "Gone" }); // a second try of it
+  deepEqual(await admitted(kube), { outcome: "Gone" }); // a second attempt
 });
 
-Deno.test("JN5 ensureNodeAnnotated takes a record that is written anew meanwhile for what it says then", async () => {
+Deno.test("JN5 ensureNodeAnnotated: follows a record that is replaced meanwhile", async () => {
   const kube = kubeWith();
   kube.put("nodes", node("w"));
   let isWritten = false;
@@ -100,7 +100,7 @@ Deno.test("JN5 ensureNodeAnnotated takes a record that is written anew meanwhile
   deepEqual(annotationsOf(kube), { [marks.components]: "k8s-components-3" });
 });
 
-Deno.test("JN3 ensureNodeAnnotated forgets a record that has had its time, and says so in an Event", async () => {
+Deno.test("JN3 ensureNodeAnnotated: deletes an expired record, with an Event", async () => {
   const kube = kubeWith({ deadline: new Date(Date.now() - 1_000).toISOString() });
   const outcome = await admitted(kube);
   match("says" in outcome ? outcome.says : "", /^Node "w" did not register by 20/);

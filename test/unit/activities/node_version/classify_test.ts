@@ -23,31 +23,31 @@ const cases: [string, MarkedNode, PendingNode[], string][] = [
   ["G1 an old image", node("I1", "K2"), none, "outdated"],
   ["G2 old components", node("I2", "K1"), none, "outdated"],
   ["G3 no marks", node("I2", "K2"), none, "upToDate"],
-  ["G4 an old image and an heir", node("I1", "K2", { heir: "h" }), none, "donors"],
-  ["G5 old components and an heir", node("I2", "K1", { heir: "h" }), none, "donors"],
-  ["G6 a donor", node("I2", "K2", { donor: "d" }), none, "heirs"],
-  ["G7 no components and a donor", node("I2", "", { donor: "d" }), none, "awaitingAnnotation"],
-  ["G8 no image and a donor", node("", "K2", { donor: "d" }), none, "awaitingAnnotation"],
+  ["G4 an old image and a new node", node("I1", "K2", { heir: "h" }), none, "donors"],
+  ["G5 old components and a new node", node("I2", "K1", { heir: "h" }), none, "donors"],
+  ["G6 an old node", node("I2", "K2", { donor: "d" }), none, "heirs"],
+  ["G7 an old node and no components", node("I2", "", { donor: "d" }), none, "awaitingAnnotation"],
+  ["G8 an old node and no image", node("", "K2", { donor: "d" }), none, "awaitingAnnotation"],
   ["G9 obsolete", node("I2", "K2", { obsolete: "true" }), none, "obsolete"],
   ["G10 a record of its joining", node("I2", "K2"), join("n"), "mints"],
-  ["G11 a record whose machine is being made", node("I2", "K2"), join("n", { cspState: "Creating" }), "upToDate"],
-  ["G11 a record that lets it leave", node("I2", "K2"), join("n", { goal: "Leave" }), "upToDate"],
+  ["G11 a record whose machine is being created", node("I2", "K2"), join("n", { cspState: "Creating" }), "upToDate"],
+  ["G11 a record with goal Leave", node("I2", "K2"), join("n", { goal: "Leave" }), "upToDate"],
   ["G11 a record of another node", node("I2", "K2"), join("m"), "upToDate"],
   ["G12 names in another case", node("i2", "k2"), none, "upToDate"],
   ["G13 an old image and a record of its joining", node("I1", "K2"), join("n"), "outdated"],
-  ["G14 an old image and a donor", node("I1", "K2", { donor: "d" }), none, "outdated"],
+  ["G14 an old image and an old node", node("I1", "K2", { donor: "d" }), none, "outdated"],
   ["G15 obsolete and no image", node("", "K2", { obsolete: "true" }), none, "obsolete"],
 ];
 
 for (const [what, given, pending, wanted] of cases) {
-  Deno.test(`classOf ${what}: ${wanted}`, () => equal(classOf(given, target, pending), wanted));
+  Deno.test(`classOf: returns ${wanted} for ${what}`, () => equal(classOf(given, target, pending), wanted));
 }
 
-Deno.test("N3 classOf takes a node of no machine for invalid, whatever it bears", () => {
+Deno.test("N3 classOf: treats a node without a machine as invalid, whatever its annotations", () => {
   equal(classOf({ ...node("I2", "K2"), providerId: "" }, target, none), "invalid");
 });
 
-Deno.test("MarkedNode knows a control plane by its label, whatever that says", () => {
+Deno.test("MarkedNode: recognizes a control plane by its label, whatever the value", () => {
   const labels = { "node-role.kubernetes.io/control-plane": "" };
   equal(MarkedNode.parse({ metadata: { name: "n", labels } }).isControlPlane, true);
   equal(node("I2", "K2").isControlPlane, false);

@@ -13,7 +13,7 @@ function countsOf({ joins = 0, leaves = 0, ...given }: Given): NodeCounts {
   return { nodes: Object.fromEntries(nodes), joins, leaves };
 }
 
-/** Budget, whether it is settled, and the condition Outdated. */
+/** Budget, whether the NodeVersion is settled, and the condition Outdated. */
 const cases: [string, Given, [number, boolean, string]][] = [
   ["B1", { outdated: 3 }, [1, false, "True"]],
   ["B2", { outdated: 3, joins: 1 }, [0, false, "True"]],
@@ -24,22 +24,22 @@ const cases: [string, Given, [number, boolean, string]][] = [
   ["B7", { obsolete: 1 }, [1, false, "True"]],
   ["B8", { heirs: 1, leaves: 1 }, [0, false, "True"]],
   ["B9", { upToDate: 4 }, [1, true, "False"]],
-  ["B10 where the operator said done", { awaitingAnnotation: 1 }, [0, false, "True"]],
-  ["B11, K3 where the operator said done", { donors: 1, upToDate: 2 }, [1, false, "True"]],
-  ["B12, K26 where the operator said done", { invalid: 1, upToDate: 2 }, [1, false, "Unknown"]],
+  ["B10 where the Constellation operator is done", { awaitingAnnotation: 1 }, [0, false, "True"]],
+  ["B11, K3 where the Constellation operator is done", { donors: 1, upToDate: 2 }, [1, false, "True"]],
+  ["B12, K26 where the Constellation operator is done", { invalid: 1, upToDate: 2 }, [1, false, "Unknown"]],
 ];
 
 for (const [what, given, wanted] of cases) {
-  Deno.test(`completionOf ${what}`, () => {
+  Deno.test(`completionOf: ${what}`, () => {
     const { budget, isSettled, outdated } = completionOf(countsOf(given));
     deepEqual([budget, isSettled, outdated.status], wanted);
   });
 }
 
-Deno.test("completionOf takes a larger limit", () =>
+Deno.test("completionOf: accepts a larger limit", () =>
   equal(completionOf(countsOf({ joins: 2, leaves: 1 }), 5).budget, 2));
 
-Deno.test("completionOf says what is left, and names nodes of which nobody knows what they run", () => {
+Deno.test("completionOf: describes the rest, and names nodes of unknown version", () => {
   const under = completionOf(countsOf({ outdated: 3, heirs: 1, leaves: 2 }));
   equal(under.outdated.message, "3 outdated, 1 replacing another, 2 leaving");
   const { message } = completionOf(countsOf({ invalid: 7 })).outdated;

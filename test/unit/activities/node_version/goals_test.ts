@@ -12,15 +12,15 @@ const past = { deadline: now - 1 };
 
 const cases: [string, Partial<PendingFacts>, string][] = [
   ["R2 Join, no node", { hasNode: false }, "Wait"],
-  ["R3, K13 Join, failed: it is not waited for", { state: "Failed" }, "Remove"],
-  ["R4 Join, node and instance there", {}, "Joined"],
+  ["R3, K13 Join, failed: no further wait", { state: "Failed" }, "Remove"],
+  ["R4 Join, node and instance exist", {}, "Joined"],
   ["D2 Join, the same after its deadline", past, "Joined"],
-  ["R5 Leave, still there", { goal: "Leave" }, "Wait"],
+  ["R5 Leave, still exists", { goal: "Leave" }, "Wait"],
   ["R6 Leave, terminated", { goal: "Leave", state: "Terminated" }, "Gone"],
-  ["D1 Join, being made", { state: "Creating", hasNode: false }, "Wait"],
-  ["D1 Join, being made after its deadline", { ...past, state: "Creating", hasNode: false }, "Remove"],
-  ["D3, K7 Leave, still there after its deadline: it is asked again", { goal: "Leave", ...past }, "Remove"],
-  ["K1 Join, of a target that is left", { isWanted: false }, "Gone"],
+  ["D1 Join, being created", { state: "Creating", hasNode: false }, "Wait"],
+  ["D1 Join, being created after its deadline", { ...past, state: "Creating", hasNode: false }, "Remove"],
+  ["D3, K7 Leave, still exists after its deadline: is requested again", { goal: "Leave", ...past }, "Remove"],
+  ["K1 Join, of an abandoned target", { isWanted: false }, "Gone"],
   ["K11 Join, vanished", { state: "Absent", hasNode: false }, "Gone"],
   ["K11 Join, vanished after its deadline", { ...past, state: "Absent", hasNode: false }, "Gone"],
   ["K12 Join, not shown yet", { state: "Absent", wasSeen: false, since: now - 1_000, hasNode: false }, "Wait"],
@@ -28,10 +28,10 @@ const cases: [string, Partial<PendingFacts>, string][] = [
 ];
 
 for (const [what, facts, step] of cases) {
-  Deno.test(`verdictOn ${what}: ${step}`, () => equal(verdictOn({ ...plain, ...facts }, now).step, step));
+  Deno.test(`verdictOn: returns ${step} for ${what}`, () => equal(verdictOn({ ...plain, ...facts }, now).step, step));
 }
 
-Deno.test("verdictOn looks at a deadline when it comes, and each half minute where there is none", () => {
+Deno.test("verdictOn: reads again at the deadline, or every 30 s without one", () => {
   const waiting = { ...plain, hasNode: false };
   deepEqual(verdictOn(waiting, now), { step: "Wait", until: now + 60_000 });
   deepEqual(verdictOn({ ...waiting, deadline: undefined }, now), { step: "Wait", until: now + 30_000 });
@@ -46,5 +46,5 @@ const records: [string, object, string, boolean][] = [
 ];
 
 for (const [what, record, node, wanted] of records) {
-  Deno.test(`isJoinOf ${what}`, () => equal(isJoinOf(PendingNode.parse({ metadata, ...record }), node), wanted));
+  Deno.test(`isJoinOf: ${what}`, () => equal(isJoinOf(PendingNode.parse({ metadata, ...record }), node), wanted));
 }

@@ -5,7 +5,7 @@ import type { HandOverRules } from "../../../../activities/policy/hand_over_for.
 const all: HandOverRules = { labels: true, taints: true, annotations: ["team"], reservedDomains: [] };
 const nothing = { labels: {}, annotations: {}, taints: [] };
 
-Deno.test("inheritanceOf keeps labels of people, and none of Kubernetes (4.10)", () => {
+Deno.test("inheritanceOf: keeps labels of people, and none of Kubernetes (4.10)", () => {
   const ofKubernetes = [
     ...["app.kubernetes.io/name", "kubernetes.io/arch", "node.kubernetes.io/instance-type", "k8s.io/x"],
     ...["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone", "node-role.kubernetes.io/worker"],
@@ -14,7 +14,7 @@ Deno.test("inheritanceOf keeps labels of people, and none of Kubernetes (4.10)",
   deepEqual(inheritanceOf({ ...nothing, labels }, all).labels, { key: "v", "notkubernetes.io/key": "v" });
 });
 
-Deno.test("K25 inheritanceOf keeps roles, taints and annotations that the policy names, and no cordon", () => {
+Deno.test("K25 inheritanceOf: keeps roles, taints and annotations that the policy names, and no cordon", () => {
   const role = "node-role.kubernetes.io/database";
   const dedicated = { key: "dedicated", value: "db", effect: "NoSchedule" };
   const passing = ["node.kubernetes.io/unschedulable", "node.kubernetes.io/not-ready"];
@@ -31,7 +31,7 @@ Deno.test("K25 inheritanceOf keeps roles, taints and annotations that the policy
   deepEqual(inheritanceOf(donor, { ...all, labels: false, taints: false, annotations: [] }), nothing);
 });
 
-Deno.test("handOver lets the donor win, leaves what the heir has beside, and has nothing to do a second time", () => {
+Deno.test("handOver: labels of the old node win, others of the new node stay, and a second call changes nothing", () => {
   const kept = {
     labels: { zone: "a", same: "s" },
     annotations: { team: "a" },

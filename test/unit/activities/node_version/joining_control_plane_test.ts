@@ -1,4 +1,4 @@
-/** K27, JN4: control planes join one at a time, and one has joined once its member of etcd votes. */
+/** K27, JN4: control planes join one at a time, and one has joined when its member of etcd votes. */
 import type { Cluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal } from "node:assert/strict";
 import { useEtcd } from "../../../support/staged_cluster.ts";
@@ -18,7 +18,7 @@ interface Joining {
   etcd: StagedEtcd;
 }
 
-/** Node "cp-4" has come, and its record stands since `ageMs`. */
+/** Node "cp-4" has come, and its record is `ageMs` old. */
 function joining({ ageMs = 0, deadline }: { ageMs?: number; deadline?: string } = {}): Joining {
   const kube = new FakeKube();
   const etcd = new StagedEtcd();
@@ -61,7 +61,7 @@ function saysOf(outcome: JoiningOutcome): string {
   return "says" in outcome ? outcome.says.replace(/until \S+ /, "") : outcome.outcome;
 }
 
-Deno.test("K27 its record stands until its member votes, and the node knows meanwhile what it runs", async () => {
+Deno.test("K27 control planes: the record stays until the member votes, and the node is annotated before", async () => {
   const all = joining();
   const first = await admitted(all);
   deepEqual([saysOf(first), isAnnotated(all)], ['Waiting for node "cp-4": the node is not a member of etcd yet', true]);
@@ -73,7 +73,7 @@ Deno.test("K27 its record stands until its member votes, and the node knows mean
   equal(all.kube.get("joiningnodes", "control-plane"), undefined);
 });
 
-Deno.test("JN4 another control plane whose record is older comes first", async () => {
+Deno.test("JN4 control planes: the one with the older record comes first", async () => {
   const all = joining();
   record(all.kube, "cp-3", "cp-3", { ageMs: 1_000 });
   const seen = await admitted(all);
@@ -81,7 +81,7 @@ Deno.test("JN4 another control plane whose record is older comes first", async (
   equal(isAnnotated(all), false);
 });
 
-Deno.test("JN4 a record whose time is over, or that stands for ever, keeps nobody out", async () => {
+Deno.test("JN4 control planes: an expired record, or one without a deadline, blocks no other", async () => {
   const all = joining();
   all.etcd.join("m4", "192.0.2.4");
   record(all.kube, "late", "cp-2", { ageMs: 60_000, deadline: new Date(Date.now() - 1).toISOString() });
@@ -89,13 +89,13 @@ Deno.test("JN4 a record whose time is over, or that stands for ever, keeps nobod
   equal((await admitted(all)).outcome, "Annotated");
 });
 
-Deno.test("a member that never votes does not keep its record beyond its deadline", async () => {
+Deno.test("control planes: a member that never votes does not keep its record beyond the deadline", async () => {
   const all = joining({ ageMs: 1_000, deadline: new Date(Date.now() - 1).toISOString() });
   equal((await admitted(all)).outcome, "Annotated");
   equal(all.kube.get("joiningnodes", "control-plane"), undefined);
 });
 
-Deno.test("where nobody gave access to etcd, its kubelet is all that is waited for", async () => {
+Deno.test("control planes: join when the kubelet is Ready if Ostler has no access to etcd", async () => {
   const all = joining();
   all.etcd.fault = refused("EtcdAccessMissing", "Failed to reach etcd: the Secret does not exist");
   equal((await admitted(all)).outcome, "Annotated");

@@ -16,12 +16,12 @@ const cases: [string, Parameters<typeof pairingOf>[0], Partial<Pairing>][] = [
     pairs: [{ donor: "o", heir: "m" }],
   }],
   [
-    "P2 finds nobody in another group",
+    "P2 finds no node in another group",
     { ...nobody, outdated: [node("o", { group: "g1" })], mints: [mint("m", "g2")] },
     { surplus: ["m"] },
   ],
   [
-    "P3 takes nobody for whom another comes already",
+    "P3 skips a node that already has a new node",
     {
       ...nobody,
       ...{ donors: [node("o", { heir: "x" })], heirs: [node("x", { donor: "o" })], mints: [mint("m")] },
@@ -29,45 +29,45 @@ const cases: [string, Parameters<typeof pairingOf>[0], Partial<Pairing>][] = [
     { pairs: [{ donor: "o", heir: "x" }], surplus: ["m"] },
   ],
   [
-    "P4 takes one for each new node, the first by name",
+    "P4 pairs one for each new node, the first by name",
     { ...nobody, outdated: [node("o2"), node("o1")], mints: [mint("m")] },
     { pairs: [{ donor: "o1", heir: "m" }] },
   ],
-  ["P5 takes ids in other cases for the same", { ...nobody, outdated: [node("o")], mints: [mint("m", "G")] }, {
+  ["P5 treats IDs in other cases as equal", { ...nobody, outdated: [node("o")], mints: [mint("m", "G")] }, {
     pairs: [{ donor: "o", heir: "m" }],
   }],
   [
-    "M1 keeps what is written on both",
+    "M1 keeps marks that both nodes have",
     { ...nobody, donors: [node("d", { heir: "h" })], heirs: [node("h", { donor: "d" })] },
     { pairs: [{ donor: "d", heir: "h" }] },
   ],
   [
-    "M2 takes back marks that name others",
+    "M2 removes marks that name other nodes",
     { ...nobody, donors: [node("d", { heir: "other" })], heirs: [node("h", { donor: "other" })] },
     { stale: [{ node: "d", mark: "heir" }, { node: "h", mark: "donor" }] },
   ],
-  ["M3 frees a new node whose old one is gone", { ...nobody, heirs: [node("h", { donor: "d" })] }, {
+  ["M3 frees a new node whose old node is deleted", { ...nobody, heirs: [node("h", { donor: "d" })] }, {
     stale: [{ node: "h", mark: "donor" }],
   }],
   [
-    "M4, K3 frees an old node whose new one is gone, beside others",
+    "M4, K3 frees an old node whose new node is deleted, beside others",
     { ...nobody, outdated: [node("o")], donors: [node("d", { heir: "h" })] },
     { stale: [{ node: "d", mark: "heir" }] },
   ],
   [
-    "takes the partner that the old node names, of two that name it",
+    "keeps the new node that the old node names, of two that name the old node",
     { ...nobody, donors: [node("d", { heir: "h2" })], heirs: [node("h1", { donor: "d" }), node("h2", { donor: "d" })] },
     { pairs: [{ donor: "d", heir: "h2" }], stale: [{ node: "h1", mark: "donor" }] },
   ],
 ];
 
 for (const [what, given, wanted] of cases) {
-  Deno.test(`pairingOf ${what}`, () => {
+  Deno.test(`pairingOf: ${what}`, () => {
     deepEqual(pairingOf(given), { ...nothing, ...wanted });
     const turned = {
       ...{ outdated: given.outdated.toReversed(), donors: given.donors.toReversed() },
       ...{ heirs: given.heirs.toReversed(), mints: given.mints.toReversed() },
     };
-    deepEqual(pairingOf(turned), { ...nothing, ...wanted }, "whatever the order");
+    deepEqual(pairingOf(turned), { ...nothing, ...wanted }, "Expected the same result in any order");
   });
 }

@@ -1,4 +1,4 @@
-/** What groups of each stage make of a release that moves on, goes back or ends. */
+/** How groups of each stage follow a release that moves on, goes back or ends. */
 import { deepEqual, equal } from "node:assert/strict";
 import { readGroupWanted } from "../../../../activities/backends/scaling_group/boots.ts";
 import { hashOf } from "../../../../activities/node_version/version_release.ts";
@@ -6,7 +6,7 @@ import { surveyNodeVersion } from "../../../../activities/backends/scaling_group
 import type { Desired, StageSurvey, VersionStage } from "../../../../workflows/contracts/mod.ts";
 import { GroupStage, next, pool, version } from "../../../support/group_stage.ts";
 
-/** A group of control planes or workers that ran one version, and was made to boot the next once that was released. */
+/** A group of control planes or workers that ran one version, and boots the next after its release. */
 async function begun(stage: VersionStage): Promise<GroupStage> {
   const group = new GroupStage({ role: stage === "ControlPlane" ? "ControlPlane" : "Worker" });
   for (const target of [version, next]) {
@@ -18,11 +18,11 @@ async function begun(stage: VersionStage): Promise<GroupStage> {
 
 async function stageOf(group: GroupStage, stage: VersionStage): Promise<StageSurvey> {
   const seen = await surveyNodeVersion(group.client, { object: { name: "v" } });
-  if (seen.state === "Gone") throw new Error("Cannot see NodeVersion: it is gone");
+  if (seen.state === "Gone") throw new Error("Failed to read NodeVersion: it was deleted");
   return seen.stages[stage];
 }
 
-Deno.test("K23 a group of control planes that is done stays so once workers are released, and once all is", async () => {
+Deno.test("K23 release: a completed group of control planes stays so when workers are released, and at the end", async () => {
   const group = await begun("ControlPlane");
   const status = { phase: "Converged", targetTemplateHash: hashOf(next) };
   group.kube.put("rollouts", { metadata: { namespace: pool.namespace, name: pool.name }, status });
@@ -33,10 +33,10 @@ Deno.test("K23 a group of control planes that is done stays so once workers are 
     seen.add(observed);
     deepEqual([templateHash, (await stageOf(group, "ControlPlane")).done], [hashOf(next), 1], stage);
   }
-  equal(seen.size, 1, "its run has no news");
+  equal(seen.size, 1, "Expected no change for its run");
 });
 
-Deno.test("K23 a group of workers that began goes on when the release goes back to control planes, and no other begins", async () => {
+Deno.test("K23 release: a group of workers that began continues when control planes are released again, and no other begins", async () => {
   const [group, other] = [await begun("Workers"), new GroupStage()];
   other.ask(version, { stage: "Workers", digest: hashOf(version) });
   await other.backend.boots?.publish({ pool, revision: "" });
@@ -50,6 +50,6 @@ Deno.test("K23 a group of workers that began goes on when the release goes back 
 
 async function wanted({ client }: GroupStage): Promise<Desired> {
   const seen = await readGroupWanted(client, pool);
-  if (seen.state !== "Present") throw new Error(`Cannot see what is wanted: the group is ${seen.state}`);
+  if (seen.state !== "Present") throw new Error(`Failed to read the desired state: the group is ${seen.state}`);
   return seen.desired;
 }

@@ -17,11 +17,11 @@ const group = "constellation.edgeless.systems/scaling-group-id";
 
 async function look(stage: GroupStage): Promise<Present> {
   const seen = await surveyNodeVersion(stage.client, { object });
-  if (seen.state === "Gone") throw new Error("Cannot see NodeVersion: it is gone");
+  if (seen.state === "Gone") throw new Error("Failed to read NodeVersion: it was deleted");
   return seen;
 }
 
-/** A group that took up what is asked for, and wrote that down. */
+/** A group that took up what is desired, and recorded that. */
 function converged(stage: GroupStage): GroupStage {
   reported(stage, { phase: "Converged", targetTemplateHash: hashOf(version) });
   const { metadata } = stage.kube.get("scalinggroups", "workers") ?? {};
@@ -37,27 +37,27 @@ function reported(stage: GroupStage, status: object): GroupStage {
 
 function nodeOf({ kube }: GroupStage, name: string): Stored {
   const node = kube.get("nodes", name);
-  if (!node) throw new Error(`Cannot use node "${name}": it is not there`);
+  if (!node) throw new Error(`Failed to use node "${name}": it does not exist`);
   return node;
 }
 
-/** What of the group its run has seen. */
+/** The generation that the run of the group has read. */
 function observedIn({ kube }: GroupStage): string {
   const [group, version] = [kube.get("scalinggroups", "workers"), kube.get("nodeversions", "v")];
-  if (!group || !version) throw new Error("Cannot look at the group: it is not there");
+  if (!group || !version) throw new Error("Failed to read the group: it does not exist");
   return observedOf(ScalingGroup.parse(group), NodeVersion.parse(version));
 }
 
-Deno.test("B9 a NodeVersion whose nodes all run it, and whose groups took it up, is settled", async () => {
+Deno.test("B9 survey: a NodeVersion is settled when all nodes run it and all groups took it up", async () => {
   const { isSettled, says, stages } = await look(converged(new GroupStage()));
   deepEqual([isSettled, says, stages.Workers.done], [true, "All 3 nodes are up to date", 1]);
 });
 
-Deno.test("a NodeVersion whose group still boots something else is not settled, though all nodes run it", async () => {
+Deno.test("survey: a NodeVersion is not settled while a group boots another image, even if all nodes run it", async () => {
   equal((await look(new GroupStage())).isSettled, false);
 });
 
-Deno.test("a group of which nobody wrote down that it took up what is asked for is not done, though its rollout says so", async () => {
+Deno.test("survey: a group is not done before its object records what it took up, even if its rollout is", async () => {
   const stage = converged(new GroupStage());
   const { metadata } = stage.kube.get("scalinggroups", "workers") ?? {};
   if (metadata) metadata.annotations = {};
@@ -75,7 +75,7 @@ const standings: [what: string, status: object, atRest: number, moving: number, 
 ];
 
 for (const [what, status, atRest, moving, told] of standings) {
-  Deno.test(`K24 a group that ${what} is seen as one`, async () => {
+  Deno.test(`K24 survey: reports a group that ${what}`, async () => {
     const stage = new GroupStage();
     const { stages: { Workers } } = await look(reported(stage, { ...status, observed: observedIn(stage) }));
     deepEqual([Workers.atRest, Workers.moving], [atRest, moving]);
@@ -86,7 +86,7 @@ for (const [what, status, atRest, moving, told] of standings) {
   });
 }
 
-Deno.test("K24 a group that stood still with another target is not at rest before it knows what is asked for now", async () => {
+Deno.test("K24 survey: a group that was idle with another target is not at rest before it reads the new one", async () => {
   const stage = new GroupStage();
   reported(stage, { phase: "Halted", reason: "Quarantined", observed: observedIn(stage) });
   stage.ask(next, { stage: "Workers", digest: hashOf(next) });
@@ -94,7 +94,7 @@ Deno.test("K24 a group that stood still with another target is not at rest befor
   deepEqual([Workers.atRest, Workers.halted], [0, []]);
 });
 
-Deno.test("a record that nobody sees through is named once the groups are done", async () => {
+Deno.test("survey: names an abandoned record when the groups are done", async () => {
   const stage = converged(new GroupStage());
   const spec = { providerID: "sim:///a/none", groupID: "projects/p/groups/workers", goal: "Join" };
   const metadata = { name: "left", finalizers: ["ostler.dev/pending-node"], annotations: {} };
@@ -103,7 +103,7 @@ Deno.test("a record that nobody sees through is named once the groups are done",
   deepEqual([isSettled, says], [false, '1 joining: PendingNode "left"']);
 });
 
-Deno.test("K24 a release that ends is taken back, however often that is done", async () => {
+Deno.test("K24 survey: an ended release is withdrawn, however often that runs", async () => {
   const stage = new GroupStage();
   stage.ask(version, { stage: "Workers", digest: hashOf(version) });
   for (const time of ["first", "again"]) {
@@ -113,7 +113,7 @@ Deno.test("K24 a release that ends is taken back, however often that is done", a
   await ensureReleaseEnded(stage.client, { object: { name: "none" } });
 });
 
-Deno.test("N1 a node without marks is told what it is, by its instance; N2 what it says already is believed", async () => {
+Deno.test("survey: N1 a node without annotations gets them from its instance; N2 existing ones are kept", async () => {
   const stage = new GroupStage();
   nodeOf(stage, "workers-1").metadata.annotations = {};
   nodeOf(stage, "workers-2").metadata.annotations = { [image]: "mine", [group]: "projects/p/groups/workers" };
@@ -126,26 +126,26 @@ Deno.test("N1 a node without marks is told what it is, by its instance; N2 what 
   deepEqual(marked("workers-2"), ["mine", "projects/p/groups/workers"]);
 });
 
-Deno.test("N3, K26, B12 a node of the group without a provider id is invalid: nothing is settled, and it is named", async () => {
+Deno.test("N3, K26, B12 survey: a node without a provider ID is invalid, is named, and prevents completion", async () => {
   const stage = converged(new GroupStage());
   (nodeOf(stage, "workers-1")["spec"] as Record<string, unknown>)["providerID"] = "";
   const { isSettled, says } = await look(stage);
   deepEqual([isSettled, says.includes('"workers-1"')], [false, true]);
 });
 
-Deno.test("N6 a node that cannot be written fails the look, which is tried again", async () => {
+Deno.test("N6 survey: fails and is retried when a node cannot be written", async () => {
   const stage = new GroupStage();
   nodeOf(stage, "workers-1").metadata.annotations = {};
   stage.kube.onRequest = (request) => {
     if (request === "patch nodes workers-1") throw answer(500, "InternalError");
   };
   await look(stage).then(
-    () => Promise.reject(new Error("it did not fail")),
+    () => Promise.reject(new Error("Expected a failure")),
     ({ type }: { type?: string }) => equal(type, "ApiUnavailable"),
   );
 });
 
-Deno.test("N4, N5, R1 a look fails, and is tried again, where the cloud or the API server does not answer", async () => {
+Deno.test("N4, N5, R1 survey: fails and is retried when the cloud or the API server does not respond", async () => {
   const failing: [what: string, befall: (stage: GroupStage) => Promise<unknown>][] = [
     ["instances with their groups and images", (stage) => breakCloud(stage, "instances")],
     ["the groups", (stage) => breakCloud(stage, "group")],
@@ -164,7 +164,7 @@ Deno.test("N4, N5, R1 a look fails, and is tried again, where the cloud or the A
   }
 });
 
-Deno.test("D4 a late machine that cannot be removed is tried again, and its record stays as it is", async () => {
+Deno.test("D4 survey: retries a late machine that cannot be removed, and keeps its record", async () => {
   const stage = converged(new GroupStage());
   stage.kube.remove("nodes", "workers-3");
   const spec = { providerID: "sim:///a/workers-3", groupID: "projects/p/groups/workers", nodeName: "n", goal: "Join" };
@@ -178,7 +178,7 @@ Deno.test("D4 a late machine that cannot be removed is tried again, and its reco
   equal((stage.kube.get("pendingnodes", "n")?.["spec"] as { goal: string }).goal, "Leave");
 });
 
-/** A call of the cloud fails until what is given is called. */
+/** A call of the cloud fails until the returned function is called. */
 async function breakCloud(stage: GroupStage, call: "instances" | "group" | "remove"): Promise<() => void> {
   const driver = await stage.driver();
   const fail = (): never => {
@@ -188,14 +188,14 @@ async function breakCloud(stage: GroupStage, call: "instances" | "group" | "remo
   return () => useCloud(stage.client, () => Promise.resolve(driver));
 }
 
-Deno.test("nodes of no group are nobody's affair here", async () => {
+Deno.test("survey: ignores nodes without a group", async () => {
   const stage = converged(new GroupStage());
   stage.kube.put("nodes", { metadata: { name: "other" }, spec: { providerID: "kubevirt://other" } });
   stage.kube.put("nodes", { metadata: { name: "bare" }, spec: {} });
   equal((await look(stage)).isSettled, true);
 });
 
-Deno.test("G1, B1 outdated nodes are counted, and named in the status", async () => {
+Deno.test("G1, B1 survey: counts outdated nodes, and names them in the status", async () => {
   const stage = converged(new GroupStage());
   stage.ask(next);
   const { isSettled, stages, digest } = await look(stage);
@@ -204,7 +204,7 @@ Deno.test("G1, B1 outdated nodes are counted, and named in the status", async ()
   deepEqual(status.outdated.map(({ name }) => name), ["workers-1", "workers-2", "workers-3"]);
 });
 
-Deno.test("K23 a NodeVersion is settled without its control planes; that these have to follow stands in their stage", async () => {
+Deno.test("K23 survey: a NodeVersion is settled without its control planes, whose progress is in their stage", async () => {
   const stage = new GroupStage({ role: "ControlPlane" });
   const { isSettled, stages: { ControlPlane }, says } = await look(stage);
   deepEqual([isSettled, ControlPlane.groups, ControlPlane.done, ControlPlane.outdated], [true, 1, 0, 0]);
@@ -213,7 +213,7 @@ Deno.test("K23 a NodeVersion is settled without its control planes; that these h
   deepEqual((await look(settled)).stages.ControlPlane.done, 1);
 });
 
-Deno.test("K5, K23 a newcomer that is still to be announced is told apart from nodes of other components", async () => {
+Deno.test("K5, K23 survey: distinguishes a new node without annotations from nodes of other components", async () => {
   const stage = new GroupStage({ role: "ControlPlane" });
   for (const name of ["workers-1", "workers-2"]) {
     delete nodeOf(stage, name).metadata.annotations?.["constellation.edgeless.systems/kubernetes-components"];
@@ -223,10 +223,10 @@ Deno.test("K5, K23 a newcomer that is still to be announced is told apart from n
   stage.kube.put("pendingnodes", { metadata, spec });
   const { stages: { ControlPlane }, says } = await look(stage);
   deepEqual([ControlPlane.outdated, ControlPlane.skewed, ControlPlane.unannounced], [2, 2, 1]);
-  equal(says, "2 awaiting annotation, 1 joining", "its record is named to nobody while the group is not done");
+  equal(says, "2 awaiting annotation, 1 joining", "Expected no record to be named while the group is not done");
 });
 
-Deno.test("two ScalingGroups of one group of the cloud are told", async () => {
+Deno.test("survey: reports two ScalingGroups of one cloud group", async () => {
   const stage = new GroupStage();
   const spec = stage.kube.get("scalinggroups", "workers")?.["spec"];
   stage.kube.put("scalinggroups", {
@@ -236,7 +236,7 @@ Deno.test("two ScalingGroups of one group of the cloud are told", async () => {
   equal((await look(stage)).trouble?.reason, "GroupClaimedTwice");
 });
 
-Deno.test("a group that the cloud does not have is told, and so is an image that nobody named", async () => {
+Deno.test("survey: reports a group that is missing in the cloud, and a missing image", async () => {
   const stage = new GroupStage();
   Object.assign(stage.kube.get("scalinggroups", "workers")?.["spec"] ?? {}, { groupId: "none" });
   equal((await look(stage)).trouble?.reason, "GroupMissing");
@@ -244,7 +244,7 @@ Deno.test("a group that the cloud does not have is told, and so is an image that
   equal((await look(stage)).trouble?.reason, "ImageMissing");
 });
 
-Deno.test("a later Kubernetes than the API server's is told, by its minor version", async () => {
+Deno.test("survey: reports a Kubernetes later than the API server's, by its minor version", async () => {
   const stage = new GroupStage();
   const getCode = (): Promise<object> => Promise.resolve({ gitVersion: "v1.36.1" });
   Object.assign(stage.client, { version: { getCode } });
@@ -256,14 +256,14 @@ Deno.test("a later Kubernetes than the API server's is told, by its minor versio
   deepEqual(troubles, [undefined, undefined, undefined, undefined, "KubernetesTooNew", "KubernetesTooNew"]);
 });
 
-Deno.test("K3, B11 a donor whose heir vanished is not done with", async () => {
+Deno.test("K3, B11 survey: an old node whose new node vanished is not done", async () => {
   const stage = converged(new GroupStage());
   const { annotations = {} } = nodeOf(stage, "workers-1").metadata;
   Object.assign(annotations, { [image]: "old", "constellation.edgeless.systems/heir": "gone" });
   equal((await look(stage)).isSettled, false);
 });
 
-Deno.test("K4, K7 a record of the operator of before is seen through: late, its machine goes; gone, so does the record", async () => {
+Deno.test("K4, K7 survey: completes a record of the Constellation operator: deletes its late machine, then the record", async () => {
   const stage = converged(new GroupStage());
   const spec = {
     providerID: "sim:///a/workers-3",
@@ -295,7 +295,7 @@ const forged: [what: string, change: (stage: GroupStage) => void][] = [
     stage.kube.remove("nodes", "workers-3");
     stage.cloud.set("sim:///a/workers-3", { isProtected: true });
   }],
-  ["is of a control plane", (stage) => {
+  ["belongs to a control plane", (stage) => {
     stage.kube.remove("nodes", "workers-3");
     const [group] = stage.kube.all("scalinggroups") as unknown as { spec: { role: string } }[];
     if (group) group.spec.role = "ControlPlane";
@@ -303,7 +303,7 @@ const forged: [what: string, change: (stage: GroupStage) => void][] = [
 ];
 
 for (const [what, change] of forged) {
-  Deno.test(`a record that anybody may have written takes no machine that ${what}`, async () => {
+  Deno.test(`survey: an untrusted record removes no machine that ${what}`, async () => {
     const stage = converged(new GroupStage());
     change(stage);
     const spec = {

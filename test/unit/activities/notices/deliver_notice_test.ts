@@ -20,12 +20,12 @@ interface Received {
 
 interface Receiver {
   received: Received[];
-  /** Writes what a file of the Secret holds, and gives its path. */
+  /** Writes a file of the Secret, and returns its path. */
   file: (name: string, text: string) => Promise<string>;
   url: string;
 }
 
-/** A receiver that answers with `status`, or what else is given. */
+/** A receiver that answers with `status`, or with the given answer. */
 async function receiving(answer: () => Response, test: (receiver: Receiver) => Promise<void>): Promise<void> {
   const received: Received[] = [];
   const folder = await mkdtemp(join(tmpdir(), "ostler-notice-"));
@@ -62,7 +62,7 @@ async function failureOf(
   return given;
 }
 
-Deno.test("a webhook is sent what Slack takes, in which nothing calls for everybody", async () => {
+Deno.test("deliverNotice: sends a webhook what Slack accepts, without mentions of everybody", async () => {
   await receiving(accepted, async ({ received, file, url }) => {
     const webhook = await file("webhook", `${url}\n`);
     await deliverNotice({ ...nothing, webhook }, { pool, notice, target: "Webhook" });
@@ -78,7 +78,7 @@ Deno.test("a webhook is sent what Slack takes, in which nothing calls for everyb
   });
 });
 
-Deno.test("a template of one's own is filled in within its texts, and stays the JSON that it is", async () => {
+Deno.test("deliverNotice: fills a custom template within its texts, and the result is valid JSON", async () => {
   await receiving(accepted, async ({ received, file, url }) => {
     const text = { blocks: [{ type: "section", text: "*{{kind}}* {{pool}} {{message}} {{unknown}}" }], n: 1 };
     const files = { webhook: await file("webhook", url), template: await file("template", JSON.stringify(text)) };
@@ -88,7 +88,7 @@ Deno.test("a template of one's own is filled in within its texts, and stays the 
   });
 });
 
-Deno.test("a CloudEvents receiver gets one with the notice's id, type and time", async () => {
+Deno.test("deliverNotice: sends a CloudEvent with the ID, type and time of the notification", async () => {
   await receiving(accepted, async ({ received, file, url }) => {
     await deliverNotice({ ...nothing, cloudEvents: await file("events", url) }, {
       pool,
@@ -105,7 +105,7 @@ Deno.test("a CloudEvents receiver gets one with the notice's id, type and time",
   });
 });
 
-Deno.test("who is away or refuses is tried again, unless the same would be refused for ever", async () => {
+Deno.test("deliverNotice: retries an unreachable or refusing receiver, unless the refusal is final", async () => {
   for (const [status, isLasting] of [[500, false], [429, false], [404, false], [400, true], [413, true]] as const) {
     await receiving(() => new Response("no", { status }), async ({ file, url }) => {
       const failure = await failureOf({ webhook: await file("webhook", url) });
@@ -115,7 +115,7 @@ Deno.test("who is away or refuses is tried again, unless the same would be refus
   }
 });
 
-Deno.test("nothing is followed to where the receiver would lead", async () => {
+Deno.test("deliverNotice: follows no redirect", async () => {
   const elsewhere: string[] = [];
   const other = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {
     elsewhere.push("asked");
@@ -129,7 +129,7 @@ Deno.test("nothing is followed to where the receiver would lead", async () => {
   deepEqual(elsewhere, []);
 });
 
-Deno.test("the address is in no failure, whatever is wrong with it", async () => {
+Deno.test("deliverNotice: no failure contains the address", async () => {
   await receiving(accepted, async ({ file }) => {
     const wrong: [string, RegExp][] = [
       ["http://127.0.0.1:1/services/hunter2", /the receiver is unreachable$/],

@@ -1,4 +1,4 @@
-/** The scripts of hands with strict fakes of bootc and rpm-ostree: what both promise alike. */
+/** The scripts of the agent with strict fakes of bootc and rpm-ostree: the promises of both. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import type { OsOutcome } from "../../../../workflows/contracts/mod.ts";
 import { eventually } from "../../../support/eventually.ts";
@@ -7,18 +7,18 @@ import { digestOf, FakeOsHost } from "../../../support/fake_os_host.ts";
 const [a, b, c] = [digestOf("a"), digestOf("b"), digestOf("c")];
 
 function digests(outcome: OsOutcome): string[] {
-  if (outcome.outcome !== "Done") throw new Error(`Cannot see digests: ${JSON.stringify(outcome)}`);
+  if (outcome.outcome !== "Done") throw new Error(`Failed to read the digests: ${JSON.stringify(outcome)}`);
   const { booted, staged, fallback } = outcome.status;
   return [booted, staged, fallback];
 }
 
 function refusal(outcome: OsOutcome): [string, string] {
-  if (outcome.outcome !== "Refused") throw new Error(`Cannot see why: ${JSON.stringify(outcome)}`);
+  if (outcome.outcome !== "Refused") throw new Error(`Failed to read the reason: ${JSON.stringify(outcome)}`);
   return [outcome.reason, outcome.message];
 }
 
 for (const driver of ["bootc", "rpm-ostree"] as const) {
-  Deno.test(`${driver}: an image is staged, booted and gone back from, each once however often it is ordered`, async () => {
+  Deno.test(`${driver}: stages, boots and rolls back an image, each once however often it is ordered`, async () => {
     await using host = await FakeOsHost.make(driver);
     deepEqual(digests(await host.give("Status")), [a, "", ""]);
     deepEqual(digests(await host.give("Stage")), [a, b, ""]);
@@ -39,7 +39,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     deepEqual(await host.ordered(), []);
   });
 
-  Deno.test(`${driver}: the same name with another digest is another image, and one that ran before is booted again (A2, A5)`, async () => {
+  Deno.test(`${driver}: treats another digest of the same name as another image, and boots an earlier one again (A2, A5)`, async () => {
     await using host = await FakeOsHost.make(driver);
     for (const digest of [b, a, b]) {
       await host.give("Stage", { digest, token: `to-${digest.slice(-1)}` });
@@ -49,7 +49,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     }
   });
 
-  Deno.test(`${driver}: a stage that failed once is no stage, and is tried again (A3)`, async () => {
+  Deno.test(`${driver}: retries a failed stage, which does not count as staged (A3)`, async () => {
     await using host = await FakeOsHost.make(driver);
     await host.put("fails_once", "error: pinging container registry registry.example: dial tcp: connection refused");
     equal(refusal(await host.give("Stage"))[0], "RegistryUnreachable");
@@ -58,12 +58,12 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     deepEqual(digests(await host.give("Stage")), [a, b, ""]);
   });
 
-  Deno.test(`${driver}: a full disk, an image that is not there and a bad signature are told apart`, async () => {
+  Deno.test(`${driver}: distinguishes a full disk, a missing image and an invalid signature`, async () => {
     await using host = await FakeOsHost.make(driver);
     const said: [string, string][] = [
       ["DiskFull", "error: Importing: Writing content object: fsync: No space left on device"],
       ["SignatureInvalid", "error: Source image rejected: A signature was required, but no signature exists"],
-      ["DriverFailed", "error: something that nobody has seen yet"],
+      ["DriverFailed", "error: an unknown failure"],
     ];
     for (const [reason, words] of said) {
       await host.put("fails_once", words);
@@ -76,7 +76,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
   });
 
   for (const systemd of [true, false]) {
-    Deno.test(`${driver}: a fetch that brings nothing is ended and told, ${systemd ? "as a unit" : "without systemd"}`, async () => {
+    Deno.test(`${driver}: ends and reports a stalled download, ${systemd ? "as a unit" : "without systemd"}`, async () => {
       await using host = await FakeOsHost.make(driver);
       if (!systemd) await Deno.remove(host.at("systemd"));
       await host.put("stalls", "");
@@ -88,7 +88,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     });
   }
 
-  Deno.test(`${driver}: a fetch outlives the pod that began it, and the next pod finds it`, async () => {
+  Deno.test(`${driver}: a download outlives the pod that began it, and the next pod finds it`, async () => {
     await using host = await FakeOsHost.make(driver);
     await host.put("stalls", "");
     const killed = new AbortController();
@@ -104,7 +104,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     equal((await host.get("calls")).split("\n").filter((call) => call.startsWith("systemd-run ")).length, 1);
   });
 
-  Deno.test(`${driver}: a fetch of an order before, which nobody waits for, is ended by the next one`, async () => {
+  Deno.test(`${driver}: the next order ends an abandoned download of an earlier order`, async () => {
     await using host = await FakeOsHost.make(driver);
     await host.put("registry", `registry.example/os/worker@${b}\nregistry.example/os/worker@${c}\n`);
     await host.put("takes_long", "");
@@ -118,7 +118,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     deepEqual(digests(await host.give("Status")), [a, b, ""]);
   });
 
-  Deno.test(`${driver}: another boot than the ordered one, or a late pod, boots nothing`, async () => {
+  Deno.test(`${driver}: an outdated boot ID, or a late pod, boots nothing`, async () => {
     await using host = await FakeOsHost.make(driver);
     await host.give("Stage");
     const late = { until: Date.now() - 5_000 };
@@ -149,7 +149,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     );
   });
 
-  Deno.test(`${driver}: where the booted image is wanted again, the next boot brings nothing else`, async () => {
+  Deno.test(`${driver}: drops a staged image when the booted image is desired again`, async () => {
     await using host = await FakeOsHost.make(driver);
     await host.give("Stage");
     await host.give("Stage", { digest: a });
@@ -157,7 +157,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     equal(digests(await host.give("Status"))[0], a);
   });
 
-  Deno.test(`${driver}: without systemd the boot comes at once, after the word`, async () => {
+  Deno.test(`${driver}: boots at once without systemd, after its report`, async () => {
     await using host = await FakeOsHost.make(driver);
     await Deno.remove(host.at("systemd"));
     await host.give("Stage");
@@ -166,7 +166,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
   });
 }
 
-Deno.test("a check finds kured by its process, as it is no unit of the host", async () => {
+Deno.test("check: finds kured by its process, because it is not a unit of the host", async () => {
   await using host = await FakeOsHost.make("rpm-ostree");
   await Deno.copyFile("/bin/sleep", host.at("kured"));
   const kured = new Deno.Command(host.at("kured"), { args: ["60"] }).spawn();
@@ -182,7 +182,7 @@ Deno.test("a check finds kured by its process, as it is no unit of the host", as
   }
 });
 
-Deno.test("a systemd that does not answer for once ends no fetch", async () => {
+Deno.test("check: one unanswered call of systemd ends no download", async () => {
   await using host = await FakeOsHost.make("bootc");
   await host.put("takes_long", "");
   await host.put("systemd_fails_once", "");
@@ -190,14 +190,14 @@ Deno.test("a systemd that does not answer for once ends no fetch", async () => {
   equal(await host.get("systemd_fails_once"), "done");
 });
 
-Deno.test("rpm-ostree: a boot that nobody ordered does not bring what is staged", async () => {
+Deno.test("rpm-ostree: an unordered boot does not activate the staged image", async () => {
   await using host = await FakeOsHost.make("rpm-ostree");
   await host.give("Stage");
   await host.boot();
   deepEqual(digests(await host.give("Status")), [a, "", ""]);
 });
 
-Deno.test("a driver whose tool is not there, or did not boot the system, says so", async () => {
+Deno.test("driver: reports a missing tool, or a system that the tool did not boot", async () => {
   await using host = await FakeOsHost.make("ostree");
   equal(refusal(await host.give("Status"))[0], "DriverMissing");
 });

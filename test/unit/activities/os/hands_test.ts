@@ -1,4 +1,4 @@
-/** Orders to nodes over an API server in memory: what becomes of their pods. */
+/** Orders to nodes over an API server in memory, and their pods. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { Hand } from "../../../../activities/os/hands.ts";
 import { givenOrder } from "../../../../activities/os/hands.ts";
@@ -28,7 +28,7 @@ function kubeWithNode(): FakeKube {
   return kube;
 }
 
-/** The kubelet tells of the only pod. */
+/** The kubelet reports the status of the only pod. */
 function tell(kube: FakeKube, status: Record<string, unknown>): void {
   const [pod] = kube.all("pods");
   if (pod) kube.put("pods", { ...pod, status });
@@ -40,7 +40,7 @@ const ended = (message: string, exitCode = 0): Record<string, unknown> => ({
 });
 const begun = { phase: "Running", containerStatuses: [{ state: { running: {} } }] };
 
-/** As the kubelet does it, at the second look. */
+/** As the kubelet does at the second read. */
 function answering(kube: FakeKube, status: Record<string, unknown>): void {
   let looks = 0;
   kube.onRequest = (request) => {
@@ -52,7 +52,7 @@ function give(kube: FakeKube, overrides: Partial<OsOrder> = {}, by = image): Pro
   return inActivity(() => givenOrder({ kube: kube.client, image: by }, order(overrides)));
 }
 
-/** Looks at times after the first (ms), each after the kubelet did something; gives what the last look said. */
+/** Reads at times after the first (ms), each after a change by the kubelet; returns the result of the last read. */
 async function looks(
   kube: FakeKube,
   asked: OsOrder,
@@ -70,7 +70,7 @@ async function looks(
 
 const created = (kube: FakeKube): number => kube.writes.filter((write) => write.startsWith("create pods")).length;
 
-Deno.test("givenOrder makes one pod on the node, reads what it says, and removes it", async () => {
+Deno.test("givenOrder: makes one pod on the node, reads its result, and removes it", async () => {
   const kube = kubeWithNode();
   answering(kube, ended(JSON.stringify(told)));
   deepEqual(await give(kube), { outcome: "Done", status, findings: [] });
@@ -78,7 +78,7 @@ Deno.test("givenOrder makes one pod on the node, reads what it says, and removes
   deepEqual(kube.all("pods"), []);
 });
 
-Deno.test("H11 givenOrder's pod is pinned, tolerates all, has no token, goes with its node and takes words as arguments alone", async () => {
+Deno.test("H11 givenOrder: its pod is pinned, tolerates all, has no token, is deleted with its node, and takes only arguments", async () => {
   const kube = kubeWithNode();
   const asked = order();
   await looks(kube, asked, [0]);
@@ -106,7 +106,7 @@ Deno.test("H11 givenOrder's pod is pinned, tolerates all, has no token, goes wit
   ok(!JSON.stringify(hand?.["command"]).includes("registry.example"));
 });
 
-Deno.test("givenOrder refuses words that could be anything else than they should", async () => {
+Deno.test("givenOrder: refuses arguments of an unexpected form", async () => {
   const wrong: Partial<OsOrder>[] = [
     ...["registry.example/os:latest", "registry.example/os@sha256:0", "-v", "a;b/c", "a/$(id)", "a b/c"].map((
       image,
@@ -124,7 +124,7 @@ Deno.test("givenOrder refuses words that could be anything else than they should
   }
 });
 
-Deno.test("givenOrder takes no image but one by digest", async () => {
+Deno.test("givenOrder: accepts only an image by digest", async () => {
   for (const tag of ["", "registry.example/hands:1", "registry.example/hands@sha256:0"]) {
     const kube = kubeWithNode();
     const outcome = await give(kube, {}, tag);
@@ -133,7 +133,7 @@ Deno.test("givenOrder takes no image but one by digest", async () => {
   }
 });
 
-Deno.test("givenOrder is moot for a node that is gone, and for another one of its name", async () => {
+Deno.test("givenOrder: is moot for a deleted node, and for another node with its name", async () => {
   await rejects(give(new FakeKube()), { type: "MachineGone" });
   const kube = kubeWithNode();
   await rejects(give(kube, { uid: "of-before" }), {
@@ -143,7 +143,7 @@ Deno.test("givenOrder is moot for a node that is gone, and for another one of it
   equal(created(kube), 0);
 });
 
-Deno.test("givenOrder finds the pod of the try before, also when its time is over", async () => {
+Deno.test("givenOrder: finds the pod of the previous attempt, also after its deadline", async () => {
   const kube = kubeWithNode();
   const asked = order();
   await looks(kube, asked, [0]);
@@ -152,14 +152,14 @@ Deno.test("givenOrder finds the pod of the try before, also when its time is ove
   equal(created(kube), 1);
 });
 
-Deno.test("givenOrder's orders of another boot, attempt, verb or node have pods of their own", () => {
+Deno.test("givenOrder: each boot, attempt, verb and node has its own pod", () => {
   const names = [{}, { bootId: bootId.replace("1", "2") }, { token: "t-2" }, { verb: "Status" as const }, { uid: "u" }]
     .map((overrides) => new Hand({ kube: kubeWithNode().client, image }, order(overrides)).name);
   equal(new Set(names).size, names.length);
   equal(new Hand({ kube: kubeWithNode().client, image }, order({ until: 1 })).name, names[0]);
 });
 
-Deno.test("givenOrder does not know what a node did whose kubelet never began, and leaves no pod to begin late", async () => {
+Deno.test("givenOrder: returns Unknown when the kubelet never began, and leaves no pod to begin late", async () => {
   const kube = kubeWithNode();
   const pulling = { phase: "Pending", containerStatuses: [{ state: { waiting: { reason: "ImagePullBackOff" } } }] };
   const outcome = await looks(kube, order(), [0], [60 * second, () => tell(kube, pulling)], [601 * second]);
@@ -172,7 +172,7 @@ Deno.test("givenOrder does not know what a node did whose kubelet never began, a
   deepEqual(kube.all("pods"), []);
 });
 
-Deno.test("givenOrder makes another pod for one that was evicted or deleted, a few times, and after a while", async () => {
+Deno.test("givenOrder: replaces an evicted or deleted pod, a few times, and after a while", async () => {
   const kube = kubeWithNode();
   const evicted = (): void =>
     tell(kube, { phase: "Failed", reason: "Evicted", message: "The node was low on resource" });
@@ -188,7 +188,7 @@ Deno.test("givenOrder makes another pod for one that was evicted or deleted, a f
   equal(created(kube), 1 + 4);
 });
 
-Deno.test("givenOrder never boots a node by a second pod once the first had begun", async () => {
+Deno.test("givenOrder: never boots a node with a second pod after the first had begun", async () => {
   for (const verb of ["Apply", "GoBack"] as const) {
     for (const state of ["gone", "cut off"]) {
       const kube = kubeWithNode();
@@ -204,14 +204,14 @@ Deno.test("givenOrder never boots a node by a second pod once the first had begu
   }
 });
 
-Deno.test("givenOrder fetches again by another pod where the one that had begun is gone", async () => {
+Deno.test("givenOrder: downloads again with another pod when the first one vanished", async () => {
   const kube = kubeWithNode();
   const gone = (): void => kube.remove("pods", kube.all("pods")[0]?.metadata.name ?? "", "ostler-hands");
   await looks(kube, order(), [0], [1, () => tell(kube, begun)], [60 * second, gone]);
   equal(created(kube), 2);
 });
 
-/** Looks while the API server is away from 100 s to an hour after the first; then the kubelet tells of its pod. */
+/** Reads while the API server is down from 100 s to an hour after the first read; then the kubelet reports its pod. */
 function anHourAway(kube: FakeKube, status: Record<string, unknown>): [after: number, before?: () => void][] {
   const away = (): void => {
     kube.onRequest = () => {
@@ -225,7 +225,7 @@ function anHourAway(kube: FakeKube, status: Record<string, unknown>): [after: nu
   return [[0], [100 * second, away], [3600 * second], [3601 * second, back]];
 }
 
-Deno.test("givenOrder waits for an API server that is away, however long, and reads what was said meanwhile", async () => {
+Deno.test("givenOrder: waits for an API server that is down, however long, and reads the result afterwards", async () => {
   const kube = kubeWithNode();
   const steps = anHourAway(kube, ended(JSON.stringify(told)));
   match(
@@ -235,14 +235,14 @@ Deno.test("givenOrder waits for an API server that is away, however long, and re
   equal((await looks(kube, order(), ...steps.slice(3)) as OsOutcome).outcome, "Done");
 });
 
-Deno.test("givenOrder gives a node the time in which nobody could look", async () => {
+Deno.test("givenOrder: gives a node the time back in which nothing could be read", async () => {
   const kube = kubeWithNode();
   match(String(await looks(kube, order(), ...anHourAway(kube, begun))), /^pod "\S+" is running$/);
   const outcome = await looks(kube, order(), ...anHourAway(kube, begun), [4200 * second]);
   equal((outcome as OsOutcome).outcome, "Unknown");
 });
 
-Deno.test("givenOrder tells the worker's missing right, and waits for none", async () => {
+Deno.test("givenOrder: reports a missing permission of the worker at once", async () => {
   const kube = kubeWithNode();
   kube.onRequest = (request) => {
     if (request.startsWith("create pods")) throw answer(403, "Forbidden", "not by you");
@@ -250,7 +250,7 @@ Deno.test("givenOrder tells the worker's missing right, and waits for none", asy
   await rejects(looks(kube, order(), [0]), { type: "AccessDenied" });
 });
 
-Deno.test("givenOrder removes hands that nobody waits for, and no others", async () => {
+Deno.test("givenOrder: removes abandoned agent pods, and no others", async () => {
   const kube = kubeWithNode();
   const labels = {
     ...{ "app.kubernetes.io/name": "ostler", "app.kubernetes.io/component": "hand" },

@@ -1,4 +1,4 @@
-/** What a hostile node may say, and what is made of it. */
+/** Possible output of a hostile node, and what Ostler makes of it. */
 import { deepEqual, equal } from "node:assert/strict";
 import { refusalIn } from "../../../../activities/os/refusal.ts";
 import { stateOf } from "../../../../activities/os/hand_state.ts";
@@ -11,7 +11,7 @@ const told = {
 };
 const said = (more: object): string => JSON.stringify({ ...told, ...more });
 
-Deno.test("verdictIn reads nothing but what hands say", () => {
+Deno.test("verdictIn: reads only the output format of the agent", () => {
   const { bootId, booted, staged, fallback, findings } = told;
   deepEqual(verdictIn(said({})), { outcome: "Done", status: { bootId, booted, staged, fallback }, findings });
   const hostile = [
@@ -23,13 +23,13 @@ Deno.test("verdictIn reads nothing but what hands say", () => {
   for (const each of hostile) equal(verdictIn(each), undefined, each.slice(0, 80));
 });
 
-Deno.test("plain keeps control characters, what turns text around and credentials out of what people read", () => {
+Deno.test("plain: removes control characters, direction marks and credentials from text", () => {
   equal(plain("a\u0000b\u001b[31mc\r\nd\u202ee"), "a b [31mc d e");
   equal(plain("at https://ada:secret@registry.example/v2, Bearer abc.def"), "at https://registry.example/v2, Bearer …");
   equal(plain(`x${"y".repeat(2000)}`).length, 1000);
 });
 
-Deno.test("refusalIn sorts the words of the tools", () => {
+Deno.test("refusalIn: sorts the messages of the tools", () => {
   const words: [string, string][] = [
     ["DiskFull", "error: min-free-space-percent '3%' would be exceeded, at least 13 kB requested"],
     ["SignatureInvalid", "error: GPG signatures found, but none are in trusted keyring"],
@@ -45,7 +45,7 @@ Deno.test("refusalIn sorts the words of the tools", () => {
   for (const [reason, said] of words) equal(refusalIn(said), reason, said);
 });
 
-Deno.test("stateOf takes an end without an answer for a failure, unless others ended it or it may have booted the node", () => {
+Deno.test("stateOf: treats an end without an answer as a failure, unless the pod was evicted or may have booted the node", () => {
   const pod = (verb: string, terminated: { exitCode: number; message?: string; reason?: string }): string => {
     const state = stateOf({
       metadata: { name: "hand" },

@@ -1,4 +1,4 @@
-/** What a spec may say of keyless signatures; what it says of statements is held against identities as against keys. */
+/** The fields of a spec for keyless signatures; its statements are checked with identities as with keys. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { json } from "../../../support/images/fake_registry.ts";
 import { makeAuthority } from "../../../support/images/fulcio.ts";
@@ -31,12 +31,12 @@ const faults: [what: string, change: (keyless: Keyless) => unknown, words: RegEx
     /must be ASCII without spaces/,
   ],
   [
-    "a log's key as a root",
+    "the key of a log as a root",
     (keyless) => ({ ...keyless, roots: keyless.transparencyLogs }),
     /roots\[0\] is not a PEM certificate/,
   ],
   [
-    "a root as a log's key",
+    "a root as the key of a log",
     (keyless) => ({ ...keyless, transparencyLogs: keyless.roots }),
     /transparencyLogs\[0\] is not a PEM public/,
   ],
@@ -45,7 +45,7 @@ const faults: [what: string, change: (keyless: Keyless) => unknown, words: RegEx
 ];
 
 for (const [what, change, words] of faults) {
-  Deno.test(`a spec with ${what} is refused, without a question to a registry`, async () => {
+  Deno.test(`keyless spec: ${what} is refused without a request to a registry`, async () => {
     await onKeylessScene(async ({ registry, admission, spec }) => {
       admission.ask(JSON.parse(JSON.stringify({ ...spec, keyless: change(spec.keyless) })) as object);
       equal(await admission.judge(), "SpecInvalid");
@@ -55,7 +55,7 @@ for (const [what, change, words] of faults) {
   });
 }
 
-Deno.test("a certificate that may sign no others is no root", async () => {
+Deno.test("keyless spec: a certificate that is not a CA is refused as a root", async () => {
   await onKeylessScene(async ({ admission, spec }) => {
     for (const facts of [{ isAuthority: false }, { usages: 1 }]) {
       const { pem } = await makeAuthority("none", facts);
@@ -72,7 +72,7 @@ for (
     "intoto2",
   ]] as const
 ) {
-  Deno.test(`a provenance by an identity of the spec counts like one by a key, as ${form} and logged as ${entry}`, async () => {
+  Deno.test(`keyless spec: a provenance by an identity counts like one by a key, as ${form} and logged as ${entry}`, async () => {
     await onKeylessScene(async ({ registry, image: { digest }, sigstore, admission, spec }) => {
       admission.ask({ ...spec, requireProvenance: { builder: "b" } });
       const tag = digest.replace(":", "-");
@@ -93,7 +93,7 @@ for (
   });
 }
 
-Deno.test("a provenance whose log entry is about another envelope does not count", async () => {
+Deno.test("keyless spec: a provenance whose log entry is about another envelope does not count", async () => {
   await onKeylessScene(async ({ registry, image: { digest }, sigstore, admission, spec }) => {
     admission.ask({ ...spec, requireProvenance: {} });
     registry.attach(`${digest.replace(":", "-")}.sig`, [await sigstore.layer(digest)]);
@@ -112,7 +112,7 @@ function bundleOf({ annotations }: { annotations: Record<string, string> }): Rec
   return { "dev.sigstore.cosign/bundle": annotations["dev.sigstore.cosign/bundle"] ?? "" };
 }
 
-Deno.test("a bundle with a proof of inclusion and no promise is refused, and says so", async () => {
+Deno.test("keyless spec: a bundle with only a proof of inclusion is refused, with the reason", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, judgeWith }) => {
     const bundle = await sigstore.bundle(image.digest);
     const [{ inclusionPromise: _, ...entry } = {}] = bundle.verificationMaterial.tlogEntries;
@@ -126,17 +126,17 @@ Deno.test("a bundle with a proof of inclusion and no promise is refused, and say
 for (
   const [what, material] of [
     ["no certificate", { publicKey: { hint: "a" } }],
-    ["a certificate that is none", { certificate: { rawBytes: "AAAA" } }],
-    ["a chain of nothing", { x509CertificateChain: { certificates: [] } }],
-    ["more certificates than are read", {
+    ["an invalid certificate", { certificate: { rawBytes: "AAAA" } }],
+    ["an empty chain", { x509CertificateChain: { certificates: [] } }],
+    ["too many certificates", {
       x509CertificateChain: { certificates: Array(9).fill({ rawBytes: "AAAA" }) },
     }],
-    ["more log entries than are read", { certificate: { rawBytes: "AAAA" }, tlogEntries: Array(9).fill({}) }],
-    ["a certificate without end", { certificate: { rawBytes: "A".repeat(100_000) } }],
+    ["too many log entries", { certificate: { rawBytes: "AAAA" }, tlogEntries: Array(9).fill({}) }],
+    ["a certificate without an end", { certificate: { rawBytes: "A".repeat(100_000) } }],
     ["something else", 1],
   ] as const
 ) {
-  Deno.test(`a bundle with ${what} is refused`, async () => {
+  Deno.test(`keyless spec: a bundle with ${what} is refused`, async () => {
     await onKeylessScene(async ({ image, sigstore, judgeWith }) => {
       const bundle = await sigstore.bundle(image.digest);
       const broken = { ...bundle, verificationMaterial: material };
@@ -146,7 +146,7 @@ for (
   });
 }
 
-Deno.test("a message tells of few of many faults, and no more of a name than people can read", async () => {
+Deno.test("keyless spec: a message contains few of many errors, and shortens long names", async () => {
   await onKeylessScene(async ({ registry, image: { digest }, sigstore, admission }) => {
     const subject = (at: number): string => `https://a.example/${at}${"\u0007/a".repeat(2_000)}`;
     const layers = [0, 1, 2, 3].map((at) => sigstore.layer(digest, { holder: { ...workflow, subject: subject(at) } }));

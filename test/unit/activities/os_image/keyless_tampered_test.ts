@@ -1,7 +1,7 @@
-/** What somebody without anybody's key may do to a good keyless signature, and that none of it counts. */
+/** Changes to a valid keyless signature by an attacker without a key; none of the results counts. */
 import { equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-// Before @peculiar/x509, which does not load without it.
+// Comes before @peculiar/x509, which does not load without it.
 import "../../../../activities/x509/reflection.ts";
 import * as x509 from "@peculiar/x509";
 import { annotation, bundleText, type KeylessLayer } from "../../../support/images/keyless_signer.ts";
@@ -11,14 +11,14 @@ import { Signer } from "../../../support/images/signer.ts";
 
 const hour = 3_600_000;
 
-/** What somebody may do to a good layer without anybody's key. */
+/** Changes to a valid layer by an attacker without a key. */
 const tampered: [
   what: string,
   change: (layer: KeylessLayer, scene: KeylessScene) => Promise<object> | object,
   RegExp,
 ][] = [
   [
-    "the payload of which is another",
+    "with another payload",
     ({ bytes }) => ({ bytes: Buffer.concat([bytes, Buffer.from(" ")]) }),
     /did not sign/,
   ],
@@ -57,14 +57,14 @@ const tampered: [
     /cannot be read/,
   ],
   [
-    "with bytes behind its certificate",
+    "with bytes after its certificate",
     (layer) =>
       noted(layer, {
         [annotation.certificate]: pemOf(Buffer.concat([certificateOf(layer), Buffer.from("0500", "hex")])),
       }),
     /cannot be read/,
   ],
-  ["with another certificate behind its own", async (layer, { sigstore, image }) => {
+  ["with another certificate after its own", async (layer, { sigstore, image }) => {
     const other = certificateOf(await sigstore.layer(image.digest));
     const text = Buffer.from(`\n${layer.annotations[annotation.certificate]}\n`);
     return noted(layer, { [annotation.certificate]: pemOf(Buffer.concat([other, text])) });
@@ -135,7 +135,7 @@ function entryOf({ bytes, annotations }: KeylessLayer, other: Other): object {
 }
 
 for (const [what, change, words] of tampered) {
-  Deno.test(`A15 an image is refused by a keyless signature ${what}`, async () => {
+  Deno.test(`A15 tampered signature: an image is refused ${what}`, async () => {
     await onKeylessScene(async (scene) => {
       const layer = await scene.sigstore.layer(scene.image.digest);
       equal(await scene.judgeWith({ ...layer, ...await change(layer, scene) }), "SignatureInvalid");

@@ -1,7 +1,7 @@
-/** Which keyless signatures count, over a registry in memory, an authority and a log. */
+/** Which keyless signatures count, over a registry, an authority and a log in memory. */
 import { equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-// Before @peculiar/x509, which does not load without it.
+// Comes before @peculiar/x509, which does not load without it.
 import "../../../../activities/x509/reflection.ts";
 import * as x509 from "@peculiar/x509";
 import { json } from "../../../support/images/fake_registry.ts";
@@ -14,7 +14,7 @@ import { Signer } from "../../../support/images/signer.ts";
 const hour = 3_600_000;
 const { issuer, subject } = workflow;
 
-Deno.test("A15 an image is accepted by the identity that a given authority certified and a given log saw, long after", async () => {
+Deno.test("A15 keyless: accepts an identity that a configured authority certified and a configured log recorded, also later", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, judgeWith }) => {
     equal(await admission.judge(), "SignatureMissing");
     const at = Date.now() - 24 * hour;
@@ -23,7 +23,7 @@ Deno.test("A15 an image is accepted by the identity that a given authority certi
   });
 });
 
-Deno.test("a bundle counts like a layer, with its chain and without where the intermediate is given", async () => {
+Deno.test("keyless: a bundle counts like a layer, with its chain, and without if the intermediate is configured", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, spec, judgeWith }) => {
     const bundled = async (changes?: Changes): Promise<string> =>
       await judgeWith({ mediaType: bundleType, bytes: json(await sigstore.bundle(image.digest, changes)) });
@@ -35,7 +35,7 @@ Deno.test("a bundle counts like a layer, with its chain and without where the in
   });
 });
 
-Deno.test("an address counts like a URI, and the issuer as older certificates have it", async () => {
+Deno.test("keyless: an email address counts like a URI, and the issuer in the format of older certificates", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, spec, judgeWith }) => {
     const holder = { issuer: "https://accounts.example", subject: "release@acme.example" };
     admission.ask({ ...spec, keyless: sigstore.trust(workflow, holder) });
@@ -45,7 +45,7 @@ Deno.test("an address counts like a URI, and the issuer as older certificates ha
   });
 });
 
-Deno.test("keys and identities stand side by side: a signature by either will do", async () => {
+Deno.test("keyless: with keys and identities in the spec, a signature by either is enough", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, spec, judgeWith }) => {
     const signer = new Signer();
     admission.ask({ ...spec, keys: [signer.pem] });
@@ -57,7 +57,7 @@ Deno.test("keys and identities stand side by side: a signature by either will do
   });
 });
 
-Deno.test("an authority with an RSA key counts, and not by a weak hash", async () => {
+Deno.test("keyless: an authority with an RSA key counts, but not with a weak hash", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, spec, judgeWith }) => {
     for (const [hash, reason] of [["SHA-1", "SignatureInvalid"], ["SHA-256", "Accepted"]] as const) {
       const authority = await makeAuthority("rsa", { algorithm: rsa(hash) });
@@ -114,7 +114,7 @@ const refusals: Refusal[] = [
       },
     },
   }), /of issuer "https:\/\/else.example"/),
-  changed("whose issuer is no text", () => ({
+  changed("with an issuer that is not text", () => ({
     facts: { issuerExtensions: { "1.3.6.1.4.1.57264.1.8": Buffer.from(issuer) } },
   }), /does not name an identity/),
   changed("of an authority that is not given", async () => {
@@ -151,14 +151,14 @@ const refusals: Refusal[] = [
   changed("that insists on what we do not understand", () => ({
     facts: { extensions: [new x509.Extension("1.3.6.1.4.1.11129.2.4.3", true, Buffer.from("0500", "hex"))] },
   }), /cannot be read/),
-  changed("that says something twice", () => ({
+  changed("with a repeated extension", () => ({
     facts: { extensions: [new x509.Extension("1.3.6.1.4.1.57264.1.8", false, Buffer.from(utf8String(issuer)))] },
   }), /cannot be read/),
   changed("that another log saw", () => ({ log: new Rekor() }), /not signed by any of the transparency logs/),
 ];
 
 for (const [what, make, words] of refusals) {
-  Deno.test(`A15 an image is refused by a certificate ${what}`, async () => {
+  Deno.test(`A15 keyless: an image is refused by a certificate ${what}`, async () => {
     await onKeylessScene(async (scene) => {
       const layer = await make(scene);
       equal(await scene.judgeWith(layer), "SignatureInvalid");

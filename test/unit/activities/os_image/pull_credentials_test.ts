@@ -1,4 +1,4 @@
-/** Which credentials of a Secret are for a registry, and that none of them is ever told. */
+/** Which credentials of a Secret are for a registry; none of them is ever shown. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readPullCredentials } from "../../../../activities/os_image/pull_credentials.ts";
@@ -19,7 +19,7 @@ function read(kube: FakeKube, host = "quay.io", path = "team/os"): ReturnType<ty
   return readPullCredentials(kube.client, "pull", { host, path });
 }
 
-Deno.test("readPullCredentials takes the entry that names most of the repository, and no other registry's", async () => {
+Deno.test("readPullCredentials: returns the entry with the longest match, and none of another registry", async () => {
   const auths = {
     "quay.io": auth("all", "1"),
     "https://quay.io/team": auth("team", "2:3"),
@@ -37,12 +37,12 @@ for (
   const [what, kube, words] of [
     ["is not there", new FakeKube(), /Secret "kube-system\/pull" does not exist/],
     ["is of another type", kubeWith({ auths: {} }, "Opaque"), /is not of type/],
-    ["is no JSON", kubeWith("hunter2"), /does not have a username and password for "quay.io"/],
+    ["is not JSON", kubeWith("hunter2"), /does not have a username and password for "quay.io"/],
     ["has none for that registry", kubeWith({ auths: { "ghcr.io": auth("a", "hunter2") } }), /for "quay.io"/],
-    ["has a broken one", kubeWith({ auths: { "quay.io": { auth: "hunter2" } } }), /for "quay.io"/],
+    ["has an invalid entry", kubeWith({ auths: { "quay.io": { auth: "hunter2" } } }), /for "quay.io"/],
   ] as const
 ) {
-  Deno.test(`readPullCredentials says of a Secret that ${what} no more than that`, async () => {
+  Deno.test(`readPullCredentials: reports only that a Secret ${what}`, async () => {
     const error = await read(kube).catch((error: unknown) => error) as Error & { reason: string };
     equal(error.reason, "CredentialsMissing");
     match(error.message, words);

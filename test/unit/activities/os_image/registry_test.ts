@@ -1,4 +1,4 @@
-/** What a registry may do to us, and what it may not. */
+/** Allowed and forbidden behaviour of a registry. */
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { RegistryAway, Unfit } from "../../../../activities/os_image/fault.ts";
@@ -28,7 +28,7 @@ function away(words: RegExp): (error: unknown) => boolean {
   };
 }
 
-Deno.test("Registry takes no manifest for a digest that it has not", async () => {
+Deno.test("Registry: refuses a manifest with another digest", async () => {
   await using registry = new FakeRegistry();
   const { digest } = registry.put("v1", image);
   equal((await open(registry).manifest("v1"))?.digest, digest);
@@ -37,7 +37,7 @@ Deno.test("Registry takes no manifest for a digest that it has not", async () =>
   equal(await open(registry).manifest("v2"), undefined);
 });
 
-Deno.test("Registry reads no more than it takes", async () => {
+Deno.test("Registry: reads no more than its limit", async () => {
   await using registry = new FakeRegistry();
   let sent = 0;
   registry.intrude = () =>
@@ -45,7 +45,7 @@ Deno.test("Registry reads no more than it takes", async () => {
       new ReadableStream({
         pull(stream): void {
           sent += 1;
-          if (sent > 1_000) throw new Error("Cannot send more: all of it was taken");
+          if (sent > 1_000) throw new Error("Failed to send more: the client read everything");
           stream.enqueue(new Uint8Array(64 * 1024));
         },
       }),
@@ -53,7 +53,7 @@ Deno.test("Registry reads no more than it takes", async () => {
   await rejects(open(registry).manifest("v1"), unfit("ManifestInvalid", /more than 4194304 bytes/));
 });
 
-Deno.test("Registry follows redirects of a blob without what lets it in, and none to another scheme or without end", async () => {
+Deno.test("Registry: follows a bounded number of redirects of a blob, without credentials, and only with https", async () => {
   await using registry = new FakeRegistry();
   await using storage = new FakeRegistry();
   const { blobs } = registry.put("v1", image);
@@ -78,7 +78,7 @@ Deno.test("Registry follows redirects of a blob without what lets it in, and non
   await rejects(open(registry, { credentials }).blob(digest, 100), away(/redirects more than 5 times/));
 });
 
-Deno.test("Registry asks for a token to pull that repository, with credentials where it has some", async () => {
+Deno.test("Registry: requests a token to pull that repository, with credentials if it has some", async () => {
   await using registry = new FakeRegistry();
   const { digest } = registry.put("v1", image);
   registry.intrude = (request) => {
@@ -98,7 +98,7 @@ Deno.test("Registry asks for a token to pull that repository, with credentials w
   equal(registry.requests.findLast(({ url }) => url.includes("/token"))?.headers.get("authorization"), null);
 });
 
-Deno.test("Registry sends credentials to no token service without https that is not of this machine", async () => {
+Deno.test("Registry: sends credentials to a token service only with https, except on loopback", async () => {
   await using registry = new FakeRegistry();
   for (const realm of ["http://tokens.example/", "ftp://127.0.0.1/", "", "http://ada:b@127.0.0.1/"]) {
     registry.intrude = () =>
@@ -117,7 +117,7 @@ for (
     [400, away(/HTTP 400/)],
   ] as const
 ) {
-  Deno.test(`Registry says what HTTP ${status} means, and quotes nothing of it`, async () => {
+  Deno.test(`Registry: describes HTTP ${status}, and quotes nothing of the response`, async () => {
     await using registry = new FakeRegistry();
     registry.intrude = () => new Response("secret: 1", { status });
     await rejects(open(registry).manifest("v1"), expected);
@@ -125,14 +125,14 @@ for (
   });
 }
 
-Deno.test("Registry tells that nobody answers", async () => {
+Deno.test("Registry: reports a host that does not respond", async () => {
   const gone = new FakeRegistry();
   const { host } = gone;
   await gone[Symbol.asyncDispose]();
   await rejects(new Registry({ host, path }).manifest("v1"), away(/cannot be reached/));
 });
 
-Deno.test("Registry takes the tag that stands in for referrers where a registry knows none", async () => {
+Deno.test("Registry: reads the fallback tag when a registry does not support referrers", async () => {
   await using registry = new FakeRegistry();
   const { digest } = registry.put("v1", image);
   equal(await open(registry).referrers(digest), undefined);

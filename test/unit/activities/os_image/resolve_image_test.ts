@@ -1,4 +1,4 @@
-/** What a reference stands for, over a registry in memory. */
+/** Resolves references over a registry in memory. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { resolveImage } from "../../../../activities/os_image/resolve_image.ts";
 import { registryTries } from "../../../../activities/os_image/fault.ts";
@@ -24,7 +24,7 @@ function look(spec: object, attempt = 1): Promise<ImageLook> {
   return inActivity(() => resolveImage(kubeWith(spec).client, { object: { name: "a" } }), { attempt });
 }
 
-Deno.test("resolveImage tells both digests, when the image was made, and of which spec it speaks", async () => {
+Deno.test("resolveImage: returns both digests, the creation time, and the observed generation", async () => {
   await using registry = new FakeRegistry();
   const platforms = ["linux/arm64", "linux/amd64"];
   const { digest: indexDigest, manifests } = registry.put("v1", { content: "1", platforms, created });
@@ -40,7 +40,7 @@ Deno.test("resolveImage tells both digests, when the image was made, and of whic
   });
 });
 
-Deno.test("resolveImage goes by the digest where a reference has a tag too", async () => {
+Deno.test("resolveImage: uses the digest when a reference has a tag too", async () => {
   await using registry = new FakeRegistry();
   const first = registry.put("v1", { content: "1" });
   registry.put("v1", { content: "2" });
@@ -48,7 +48,7 @@ Deno.test("resolveImage goes by the digest where a reference has a tag too", asy
   equal(seen.outcome === "Resolved" && seen.image.indexDigest, first.digest);
 });
 
-Deno.test("resolveImage refuses an image that says another platform than its index does, or none at all", async () => {
+Deno.test("resolveImage: refuses an image with another platform than its index has, or without a platform", async () => {
   await using registry = new FakeRegistry();
   const image = registry.put("v1", { content: "1", platforms: ["linux/arm64"], isSingle: true });
   const manifests = [{ digest: image.digest, platform: { os: "linux", architecture: "amd64" } }];
@@ -62,7 +62,7 @@ Deno.test("resolveImage refuses an image that says another platform than its ind
   match("message" in none ? none.message : "", /does not name its platform/);
 });
 
-Deno.test("resolveImage counts a registry as away after so many tries, and not before", async () => {
+Deno.test("resolveImage: reports an unreachable registry after a number of attempts, and not before", async () => {
   const gone = new FakeRegistry();
   const { host } = gone;
   await gone[Symbol.asyncDispose]();
@@ -75,7 +75,7 @@ Deno.test("resolveImage counts a registry as away after so many tries, and not b
   }
 });
 
-Deno.test("resolveImage tells that there is no such object", async () => {
+Deno.test("resolveImage: reports a missing object", async () => {
   const seen = await inActivity(() => resolveImage(new FakeKube().client, { object: { name: "a" } }));
   deepEqual(seen, { outcome: "Gone" });
 });
@@ -100,16 +100,16 @@ for (
     ["user@quay.io/a:v1", undefined],
   ] as const
 ) {
-  Deno.test(`parseReference reads ${text}`, () => deepEqual(parseReference(text), expected));
+  Deno.test(`parseReference: reads ${text}`, () => deepEqual(parseReference(text), expected));
 }
 
-Deno.test("isLoopback goes by what cannot be made to mean another machine", () => {
+Deno.test("isLoopback: accepts only names and addresses that cannot be another machine", () => {
   const hosts = ["localhost", "localhost:5000", "127.0.0.1:80", "127.9.9.9", "[::1]:1"];
   deepEqual(hosts.map(isLoopback), hosts.map(() => true));
   const others = ["localhost.example", "127.0.0.1.example:80", "10.0.0.1", "[::2]", "example"];
   deepEqual(others.map(isLoopback), others.map(() => false));
 });
 
-Deno.test("durationMs adds up days, hours, minutes and seconds", () => {
+Deno.test("durationMs: adds up days, hours, minutes and seconds", () => {
   deepEqual(["1d12h", "90m", "5s"].map(durationMs), [129_600_000, 5_400_000, 5_000]);
 });

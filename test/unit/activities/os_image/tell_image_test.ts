@@ -1,4 +1,4 @@
-/** What a status says after each finding, and what a pool reads of it. */
+/** The status after each finding, and what a pool reads of it. */
 import { deepEqual, equal } from "node:assert/strict";
 import { acceptedImageOf, readAcceptedImage } from "../../../../activities/os_image/accepted_image.ts";
 import { ensureImageTold } from "../../../../activities/os_image/tell_image.ts";
@@ -49,7 +49,7 @@ function standing(kube: FakeKube): (string | undefined)[] {
   return [said("Accepted"), said("Reachable"), acceptedImageOf("a", read(kube)).state];
 }
 
-Deno.test("ensureImageTold writes once, and keeps since when a condition is so", async () => {
+Deno.test("ensureImageTold: writes once, and keeps the transition time of a condition", async () => {
   const kube = kubeWith();
   equal(await tell(kube, accepted(1)), "Told");
   await tell(kube, accepted(1), 5);
@@ -60,7 +60,7 @@ Deno.test("ensureImageTold writes once, and keeps since when a condition is so",
   deepEqual(history.map(({ acceptedAt }) => Date.parse(acceptedAt) - start), [7 * 60_000, 0]);
 });
 
-Deno.test("ensureImageTold remembers the last ten digests, each once and the newest first", async () => {
+Deno.test("ensureImageTold: keeps the last ten digests, each once and the newest first", async () => {
   const kube = kubeWith();
   for (let nth = 1; nth <= 12; nth++) await tell(kube, accepted(nth), nth);
   await tell(kube, accepted(5), 20);
@@ -69,7 +69,7 @@ Deno.test("ensureImageTold remembers the last ten digests, each once and the new
   deepEqual(history.map(({ indexDigest }) => indexDigest)[0], digestOf(505));
 });
 
-Deno.test("ensureImageTold takes away what was said of an image that is refused now, and keeps the history", async () => {
+Deno.test("ensureImageTold: clears the result of an image that is refused now, and keeps the history", async () => {
   const kube = kubeWith();
   await tell(kube, accepted(1));
   await tell(kube, refused);
@@ -78,7 +78,7 @@ Deno.test("ensureImageTold takes away what was said of an image that is refused 
   deepEqual(standing(kube), ["False", "True", "Refused"]);
 });
 
-Deno.test("an outage takes nothing away that was accepted, and says nothing of what was not", async () => {
+Deno.test("ensureImageTold: an outage keeps an accepted image, and reports nothing about others", async () => {
   const kube = kubeWith();
   await tell(kube, away);
   deepEqual(standing(kube), ["Unknown", "False", "Waiting"]);
@@ -89,7 +89,7 @@ Deno.test("an outage takes nothing away that was accepted, and says nothing of w
   deepEqual(standing(kube), ["True", "True", "Accepted"]);
 });
 
-Deno.test("what was accepted by an older spec stays written in an outage, and a pool waits for the new one", async () => {
+Deno.test("ensureImageTold: keeps the result of an older spec in an outage, while pools wait for the new one", async () => {
   const kube = kubeWith();
   await tell(kube, accepted(1));
   edit(kube, 2);
@@ -100,7 +100,7 @@ Deno.test("what was accepted by an older spec stays written in an outage, and a 
   deepEqual(standing(kube), ["False", "True", "Refused"]);
 });
 
-Deno.test("a verdict on an older spec is none on the newer one", async () => {
+Deno.test("readAcceptedImage: does not use the result of an older spec", async () => {
   const kube = kubeWith(2);
   await tell(kube, accepted(1, 1));
   deepEqual(acceptedImageOf("a", read(kube)), {
@@ -111,7 +111,7 @@ Deno.test("a verdict on an older spec is none on the newer one", async () => {
   deepEqual(acceptedImageOf("a", read(kube)), { state: "Accepted", image: "registry.example/os", digest: digestOf(1) });
 });
 
-Deno.test("ensureImageTold is tried again where somebody else was faster, and done where the object is gone", async () => {
+Deno.test("ensureImageTold: retries after a conflict, and succeeds when the object is deleted", async () => {
   const kube = kubeWith();
   kube.onRequest = (request) => {
     if (request.startsWith("patch")) throw answer(409, "Conflict");
@@ -125,7 +125,7 @@ Deno.test("ensureImageTold is tried again where somebody else was faster, and do
   equal(await tell(kube, accepted(1)), "Gone");
 });
 
-Deno.test("readAcceptedImage tells of an image that is not there, or is going", async () => {
+Deno.test("readAcceptedImage: reports an image that is missing or being deleted", async () => {
   const kube = kubeWith();
   await tell(kube, accepted(1));
   equal((await readAcceptedImage(kube.client, { object })).state, "Accepted");
@@ -136,13 +136,13 @@ Deno.test("readAcceptedImage tells of an image that is not there, or is going", 
   equal((await readAcceptedImage(kube.client, { object: { name: "b" } })).state, "Missing");
 });
 
-Deno.test("a spec that is not understood says nothing about a registry", async () => {
+Deno.test("ensureImageTold: an invalid spec reports nothing about a registry", async () => {
   const kube = kubeWith();
   await tell(kube, { state: "Refused", reason: "SpecInvalid", message: "spec.keys: a", generation: 1 });
   deepEqual(standing(kube), ["False", undefined, "Refused"]);
 });
 
-Deno.test("a status without a whole digest admits nothing, whoever wrote it", () => {
+Deno.test("readAcceptedImage: a status without a complete digest admits nothing, whatever wrote it", () => {
   const kube = kubeWith();
   const conditions = [{
     ...{ type: "Accepted", status: "True", reason: "Accepted", message: "", observedGeneration: 1 },

@@ -29,7 +29,7 @@ async function onScene(
 }
 
 for (const kind of ["p256", "rsa", "ed25519"] as const) {
-  Deno.test(`A15 an image is accepted by a signature of ${kind}, and not by one over other bytes`, async () => {
+  Deno.test(`A15 verifyImage: accepts a signature of ${kind}, and not one over other bytes`, async () => {
     await onScene(async ({ registry, image, signer, admission, tag }) => {
       equal(await admission.judge(), "SignatureMissing");
       const layer = signer.layer(image.digest);
@@ -41,7 +41,7 @@ for (const kind of ["p256", "rsa", "ed25519"] as const) {
   });
 }
 
-Deno.test("A15 an image is refused whose only signature is of another key", async () => {
+Deno.test("A15 verifyImage: refuses an image whose only signature is of another key", async () => {
   await onScene(async ({ registry, image, signer, admission, tag }) => {
     const other = new Signer().layer(image.digest);
     registry.attach(tag, [other]);
@@ -58,7 +58,7 @@ for (
     ["names no image", { image: undefined }],
   ] as const
 ) {
-  Deno.test(`a well-signed payload that ${what} is no signature of an image`, async () => {
+  Deno.test(`verifyImage: a valid signature over a payload that ${what} does not count`, async () => {
     await onScene(async ({ registry, image, signer, admission, tag }) => {
       registry.attach(tag, [signer.layer(image.digest, fields)]);
       equal(await admission.judge(), "SignatureInvalid");
@@ -66,7 +66,7 @@ for (
   });
 }
 
-Deno.test("a bundle that says who signed counts for the image that it names, and by a key of the spec", async () => {
+Deno.test("verifyImage: a bundle with a signer counts for the image that it names, by a key of the spec", async () => {
   await onScene(async ({ registry, image, signer, admission, tag }) => {
     const predicateType = "https://sigstore.dev/cosign/sign/v1";
     const mediaType = "application/vnd.dev.sigstore.bundle.v0.3+json";
@@ -83,7 +83,7 @@ Deno.test("a bundle that says who signed counts for the image that it names, and
   });
 });
 
-Deno.test("a provenance by a key of the spec is no signature", async () => {
+Deno.test("verifyImage: a provenance by a key of the spec is not a signature", async () => {
   await onScene(async ({ registry, image, signer, admission, tag }) => {
     const bytes = signer.envelope(image.digest, { predicateType: "https://slsa.dev/provenance/v1" });
     registry.attach(tag, [{ mediaType: "application/vnd.dsse.envelope.v1+json", bytes }]);
@@ -91,7 +91,7 @@ Deno.test("a provenance by a key of the spec is no signature", async () => {
   });
 });
 
-Deno.test("a provenance about another image, or that another key signed, does not count", async () => {
+Deno.test("verifyImage: a provenance about another image, or by another key, does not count", async () => {
   await onScene(async ({ registry, image, signer, admission, tag, spec }) => {
     admission.ask({ ...spec, requireProvenance: {} });
     const predicateType = "https://slsa.dev/provenance/v1";
@@ -114,7 +114,7 @@ Deno.test("a provenance about another image, or that another key signed, does no
   });
 });
 
-Deno.test("a good signature is found among broken ones, and not beyond the bounds of what is looked at", async () => {
+Deno.test("verifyImage: finds a valid signature among invalid ones, within its limits", async () => {
   await onScene(async ({ registry, image, signer, admission, tag }) => {
     const junk = (count: number) =>
       Array.from({ length: count }, (_, at) => ({ ...signer.layer(image.digest), bytes: json({ at }) }));
@@ -128,7 +128,7 @@ Deno.test("a good signature is found among broken ones, and not beyond the bound
   });
 });
 
-Deno.test("what refers to an image without end is not followed without end", async () => {
+Deno.test("verifyImage: follows a bounded number of referrers", async () => {
   await onScene(async ({ registry, image, signer, admission }) => {
     const listed = Array.from({ length: 900 }, (_, at) => ({
       digest: registry.attach(`junk-${at}`, [{ mediaType: "text/plain", bytes: json({ at }) }]),
@@ -148,18 +148,18 @@ const { privatePem } = new Signer();
 for (
   const [what, change] of [
     ["a private key in place of a public one", { keys: [privatePem] }],
-    ["what is no key", { keys: ["-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"] }],
+    ["an invalid key", { keys: ["-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"] }],
     ["no key", { keys: [] }],
     ["keyless in parts", { keyless: { issuer: "https://issuer.example" } }],
-    ["a field that nobody knows", { requireSbom: {} }],
+    ["an unknown field", { requireSbom: {} }],
     ["a reference without a registry", { reference: "debian:13" }],
     ["a reference without tag and digest", { reference: "registry.example/os" }],
-    ["a path that goes up", { reference: "registry.example/a/../b:v1" }],
+    ["a path with ..", { reference: "registry.example/a/../b:v1" }],
     ["insecure with credentials", { insecure: true, pullSecret: "a" }],
-    ["an age that is none", { maxAge: "d" }],
+    ["an invalid age", { maxAge: "d" }],
   ] as const
 ) {
-  Deno.test(`a spec with ${what} is refused, without a question to a registry`, async () => {
+  Deno.test(`verifyImage: refuses a spec with ${what} without a request to a registry`, async () => {
     await onScene(async ({ registry, admission, spec }) => {
       admission.ask({ ...spec, ...change });
       registry.requests.length = 0;
@@ -170,7 +170,7 @@ for (
   });
 }
 
-Deno.test("an image is refused whose manifest could be taken for an index too, or is none", async () => {
+Deno.test("verifyImage: refuses an image whose manifest is ambiguous or invalid", async () => {
   await onScene(async ({ registry, admission, spec }) => {
     const config = { digest: `sha256:${"0".repeat(64)}` };
     for (const value of [{ manifests: [], config, layers: [] }, { layers: [] }, [], 1, "a"]) {
@@ -181,7 +181,7 @@ Deno.test("an image is refused whose manifest could be taken for an index too, o
   });
 });
 
-Deno.test("a registry that nobody lets us into, and a Secret that is not there, take nothing away that was accepted", async () => {
+Deno.test("verifyImage: keeps an accepted image when the registry denies access or the Secret is missing", async () => {
   await onScene(async ({ registry, image, signer, admission, tag, spec }) => {
     registry.attach(tag, [signer.layer(image.digest)]);
     equal(await admission.judge(), "Accepted");

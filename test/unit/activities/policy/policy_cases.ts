@@ -1,4 +1,4 @@
-/** Specs of policies that can be used, and such that cannot, with the field that is told. */
+/** Valid policies, and invalid ones with the field that is reported. */
 
 const prometheus = { url: "http://prometheus:9090", query: "up", operator: "<", threshold: 0.5 };
 const store = { keep: "Url", url: "https://backups/etcd" };
@@ -8,17 +8,17 @@ function etcd(snapshot: unknown): object {
   return { etcd: { snapshot } };
 }
 
-/** A snapshot whose folder cannot be used. */
+/** A snapshot with an invalid folder. */
 function folder(path: unknown): [spec: unknown, field: string] {
   return [etcd({ keep: "Folder", folder: path }), "spec.etcd.snapshot.folder"];
 }
 
-/** One whose URL cannot. */
+/** A snapshot with an invalid URL. */
 function url(text: unknown): [spec: unknown, field: string] {
   return [etcd({ ...store, url: text }), "spec.etcd.snapshot.url"];
 }
 
-/** One whose token cannot be found. */
+/** A snapshot with an invalid token reference. */
 function token(tokenSecret: unknown, field = "tokenSecret"): [spec: unknown, field: string] {
   return [etcd({ ...store, tokenSecret }), `spec.etcd.snapshot.${field}`];
 }
@@ -38,7 +38,7 @@ export const usable: Record<string, unknown> = {
   "snapshots at a URL": etcd({ ...store, url: "https://[fd00::1]:9000/etcd/", tokenSecret: { name: "a.b-1" } }),
 };
 
-/** Where each fault is told. */
+/** The field that is reported for each invalid spec. */
 export const unusable: Record<string, [spec: unknown, field: string]> = {
   "a field that does not exist": [{ wavez: [] }, "spec"],
   "no waves": [{ waves: [] }, "spec.waves"],
@@ -58,12 +58,12 @@ export const unusable: Record<string, [spec: unknown, field: string]> = {
   "a cron of words": [{ windows: [{ ...window, cron: "at two every night now" }] }, "spec.windows.0.cron"],
   "a cron that asks for the present": [{ windows: [{ ...window, cron: "? 2 * * *" }] }, "spec.windows.0.cron"],
   "a cron that never comes true": [{ windows: [{ ...window, cron: "0 2 30 2 *" }] }, "spec.windows.0.cron"],
-  "a time zone nobody knows": [{ windows: [{ ...window, timeZone: "Mars/Base" }] }, "spec.windows.0.timeZone"],
+  "an unknown time zone": [{ windows: [{ ...window, timeZone: "Mars/Base" }] }, "spec.windows.0.timeZone"],
   "a gate without a check": [{ gates: [{ name: "a" }] }, "spec.gates.0"],
   "a gate with two checks": [{ gates: [{ name: "a", daemonSets: {}, job: { cronJob: "b" } }] }, "spec.gates.0"],
   "two gates of one name": [{ gates: [1, 2].map(() => ({ name: "a", daemonSets: {} })) }, "spec.gates"],
   "pods of any label": [{ gates: [{ name: "a", pods: { selector: {} } }] }, "spec.gates.0.pods.selector"],
-  "samples nobody counts": [
+  "samples without a count": [
     { gates: [{ name: "a", prometheus: { ...prometheus, minSamples: 5 } }] },
     "spec.gates.0.prometheus.minSamples",
   ],
@@ -88,11 +88,11 @@ export const unusable: Record<string, [spec: unknown, field: string]> = {
   "snapshots somewhere else": [etcd({ keep: "Bucket" }), "spec.etcd.snapshot.keep"],
   "a snapshot that is text": [etcd("https://me:hunter2@backups/"), "spec.etcd.snapshot"],
   "a folder that is not named": [etcd({ keep: "Folder" }), "spec.etcd.snapshot.folder"],
-  "a folder that nobody keeps in": [etcd({ folder: "/var/backups" }), "spec.etcd.snapshot.folder"],
+  "a folder without a limit": [etcd({ folder: "/var/backups" }), "spec.etcd.snapshot.folder"],
   "a folder beside a URL": [etcd({ ...store, folder: "/var/backups" }), "spec.etcd.snapshot.folder"],
   "a URL beside a folder": [etcd({ ...store, keep: "Folder", folder: "/f" }), "spec.etcd.snapshot.url"],
   "a URL that is not named": [etcd({ keep: "Url" }), "spec.etcd.snapshot.url"],
-  "a URL that nobody keeps at": [etcd({ ...store, keep: "None" }), "spec.etcd.snapshot.url"],
+  "a URL without a limit": [etcd({ ...store, keep: "None" }), "spec.etcd.snapshot.url"],
   "a relative folder": folder("var/backups"),
   "the folder of all": folder("/"),
   "no folder": folder(""),

@@ -1,4 +1,4 @@
-/** The CRD and docs/reference/policy.md say what the schema says. */
+/** The CRD and docs/reference/policy.md agree with the schema. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
@@ -38,7 +38,7 @@ interface Definition {
   spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: OpenApi } } } }[] };
 }
 
-Deno.test("rollout_policies.yaml has the fields of the schema, with the same enumerations and the same ones required", () => {
+Deno.test("rollout_policies.yaml: has the fields of the schema, with the same enumerations and required fields", () => {
   const [version] = (parse(read("crds/rollout_policies.yaml")) as Definition).spec.versions;
   assert.ok(version && Object.keys(fields).length > 60);
   assert.deepEqual(fieldsOfOpenApi(version.schema.openAPIV3Schema.properties.spec), fields);
@@ -47,12 +47,12 @@ Deno.test("rollout_policies.yaml has the fields of the schema, with the same enu
 /** Only their fields have rows. */
 const groups = ["budget", "join", "drain", "repair", "handOver", "inPlace", "etcd", "etcd.snapshot"];
 
-Deno.test("docs/reference/policy.md has a row for each field of the schema, and for no other", () => {
+Deno.test("docs/reference/policy.md: has a row for each field of the schema, and for no other", () => {
   const isTold = (field: string): boolean => !/selector\./.test(field) && !groups.includes(field);
   assert.deepEqual(rows.map(({ field }) => field).sort(), Object.keys(fields).filter(isTold).sort());
 });
 
-/** The least that has to stand around a field of a list. */
+/** The fields required around a field of a list. */
 const around: Record<string, object> = {
   nodeCondition: { type: "Ready" },
   daemonSets: {},
@@ -65,7 +65,7 @@ const around: Record<string, object> = {
   tokenSecret: { name: "s" },
 };
 
-/** Likewise around a field of etcd.snapshot. */
+/** The fields required around a field of etcd.snapshot. */
 const aroundSnapshot: Record<string, object> = {
   keep: { folder: "/f" },
   folder: { keep: "Folder" },
@@ -73,7 +73,7 @@ const aroundSnapshot: Record<string, object> = {
   tokenSecret: { keep: "Url", url: "https://u" },
 };
 
-/** A policy with `value` at `field`, and around it no more than must be. */
+/** Returns a policy with `value` at `field`, and the required fields around it. */
 function policyWith(field: string, value: unknown): unknown {
   const [name = "", ...rest] = field.split(".");
   const plain = name.replace("[]", "");
@@ -89,7 +89,7 @@ function leastOf(plain: string, [next = ""]: string[]): object {
 }
 
 for (const { field, example } of rows) {
-  Deno.test(`docs/reference/policy.md gives an example of ${field} that can be used`, () => {
+  Deno.test(`docs/reference/policy.md: has a valid example of ${field}`, () => {
     const isPlain = !/^[[{"]/.test(example);
     const value = isPlain && /[*{]/.test(example) ? example : parse(example) as unknown;
     const policy = policyWith(field, value);
@@ -98,7 +98,7 @@ for (const { field, example } of rows) {
   });
 }
 
-Deno.test("docs/reference/policy.md tells the defaults that hold", () => {
+Deno.test("docs/reference/policy.md: has the actual defaults", () => {
   const told = rows.filter(({ field, usual }) => usual.startsWith("`") && !field.includes("[]"));
   assert.ok(told.length > 15);
   for (const { field, usual } of told) {
@@ -128,7 +128,7 @@ function valueOf(field: string, text: string): unknown {
   return Number.isNaN(milliseconds) ? parse(text) as unknown : milliseconds;
 }
 
-Deno.test("docs/reference/policy.md ends with a policy that uses every section but growth, and reads as it says", () => {
+Deno.test("docs/reference/policy.md: ends with a policy that uses every section except growth, with the described result", () => {
   const [, text = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const { metadata, spec } = parse(text) as { metadata: { name: string; namespace: string }; spec: unknown };
   const policy = { ...metadata, spec: RolloutPolicySpec.parse(spec) };

@@ -14,7 +14,7 @@ function deployment(labels: Record<string, string> = { tier: "web", stage: "prod
   return machineDeployments.schema.parse({ metadata, spec: {} });
 }
 
-/** The rules of a pool of namespace "fleet" beside these policies. */
+/** Returns the rules of a pool of namespace "fleet" beside these policies. */
 function rulesAmid(policies: Record<string, unknown>, { namespace = "fleet" } = {}): Promise<Rules> {
   const kube = new FakeKube();
   for (const [name, spec] of Object.entries(policies)) {
@@ -24,7 +24,7 @@ function rulesAmid(policies: Record<string, unknown>, { namespace = "fleet" } = 
 }
 
 async function refusalOf(work: Promise<unknown>): Promise<ApplicationFailure> {
-  const error = await work.then(() => new Error("it was accepted"), (error) => error);
+  const error = await work.then(() => new Error("Expected a refusal"), (error) => error);
   assert.ok(error instanceof ApplicationFailure, String(error));
   return error;
 }
@@ -34,13 +34,13 @@ const matching = (...keys: ("tier" | "stage")[]): object => {
   return { matchLabels: Object.fromEntries(keys.map((key) => [key, labels[key]])) };
 };
 
-Deno.test("rulesFor gives the defaults to a pool that no policy of its namespace selects", async () => {
+Deno.test("rulesFor: returns the defaults for a pool that no policy of its namespace selects", async () => {
   const other = { other: { selector: { matchLabels: { tier: "db" } }, maxFailed: 5 } };
   assert.deepEqual(await rulesAmid(other), defaultRules);
   assert.deepEqual(await rulesAmid({ elsewhere: { maxFailed: 5 } }, { namespace: "elsewhere" }), defaultRules);
 });
 
-Deno.test("rulesFor follows the policy whose selector makes the most requirements, whatever the order of names", async () => {
+Deno.test("rulesFor: uses the policy with the most requirements in its selector, in any order of names", async () => {
   const policies = {
     a: { maxFailed: 2 },
     b: { selector: { ...matching("tier"), matchExpressions: [{ key: "stage", operator: "Exists" }] }, maxFailed: 4 },
@@ -52,7 +52,7 @@ Deno.test("rulesFor follows the policy whose selector makes the most requirement
   assert.equal((await rulesAmid({ a: policies.a })).source, "a");
 });
 
-Deno.test("rulesFor tells a tie and names both policies; nothing that harms begins by itself", async () => {
+Deno.test("rulesFor: reports a tie with the names of both policies, and blocks replacements", async () => {
   const { conflict, source, repair, drain } = await rulesAmid({
     loose: { selector: {}, maxFailed: 9 },
     two: { selector: matching("stage"), repair: { enabled: true } },
@@ -65,21 +65,21 @@ Deno.test("rulesFor tells a tie and names both policies; nothing that harms begi
   assert.deepEqual([source, repair.enabled, drain.localStorage], ["none", false, "Block"]);
 });
 
-Deno.test("rulesFor does not mind a tie among policies that are less specific than another", async () => {
+Deno.test("rulesFor: ignores a tie among less specific policies", async () => {
   const { conflict, source } = await rulesAmid({ a: {}, b: {}, c: { selector: matching("tier") } });
   assert.deepEqual([conflict, source], [null, "c"]);
 });
 
 for (const [what, spec] of Object.entries(usable)) {
-  Deno.test(`rulesFor accepts ${what}`, async () => {
-    // Whom the policy selects is another question.
+  Deno.test(`rulesFor: accepts ${what}`, async () => {
+    // The selector of the policy is a separate matter.
     const rules = await rulesAmid({ careful: { ...spec as object, selector: {} } });
     assert.equal(rules.source, "careful");
   });
 }
 
 for (const [what, [spec, field]] of Object.entries(unusable)) {
-  Deno.test(`rulesFor lets nothing start by ${what}, and tells policy and field`, async () => {
+  Deno.test(`rulesFor: blocks replacements for ${what}, and reports policy and field`, async () => {
     const { conflict, source } = await rulesAmid({ careful: spec });
     const message = conflict ?? "";
     assert.equal(source, "none");
@@ -89,7 +89,7 @@ for (const [what, [spec, field]] of Object.entries(unusable)) {
   });
 }
 
-Deno.test("rulesFor quotes the value that it refuses", async () => {
+Deno.test("rulesFor: quotes the refused value", async () => {
   const { conflict } = await rulesAmid({ careful: { waves: [{ upTo: 5 }, { upTo: 3 }] } });
   assert.equal(
     conflict,
@@ -97,14 +97,14 @@ Deno.test("rulesFor quotes the value that it refuses", async () => {
   );
 });
 
-Deno.test("rulesFor does not mind a fault in a policy that is not chosen", async () => {
+Deno.test("rulesFor: ignores errors in a policy that is not chosen", async () => {
   const broken = { onFailure: "Explode" };
   const chosen = { selector: matching("tier") };
   assert.equal((await rulesAmid({ broken, chosen })).source, "chosen");
   assert.match((await rulesAmid({ broken })).conflict ?? "", /^Failed to read RolloutPolicy "fleet\/broken"/);
 });
 
-Deno.test("rulesFor waits for an API server that does not answer", async () => {
+Deno.test("rulesFor: waits for an API server that does not respond", async () => {
   const kube = new FakeKube();
   kube.onRequest = () => {
     throw answer(503, "ServiceUnavailable");

@@ -14,13 +14,13 @@ function checkOf(gate: object): Check | undefined {
   return rules({ gates: [{ name: "gate", ...gate }] }).gates[0]?.check;
 }
 
-Deno.test("rulesOf gives the defaults for every field that is left out", () => {
+Deno.test("rulesOf: returns the defaults for every missing field", () => {
   assert.deepEqual(rules({}), { ...defaultRules, source: "careful" });
   const empty = { budget: {}, join: {}, drain: {}, gates: [], repair: {} };
   assert.deepEqual(rules(empty), { ...defaultRules, source: "careful" });
 });
 
-Deno.test("rulesOf takes every plain field over", () => {
+Deno.test("rulesOf: copies every plain field", () => {
   const plain = {
     budget: { machines: "10%", perZone: 2, zones: "OneAfterAnother", cluster: 5 },
     ...{ onFailure: "Rollback", maxFailed: 3, onProfileChange: "Roll", onNewChange: "Finish" },
@@ -30,20 +30,20 @@ Deno.test("rulesOf takes every plain field over", () => {
   assert.deepEqual({ budget, onFailure, maxFailed, onProfileChange, onNewChange, approval }, plain);
 });
 
-Deno.test("rulesOf adds a last wave of all machines where it is missing", () => {
+Deno.test("rulesOf: adds a last wave of all machines when it is missing", () => {
   const all = { upTo: "100%", soak: 0 };
   assert.deepEqual(rules({ waves: [{ upTo: 1, soak: "5m" }] }).waves, [{ upTo: 1, soak: 5 * minute }, all]);
   assert.deepEqual(rules({ waves: [{ upTo: "100%", soak: "1m" }] }).waves, [{ upTo: "100%", soak: minute }]);
 });
 
-Deno.test("rulesOf doubles waves from one machine where growth says nothing else", () => {
+Deno.test("rulesOf: doubles waves from one machine by default", () => {
   assert.deepEqual(rules({ growth: {} }).growth, { from: 1, factor: 2, soak: 0 });
   assert.deepEqual(rules({ growth: { from: 3, factor: 1.5, soak: "90s" } }).growth, {
     ...{ from: 3, factor: 1.5, soak: 1.5 * minute },
   });
 });
 
-Deno.test("rulesOf gives durations in milliseconds, and leaves to the run what is left out", () => {
+Deno.test("rulesOf: returns durations in milliseconds, and leaves missing ones to the run", () => {
   assert.deepEqual(rules({ join: { ready: "1h30m", attempts: 0 } }).join, {
     ...{ ...defaultRules.join, ready: 90 * minute, attempts: 0 },
   });
@@ -52,13 +52,13 @@ Deno.test("rulesOf gives durations in milliseconds, and leaves to the run what i
   });
 });
 
-Deno.test("rulesOf resolves windows, and knows none from always", () => {
+Deno.test("rulesOf: resolves windows, and distinguishes none from always", () => {
   assert.equal(rules({}).windows, null);
   const [first] = rules({ windows: [{ cron: "0 2 * * *", duration: "1h" }] }).windows ?? [];
   assert.deepEqual(first, { from: 120 * minute, to: 180 * minute });
 });
 
-Deno.test("rulesOf lets a condition last as long as NotReady where it says nothing itself", () => {
+Deno.test("rulesOf: gives a condition the duration of NotReady by default", () => {
   const conditions = [{ type: "A", status: "True" }, { type: "B", status: "Unknown", for: "1m" }];
   assert.deepEqual(rules({ repair: { notReadyFor: "20m", conditions, maxUnhealthy: "25%" } }).repair, {
     enabled: true,
@@ -68,7 +68,7 @@ Deno.test("rulesOf lets a condition last as long as NotReady where it says nothi
   });
 });
 
-Deno.test("rulesOf gives a gate ten minutes after each machine where it says nothing else", () => {
+Deno.test("rulesOf: gives a gate ten minutes after each machine by default", () => {
   const [usual, own] = rules({
     gates: [{ name: "a", daemonSets: {} }, { name: "b", run: "EachWave", within: "1m", daemonSets: {} }],
   }).gates;
@@ -76,7 +76,7 @@ Deno.test("rulesOf gives a gate ten minutes after each machine where it says not
   assert.deepEqual([own?.run, own?.within], ["EachWave", minute]);
 });
 
-Deno.test("rulesOf reads each kind of check, in the policy's namespace where none is named", () => {
+Deno.test("rulesOf: reads each kind of check, by default in the namespace of the policy", () => {
   assert.deepEqual(checkOf({ nodeCondition: { type: "X" } }), { kind: "NodeCondition", type: "X", status: "True" });
   assert.deepEqual(checkOf({ daemonSets: {} }), { kind: "DaemonSets", namespace: null, selector: "" });
   assert.deepEqual(checkOf({ pods: { selector: { matchLabels: { app: "web", tier: "a" } } } }), {
@@ -88,25 +88,25 @@ Deno.test("rulesOf reads each kind of check, in the policy's namespace where non
   });
 });
 
-Deno.test("rulesOf asks for one sample where they are counted, and for none where they are not", () => {
+Deno.test("rulesOf: requires one sample by default with a samples query, and none without", () => {
   const prometheus = { url: "http://p", query: "up", operator: ">=", threshold: 0.5 };
   const check = { kind: "Prometheus", ...prometheus };
   assert.deepEqual(checkOf({ prometheus }), { ...check, samples: null, minSamples: 0 });
   assert.deepEqual(checkOf({ prometheus: { ...prometheus, samples: "n" } }), { ...check, samples: "n", minSamples: 1 });
 });
 
-Deno.test("rulesOf says nothing of etcd where no snapshot is kept, as versions before there were any", () => {
+Deno.test("rulesOf: omits etcd without snapshots, as earlier versions do", () => {
   for (const snapshot of [undefined, {}, { keep: "None" }]) {
     assert.equal("etcd" in rules({ etcd: { snapshot } }), false);
   }
 });
 
-Deno.test("rulesOf keeps snapshots of etcd in a folder", () => {
+Deno.test("rulesOf: keeps snapshots of etcd in a folder", () => {
   const snapshot = { keep: "Folder", folder: "/var/backups/etcd" };
   assert.deepEqual(rules({ etcd: { snapshot } }).etcd, { snapshot });
 });
 
-Deno.test("rulesOf keeps snapshots of etcd at a URL, with a token of the policy's namespace", () => {
+Deno.test("rulesOf: keeps snapshots of etcd at a URL, with a token of the policy's namespace", () => {
   const snapshot = { keep: "Url", url: "https://backups/etcd" };
   const withToken = (tokenSecret: object): unknown => rules({ etcd: { snapshot: { ...snapshot, tokenSecret } } }).etcd;
   const token = { namespace: "fleet", name: "store", key: "token" };

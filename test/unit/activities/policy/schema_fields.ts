@@ -1,10 +1,10 @@
-/** The fields of a zod schema and of an OpenAPI schema, in one form in which they can be compared. */
+/** The fields of a zod schema and of an OpenAPI schema, in one comparable form. */
 import type { z } from "zod";
 
-/** Of each field, as "waves[].upTo", what it may be: "required", and the values of an enumeration. */
+/** By field, such as "waves[].upTo": "required", and the values of an enumeration. */
 export type Fields = Record<string, string>;
 
-/** What is read of the definition of a zod schema. */
+/** The parts of a zod definition that are read. */
 interface Def {
   type: string;
   innerType?: z.core.$ZodType;

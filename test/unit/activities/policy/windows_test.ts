@@ -3,26 +3,26 @@ import { openIntervals, PolicyWindow } from "../../../../activities/policy/windo
 
 type Given = { cron: string; duration: string; timeZone?: string };
 
-/** The intervals from `now` on, as texts in UTC. */
+/** Returns the intervals from `now` on, as texts in UTC. */
 function intervals(now: string, ...windows: Given[]): string[] {
   const read = windows.map((window) => PolicyWindow.parse(window));
   const text = (time: number): string => new Date(time).toISOString().slice(5, 16);
   return openIntervals(read, Date.parse(now)).map(({ from, to }) => `${text(from)} ${text(to)}`);
 }
 
-Deno.test("openIntervals begins with the window that is open, though it opened before midnight", () => {
+Deno.test("openIntervals: begins with the open window, even if it opened before midnight", () => {
   const nightly = { cron: "0 22 * * *", duration: "6h" };
   const [first, second] = intervals("2026-06-02T01:00:00Z", nightly);
   assert.deepEqual([first, second], ["06-01T22:00 06-02T04:00", "06-02T22:00 06-03T04:00"]);
 });
 
-Deno.test("openIntervals leaves out a window at the moment it ends, and has one at the moment it begins", () => {
+Deno.test("openIntervals: includes the start of a window, and excludes its end", () => {
   const nightly = { cron: "0 22 * * *", duration: "6h" };
   assert.equal(intervals("2026-06-02T04:00:00Z", nightly)[0], "06-02T22:00 06-03T04:00");
   assert.equal(intervals("2026-06-02T22:00:00Z", nightly)[0], "06-02T22:00 06-03T04:00");
 });
 
-Deno.test("openIntervals keeps to the clock of the time zone when summer time begins and ends", () => {
+Deno.test("openIntervals: keeps to the clock of the time zone when summer time begins and ends", () => {
   const nightly = { cron: "0 22 * * *", duration: "1h", timeZone: "Europe/Berlin" };
   assert.deepEqual(intervals("2026-03-28T12:00:00Z", nightly).slice(0, 2), [
     ...["03-28T21:00 03-28T22:00", "03-29T20:00 03-29T21:00"],
@@ -32,26 +32,26 @@ Deno.test("openIntervals keeps to the clock of the time zone when summer time be
   ]);
 });
 
-Deno.test("openIntervals moves a start that summer time skips to its first minute, for the whole duration", () => {
+Deno.test("openIntervals: moves a start that summer time skips to its first minute, for the whole duration", () => {
   const nightly = { cron: "30 2 * * *", duration: "2h", timeZone: "Europe/Berlin" };
   assert.deepEqual(intervals("2026-03-28T12:00:00Z", nightly).slice(0, 2), [
     ...["03-29T01:00 03-29T03:00", "03-30T00:30 03-30T02:30"],
   ]);
 });
 
-Deno.test("openIntervals opens once for a start that comes twice when summer time ends", () => {
+Deno.test("openIntervals: opens once for a start that comes twice when summer time ends", () => {
   const nightly = { cron: "30 2 * * *", duration: "10m", timeZone: "Europe/Berlin" };
   assert.deepEqual(intervals("2026-10-24T12:00:00Z", nightly).slice(0, 2), [
     ...["10-25T00:30 10-25T00:40", "10-26T01:30 10-26T01:40"],
   ]);
 });
 
-Deno.test("openIntervals keeps a window over a change of clocks open for its duration", () => {
+Deno.test("openIntervals: keeps a window open for its duration when the clocks change", () => {
   const nightly = { cron: "0 22 * * *", duration: "8h", timeZone: "Europe/Berlin" };
   assert.equal(intervals("2026-10-24T23:00:00Z", nightly)[0], "10-24T20:00 10-25T04:00");
 });
 
-Deno.test("openIntervals joins windows that overlap or touch, and orders those of several policies", () => {
+Deno.test("openIntervals: joins windows that overlap or touch, and orders those of several policies", () => {
   const early = { cron: "0 1 * * *", duration: "2h" };
   const late = { cron: "0 3 * * *", duration: "1h" };
   const inside = { cron: "30 1 * * *", duration: "10m" };
@@ -61,7 +61,7 @@ Deno.test("openIntervals joins windows that overlap or touch, and orders those o
   ]);
 });
 
-Deno.test("openIntervals gives at most 20, and none after 60 days", () => {
+Deno.test("openIntervals: returns at most 20, and none after 60 days", () => {
   const daily = { cron: "0 1 * * *", duration: "1h" };
   const weekly = { cron: "0 1 * * MON", duration: "1h" };
   assert.equal(intervals("2026-06-01T00:00:00Z", daily).length, 20);
@@ -69,12 +69,12 @@ Deno.test("openIntervals gives at most 20, and none after 60 days", () => {
   assert.deepEqual([told.length, told.at(-1)], [9, "07-27T01:00 07-27T02:00"]);
 });
 
-Deno.test("openIntervals gives the next window however far it is", () => {
+Deno.test("openIntervals: returns the next window, however far in the future", () => {
   const yearly = { cron: "0 1 24 12 *", duration: "1h" };
   assert.deepEqual(intervals("2026-01-01T00:00:00Z", yearly), ["12-24T01:00 12-24T02:00"]);
 });
 
-Deno.test("openIntervals is done soon with a window that opens every minute", () => {
+Deno.test("openIntervals: completes soon with a window that opens every minute", () => {
   const minutely = { cron: "* * * * *", duration: "1m" };
   const [only, ...more] = openIntervals([PolicyWindow.parse(minutely)], 0);
   assert.deepEqual([only?.from, more.length], [0, 0]);

@@ -33,14 +33,14 @@ const climbs: [string, MachineOverrides, NodeFacts | undefined, string][] = [
 ];
 
 for (const [what, overrides, facts, rung] of climbs) {
-  Deno.test(`rungOf stands a machine ${what} before "${rung}"`, () => {
+  Deno.test(`rungOf: returns "${rung}" for a machine ${what}`, () => {
     const climb = rungOf(stateOf(Machine.parse(machine("a", overrides))), facts, wanting("1.35.3"));
     equal("rung" in climb && climb.rung, rung);
   });
 }
 
 for (const [wanted, reported] of [["1.35.3", "v1.35.3"], ["v1.35.3", "1.35.3"], ["1.35", "v1.35.9"]] as const) {
-  Deno.test(`rungOf takes kubelet "${reported}" for the wanted "${wanted}"`, () => {
+  Deno.test(`rungOf: accepts kubelet "${reported}" for the desired "${wanted}"`, () => {
     const climb = rungOf(stateOf(Machine.parse(machine("a"))), { ...ready, kubelet: reported }, wanting(wanted));
     deepEqual("joined" in climb && climb.joined, {
       readyAt: 0,
@@ -69,7 +69,7 @@ function climb(
   });
 }
 
-Deno.test("awaitMachinesJoined ends when all have joined, and tells meanwhile who has not", async () => {
+Deno.test("awaitMachinesJoined: ends when all have joined, and reports meanwhile the missing ones", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("a"));
   kube.put("nodes", node("node-a"));
@@ -88,7 +88,7 @@ Deno.test("awaitMachinesJoined ends when all have joined, and tells meanwhile wh
   ]);
 });
 
-Deno.test("awaitMachinesJoined judges who is late by the rung, with the last event as evidence", async () => {
+Deno.test("awaitMachinesJoined: reports late machines by their join stage, with the last event as evidence", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("a", { status: {} }));
   const event = { involvedObject: { kind: "Machine", name: "a" }, reason: "ReconcilingError", message: "no quota" };
@@ -98,14 +98,14 @@ Deno.test("awaitMachinesJoined judges who is late by the rung, with the last eve
   match(failed[0]?.evidence ?? "", /^the instance has no address; last event: ReconcilingError: no quota$/);
 });
 
-Deno.test("awaitMachinesJoined tells at once of a machine that is gone or going", async () => {
+Deno.test("awaitMachinesJoined: reports a machine at once that is deleted or being deleted", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("b", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
   const verdict = await climb(kube, { a: deadlines(60_000), b: deadlines(60_000) });
   deepEqual(verdict, { joined: [], failed: [], gone: ["a", "b"] });
 });
 
-Deno.test("awaitMachinesJoined judges nobody at the first look after a time without the API", async () => {
+Deno.test("awaitMachinesJoined: reports no late machine at the first read after an API outage", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("a", { finalizers: [], status: {} }));
   kube.put("nodes", node("node-a"));
@@ -113,12 +113,12 @@ Deno.test("awaitMachinesJoined judges nobody at the first look after a time with
   kube.onRequest = (request) => {
     if (request === "get machines fleet/a" && looks++ === 1) kube.put("machines", machine("a"));
   };
-  // Its first rung was due while nobody could look; the last one is still far away.
+  // Its first stage was due during the outage; the last one is still far away.
   const verdict = await climb(kube, { a: { ...deadlines(60_000), instance: Date.now() - 1000 } });
   deepEqual(verdict.joined.map(({ machine: name }) => name), ["a"]);
 });
 
-Deno.test("awaitMachinesJoined tells what it usually means that a machine which failed said nothing", async () => {
+Deno.test("awaitMachinesJoined: explains why a failed machine typically has no boot report", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("a", { status: { addresses } }));
   const { failed } = await climb(kube, { a: deadlines(100) });
@@ -128,7 +128,7 @@ Deno.test("awaitMachinesJoined tells what it usually means that a machine which 
   );
 });
 
-Deno.test("awaitMachinesJoined adds what a machine that failed last said about itself", async () => {
+Deno.test("awaitMachinesJoined: adds the last boot report of a failed machine", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("a", { status: { addresses: [{ address: "host-a.example" }] } }));
   const report = { phase: "setup", step: "install packages", state: "Failed", message: "no route to the mirror" };
@@ -142,7 +142,7 @@ Deno.test("awaitMachinesJoined adds what a machine that failed last said about i
   );
 });
 
-Deno.test("awaitMachinesJoined takes nobody for late whom it could not see, and joins those that came meanwhile", async () => {
+Deno.test("awaitMachinesJoined: treats no machine as late while it reads nothing, and accepts those that joined meanwhile", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("a", { status: {} }));
   const heartbeatDetails = { waitsFor: "0 of 1 joined", lookedAt: Date.now() - 3_600_000 };

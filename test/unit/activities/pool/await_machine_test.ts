@@ -16,7 +16,7 @@ function wait(until = Date.now()): Parameters<typeof awaitMachineGone>[1] {
   return { pool, machine: "a", until };
 }
 
-Deno.test("awaitMachineGone ends when the machine is gone", async () => {
+Deno.test("awaitMachineGone: ends when the machine is deleted", async () => {
   const kube = kubeWith(leaving);
   let looks = 0;
   kube.onRequest = () => {
@@ -25,7 +25,7 @@ Deno.test("awaitMachineGone ends when the machine is gone", async () => {
   await inActivity(() => awaitMachineGone(kube.client, wait(Date.now() + 10_000)));
 });
 
-Deno.test("awaitMachineGone expires with the finalizers that remain", async () => {
+Deno.test("awaitMachineGone: times out with the remaining finalizers", async () => {
   await rejects(inActivity(() => awaitMachineGone(kubeWith(leaving).client, wait())), {
     type: "MachineRemains",
     message: 'Timed out waiting for machine "a" to be deleted: finalizers remain: machine-delete-finalizer',

@@ -21,7 +21,7 @@ function said(report: unknown): Promise<string | undefined> {
   return lastBootReport(reportingKube({ a: line }).client, pool, ["a"]);
 }
 
-Deno.test("lastBootReport gives a machine's own words, with phase, step and time", async () => {
+Deno.test("lastBootReport: returns the text of a machine, with phase, step and time", async () => {
   equal(
     await said(failed),
     `setup step "install packages" failed at 2026-11-21T09:00:00Z: apt-get gave 100`,
@@ -31,38 +31,38 @@ Deno.test("lastBootReport gives a machine's own words, with phase, step and time
   equal(await lastBootReport(new FakeKube().client, pool, ["a"]), undefined);
 });
 
-Deno.test("lastBootReport finds the report of a machine that only knows the host name its cloud gave it", async () => {
+Deno.test("lastBootReport: finds the report of a machine under the host name of its cloud", async () => {
   const kube = reportingKube({ "ip-10-0-0-1.example": JSON.stringify(failed) });
   match(await lastBootReport(kube.client, pool, ["a", "ip-10-0-0-1.example"]) ?? "", /apt-get gave 100/);
 });
 
 for (
   const [what, report] of Object.entries<unknown>({
-    "is no JSON": "phase=setup",
+    "is not JSON": "phase=setup",
     "is another thing": ["setup"],
     "names another phase": { ...failed, phase: "kernel" },
     "has no step": { ...failed, step: undefined },
-    "says more than any machine has to say": { ...failed, message: "x".repeat(10_000) },
+    "is longer than any machine writes": { ...failed, message: "x".repeat(10_000) },
   })
 ) {
-  Deno.test(`lastBootReport gives nothing for a report that ${what}`, async () => {
+  Deno.test(`lastBootReport: returns nothing for a report that ${what}`, async () => {
     equal(await said(report), undefined);
   });
 }
 
-Deno.test("lastBootReport cuts what is long, and leaves out a time that is none", async () => {
+Deno.test("lastBootReport: shortens long text, and leaves out an invalid time", async () => {
   const text = await said({ ...failed, step: "s".repeat(500), message: "m".repeat(500), at: "<now>" }) ?? "";
   match(text, /^setup step "s{60}" failed: m{300}$/);
 });
 
-Deno.test("lastBootReport lets nothing through that a page, a terminal or a reader could take for more than text", async () => {
+Deno.test("lastBootReport: removes what a page, a terminal or a reader could treat as more than text", async () => {
   const message = "\u001b[31mred\u0000\n[click](http://evil.example) <img src=x> ![](y) `code` \u202Eeslaf {{x}}";
   const text = await said({ ...failed, message }) ?? "";
   equal(/[\p{C}<>[\]{}`\\"]/u.test(text.replace('"install packages"', "")), false, text);
   match(text, /red .click..http:\/\/evil\.example/);
 });
 
-Deno.test("lastBootReport lets no token through that a script printed", async () => {
+Deno.test("lastBootReport: removes tokens that a script printed", async () => {
   const jwt = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW0ifQ.c2lnbmF0dXJl";
   const message = `Authorization: Bearer opaque-5f3a again ${jwt}, kubelet with abc123.0123456789abcdef`;
   const text = await said({ ...failed, message }) ?? "";

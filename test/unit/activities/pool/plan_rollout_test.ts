@@ -7,7 +7,7 @@ import { machine, node, pool, putPool } from "../../../support/machine_objects.t
 
 const names = Array.from({ length: 25 }, (_, nth) => `m-${String(nth).padStart(2, "0")}`);
 
-/** 25 machines of an earlier template; they joined in a minute and went in half of one. */
+/** 25 machines of an earlier template; they joined within 60 s and were removed within 30 s. */
 function rollingKube(): FakeKube {
   const kube = new FakeKube();
   putPool(kube, { spec: { replicas: names.length } });
@@ -25,13 +25,13 @@ function plannerOf(kube: FakeKube, play: Forecast = forecast): Parameters<typeof
   return { kube: kube.client, profileNamespace: "kube-system", forecast: play };
 }
 
-Deno.test("readPlan names every machine, and knows from the Rollout how long they take", async () => {
+Deno.test("readPlan: names every machine, and has their durations from the Rollout", async () => {
   const plan = await readPlan(plannerOf(rollingKube()), pool);
   deepEqual(plan.waves.map(({ machines }) => machines), [names]);
   deepEqual([plan.seconds, plan.blocked, plan.machines], [{ low: 25 * 90, high: 25 * 90 }, [], 25]);
 });
 
-Deno.test("planRollout gives the same plan with twenty names at most", async () => {
+Deno.test("planRollout: returns the same plan with at most twenty names", async () => {
   const kube = rollingKube();
   const whole = await readPlan(plannerOf(kube), pool);
   const bounded = await planRollout(plannerOf(kube), { pool, templateHash: "hash-1" });
@@ -39,7 +39,7 @@ Deno.test("planRollout gives the same plan with twenty names at most", async () 
   equal(bounded.hash, whole.hash);
 });
 
-Deno.test("planRollout hands the planner what is desired, ruled and remembered, and machines in the order of going", async () => {
+Deno.test("planRollout: gives the planner target, rules and memory, and machines in the order of replacement", async () => {
   const kube = rollingKube();
   const mark = { "cluster.k8s.io/delete-machine": "somebody" };
   kube.put("machines", machine("m-07", { hash: "hash-0", annotations: mark }));
@@ -57,7 +57,7 @@ Deno.test("planRollout hands the planner what is desired, ruled and remembered, 
   equal(question?.members[0]?.id, "m-07");
 });
 
-Deno.test("planRollout is moot when something else is desired by now, or nothing", async () => {
+Deno.test("planRollout: is moot when something else, or nothing, is desired", async () => {
   const stale = { type: "GenerationStale" };
   await rejects(planRollout(plannerOf(rollingKube()), { pool, templateHash: "hash-9" }), stale);
   await rejects(readPlan(plannerOf(new FakeKube()), pool), stale);

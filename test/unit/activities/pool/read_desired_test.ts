@@ -23,11 +23,11 @@ function putProfile(kube: FakeKube, generation: number): void {
 
 async function desiredOf(kube: FakeKube): Promise<Desired> {
   const seen = await readDesired({ kube: kube.client, profileNamespace }, pool);
-  if (seen.state !== "Present") throw new Error(`Cannot read what is desired: it is ${seen.state}`);
+  if (seen.state !== "Present") throw new Error(`Failed to read the desired state: the pool is ${seen.state}`);
   return seen.desired;
 }
 
-Deno.test("readDesired tells what a MachineDeployment asks for", async () => {
+Deno.test("readDesired: returns what a MachineDeployment asks for", async () => {
   const { observed, change, specHash, ...desired } = await desiredOf(kubeWith());
   deepEqual(desired, {
     actor: "unknown",
@@ -40,7 +40,7 @@ Deno.test("readDesired tells what a MachineDeployment asks for", async () => {
   match(specHash, /^[0-9a-f]{16}-[0-9a-f]{16}$/);
 });
 
-Deno.test("readDesired gives the rules of the pool's policy, or the defaults", async () => {
+Deno.test("readDesired: returns the rules of the pool's policy, or the defaults", async () => {
   const seen = await readDesired({ kube: kubeWith().client, profileNamespace }, pool);
   equal(seen.state === "Present" && seen.rules.source, "defaults");
   const kube = kubeWith();
@@ -49,36 +49,36 @@ Deno.test("readDesired gives the rules of the pool's policy, or the defaults", a
   equal(ruled.state === "Present" && ruled.rules.maxFailed, 7);
 });
 
-Deno.test("readDesired knows Gone and Deleting", async () => {
+Deno.test("readDesired: returns Gone and Deleting", async () => {
   const reader = (kube: FakeKube): Parameters<typeof readDesired>[0] => ({ kube: kube.client, profileNamespace });
   deepEqual(await readDesired(reader(new FakeKube()), pool), { state: "Gone" });
   const kube = kubeWith({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
   deepEqual(await readDesired(reader(kube), pool), { state: "Deleting" });
 });
 
-Deno.test("readDesired takes absent replicas as machine-controller does", async () => {
+Deno.test("readDesired: treats missing replicas as machine-controller does", async () => {
   equal((await desiredOf(kubeWith({ spec: { replicas: undefined } }))).replicas, 1);
 });
 
 const surges: [unknown, number][] = [[undefined, 1], [null, 1], [0, 0], [2, 2], ["25%", 2], ["34%", 2], ["0%", 0]];
 for (const [maxSurge, surge] of surges) {
-  Deno.test(`readDesired reads a surge of ${JSON.stringify(maxSurge)} for 5 machines as ${surge}`, async () => {
+  Deno.test(`readDesired: returns a surge of ${surge} for ${JSON.stringify(maxSurge)} of 5 machines`, async () => {
     const spec = { replicas: 5, strategy: { rollingUpdate: { maxSurge } } };
     equal((await desiredOf(kubeWith({ spec }))).surge, surge);
   });
 }
 
-Deno.test("readDesired is not settled while machine-controller has not seen the generation", async () => {
+Deno.test("readDesired: is not settled while machine-controller has not observed the generation", async () => {
   equal((await desiredOf(kubeWith({ metadata: { generation: 2 } }))).settled, false);
 });
 
-Deno.test("readDesired is not settled while no set bears the revision", async () => {
+Deno.test("readDesired: is not settled while no set has the revision", async () => {
   const kube = kubeWith({ annotations: { [revisionKey]: "2" } });
   const { settled, templateHash } = await desiredOf(kube);
   deepEqual([settled, templateHash], [false, ""]);
 });
 
-Deno.test("readDesired does not take the set of another MachineDeployment for its own", async () => {
+Deno.test("readDesired: ignores the set of another MachineDeployment", async () => {
   const kube = kubeWith();
   const set = machineSet();
   kube.remove("machinesets", set.metadata.name, "fleet");
@@ -87,12 +87,12 @@ Deno.test("readDesired does not take the set of another MachineDeployment for it
   equal((await desiredOf(kube)).settled, false);
 });
 
-Deno.test("readDesired reads a profile of another namespace where the annotation says so", async () => {
+Deno.test("readDesired: reads a profile of another namespace if the annotation names it", async () => {
   const kube = kubeWith({ annotations: { "k8c.io/operating-system-profile-namespace": "profiles" } });
   deepEqual((await desiredOf(kube)).profile, { name: "osp-ubuntu", namespace: "profiles" });
 });
 
-Deno.test("readDesired observes profile, kubelet settings and generation, and nothing else", async () => {
+Deno.test("readDesired: observes profile, kubelet settings and generation, and nothing else", async () => {
   const before = await desiredOf(kubeWith());
   const kubelet = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
   const news = [
@@ -105,7 +105,7 @@ Deno.test("readDesired observes profile, kubelet settings and generation, and no
   equal((await desiredOf(noise)).observed, before.observed);
 });
 
-Deno.test("readDesired keeps the identity of a change when only the scale differs", async () => {
+Deno.test("readDesired: keeps the identity of a change when only the scale differs", async () => {
   const before = await desiredOf(kubeWith());
   const scaled = await desiredOf(kubeWith({ spec: { replicas: 9 }, metadata: { generation: 2 } }));
   equal(scaled.change, before.change);
@@ -114,7 +114,7 @@ Deno.test("readDesired keeps the identity of a change when only the scale differ
   notEqual((await desiredOf(kube)).change, before.change);
 });
 
-Deno.test("readDesired fails as ApiUnavailable, to be tried again, when the API has trouble", async () => {
+Deno.test("readDesired: fails as a retryable ApiUnavailable when the API fails", async () => {
   const kube = kubeWith();
   kube.onRequest = () => {
     throw answer(503, "ServiceUnavailable");
@@ -122,7 +122,7 @@ Deno.test("readDesired fails as ApiUnavailable, to be tried again, when the API 
   await rejects(desiredOf(kube), { type: "ApiUnavailable", nonRetryable: false });
 });
 
-Deno.test("awaitDesiredSettled ends when machine-controller has seen the generation", async () => {
+Deno.test("awaitDesiredSettled: ends when machine-controller has observed the generation", async () => {
   const kube = kubeWith({ metadata: { generation: 2 } });
   const heartbeats: unknown[] = [];
   let looks = 0;
@@ -139,7 +139,7 @@ Deno.test("awaitDesiredSettled ends when machine-controller has seen the generat
   deepEqual(heartbeats, ["machine-controller has not seen generation 2"]);
 });
 
-Deno.test("awaitDesiredSettled ends at once when the MachineDeployment is gone, and expires at its time", async () => {
+Deno.test("awaitDesiredSettled: ends at once when the MachineDeployment is deleted, and times out at its deadline", async () => {
   const order = { pool, until: Date.now() };
   const reader = { kube: new FakeKube().client, profileNamespace };
   deepEqual(await inActivity(() => awaitDesiredSettled(reader, order)), { state: "Gone" });

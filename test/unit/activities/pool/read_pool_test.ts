@@ -23,7 +23,7 @@ function kubeWith(...names: string[]): FakeKube {
   return kube;
 }
 
-Deno.test("readPool counts a machine as Ready only while its node is", async () => {
+Deno.test("readPool: counts a machine as Ready only while its node is", async () => {
   const kube = kubeWith("a", "b", "c");
   kube.put("nodes", node("node-b", { ready: false }));
   kube.remove("nodes", "node-c");
@@ -31,7 +31,7 @@ Deno.test("readPool counts a machine as Ready only while its node is", async () 
   deepEqual([counts.machines, counts.ready, counts.updatedReady], [3, 1, 1]);
 });
 
-Deno.test("readPool tells what is wrong with a machine that had joined, since when, and when it is due", async () => {
+Deno.test("readPool: returns why a joined machine is unhealthy, since when, and when repair is due", async () => {
   const kube = kubeWith("a", "b");
   const since = Date.now() - minute;
   kube.put("nodes", node("node-b", { heard: false, since: new Date(since).toISOString() }));
@@ -41,7 +41,7 @@ Deno.test("readPool tells what is wrong with a machine that had joined, since wh
   ]);
 });
 
-Deno.test("readPool lets nobody be due at its first look, however long they were ill", async () => {
+Deno.test("readPool: no machine is due at the first read, however long it was unhealthy", async () => {
   const kube = kubeWith("a");
   kube.put("nodes", node("node-a", { ready: false, since: "2026-01-01T00:00:00Z" }));
   const now = Date.now();
@@ -49,7 +49,7 @@ Deno.test("readPool lets nobody be due at its first look, however long they were
   equal((ill[0]?.ill?.due ?? 0) >= now + 30_000, true);
 });
 
-Deno.test("readMembers tells who is on its way out and has lost its node, after the time that makes others ill", async () => {
+Deno.test("readMembers: returns machines that are leaving and lost their node, after the time for unhealthy ones", async () => {
   const kube = kubeWith("a", "b", "c");
   const now = new Date().toISOString();
   kube.remove("nodes", "node-c");
@@ -62,7 +62,7 @@ Deno.test("readMembers tells who is on its way out and has lost its node, after 
   deepEqual(later.map(({ lost }) => lost), [true, true, true]);
 });
 
-Deno.test("readPool remembers since when a node is gone", async () => {
+Deno.test("readPool: remembers since when a node is deleted", async () => {
   const kube = kubeWith("a");
   kube.remove("nodes", "node-a");
   const { client } = kube;
@@ -73,14 +73,14 @@ Deno.test("readPool remembers since when a node is gone", async () => {
   equal(second.ill[0]?.ill?.since, first.ill[0]?.ill?.since);
 });
 
-Deno.test("readPool counts a machine as ill when machine-controller has taken back the reference to its node", async () => {
+Deno.test("readPool: treats a machine as unhealthy when machine-controller has removed its node reference", async () => {
   const kube = kubeWith("a");
   kube.put("machines", machine("a", { status: { conditions: [{ type: "Ready", status: "True" }] } }));
   const { counts, ill } = await readPool(kube.client, question);
   deepEqual([counts.ill, counts.ready, ill[0]?.phase, ill[0]?.ill?.why], [1, 0, "NotReady", "its node was deleted"]);
 });
 
-Deno.test("readPool calls nobody ill who never joined", async () => {
+Deno.test("readPool: treats no machine as unhealthy that never joined", async () => {
   const kube = kubeWith("a");
   kube.put("machines", machine("a", { status: { nodeRef: { name: "node-a" } } }));
   kube.put("nodes", node("node-a", { ready: false }));
@@ -88,7 +88,7 @@ Deno.test("readPool calls nobody ill who never joined", async () => {
   deepEqual([counts.ill, joining.map(({ id }) => id)], [0, ["a"]]);
 });
 
-Deno.test("readMembers tells the zone of each node, also of those that join or leave", async () => {
+Deno.test("readMembers: returns the zone of each node, also of those that join or leave", async () => {
   const kube = kubeWith("a", "b", "c");
   for (const name of ["a", "b", "c"]) kube.put("nodes", node(`node-${name}`, { zone: `zone-${name}` }));
   kube.put("machines", machine("b", { status: { nodeRef: { name: "node-b" } } }));
@@ -99,29 +99,29 @@ Deno.test("readMembers tells the zone of each node, also of those that join or l
   ]);
 });
 
-Deno.test("readMembers asked without rules of repair lets no illness be due", async () => {
+Deno.test("readMembers: no machine is due without rules of repair", async () => {
   const kube = kubeWith("a");
   kube.put("nodes", node("node-a", { ready: false }));
   equal((await readMembers(kube.client, pool))[0]?.ill?.due, Number.MAX_SAFE_INTEGER);
 });
 
-Deno.test("readPool leaves machines of other pools out", async () => {
+Deno.test("readPool: excludes machines of other pools", async () => {
   const kube = kubeWith("a");
   kube.put("machines", machine("x", { labels: { pool: "other" } }));
   equal((await readPool(kube.client, question)).counts.machines, 1);
 });
 
-Deno.test("readPool calls a MachineDeployment that is gone moot", async () => {
+Deno.test("readPool: is moot for a deleted MachineDeployment", async () => {
   await rejects(readPool(new FakeKube().client, question), { type: "GenerationStale" });
 });
 
-Deno.test("readPool refuses a MachineDeployment whose selector names every machine", async () => {
+Deno.test("readPool: refuses a MachineDeployment whose selector matches every machine", async () => {
   const kube = new FakeKube();
   kube.put("machinedeployments", machineDeployment({ spec: { selector: {} } }));
   await rejects(readPool(kube.client, question), { type: "ObjectInvalid", nonRetryable: true });
 });
 
-Deno.test("awaitPoolChanged ends when a machine changes", async () => {
+Deno.test("awaitPoolChanged: ends when a machine changes", async () => {
   const kube = kubeWith("a");
   const { fingerprint } = await readPool(kube.client, question);
   const heartbeats: unknown[] = [];
@@ -136,14 +136,14 @@ Deno.test("awaitPoolChanged ends when a machine changes", async () => {
   deepEqual(heartbeats, ["1 machines: 1 updated and ready, 0 old, 0 being deleted, 0 unhealthy"]);
 });
 
-Deno.test("awaitPoolChanged ends at its time when nothing changed", async () => {
+Deno.test("awaitPoolChanged: ends at its deadline when nothing changed", async () => {
   const kube = kubeWith("a");
   const { fingerprint } = await readPool(kube.client, question);
   const wait = { ...question, fingerprint, until: Date.now() };
   equal(await inActivity(() => awaitPoolChanged(kube.client, wait)), false);
 });
 
-Deno.test("awaitPoolChanged fails while the API server cannot be asked, and calls nobody ill", async () => {
+Deno.test("awaitPoolChanged: fails while the API server is unreachable, and treats no machine as unhealthy", async () => {
   const kube = kubeWith("a");
   const unreachable = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   kube.onRequest = (request) => {
@@ -157,7 +157,7 @@ Deno.test("awaitPoolChanged fails while the API server cannot be asked, and call
   });
 });
 
-/** A pool that is scaled to zero, as a worker watches it, and what it is asked for it. */
+/** A pool that is scaled to zero, as a worker watches it, and the requests for it. */
 async function emptied(): Promise<{ kube: FakeKube; streams: FakeStreams }> {
   const kube = new FakeKube();
   putPool(kube, { spec: { replicas: 0 } });
@@ -170,13 +170,13 @@ async function emptied(): Promise<{ kube: FakeKube; streams: FakeStreams }> {
   return { kube, streams };
 }
 
-Deno.test("readPool asks for nothing but the machines of a pool whose sets are empty, as watches tell", async () => {
+Deno.test("readPool: reads only the machines of a pool whose sets are empty according to the watches", async () => {
   const { streams } = await emptied();
   equal((await readPool(streams.client, question)).counts.machines, 0);
   deepEqual(streams.requests, ["list machines fleet/"]);
 });
 
-Deno.test("readPool sees a machine on its way out, which no set counts any more, and one of which no watch tells yet", async () => {
+Deno.test("readPool: includes a leaving machine, which no set counts any more, and one that no watch has yet", async () => {
   const { kube, streams } = await emptied();
   kube.put("machines", machine("m-1", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
   equal((await readPool(streams.client, question)).counts.leaving, 1);
@@ -185,7 +185,7 @@ Deno.test("readPool sees a machine on its way out, which no set counts any more,
   equal((await readPool(streams.client, question)).counts.machines, 1);
 });
 
-Deno.test("readPool takes no watch for the truth when it is out of date", async () => {
+Deno.test("readPool: does not trust a watch that is out of date", async () => {
   const { kube, streams } = await emptied();
   streams.isDown = true;
   for (const kind of ["machinesets", "machinedeployments"]) streams.end(kind, timeout());
@@ -193,7 +193,7 @@ Deno.test("readPool takes no watch for the truth when it is out of date", async 
   await rejects(readPool(streams.client, question), { type: "GenerationStale" });
 });
 
-/** What ends a stream that went quiet. */
+/** Ends a silent stream. */
 function timeout(): Error {
   return new DOMException("quiet", "TimeoutError");
 }

@@ -23,14 +23,14 @@ function about(templateHash: string): PoolQuestion {
   return { pool, templateHash, unproven: [], repair: defaultRules.repair, limit: 20 };
 }
 
-Deno.test("readRound gives what is desired and the machines at once", async () => {
+Deno.test("readRound: returns desired state and machines in one call", async () => {
   const { reader } = readerWith();
   const { seen, pool: found } = await readRound(reader, about("hash-1"));
   deepEqual(seen, await readDesired(reader, pool));
   equal(found?.counts.machines, 1);
 });
 
-Deno.test("readRound reads no machines where another template is desired than was asked about, or the pool is gone", async () => {
+Deno.test("readRound: reads no machines when another template is desired or the pool is deleted", async () => {
   const { kube, reader } = readerWith();
   equal((await readRound(reader, about("hash-0"))).pool, null);
   kube.remove("machinedeployments", "pool", "fleet");

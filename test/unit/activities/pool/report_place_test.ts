@@ -17,7 +17,7 @@ function place(kube: FakeKube): Stored | undefined {
   return kube.get("configmaps", name, namespace);
 }
 
-Deno.test("ensureBootReport makes an empty place for reports, once", async () => {
+Deno.test("ensureBootReport: makes an empty ConfigMap for reports, once", async () => {
   const kube = new FakeKube();
   await ensureBootReport(kube.client, pool);
   await ensureBootReport(kube.client, pool);
@@ -25,7 +25,7 @@ Deno.test("ensureBootReport makes an empty place for reports, once", async () =>
   equal(kube.get("configmaps", name, namespace)?.["data"], undefined);
 });
 
-Deno.test("ensureBootReport forgets machines that are gone, and keys that no machine could have", async () => {
+Deno.test("ensureBootReport: forgets deleted machines, and keys that no machine can have", async () => {
   const kube = reportingKube({ a: "{}", b: "{}", "..": "{}", A_B: "{}" });
   kube.put("machines", machine("a"));
   const asked: string[] = [];
@@ -35,7 +35,7 @@ Deno.test("ensureBootReport forgets machines that are gone, and keys that no mac
   deepEqual(asked, ["get machines fleet/a", "get machines fleet/b"]);
 });
 
-Deno.test("ensureBootReport keeps a fresh report under a name that no machine has, as a host name may be", async () => {
+Deno.test("ensureBootReport: keeps a recent report under an unknown name, which may be a host name", async () => {
   const report = (at: number): string => JSON.stringify({ ...failed, at: new Date(at).toISOString() });
   const now = Date.now();
   const kube = reportingKube({ "ip-10-0-0-1": report(now), "ip-10-0-0-2": report(now - 86_400_000) });
@@ -43,7 +43,7 @@ Deno.test("ensureBootReport keeps a fresh report under a name that no machine ha
   deepEqual(Object.keys(kube.get("configmaps", name, namespace)?.["data"] ?? {}), ["ip-10-0-0-1"]);
 });
 
-Deno.test("ensureBootReport looks for a bounded number of machines, and finds all that are gone in the end", async () => {
+Deno.test("ensureBootReport: checks a bounded number of machines at a time, and finds all deleted ones in the end", async () => {
   const keys = Array.from({ length: 90 }, (_, nth) => `m${nth}`);
   const kube = reportingKube(Object.fromEntries(keys.map((key) => [key, "{}"])));
   let asked = 0;
@@ -59,14 +59,14 @@ Deno.test("ensureBootReport looks for a bounded number of machines, and finds al
 const machineMade: Record<string, FakeKube> = {
   "immutable, with a key that no machine has": reportingKube({ bogus: "{}" }, { immutable: true }),
   "huge": reportingKube({ bogus: "x".repeat(1_000_000) }),
-  "huge by its metadata": reportingKube({}, {}, { annotations: { bogus: "x".repeat(900_000) } }),
+  "huge in its metadata": reportingKube({}, {}, { annotations: { bogus: "x".repeat(900_000) } }),
   "held by a finalizer": reportingKube({}, {}, { finalizers: ["example.com/bogus"] }),
-  "owned by what does not exist": reportingKube({}, {}, { ownerReferences: [{ kind: "Pod", name: "x", uid: "y" }] }),
+  "owned by a missing object": reportingKube({}, {}, { ownerReferences: [{ kind: "Pod", name: "x", uid: "y" }] }),
   "on its way out": reportingKube({}, {}, { finalizers: ["x/y"], deletionTimestamp: "2026-01-01T00:00:00Z" }),
 };
 
 for (const [what, kube] of Object.entries(machineMade)) {
-  Deno.test(`ensureBootReport makes a config map anew that a machine has made ${what}`, async () => {
+  Deno.test(`ensureBootReport: recreates a ConfigMap that a machine has made ${what}`, async () => {
     await ensureBootReport(kube.client, pool);
     deepEqual([place(kube)?.metadata.uid, place(kube)?.["data"], place(kube)?.["immutable"]], [
       `uid-of-${name}`,
@@ -80,7 +80,7 @@ for (const [what, kube] of Object.entries(machineMade)) {
   });
 }
 
-Deno.test("ensureBootReport takes what is no text for a report that can be forgotten", async () => {
+Deno.test("ensureBootReport: forgets invalid reports", async () => {
   const kube = reportingKube({ a: 5, b: null, c: { phase: "setup" }, d: [] }, { binaryData: { e: "AA==" } });
   kube.put("machines", machine("a"));
   await ensureBootReport(kube.client, pool);
@@ -88,7 +88,7 @@ Deno.test("ensureBootReport takes what is no text for a report that can be forgo
 });
 
 for (const status of [403, 409, 413, 422, 500]) {
-  Deno.test(`ensureBootReport goes on when the API server answers each write with ${status}`, async () => {
+  Deno.test(`ensureBootReport: continues when the API server answers each write with ${status}`, async () => {
     const kube = reportingKube({ bogus: "{}" }, { immutable: true });
     kube.onRequest = (request) => {
       if (!request.startsWith("get ")) throw answer(status, "Refused");

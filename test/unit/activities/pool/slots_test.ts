@@ -22,7 +22,7 @@ function putBudget(kube: FakeKube, data: Record<string, string>): void {
   kube.put("configmaps", { metadata: { namespace: "kube-system", name: "ostler-budget" }, data });
 }
 
-Deno.test("ensureSlotTaken gives places to machines of any pool, up to the limit, and tells who has them", async () => {
+Deno.test("ensureSlotTaken: gives slots to machines of any pool, up to the limit, and reports the holders", async () => {
   const kube = new FakeKube();
   deepEqual(await take(kube, "a"), { taken: true, holders: [] });
   deepEqual(await take(kube, "b", { of: other }), { taken: true, holders: [] });
@@ -30,7 +30,7 @@ Deno.test("ensureSlotTaken gives places to machines of any pool, up to the limit
   deepEqual(held(kube), ["fleet_other_b", "fleet_pool_a"]);
 });
 
-Deno.test("ensureSlotTaken gives a machine one place, however often it asks, also when all are taken", async () => {
+Deno.test("ensureSlotTaken: gives a machine one slot, however often it asks, also when all are taken", async () => {
   const kube = new FakeKube();
   for (const machine of ["a", "b"]) await take(kube, machine);
   kube.writes.length = 0;
@@ -38,7 +38,7 @@ Deno.test("ensureSlotTaken gives a machine one place, however often it asks, als
   deepEqual(kube.writes, []);
 });
 
-Deno.test("ensureSlotTaken never gives one place twice when others are faster", async () => {
+Deno.test("ensureSlotTaken: never gives one slot twice after conflicts", async () => {
   const kube = new FakeKube();
   putBudget(kube, { fleet_other_x: longAgo });
   let isLate = false;
@@ -52,7 +52,7 @@ Deno.test("ensureSlotTaken never gives one place twice when others are faster", 
   deepEqual(held(kube), ["fleet_other_x", "fleet_other_y"]);
 });
 
-Deno.test("ensureSlotTaken leaves it to the next try when others are faster again and again", async () => {
+Deno.test("ensureSlotTaken: leaves repeated conflicts to the next attempt", async () => {
   const kube = new FakeKube();
   putBudget(kube, {});
   kube.onRequest = (request) => {
@@ -61,7 +61,7 @@ Deno.test("ensureSlotTaken leaves it to the next try when others are faster agai
   await rejects(take(kube, "a"), { type: "ApiUnavailable", nonRetryable: false });
 });
 
-Deno.test("ensureSlotTaken takes over, when all are taken, places that pools at rest or gone left behind", async () => {
+Deno.test("ensureSlotTaken: takes over slots of converged or deleted pools when all are taken", async () => {
   for (const phase of ["Converged", "RolledBack", "Aborted", undefined]) {
     const kube = new FakeKube();
     if (phase) kube.put("rollouts", { metadata: { ...other }, status: { phase } });
@@ -71,7 +71,7 @@ Deno.test("ensureSlotTaken takes over, when all are taken, places that pools at 
   }
 });
 
-Deno.test("ensureSlotTaken leaves places to rollouts that go on, and to those that only just began", async () => {
+Deno.test("ensureSlotTaken: keeps the slots of running and new rollouts", async () => {
   for (const [phase, since] of [["Halted", longAgo], ["Rolling", longAgo], ["Converged", new Date().toISOString()]]) {
     const kube = new FakeKube();
     kube.put("rollouts", { metadata: { ...other }, status: { phase } });
@@ -80,7 +80,7 @@ Deno.test("ensureSlotTaken leaves places to rollouts that go on, and to those th
   }
 });
 
-Deno.test("ensureSlotsKept gives back the pool's places but those of the machines that are out", async () => {
+Deno.test("ensureSlotsKept: gives back the slots of the pool, except for machines that are out", async () => {
   const kube = new FakeKube();
   const data = { fleet_pool_a: longAgo, fleet_pool_b: longAgo, "fleet_pool.b_a": longAgo, fleet_pool2_a: longAgo };
   putBudget(kube, data);
@@ -92,7 +92,7 @@ Deno.test("ensureSlotsKept gives back the pool's places but those of the machine
   deepEqual(kube.writes, []);
 });
 
-Deno.test("places are kept by cluster where it has a name, and one of before it had is the pool's own", async () => {
+Deno.test("slots: are kept by cluster if it has a name, and earlier ones without a name belong to the pool", async () => {
   const kube = new FakeKube();
   const named = { ...pool, cluster: "north" };
   putBudget(kube, { fleet_pool_a: new Date().toISOString() });

@@ -24,7 +24,7 @@ function ill(due: number): Partial<Member> {
 
 const old = { templateHash: "old" };
 
-Deno.test("snapshotOf sorts members into groups with exact counts", () => {
+Deno.test("snapshotOf: sorts members into groups with exact counts", () => {
   const { counts, ...groups } = snapshot([
     member("a", old),
     member("b", { ...old, ...ill(1) }),
@@ -44,12 +44,12 @@ Deno.test("snapshotOf sorts members into groups with exact counts", () => {
   ]);
 });
 
-Deno.test("snapshotOf does not count a machine as ready before it is proven", () => {
+Deno.test("snapshotOf: does not count a machine as ready before it is proven", () => {
   const { counts } = snapshot([member("a"), member("b"), member("c", old)], { unproven: ["b", "c"] });
   deepEqual([counts.ready, counts.updatedReady, counts.updated], [1, 1, 2]);
 });
 
-Deno.test("snapshotOf puts first who was chosen, then whom machine-controller prefers, then the ill, then the useless, then the oldest", () => {
+Deno.test("snapshotOf: lists chosen machines first, then those that machine-controller prefers, unhealthy, unused and oldest ones", () => {
   const turn = snapshot([
     member("young", { ...old, since: "2026-01-02T00:00:00Z" }),
     member("aged", { ...old, since: "2026-01-01T00:00:00Z" }),
@@ -62,7 +62,7 @@ Deno.test("snapshotOf puts first who was chosen, then whom machine-controller pr
   deepEqual(ids(turn.old), ["chosen", "broken", "worse", "ill", "booting", "aged", "young"]);
 });
 
-Deno.test("snapshotOf lists the ill of any template by when they are due", () => {
+Deno.test("snapshotOf: lists unhealthy machines of any template by when they are due", () => {
   const never = Number.MAX_SAFE_INTEGER;
   const { ill: listed } = snapshot([
     member("never", ill(never)),
@@ -72,13 +72,13 @@ Deno.test("snapshotOf lists the ill of any template by when they are due", () =>
   deepEqual(ids(listed), ["soon", "late", "never"]);
 });
 
-Deno.test("snapshotOf lists no more of a group than it is asked for, whatever the size of the pool", () => {
+Deno.test("snapshotOf: lists at most the limit of each group, whatever the size of the pool", () => {
   const members = Array.from({ length: 500 }, (_, nth) => member(`m${nth}`, { ...old, ...ill(nth) }));
   const { counts, old: listed, ill: sick } = snapshot(members, { limit: 7 });
   deepEqual([counts.old, listed.length, counts.ill, sick.length], [500, 7, 500, 7]);
 });
 
-Deno.test("snapshotOf has the same fingerprint for the same pool in another order, and another for any change", () => {
+Deno.test("snapshotOf: has the same fingerprint in another order, and another one after any change", () => {
   const before = snapshot([member("a"), member("b")]).fingerprint;
   equal(snapshot([member("b"), member("a")]).fingerprint, before);
   const changes: Partial<Member>[] = [
@@ -92,17 +92,19 @@ Deno.test("snapshotOf has the same fingerprint for the same pool in another orde
   }
 });
 
-Deno.test("snapshotOf keeps its fingerprint when only the times of an illness move", () => {
+Deno.test("snapshotOf: keeps its fingerprint when only the times of unhealthy machines change", () => {
   equal(snapshot([member("a", ill(1))]).fingerprint, snapshot([member("a", ill(2))]).fingerprint);
 });
 
-Deno.test("snapshotOf lists as many old members of each zone, so that every zone has somebody who may go", () => {
+Deno.test("snapshotOf: lists equally many old members of each zone, so that each has a removable one", () => {
   const east = ["a", "b", "c"].map((id) => member(id, { ...old, zone: "east" }));
   const west = ["dd", "ee", "ff"].map((id) => member(id, { ...old, zone: "west" }));
   deepEqual(ids(snapshot([...east, ...west], { limit: 2 }).old), ["a", "b", "dd", "ee"]);
 });
 
-/** 10,000 old machines over zones, with names as long as those of clouds; the older template is that of the last tenth. */
+/**
+ * Returns 10,000 old machines over zones, with names as long as those of clouds; the last tenth has an older template.
+ */
 function large(zones: number): Member[] {
   return Array.from({ length: 10_000 }, (_, nth) => {
     const id = `production-workers-7f9c8d5b44-${String(nth).padStart(5, "0")}`;
@@ -117,7 +119,7 @@ function large(zones: number): Member[] {
 }
 
 for (const zones of [3, 1_000]) {
-  Deno.test(`snapshotOf of 10,000 machines in ${zones} zones stays small, and names whom the planner needs`, () => {
+  Deno.test(`snapshotOf: of 10,000 machines in ${zones} zones is small, and names those that the planner needs`, () => {
     const members = large(zones);
     const seen = snapshot(members, { limit: 2_000 });
     const bytes = JSON.stringify(seen).length;
@@ -125,17 +127,17 @@ for (const zones of [3, 1_000]) {
     equal(seen.counts.old, 10_000);
     const [firstZone] = [...new Set(members.map(({ zone = "" }) => zone))].sort();
     const isOldest = ({ templateHash }: Member): boolean => templateHash === "2719871235";
-    deepEqual(seen.old.filter(({ marked }) => marked).length, 10, "all that are chosen");
+    deepEqual(seen.old.filter(({ marked }) => marked).length, 10, "Expected all chosen machines");
     const own = members.filter((each) => isOldest(each) && each.zone === firstZone).length;
     const listed = seen.old.filter((each) => isOldest(each) && each.zone === firstZone);
-    equal(listed.length >= Math.min(own, 20), true, "those of the first zone that may go now");
+    equal(listed.length >= Math.min(own, 20), true, "Expected the removable machines of the first zone");
     const others = new Set(seen.old.filter(isOldest).map(({ zone }) => zone));
-    equal(others.size >= Math.min(zones, 200), true, `of ${others.size} zones somebody may go now`);
-    deepEqual(seen.old, [...seen.old].sort(byTurn), "in the order of going");
+    equal(others.size >= Math.min(zones, 200), true, `Expected a removable machine of each of ${others.size} zones`);
+    deepEqual(seen.old, [...seen.old].sort(byTurn), "Expected the order of replacement");
   });
 }
 
-Deno.test("snapshotOf cuts no list to make room for another", () => {
+Deno.test("snapshotOf: shortens no list to make room for another", () => {
   const ailing = large(3).map((each, nth) => ({ ...each, ...ill(nth) }));
   const seen = snapshot([
     ...ailing,
@@ -148,7 +150,7 @@ Deno.test("snapshotOf cuts no list to make room for another", () => {
   equal(JSON.stringify(seen).length < 256 * 1024, true);
 });
 
-Deno.test("snapshotOf tells who of the named machines is no member, and nothing when all are", () => {
+Deno.test("snapshotOf: names the given machines that are not members, or nothing when all are", () => {
   const members = [member("a", old), member("b"), member("c", { phase: "Leaving" })];
   const ask = (named: string[]): string[] | undefined =>
     snapshotOf(members, { templateHash: "new", unproven: [], limit: 1, named }).unknown;

@@ -7,7 +7,7 @@ import { hold, holder, machine, mark, node, pod, pool } from "../../../support/m
 
 const rules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" } as const;
 
-/** An old machine "a", and "b", which is held and Ready as soon as anybody looks. */
+/** An old machine "a", and "b", which is held and becomes Ready at the first read. */
 function kubeWith(): FakeKube {
   const kube = new FakeKube();
   kube.put("machines", machine("a"));
@@ -37,7 +37,7 @@ function letGo(kube: FakeKube, run: ActivityRun = {}): ReturnType<typeof awaitVi
   return inActivity(() => awaitVictimGone(kube.client, order), run);
 }
 
-Deno.test("awaitReplacementJoined chooses the victim, admits the newcomer, and tells that it joined", async () => {
+Deno.test("awaitReplacementJoined: chooses the old machine, admits the new one, and reports its join", async () => {
   const kube = kubeWith();
   const verdict = await join(kube);
   deepEqual("joined" in verdict && verdict.joined.map((each) => each.machine), ["b"]);
@@ -47,14 +47,14 @@ Deno.test("awaitReplacementJoined chooses the victim, admits the newcomer, and t
   }]);
 });
 
-Deno.test("awaitReplacementJoined tells of the time in which no worker took it, as it was none for the machine to join in", async () => {
+Deno.test("awaitReplacementJoined: reports the time before a worker began, which does not count for the join", async () => {
   const kube = kubeWith();
   const verdict = await join(kube, { scheduledTimestampMs: Date.now() - 540_000 });
   ok("unseenMs" in verdict && verdict.unseenMs >= 540_000, JSON.stringify(verdict));
   deepEqual(kube.writes, ["patch machines fleet/a", "patch machines fleet/b"]);
 });
 
-Deno.test("awaitReplacementJoined killed between its orders leaves the same when it runs again", async () => {
+Deno.test("awaitReplacementJoined: has the same result when killed between its orders and retried", async () => {
   const kube = kubeWith();
   kube.onRequest = (request) => {
     if (request === "patch machines fleet/b") throw answer(503, "ServiceUnavailable");
@@ -65,7 +65,7 @@ Deno.test("awaitReplacementJoined killed between its orders leaves the same when
   deepEqual(kube.writes, ["patch machines fleet/a", "patch machines fleet/b"]);
 });
 
-Deno.test("awaitReplacementJoined gives no order again once a look has followed it: its victim may be gone by then", async () => {
+Deno.test("awaitReplacementJoined: repeats no order after the next read, because the old machine may be deleted", async () => {
   const kube = kubeWith();
   kube.remove("machines", "a", "fleet");
   const verdict = await join(kube, { attempt: 2, heartbeatDetails: { waitsFor: "", lookedAt: Date.now() } });
@@ -73,12 +73,12 @@ Deno.test("awaitReplacementJoined gives no order again once a look has followed 
   deepEqual(kube.writes, []);
 });
 
-Deno.test("awaitReplacementJoined looks at nobody when a newcomer was admitted late, and tells by how much", async () => {
+Deno.test("awaitReplacementJoined: reads nothing when a machine was admitted late, and reports the delay", async () => {
   const verdict = await join(kubeWith(), { attempt: 3, scheduledTimestampMs: Date.now() - 20_000 });
   ok("unseenMs" in verdict && verdict.unseenMs >= 20_000 && verdict.unseenMs < 25_000, JSON.stringify(verdict));
 });
 
-Deno.test("an order is tried eight times, as one by itself is, before the rollout is told", async () => {
+Deno.test("awaitReplacementJoined: attempts an order eight times, like a single activity, before the rollout sees a failure", async () => {
   const kube = kubeWith();
   kube.onRequest = () => {
     throw answer(503, "ServiceUnavailable");
@@ -90,7 +90,7 @@ Deno.test("an order is tried eight times, as one by itself is, before the rollou
   }
 });
 
-Deno.test("awaitNodeEmptied cordons the node before it evicts anybody, also when it runs again", async () => {
+Deno.test("awaitNodeEmptied: cordons the node before it evicts any pod, also when it runs again", async () => {
   const kube = kubeWith();
   kube.put("pods", pod("web", "node-a"));
   for (const attempt of [1, 2]) {
@@ -100,7 +100,7 @@ Deno.test("awaitNodeEmptied cordons the node before it evicts anybody, also when
   deepEqual(kube.writes.slice(0, 2), ["patch nodes node-a", "evict pods apps/web"]);
 });
 
-Deno.test("awaitVictimGone releases a machine that leaves, and expires with what remains", async () => {
+Deno.test("awaitVictimGone: releases a leaving machine, and times out with what remains", async () => {
   const kube = kubeWith();
   const metadata = { deletionTimestamp: "2026-01-01T00:00:00Z" };
   kube.put("machines", machine("a", { annotations: { [hold]: holder }, metadata }));
@@ -110,7 +110,7 @@ Deno.test("awaitVictimGone releases a machine that leaves, and expires with what
   equal(await letGo(kube, { attempt: 2, heartbeatDetails: "finalizers remain" }), undefined);
 });
 
-Deno.test("awaitVictimGone does not judge by its deadline what it could release only late", async () => {
+Deno.test("awaitVictimGone: ignores its deadline for a machine that it could only release late", async () => {
   const late = await letGo(kubeWith(), { attempt: 4, scheduledTimestampMs: Date.now() - 30_000 });
   ok(late && late.unseenMs >= 30_000 && late.unseenMs < 40_000);
 });

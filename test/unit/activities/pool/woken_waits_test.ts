@@ -13,7 +13,7 @@ import { FakeKube } from "../../../support/fake_kube.ts";
 import { FakeStreams } from "../../../support/fake_streams.ts";
 import { machine, machineDeployment, machineSet, node, pool, putPool } from "../../../support/machine_objects.ts";
 
-/** Longer than any wait let pass between two looks when it looked by the clock. */
+/** Longer than the longest poll interval of any wait. */
 const aWhileMs = 1_500;
 const until = Date.now() + 3_600_000;
 const question = { pool, templateHash: "hash-1", unproven: [], repair: neverRepaired, limit: 20 };
@@ -35,7 +35,7 @@ function stage(): Stage {
   return { kube, streams, client: streams.client };
 }
 
-/** Waits until every wait is on its watches, has asked the `last` of what it asks at first, and asks nothing for a while. */
+/** Waits until every wait has its watches, has sent its first requests up to `last`, and is quiet for a while. */
 async function quiet({ streams, client }: Stage, kinds: number, last?: string): Promise<void> {
   await eventually("the watches", () => streams.opened.length === kinds);
   const { deployments, sets, machines } = poolWatchesOf(client);
@@ -59,7 +59,7 @@ const waits: {
   {
     what: "awaitDesiredSettled",
     kinds: 2,
-    // Machine-controller is given a moment before.
+    // Gives machine-controller a moment.
     last: "list rolloutpolicies fleet/",
     prepare: (kube) => kube.put("machinedeployments", machineDeployment({ metadata: { generation: 2 } })),
     begin: (kube) => awaitDesiredSettled({ kube, profileNamespace: "kube-system" }, { pool, until }),
@@ -87,7 +87,7 @@ const waits: {
     what: `awaitPoolChanged, told ${what},`,
     kinds: 4,
     begin: async (kube: Cluster) => {
-      // As many are Ready as machine-controller counts: nobody has to be woken.
+      // As many nodes are Ready as machine-controller counts, so no set needs a touch.
       const { fingerprint } = await readPool(kube, question);
       return await awaitPoolChanged(kube, { ...question, fingerprint, until });
     },
@@ -112,17 +112,17 @@ async function beginQuietly({ kinds, last, prepare = () => {}, begin }: typeof w
   return { kube: staged.kube, wait };
 }
 
-/** All are quiet at the same time, as each has a stage of its own and nothing to do. */
+/** All are quiet at the same time, because each has its own stage and nothing to do. */
 let all: Promise<Waiting>[] | undefined;
 
 function beginAll(): Promise<Waiting>[] {
   const begun = waits.map(beginQuietly);
-  for (const one of begun) one.catch(() => undefined); // its own test tells
+  for (const one of begun) one.catch(() => undefined); // has its own test
   return begun;
 }
 
 for (const [at, { what, change }] of waits.entries()) {
-  Deno.test(`${what} asks nothing while nothing happens, and ends when it does`, async () => {
+  Deno.test(`${what}: sends no requests while nothing happens, and ends after a change`, async () => {
     all ??= beginAll();
     const { kube, wait } = await all[at] as Waiting;
     const begun = Date.now();
@@ -132,7 +132,7 @@ for (const [at, { what, change }] of waits.entries()) {
   });
 }
 
-Deno.test("awaitPoolChanged asks nothing for what happens to another pool, and to a node of another", async () => {
+Deno.test("awaitPoolChanged: sends no requests after changes of another pool, or of its nodes", async () => {
   const staged = stage();
   const { kube, streams, client } = staged;
   kube.put("machinesets", { ...machineSet(), status: { readyReplicas: 1 } });
@@ -157,7 +157,7 @@ Deno.test("awaitPoolChanged asks nothing for what happens to another pool, and t
   stop.abort();
 });
 
-Deno.test("a wait goes by the clock while its watch is broken, and by news again when it is mended", async () => {
+Deno.test("woken waits: poll while the watch is broken, and follow events again when it works", async () => {
   const staged = stage();
   const { kube, streams, client } = staged;
   const wait = inActivity(() => awaitMachineGone(client, { pool, machine: "a", until }));
@@ -175,7 +175,7 @@ Deno.test("a wait goes by the clock while its watch is broken, and by news again
   await wait;
 });
 
-Deno.test("a wait without streams goes by the clock", async () => {
+Deno.test("woken waits: poll without streams", async () => {
   const { kube } = stage();
   let looks = 0;
   kube.onRequest = () => {
@@ -185,7 +185,7 @@ Deno.test("a wait without streams goes by the clock", async () => {
   equal(looks, 2);
 });
 
-Deno.test("readDesired gives machine-controller a moment to number a change, and reads nothing twice but the change", async () => {
+Deno.test("readDesired: gives machine-controller a moment to number a change, and reads only the change again", async () => {
   const { kube, streams, client } = stage();
   const metadata = { generation: 2 };
   kube.put("machinedeployments", machineDeployment({ metadata }));
@@ -198,6 +198,6 @@ Deno.test("readDesired gives machine-controller a moment to number a change, and
   const count = (request: string): number => streams.requests.filter((each) => each.startsWith(request)).length;
   equal(count("get machinedeployments fleet/pool"), 2);
   equal(count("list rolloutpolicies"), 1);
-  // The watch knows it: it lists once, and nobody else does.
+  // The watch lists once, and no other list follows.
   equal(count("list machinesets"), 1);
 });

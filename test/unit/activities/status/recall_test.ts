@@ -15,13 +15,13 @@ function kubeWith(status: unknown): FakeKube {
   return kube;
 }
 
-Deno.test("recall has nothing to remember without a Rollout, and of one of an earlier version", async () => {
+Deno.test("recall: returns nothing without a Rollout, or from one of an earlier version", async () => {
   deepEqual(await recall(new FakeKube().client, pool), nothing);
   deepEqual(await recall(kubeWith(undefined).client, pool), nothing);
   deepEqual(await recall(kubeWith({ phase: "Converged", paused: false, history: [] }).client, pool), nothing);
 });
 
-Deno.test("recall gives back what was reported", async () => {
+Deno.test("recall: returns what was reported", async () => {
   const request = { by: "ann", reason: "night", since: 1 };
   const bad = { ...request, specHash: "s", templateHash: "t", revision: "2", image: "i", kubelet: "k" };
   const memory: Memory = {
@@ -42,13 +42,13 @@ Deno.test("recall gives back what was reported", async () => {
   deepEqual(await recall(kube.client, pool), memory);
 });
 
-Deno.test("recall stays paused when nobody is known to have asked", async () => {
+Deno.test("recall: stays paused when it is unknown who paused", async () => {
   const { paused } = await recall(kubeWith({ paused: true }).client, pool);
   deepEqual(paused, { by: "unknown", reason: "", since: 0 });
   deepEqual((await recall(kubeWith({ pausedBy: { by: "a", reason: "", since: 1 } }).client, pool)).paused, null);
 });
 
-Deno.test("recall forgets only the part that cannot be read", async () => {
+Deno.test("recall: forgets only the invalid part", async () => {
   const good = {
     by: "policy",
     reason: "r",
@@ -71,7 +71,7 @@ Deno.test("recall forgets only the part that cannot be read", async () => {
   });
 });
 
-Deno.test("recall fails as ApiUnavailable, to be tried again, when the API has trouble", async () => {
+Deno.test("recall: fails as a retryable ApiUnavailable when the API fails", async () => {
   const kube = kubeWith({});
   kube.onRequest = () => {
     throw answer(503, "ServiceUnavailable");

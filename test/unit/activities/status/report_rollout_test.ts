@@ -44,7 +44,7 @@ function newKube(): FakeKube {
   return kube;
 }
 
-Deno.test("ensureRolloutReported makes the Rollout, owned by the MachineDeployment, with the run's id", async () => {
+Deno.test("ensureRolloutReported: makes the Rollout, owned by the MachineDeployment, with the ID of the run", async () => {
   const kube = newKube();
   const status = await reported(kube, report());
   deepEqual([status["phase"], status["workflowId"], status["runId"]], [
@@ -54,7 +54,7 @@ Deno.test("ensureRolloutReported makes the Rollout, owned by the MachineDeployme
   deepEqual([owner?.["kind"], owner?.["uid"]], ["MachineDeployment", "uid-of-pool"]);
 });
 
-Deno.test("ensureRolloutReported reads no Rollout that it has made, but one that somebody made meanwhile", async () => {
+Deno.test("ensureRolloutReported: does not read the Rollout it made, unless it was replaced meanwhile", async () => {
   for (const isFaster of [false, true]) {
     const kube = newKube();
     const requests: string[] = [];
@@ -73,7 +73,7 @@ Deno.test("ensureRolloutReported reads no Rollout that it has made, but one that
   }
 });
 
-Deno.test("ensureRolloutReported does nothing for a MachineDeployment that is gone", async () => {
+Deno.test("ensureRolloutReported: does nothing for a deleted MachineDeployment", async () => {
   const kube = new FakeKube();
   await reported(kube, report(), { events: [{ type: "Normal", reason: "R", message: "m" }] });
   deepEqual(kube.writes, []);
@@ -84,7 +84,7 @@ const bad = { ...request, specHash: "s", templateHash: "t", revision: "2", image
 const step = { machine: "b", step: "Draining", since: "s", until: "u" } as const;
 const blocker = { pod: "apps/web-1", owner: "Deployment apps/web", why: "PodDisruptionBudget apps/web" };
 
-Deno.test("ensureRolloutReported takes away what no longer holds", async () => {
+Deno.test("ensureRolloutReported: removes what does not hold any more", async () => {
   const kube = newKube();
   await reported(
     kube,
@@ -102,7 +102,7 @@ Deno.test("ensureRolloutReported takes away what no longer holds", async () => {
   equal(next["paused"], false);
 });
 
-Deno.test("ensureRolloutReported keeps what a report does not speak of", async () => {
+Deno.test("ensureRolloutReported: keeps fields that a report does not contain", async () => {
   const kube = newKube();
   const lastGood = { ...bad, kubelet: "k", configDigest: "d" };
   await reported(kube, report({ lastGood, usual: { join: [1], leave: [2] }, revision: "2" }));
@@ -110,7 +110,7 @@ Deno.test("ensureRolloutReported keeps what a report does not speak of", async (
   deepEqual([kept, usual, revision], [lastGood, { join: [1], leave: [2] }, "2"]);
 });
 
-Deno.test("ensureRolloutReported bounds every list, and keeps of each what matters", async () => {
+Deno.test("ensureRolloutReported: bounds every list, and keeps the important entries of each", async () => {
   const kube = newKube();
   const many = Array.from({ length: 200 }, (_, nth) => nth);
   const status = await reported(
@@ -129,7 +129,7 @@ Deno.test("ensureRolloutReported bounds every list, and keeps of each what matte
   deepEqual([waves?.[0]?.upTo, waves?.length], [96, 50]);
 });
 
-Deno.test("ensureRolloutReported shows the last waves when all are done, and all where they are few", async () => {
+Deno.test("ensureRolloutReported: shows the last waves when all are done, and all waves when there are few", async () => {
   const shown = async (length: number): Promise<number[]> => {
     const waves = Array.from({ length }, (_, nth) => ({ upTo: nth + 1, state: "Done" as const }));
     const status = await reported(newKube(), report({ waves })) as unknown as RolloutReport;
@@ -139,7 +139,7 @@ Deno.test("ensureRolloutReported shows the last waves when all are done, and all
   deepEqual([(await shown(80))[0], (await shown(80)).at(-1)], [31, 80]);
 });
 
-Deno.test("ensureRolloutReported clips what people say to what the Rollout takes", async () => {
+Deno.test("ensureRolloutReported: shortens the texts of people to the limits of the Rollout", async () => {
   const long = { ...request, reason: "x".repeat(100_000) };
   const status = await reported(newKube(), report({ paused: true, pausedBy: long, message: "y".repeat(100_000) }));
   deepEqual([(status["pausedBy"] as { reason: string }).reason.length, String(status["message"]).length], [
@@ -147,13 +147,13 @@ Deno.test("ensureRolloutReported clips what people say to what the Rollout takes
   ]);
 });
 
-Deno.test("ensureRolloutReported keeps the hash of the converged template until there is another", async () => {
+Deno.test("ensureRolloutReported: keeps the hash of the converged template until there is another", async () => {
   const kube = newKube();
   await reported(kube, report({ convergedTemplateHash: "hash-1" }));
   equal((await reported(kube, report({ revision: "2" })))["convergedTemplateHash"], "hash-1");
 });
 
-Deno.test("ensureRolloutReported changes the time of a condition only with its status", async () => {
+Deno.test("ensureRolloutReported: changes the time of a condition only with its status", async () => {
   const kube = newKube();
   const [first] = (await reported(kube, report())).conditions;
   const longAgo = "2020-01-01T00:00:00.000Z";
@@ -165,7 +165,7 @@ Deno.test("ensureRolloutReported changes the time of a condition only with its s
   notEqual(third?.lastTransitionTime, longAgo);
 });
 
-Deno.test("ensureRolloutReported remembers the last ten rollouts", async () => {
+Deno.test("ensureRolloutReported: keeps the last ten rollouts", async () => {
   const kube = newKube();
   let status = await reported(kube, report());
   for (let nth = 10; nth < 23; nth++) {
@@ -175,14 +175,14 @@ Deno.test("ensureRolloutReported remembers the last ten rollouts", async () => {
   deepEqual(days, ["13", "14", "15", "16", "17", "18", "19", "20", "21", "22"]);
 });
 
-Deno.test("ensureRolloutReported writes a rollout once, though the activity runs twice", async () => {
+Deno.test("ensureRolloutReported: records a rollout once, even if the activity runs twice", async () => {
   const kube = newKube();
   await reported(kube, report({ history: entry() }));
   equal((await reported(kube, report({ history: entry() }))).history?.length, 1);
   equal(kube.all("events").length, 1);
 });
 
-Deno.test("ensureRolloutReported writes down a rollout that went back, and leaves its Event to the run", async () => {
+Deno.test("ensureRolloutReported: records a rollback, and leaves its Event to the run", async () => {
   const kube = newKube();
   await reported(kube, report({ history: entry() }));
   const back = entry({ outcome: "RolledBack", machines: 0, startedAt: "2026-02-01T00:00:00.000Z" });
@@ -191,7 +191,7 @@ Deno.test("ensureRolloutReported writes down a rollout that went back, and leave
   equal(kube.all("events").length, 1);
 });
 
-Deno.test("ensureRolloutReported does not call it news when everything was in place", async () => {
+Deno.test("ensureRolloutReported: records nothing when everything was in place", async () => {
   const kube = newKube();
   await reported(kube, report({ history: entry() }));
   const quiet = entry({ machines: 0, startedAt: "2026-02-01T00:00:00.000Z" });
@@ -199,7 +199,7 @@ Deno.test("ensureRolloutReported does not call it news when everything was in pl
   deepEqual([history?.length, kube.all("events").length], [1, 1]);
 });
 
-Deno.test("ensureRolloutReported emits each Event once per cause, and again for another cause", async () => {
+Deno.test("ensureRolloutReported: emits each Event once per cause, and again for another cause", async () => {
   const kube = newKube();
   const events: PoolEvent[] = [{ type: "Warning", reason: "JoinDeadlineExceeded", message: "m".repeat(5000) }];
   await reported(kube, report(), { events });
@@ -213,7 +213,7 @@ Deno.test("ensureRolloutReported emits each Event once per cause, and again for 
   match(event?.metadata.name ?? "", /^pool\.[0-9a-f]{16}$/);
 });
 
-Deno.test("ensureRolloutReported reads no Rollout that it wrote last, and reads one again that somebody else has written", async () => {
+Deno.test("ensureRolloutReported: does not read the Rollout it wrote last, unless it was changed meanwhile", async () => {
   const kube = newKube();
   const { client } = kube;
   const tell = (message: string): Promise<void> =>
@@ -238,7 +238,7 @@ Deno.test("ensureRolloutReported reads no Rollout that it wrote last, and reads 
   deepEqual([status["message"], status["pin"]], ["three", pin]);
 });
 
-Deno.test("ensureRolloutReported makes a Rollout anew that was deleted since it was written", async () => {
+Deno.test("ensureRolloutReported: recreates a Rollout that was deleted since its last write", async () => {
   const kube = newKube();
   const { client } = kube;
   const tell = (): Promise<void> =>

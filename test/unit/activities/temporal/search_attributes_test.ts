@@ -5,7 +5,7 @@ import { grpcStatus } from "../../../support/grpc_status.ts";
 
 const [permissionDenied, unavailable] = [7, 14];
 
-/** A server that knows some columns, and lets nobody register more unless told. */
+/** A server with some search attributes; by default no more can be registered. */
 class FakeServer {
   readonly asked: string[] = [];
   refusal: Error | undefined = grpcStatus(permissionDenied, "Request unauthorized.");
@@ -32,7 +32,7 @@ class FakeServer {
 
 const all = ["KubernetesNamespace", "MachineDeployment", "TargetImage", "Phase"];
 
-Deno.test("ensureSearchAttributes registers what it may, and asks nothing more", async () => {
+Deno.test("ensureSearchAttributes: registers what it may, and requests nothing more", async () => {
   const server = new FakeServer([]);
   server.refusal = undefined;
   await ensureSearchAttributes(server.service, { namespace: "fleet", columns: columnsOf("") });
@@ -41,11 +41,11 @@ Deno.test("ensureSearchAttributes registers what it may, and asks nothing more",
   deepEqual(server.known.includes("KubernetesCluster"), true);
 });
 
-Deno.test("ensureSearchAttributes goes on where it may not register what others have", async () => {
+Deno.test("ensureSearchAttributes: continues without permission when the attributes exist", async () => {
   await ensureSearchAttributes(new FakeServer(all).service, { namespace: "fleet", columns: columnsOf("") });
 });
 
-Deno.test("ensureSearchAttributes names what is missing, and the command that makes it", async () => {
+Deno.test("ensureSearchAttributes: names what is missing, and the command that makes it", async () => {
   const server = new FakeServer(all.slice(0, 3));
   await rejects(ensureSearchAttributes(server.service, { namespace: "fleet", columns: columnsOf("north") }), {
     message:
@@ -55,7 +55,7 @@ Deno.test("ensureSearchAttributes names what is missing, and the command that ma
   });
 });
 
-Deno.test("ensureSearchAttributes takes an outage for no answer", async () => {
+Deno.test("ensureSearchAttributes: does not treat an outage as an answer", async () => {
   const server = new FakeServer(all);
   server.isDown = true;
   await rejects(ensureSearchAttributes(server.service, { namespace: "fleet", columns: columnsOf("") }), {

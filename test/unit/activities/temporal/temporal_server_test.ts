@@ -15,7 +15,7 @@ api_key = "secret-of-file"
 server_name = "temporal.example"
 `;
 
-/** With the file where every tool of Temporal looks for it. */
+/** With the file in the default path of Temporal's tools. */
 function withFile<T>(text: string, story: (env: Record<string, string>, path: string) => T): T {
   const home = mkdtempSync(join(tmpdir(), "ostler-temporal-"));
   try {
@@ -37,11 +37,11 @@ function fault(env: Record<string, string>): string {
   return message;
 }
 
-Deno.test("readTemporalServer knows the dev server with nothing set, in plain text", () => {
+Deno.test("readTemporalServer: returns the dev server by default, in plain text", () => {
   deepEqual(readTemporalServer({}), { address: "127.0.0.1:7233", namespace: "default", access: {} });
 });
 
-Deno.test("readTemporalServer prefers flags to variables, and variables to temporal.toml", () => {
+Deno.test("readTemporalServer: prefers flags to variables, and variables to temporal.toml", () => {
   withFile(profiles, (env) => {
     const { address, namespace } = readTemporalServer(env);
     deepEqual([address, namespace], ["file:7233", "of-file"]);
@@ -52,7 +52,7 @@ Deno.test("readTemporalServer prefers flags to variables, and variables to tempo
   });
 });
 
-Deno.test("readTemporalServer takes the profile that is named, with TLS and key", () => {
+Deno.test("readTemporalServer: uses the named profile, with TLS and key", () => {
   withFile(profiles, (env) => {
     const { address, access } = readTemporalServer({ ...env, TEMPORAL_PROFILE: "cloud" });
     deepEqual([address, access.apiKey], ["cloud:7233", "secret-of-file"]);
@@ -65,7 +65,7 @@ function noProfile(name: string): string {
   return `Failed to read Temporal's settings: Profile '${name}' not found in config data`;
 }
 
-Deno.test("readTemporalServer reads certificates by path or as they are", () => {
+Deno.test("readTemporalServer: reads certificates by path or inline", () => {
   withFile("", (_, path) => {
     writeFileSync(path, "a certificate");
     const { access } = readTemporalServer({
@@ -79,14 +79,14 @@ Deno.test("readTemporalServer reads certificates by path or as they are", () => 
   });
 });
 
-Deno.test("readTemporalServer takes an empty variable for none: TLS comes with a key, not with its name", () => {
+Deno.test("readTemporalServer: treats an empty variable as missing: TLS follows a key, not its name", () => {
   deepEqual(readTemporalServer({ TEMPORAL_API_KEY: "", TEMPORAL_TLS: "" }).access, {});
   equal(readTemporalServer({ TEMPORAL_API_KEY: "secret" }).access.tls, true);
-  // Left out, TLS would be taken up with the key.
+  // Without this setting, the key would turn TLS on.
   equal(readTemporalServer({ TEMPORAL_API_KEY: "secret", TEMPORAL_TLS: "false" }).access.tls, false);
 });
 
-Deno.test("readTemporalServer reads an API key from a file, and each time anew", () => {
+Deno.test("readTemporalServer: reads an API key from a file, anew each time", () => {
   withFile("first\n", (_, path) => {
     const env = { TEMPORAL_API_KEY_PATH: path };
     const { access: { apiKey, tls } } = readTemporalServer(env);
@@ -107,12 +107,12 @@ Deno.test("readTemporalServer reads an API key from a file, and each time anew",
 });
 
 for (const [value, isOn] of [["true", true], ["True", true], ["1", true], ["FALSE", false], ["0", false]] as const) {
-  Deno.test(`readTemporalServer understands TEMPORAL_TLS=${value}`, () => {
+  Deno.test(`readTemporalServer: accepts TEMPORAL_TLS=${value}`, () => {
     equal(Boolean(readTemporalServer({ TEMPORAL_TLS: value }).access.tls), isOn);
   });
 }
 
-Deno.test("readTemporalServer refuses what would be passed over in silence, and speak in plain text", () => {
+Deno.test("readTemporalServer: refuses settings that would be ignored and lead to plain text", () => {
   equal(
     fault({ TEMPORAL_TLS: "yes" }),
     `Failed to read Temporal's settings: TEMPORAL_TLS "yes": must be true or false`,
@@ -121,18 +121,18 @@ Deno.test("readTemporalServer refuses what would be passed over in silence, and 
   match(fault({ TEMPORAL_CONFIG_FILE: "/nowhere/temporal.toml" }), /ENOENT.*"?\/nowhere\/temporal.toml/);
 });
 
-Deno.test("readTemporalServer passes over what only other tools of Temporal understand", () => {
+Deno.test("readTemporalServer: ignores settings that only other tools of Temporal use", () => {
   const text = `${profiles}disable_host_verification = true\n[profile.default.codec]\nendpoint = "http://codec"\n`;
   withFile(text, (env) => deepEqual(readTemporalServer(env).address, "file:7233"));
 });
 
-Deno.test("readTemporalServer takes an empty file for no profiles at all", () => {
+Deno.test("readTemporalServer: accepts an empty file, which has no profiles", () => {
   equal(readTemporalServer({ TEMPORAL_CONFIG_FILE: "/dev/null" }).address, "127.0.0.1:7233");
   equal(fault({ TEMPORAL_CONFIG_FILE: "/dev/null", TEMPORAL_PROFILE: "cloud" }), noProfile("cloud"));
 });
 
 for (const text of ["", "\n", "# profiles come here\n", 'theme = "dark"\n[codec]\nendpoint = "http://codec"\n']) {
-  Deno.test(`readTemporalServer takes a file without a profile for none, also in the usual place: ${JSON.stringify(text)}`, () => {
+  Deno.test(`readTemporalServer: treats a file without a profile as missing, also in the default path: ${JSON.stringify(text)}`, () => {
     withFile(text, (env, path) => {
       for (const where of [env, { TEMPORAL_CONFIG_FILE: path }]) {
         equal(readTemporalServer(where).address, "127.0.0.1:7233");
@@ -142,7 +142,7 @@ for (const text of ["", "\n", "# profiles come here\n", 'theme = "dark"\n[codec]
   });
 }
 
-Deno.test("readTemporalServer quotes no line of a file that it cannot read: it may be the key", () => {
+Deno.test("readTemporalServer: quotes no line of an invalid file, because it may be the key", () => {
   withFile(`[profile.default]\napi_key = "sec"ret"\n`, (env) => {
     const message = fault(env);
     match(message, /Failed to read Temporal's settings: Invalid TOML document/);

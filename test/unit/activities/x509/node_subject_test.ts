@@ -23,7 +23,7 @@ function subject(...attributes: [string, Value][]): Buffer {
   return der(0x30, ...attributes.map(([type, value]) => der(0x31, attribute(type, value))));
 }
 
-/** A request as it stands in a CertificateSigningRequest, with a key and a signature that nobody looks at here. */
+/** Returns a request as in a CertificateSigningRequest, with a key and a signature that are not checked here. */
 function pemOf(subject: Buffer, wishes: Buffer[] = [der(0xa0)]): string {
   const info = der(0x30, der(0x02, Buffer.of(0)), subject, der(0x30), ...wishes);
   return pem(der(0x30, info, der(0x30), der(0x03, Buffer.of(0))));
@@ -39,12 +39,13 @@ const named = (name: string, tag = 0x13): [string, Value] => [commonName, [tag, 
 const worker = named("system:node:w-1");
 const plain = pemOf(subject(nodes, worker));
 
-Deno.test("nodeNameIn reads the node of a request as the simulated kubelets make it", async () => {
+Deno.test("nodeNameIn: reads the node of a request as the simulated kubelets make it", async () => {
   equal(nodeNameIn((await requestNodeCertificate("pool-5d8f.example")).request), "pool-5d8f.example");
 });
 
-// Made by: openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/O=system:nodes/CN=system:node:w1"
-Deno.test("nodeNameIn reads the node of a request that openssl made", () => {
+// Made by: openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj
+// "/O=system:nodes/CN=system:node:w1"
+Deno.test("nodeNameIn: reads the node of a request that openssl made", () => {
   const made = `-----BEGIN CERTIFICATE REQUEST-----
 MIHsMIGSAgEAMDAxFTATBgNVBAoMDHN5c3RlbTpub2RlczEXMBUGA1UEAwwOc3lz
 dGVtOm5vZGU6dzEwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASa3VItayh9De4P
@@ -56,14 +57,14 @@ gKRbBLRdmw53iaVbAiEA+ZN9uPLBr1YXma4tWP+wMFC//8FNx5J+7hU6Ua8KvIo=
   equal(nodeNameIn(made), "w1");
 });
 
-Deno.test("nodeNameIn takes both kinds of text, in any order, with or without empty attributes", () => {
+Deno.test("nodeNameIn: accepts both string types, in any order, with or without empty attributes", () => {
   for (const one of [plain, pemOf(subject(named("system:node:w-1", 0x0c), nodes)), pemOf(subject(nodes, worker), [])]) {
     equal(nodeNameIn(one), "w-1");
   }
 });
 
 const others: Record<string, string> = {
-  "wishes for names of hosts, or anything else": pemOf(subject(nodes, worker), [der(0xa0, der(0x30))]),
+  "extensions for host names, or anything else": pemOf(subject(nodes, worker), [der(0xa0, der(0x30))]),
   "more after its attributes": pemOf(subject(nodes, worker), [der(0xa0), der(0xa1)]),
   "a second organization": pemOf(subject(nodes, [organization, [0x13, "system:masters"]], worker)),
   "another organization": pemOf(subject([organization, [0x13, "system:masters"]], worker)),
@@ -74,12 +75,12 @@ const others: Record<string, string> = {
     der(0x30, der(0x31, attribute(...nodes), attribute(...worker)), der(0x31, attribute(...worker))),
   ),
   "a unit beside": pemOf(subject(nodes, worker, ["55040b", [0x13, "x"]])),
-  "the name of no node": pemOf(subject(nodes, named("system:kube-scheduler"))),
+  "a name that is not of a node": pemOf(subject(nodes, named("system:kube-scheduler"))),
   "an empty name": pemOf(subject(nodes, named("system:node:"))),
   "a name that no object may have": pemOf(subject(nodes, named("system:node:../w-1"))),
   "a name with a line break": pemOf(subject(nodes, named("system:node:w-1\n"))),
   "a name longer than any": pemOf(subject(nodes, named(`system:node:${"a".repeat(254)}`))),
-  "text that readers differ about": pemOf(subject(nodes, named("system:node:w-1", 0x1e))),
+  "ambiguous text": pemOf(subject(nodes, named("system:node:w-1", 0x1e))),
   "something after its end": pem(
     Buffer.concat([Buffer.from(plain.replaceAll(/-----[^-]*-----/g, ""), "base64"), Buffer.of(5, 0)]),
   ),
@@ -90,10 +91,10 @@ const others: Record<string, string> = {
 };
 
 for (const [what, text] of Object.entries(others)) {
-  Deno.test(`nodeNameIn takes no request with ${what}`, () => equal(nodeNameIn(text), undefined));
+  Deno.test(`nodeNameIn: refuses a request with ${what}`, () => equal(nodeNameIn(text), undefined));
 }
 
-Deno.test("nodeNameIn takes no request with a length in more bytes than it needs, nor one that was cut off anywhere", () => {
+Deno.test("nodeNameIn: refuses a request with an overlong length, or truncated anywhere", () => {
   const whole = Buffer.from(plain.replaceAll(/-----[^-]*-----/g, ""), "base64");
   const long = Buffer.concat([Buffer.of(0x30, 0x82, 0, whole.length - 2), whole.subarray(2)]);
   equal(nodeNameIn(pem(long)), undefined);
