@@ -128,7 +128,7 @@ export class FakeFleet {
     const found = [...this.clusters].find(([name]) => renewalIdOf(name) === scheduleId);
     if (found === undefined) throw grpcStatus(notFound, "schedule not found");
     const [name, { uid = `uid-of-${name}`, taskQueue = taskQueueOf(name), isPaused, openFor, refusal }] = found;
-    if (refusal !== undefined) throw grpcStatus(refusal, "said by the fake");
+    if (refusal !== undefined) throw grpcStatus(refusal, "refused by the fake");
     const fields = uid === "" ? {} : { cluster: defaultPayloadConverter.toPayload({ uid, name }) };
     return {
       schedule: {

@@ -43,7 +43,7 @@ export class FakeTemporal {
       async (request: Asked) => {
         await Promise.resolve();
         const code = this.refusal(method);
-        if (code !== undefined) throw grpcStatus(code, "said by the fake");
+        if (code !== undefined) throw grpcStatus(code, "refused by the fake");
         if (!reads.includes(method)) this.writes.push(method);
         return answer(request);
       },

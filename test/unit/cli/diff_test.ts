@@ -3,7 +3,7 @@ import { deploymentYaml, FakeTerminal, profileYaml } from "../../support/fake_te
 
 const files = { "a.yaml": profileYaml(), "md.yaml": deploymentYaml() };
 
-Deno.test("ostler diff shows a unified diff per file, files that come and go, and both digests", async () => {
+Deno.test("ostler diff: shows a unified diff per file, new and removed files, and both digests", async () => {
   using terminal = new FakeTerminal(files);
   terminal.write(
     "b.yaml",
@@ -23,14 +23,14 @@ Deno.test("ostler diff shows a unified diff per file, files that come and go, an
   );
 });
 
-Deno.test("ostler diff ends with 0 and one line when nothing would change", async () => {
+Deno.test("ostler diff: exits with 0 and one line when nothing would change", async () => {
   using terminal = new FakeTerminal(files);
   const { code, out } = await terminal.run(["diff", "a.yaml", "md.yaml"]);
   assert.equal(code, 0);
   assert.match(out, /^no difference: osp-acme v1\.0\.0, digest [0-9a-f]{64}\n$/);
 });
 
-Deno.test("ostler diff sets settings on the second side alone", async () => {
+Deno.test("ostler diff: applies --set only to the second side", async () => {
   using terminal = new FakeTerminal(files);
   const set = ["--set", "node-http-proxy=http://b:1"];
   const { code, out } = await terminal.run(["diff", "a.yaml", "md.yaml", "--node-http-proxy", "http://a:1", ...set]);
@@ -41,7 +41,7 @@ Deno.test("ostler diff sets settings on the second side alone", async () => {
   assert.equal(wrong.err, `Failed to use --set "node-htp-proxy=x": it is not FLAG=VALUE of a setting\n`);
 });
 
-Deno.test("ostler diff shows a changed mode and changed commands, also as JSON", async () => {
+Deno.test("ostler diff: shows a changed mode and changed commands, also as JSON", async () => {
   using terminal = new FakeTerminal(files);
   const more = "    modules: { runcmd: [reboot] }\n";
   terminal.write("b.yaml", profileYaml({ more }).replace("permissions: 755", "permissions: 700"));
@@ -57,7 +57,7 @@ Deno.test("ostler diff shows a changed mode and changed commands, also as JSON",
   assert.notEqual(json.before.digest, json.after.digest);
 });
 
-Deno.test("ostler diff colours where somebody looks at it, and nowhere else", async () => {
+Deno.test("ostler diff: uses color only on a terminal", async () => {
   using terminal = new FakeTerminal(files);
   const args = ["diff", "a.yaml", "md.yaml", "--set", "node-http-proxy=http://b:1"];
   const watched = await terminal.run(args, { isWatched: true });
@@ -66,7 +66,7 @@ Deno.test("ostler diff colours where somebody looks at it, and nowhere else", as
   assert.equal((await terminal.run(args)).out.includes("\x1b"), false);
 });
 
-Deno.test("ostler diff ends with 2 when it cannot look", async () => {
+Deno.test("ostler diff: exits with 2 when it cannot read its input", async () => {
   using terminal = new FakeTerminal(files);
   assert.equal((await terminal.run(["diff", "a.yaml"])).code, 2);
   assert.equal((await terminal.run(["diff", "a.yaml", "nope.yaml", "md.yaml"])).code, 2);

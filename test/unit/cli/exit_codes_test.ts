@@ -14,10 +14,10 @@ interface Case {
   args: string[];
   code: number;
   says: RegExp;
-  /** In a process of its own: one for each exit code, and what only a process can be kept from. */
+  /** In its own process: one for each exit code, and permissions that only a process can lack. */
   alone?: {
     stdin?: string;
-    /** Without the permission to start processes, in which templates are rendered: a failure that no command foresees. */
+    /** Without the permission to start processes, in which templates are rendered, an unexpected failure occurs. */
     isCrippled?: boolean;
   };
 }
@@ -86,7 +86,7 @@ const clusterCases: Case[] = [
   },
 ];
 
-/** An API server that knows one pool, whose rollout nobody has begun. */
+/** An API server with one pool whose rollout has not begun. */
 async function startApi(): Promise<Server> {
   const { metadata: given, ...rest } = machineDeployment();
   const pool = { ...rest, metadata: { ...given, creationTimestamp: "2026-11-21T14:00:00Z" } };
@@ -118,7 +118,7 @@ function kubeconfig(server: string, isUsable: boolean): string {
 const noCluster = { KUBECONFIG: "", KUBERNETES_SERVICE_HOST: "" };
 
 const main = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
-// Who had another home would compile the whole program anew.
+// With another home the whole program would be compiled anew.
 const cache = Deno.env.get("DENO_DIR") ?? join(Deno.env.get("XDG_CACHE_HOME") ?? join(homedir(), ".cache"), "deno");
 const granted = ["net", "read", "write", "env", "sys", "ffi", "run"];
 
@@ -152,10 +152,10 @@ interface Alone extends NonNullable<Case["alone"]> {
   env: Record<string, string>;
 }
 
-Deno.test("ostler ends with the exit codes that it promises", async () => {
+Deno.test("ostler: exits with the documented codes", async () => {
   const server = await startApi();
   using terminal = new FakeTerminal(files);
-  // All that a process for templates needs: outside validators take longer than all else here, and are asked elsewhere.
+  // All that a process for templates needs; outside validators are slow and have their own tests.
   symlinkSync("/usr/bin/env", join(terminal.directory, "env"));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   terminal.write("there.json", kubeconfig(url, true));
@@ -173,7 +173,7 @@ Deno.test("ostler ends with the exit codes that it promises", async () => {
     for (const one of processes) await judge(one);
   };
   try {
-    // In the process of these tests one after another, as each ends the engines that it has kept.
+    // These run in the process of the tests one after another, because each ends its template engines.
     const inTurn = async (): Promise<void> => {
       for (const one of cases.filter(({ alone }) => !alone)) await judge(one);
     };
@@ -184,14 +184,14 @@ Deno.test("ostler ends with the exit codes that it promises", async () => {
   }
 });
 
-Deno.test("these cases end processes with every exit code", () => {
+Deno.test("exit codes: these cases cover every code", () => {
   const codes = [...profileCases, ...clusterCases].filter(({ alone }) => alone && !alone.isCrippled).map(({ code }) =>
     code
   );
   assert.deepEqual([...new Set(codes)].sort(), [0, 1, 2, 3, 4]);
 });
 
-Deno.test("README.md and --help promise the same exit codes", () => {
+Deno.test("exit codes: README.md and --help promise the same", () => {
   const readme = readFileSync(new URL("../../../cli/README.md", import.meta.url), "utf8");
   const inReadme = [...readme.matchAll(/^\| (\d) \| /gm)].map(([, code]) => code);
   const inHelp = [...exitCodes.matchAll(/^ {2}(\d) {2}/gm)].map(([, code]) => code);

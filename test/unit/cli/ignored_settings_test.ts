@@ -8,7 +8,7 @@ import { deploymentYaml, FakeTerminal, profileYaml } from "../../support/fake_te
 const files = { "osp.yaml": profileYaml(), "md.yaml": deploymentYaml() };
 const flags = ["--node-registry-credentials-secret=kube-system/logins", "--bootstrap-token-service-account-name=a/b"];
 
-Deno.test("ostler render says once which settings it leaves out, and in JSON in a field", async () => {
+Deno.test("ostler render: reports the ignored settings once, and in JSON in a field", async () => {
   using terminal = new FakeTerminal(files);
   const { code, out, err } = await terminal.run(["render", "osp.yaml", "md.yaml", "-o", "json", ...flags]);
   assert.equal(code, 0);
@@ -19,7 +19,7 @@ Deno.test("ostler render says once which settings it leaves out, and in JSON in 
   assert.deepEqual([JSON.parse(plain.out).ignoredSettings, plain.err], [[], ""]);
 });
 
-Deno.test("ostler diff says it of both sides, once", async () => {
+Deno.test("ostler diff: reports the ignored settings of both sides once", async () => {
   using terminal = new FakeTerminal(files);
   const args = ["diff", "osp.yaml", "md.yaml", flags[0]!, "--set", flags[1]!.slice(2)];
   const { code, err } = await terminal.run(args);
@@ -28,7 +28,7 @@ Deno.test("ostler diff says it of both sides, once", async () => {
   for (const flag of flags) assert.ok(err.includes(flag.split("=")[0]!), err);
 });
 
-/** Something else than the default, by flag; `true` where nothing is said here. */
+/** Values other than the default, by flag; `true` for flags without an entry here. */
 const samples: Record<string, string> = {
   "cluster-dns": "192.0.2.1",
   "initial-taints": "a=b:NoSchedule",
@@ -46,7 +46,7 @@ const samples: Record<string, string> = {
   "binaries-url": "https://binaries.test",
 };
 
-Deno.test("ostler render tells of every setting that changes nothing in it, and of no other", async (story) => {
+Deno.test("ostler render: reports every setting that has no effect, and no other", async (story) => {
   const { certificatePem } = await CertificateAuthority.create("sample");
   const inline = { data: "<%= JSON.stringify(it) %>" };
   const profile = parseProfile({

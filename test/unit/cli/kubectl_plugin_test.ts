@@ -16,12 +16,12 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** What Deno keeps stays where it is: it would make the home that there is none of. */
+/** The cache of Deno stays in place, because Deno would make it in the missing home. */
 const DENO_DIR = process.env["DENO_DIR"] ?? join(homedir(), ".cache", "deno");
 
 const plugin = fileURLToPath(new URL("../../../cli/kubectl-ostler", import.meta.url));
 
-/** Runs the plugin as kubectl does: through a link on the PATH, from anywhere, with what follows its name. */
+/** Runs the plugin as kubectl does: through a link on the PATH, from any folder, with arguments. */
 async function run(name: string, args: string[], more: Record<string, string> = {}): Promise<Deno.CommandOutput> {
   const folder = mkdtempSync(join(tmpdir(), "ostler-plugin-"));
   symlinkSync(plugin, join(folder, name));
@@ -35,24 +35,24 @@ async function run(name: string, args: string[], more: Record<string, string> = 
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-Deno.test("kubectl-ostler is the command under the name of a plugin", async () => {
+Deno.test("kubectl-ostler: is the command under the name of a plugin", async () => {
   const { code, stdout } = await run("kubectl-ostler", ["status", "--help"]);
   assert.equal(code, 0);
   assert.match(text(stdout), /^Usage: kubectl ostler status /);
 });
 
-Deno.test("kubectl-ostler is ostler under that name, with its exit codes", async () => {
+Deno.test("kubectl-ostler: behaves like ostler under that name, with its exit codes", async () => {
   const { code, stderr } = await run("ostler", ["status", "-n", "fleet"]);
   assert.equal(code, 4);
   assert.match(text(stderr), /^Failed to reach Kubernetes: "\/nowhere\/\.kube\/config" does not exist/);
 });
 
-Deno.test("kubectl-ostler answers kubectl's completion", async () => {
+Deno.test("kubectl-ostler: answers kubectl's completion", async () => {
   const { code, stdout } = await run("kubectl_complete-ostler", ["hist"]);
   assert.deepEqual([code, text(stdout)], [0, "history\tshow the last ten rollouts\n:4\n"]);
 });
 
-Deno.test("kubectl-ostler's completion ends soon where the API server does not answer", async () => {
+Deno.test("kubectl-ostler: its completion ends soon when the API server does not respond", async () => {
   using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = silent.addr as Deno.NetAddr;
   const folder = mkdtempSync(join(tmpdir(), "ostler-silent-"));
@@ -72,7 +72,7 @@ Deno.test("kubectl-ostler's completion ends soon where the API server does not a
   assert.ok(performance.now() - began < 9_000);
 });
 
-Deno.test("kubectl-ostler has Deno look through its packages only where others may be wanted", async () => {
+Deno.test("kubectl-ostler: makes Deno check its packages only when others may be needed", async () => {
   const folder = mkdtempSync(join(tmpdir(), "ostler-packages-"));
   const place = (name: string): string => join(folder, name);
   for (const name of ["cli", "node_modules/.deno"]) mkdirSync(place(name), { recursive: true });
@@ -94,7 +94,7 @@ Deno.test("kubectl-ostler has Deno look through its packages only where others m
   }
 });
 
-/** A bundler that makes a file where it can, and then says how it was called, as Deno does nothing of the kind. */
+/** A bundler that writes a file if it can, and then prints its arguments, unlike Deno. */
 const bundler = `#!/bin/sh
 echo "$1" >>"$CALLS"
 [ "$1" != bundle ] || [ -n "$BROKEN" ] || while [ $# -gt 1 ]; do [ "$1" != --output ] || echo x >"$2"; shift; done
@@ -102,7 +102,7 @@ echo "$1" >>"$CALLS"
 echo "$@"
 `;
 
-Deno.test("kubectl-ostler puts the Kubernetes client into one file once, and uses no file that is out of date", async () => {
+Deno.test("kubectl-ostler: bundles the Kubernetes client once, and uses no outdated bundle", async () => {
   const folder = mkdtempSync(join(tmpdir(), "ostler-client-"));
   const place = (name: string): string => join(folder, name);
   for (const name of ["cli", "activities/kube", "node_modules/.deno"]) mkdirSync(place(name), { recursive: true });
@@ -112,7 +112,7 @@ Deno.test("kubectl-ostler puts the Kubernetes client into one file once, and use
     writeFileSync(place(name), "");
     utimesSync(place(name), at, at);
   }
-  // As by those that keep the times of files.
+  // As copied by tools that keep modification times.
   const update = (content: string): void => {
     writeFileSync(source, content);
     utimesSync(source, 1_000, 1_000);
@@ -147,13 +147,13 @@ Deno.test("kubectl-ostler puts the Kubernetes client into one file once, and use
     const modes = ["", "imports.json", "client_node.js"].map((name) => {
       return statSync(join(place("node_modules/.ostler"), kept, name)).mode & 0o777;
     });
-    assert.deepEqual(modes, [0o755, 0o644, 0o644], "others use the checkout too");
+    assert.deepEqual(modes, [0o755, 0o644, 0o644], "Expected a bundle per user, because others use the checkout too");
   } finally {
     rmSync(folder, { recursive: true });
   }
 });
 
-Deno.test("kubectl-ostler says what is missing without Deno", async () => {
+Deno.test("kubectl-ostler: names what is missing without Deno", async () => {
   const { code, stderr } = await run("kubectl-ostler", [], { DENO: "/nowhere/deno" });
   assert.deepEqual([code, text(stderr)], [
     2,

@@ -13,11 +13,11 @@ const path = process.env["PATH"] ?? "";
 const there = await Promise.all(outsideValidators.map((name) => isInstalled(name, path)));
 const has = Object.fromEntries(outsideValidators.map((name, index) => [name, there[index] === true]));
 
-Deno.test("isInstalled looks on the PATH that it is given", async () => {
+Deno.test("isInstalled: searches the given PATH", async () => {
   assert.equal(await isInstalled("shellcheck", "/nowhere:"), false);
 });
 
-Deno.test("isShellScript knows shells by their first line", () => {
+Deno.test("isShellScript: recognizes shells by the first line", () => {
   for (const line of ["#!/bin/sh", "#!/usr/bin/env bash", "#! /bin/bash -x", "#!/bin/dash"]) {
     assert.equal(isShellScript(`${line}\n`), true, line);
   }
@@ -27,7 +27,7 @@ Deno.test("isShellScript knows shells by their first line", () => {
 });
 
 Deno.test({
-  name: "checkCloudConfig passes on what cloud-init says of its schema",
+  name: "checkCloudConfig: returns the schema errors of cloud-init",
   ignore: !has["cloud-init"],
   fn: async () => {
     assert.deepEqual(await checkCloudConfig("#cloud-config\nruncmd: [reboot]\n"), []);
@@ -40,7 +40,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "checkScript passes on shellcheck's errors and warnings with their lines, and no notes",
+  name: "checkScript: returns errors and warnings of shellcheck with their lines, and no notes",
   ignore: !has["shellcheck"],
   fn: async () => {
     assert.deepEqual(await checkScript("#!/bin/sh\necho $HOME\n"), []);
@@ -53,7 +53,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "checkUnits passes on what systemd says of the units, not of this machine nor of programs that come later",
+  name: "checkUnits: returns errors of systemd about the units, and not about this machine or missing programs",
   ignore: !has["systemd-analyze"],
   fn: async () => {
     const install = "[Install]\nWantedBy=multi-user.target\n";

@@ -4,7 +4,7 @@ import { settingRows } from "../../../profiles/mod.ts";
 import { NodeSettings } from "../../../profiles/node_settings.ts";
 import { deploymentYaml, FakeTerminal, profileYaml } from "../../support/fake_terminal.ts";
 
-Deno.test("ostler --help names the commands, and that of a command its flags and every setting", async () => {
+Deno.test("ostler --help: lists the commands; with a command its flags and every setting", async () => {
   using terminal = new FakeTerminal();
   const { code, out } = await terminal.run(["--help"]);
   assert.equal(code, 0);
@@ -15,14 +15,14 @@ Deno.test("ostler --help names the commands, and that of a command its flags and
   for (const { flag } of settingRows(NodeSettings)) assert.ok(help.out.includes(`\n  --${flag}`), flag);
 });
 
-Deno.test("ostler --version is one line", async () => {
+Deno.test("ostler --version: prints one line", async () => {
   using terminal = new FakeTerminal();
   const { code, out } = await terminal.run(["--version"]);
   assert.equal(code, 0);
   assert.match(out, /^\d+\.\d+\.\d+\n$/);
 });
 
-Deno.test("ostler ends with 2 for what it does not know", async () => {
+Deno.test("ostler: exits with 2 for unknown commands and flags", async () => {
   using terminal = new FakeTerminal();
   for (
     const args of [[], ["rendr"], ["--bogus"], ["render", "--output", "xml", "a", "b"], [
@@ -37,7 +37,7 @@ Deno.test("ostler ends with 2 for what it does not know", async () => {
   }
 });
 
-Deno.test("ostler takes profile and MachineDeployment from one stream", async () => {
+Deno.test("ostler: reads profile and MachineDeployment from one stream", async () => {
   const main = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
   const args = [
     "run",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PassThrough, Writable } from "node:stream";
 import { askOn } from "../../../cli/terminal.ts";
 
-/** What comes back for these keys, and what stands on the terminal then; no keys are the end of all input. */
+/** Returns the answer to these keys, and the content of the terminal; without keys the input ends. */
 async function asked(keys: string | undefined, terminal: boolean): Promise<{ answer: string; shown: string }> {
   let written = "";
   const input = new PassThrough();
@@ -15,12 +15,12 @@ async function asked(keys: string | undefined, terminal: boolean): Promise<{ ans
   return { answer, shown: written.replaceAll(/\x1b\[\d+[A-Z]/g, "") };
 }
 
-Deno.test("askOn gives the line that was typed", async () => {
+Deno.test("askOn: returns the typed line", async () => {
   assert.deepEqual(await asked("yes\n", false), { answer: "yes", shown: "Abort? [y/N] " });
   assert.equal((await asked("yes\r", true)).answer, "yes");
 });
 
-Deno.test("askOn gives an empty line for Ctrl-C, Ctrl-D and the end of the input", async () => {
+Deno.test("askOn: returns an empty line for Ctrl-C, Ctrl-D and the end of the input", async () => {
   const left = { answer: "", shown: "Abort? [y/N] \n" };
   assert.deepEqual(await asked("\x03", true), left);
   assert.deepEqual(await asked("\x04", true), left);

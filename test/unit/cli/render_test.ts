@@ -6,7 +6,7 @@ import { deploymentYaml, FakeTerminal, profileYaml } from "../../support/fake_te
 
 const files = { "osp.yaml": profileYaml(), "md.yaml": deploymentYaml() };
 
-Deno.test("ostler render shows every file with phase, path and mode, the digest, and no secret", async () => {
+Deno.test("ostler render: shows every file with phase, path and mode, the digest, and no secret", async () => {
   using terminal = new FakeTerminal(files);
   const { code, out, err } = await terminal.run(["render", "osp.yaml", "md.yaml", "--node-http-proxy=http://p:3128"]);
   assert.equal(err, "");
@@ -19,7 +19,7 @@ Deno.test("ostler render shows every file with phase, path and mode, the digest,
   assert.ok(out.includes("\n=== provisioning /etc/containerd/certs.d/docker.io/hosts.toml 0600\n"), out);
 });
 
-Deno.test("ostler render gives the same as JSON and as YAML", async () => {
+Deno.test("ostler render: prints the same as JSON and as YAML", async () => {
   using terminal = new FakeTerminal(files);
   const json = await terminal.run(["render", "osp.yaml", "md.yaml", "-o", "json"]);
   const yaml = await terminal.run(["render", "osp.yaml", "md.yaml", "-o", "yaml"]);
@@ -30,7 +30,7 @@ Deno.test("ostler render gives the same as JSON and as YAML", async () => {
   assert.match(told.bootstrap.userData, /^#cloud-config\n/);
 });
 
-Deno.test("ostler render writes a tree as it will stand on the machines, and nothing over what is there", async () => {
+Deno.test("ostler render: writes a tree as on the machines, and overwrites nothing", async () => {
   using terminal = new FakeTerminal(files);
   const { code, out } = await terminal.run(["render", "osp.yaml", "md.yaml", "--out", "tree"]);
   assert.equal(code, 0);
@@ -46,7 +46,7 @@ Deno.test("ostler render writes a tree as it will stand on the machines, and not
   assert.equal(again.err, `Failed to write to "${tree}": it is not empty; give a new or empty folder\n`);
 });
 
-Deno.test("ostler render writes no file outside its folder", async () => {
+Deno.test("ostler render: writes no file outside its folder", async () => {
   const climbing = files["osp.yaml"].replace("/etc/motd", "/../../climbed");
   using terminal = new FakeTerminal({ ...files, "osp.yaml": climbing });
   const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml", "--out", "deep/er/tree"]);
@@ -54,7 +54,7 @@ Deno.test("ostler render writes no file outside its folder", async () => {
   assert.match(err, /^Failed to write file "\/\.\.\/\.\.\/climbed": the path leads out of the folder$/m);
 });
 
-Deno.test("ostler render knows the profiles that come with Ostler by name, and reads from standard input", async () => {
+Deno.test("ostler render: finds the profiles of Ostler by name, and reads standard input", async () => {
   using terminal = new FakeTerminal();
   const { code, out } = await terminal.run(["render", "osp-ubuntu", "-"], { stdin: deploymentYaml() });
   assert.equal(code, 0);
@@ -62,7 +62,7 @@ Deno.test("ostler render knows the profiles that come with Ostler by name, and r
   assert.match(out, /^=== provisioning \/opt\/bin\/setup 0755$/m);
 });
 
-Deno.test("ostler render finds parents in other files, in folders, and among its own", async () => {
+Deno.test("ostler render: finds parents in other files, in folders, and among the profiles of Ostler", async () => {
   const child = profileYaml({ name: "osp-child" }).replace(
     "osName: ubuntu",
     "osName: ubuntu\n  extends: { name: osp-acme }",
@@ -84,7 +84,7 @@ Deno.test("ostler render finds parents in other files, in folders, and among its
   }
 });
 
-Deno.test("ostler render takes settings from a file and lets flags win, with one dash or two", async () => {
+Deno.test("ostler render: reads settings from a file, and prefers flags, with one dash or two", async () => {
   using terminal = new FakeTerminal({ ...files, "settings.yaml": "node-http-proxy: http://file:1\ntask-queue: x\n" });
   const args = ["render", "osp.yaml", "md.yaml", "--config", "settings.yaml"];
   const fromFile = await terminal.run(args);
@@ -94,7 +94,7 @@ Deno.test("ostler render takes settings from a file and lets flags win, with one
   assert.match(fromFlag.out, /^echo http:\/\/flag:1$/m);
 });
 
-Deno.test("ostler render says what is wrong with what it was given", async () => {
+Deno.test("ostler render: describes invalid input", async () => {
   using terminal = new FakeTerminal({
     ...files,
     "broken.yaml": "kind: MachineDeployment\nmetadata: {\n",
@@ -136,7 +136,7 @@ Deno.test("ostler render says what is wrong with what it was given", async () =>
   }
 });
 
-Deno.test("ostler render writes a path that is given twice as it was last, and says which path cannot be written", async () => {
+Deno.test("ostler render: writes the last of two files with the same path, and names a path that cannot be written", async () => {
   const twice = (path: string): string => `
       - { path: ${path}, permissions: 400, content: { inline: { data: last } } }
   provisioningConfig:`;
@@ -157,7 +157,7 @@ Deno.test("ostler render writes a path that is given twice as it was last, and s
   });
 });
 
-Deno.test("ostler render needs nothing that a cloud-config is made of, as it stands in Secrets and nobody sees it", async () => {
+Deno.test("ostler render: works without the references of a cloud-config, which are in Secrets", async () => {
   const reference = "{ secretKeyRef: { namespace: kube-system, name: cloud, key: k } }";
   const specs = { gce: `{ serviceAccount: ${reference} }`, vsphere: `{ datacenter: ${reference} }`, azure: "{}" };
   for (const [provider, spec] of Object.entries(specs)) {
@@ -173,14 +173,14 @@ Deno.test("ostler render needs nothing that a cloud-config is made of, as it sta
   }
 });
 
-Deno.test("ostler render refuses a profile that does not fit the MachineDeployment", async () => {
+Deno.test("ostler render: refuses a profile that does not fit the MachineDeployment", async () => {
   using terminal = new FakeTerminal({ ...files, "md.yaml": deploymentYaml().replace("kubevirt", "gce") });
   const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml"]);
   assert.equal(code, 2);
   assert.equal(err, `Failed to use the profile on provider "gce": supported providers are kubevirt\n`);
 });
 
-Deno.test("ostler render refuses what is too large before it reads all of it", async () => {
+Deno.test("ostler render: refuses large input before it reads all of it", async () => {
   const large = `# ${"x".repeat(1_600_000)}\n`;
   using terminal = new FakeTerminal({ ...files, "large.yaml": large + profileYaml() });
   for (let part = 0; part < 5; part++) terminal.write(`folder/${part}.yaml`, `# ${"x".repeat(1_400_000)}\n`);
@@ -203,7 +203,7 @@ Deno.test("ostler render refuses what is too large before it reads all of it", a
   }
 });
 
-Deno.test("ostler render refuses a profile that aliases make too large", async () => {
+Deno.test("ostler render: refuses a profile that aliases make too large", async () => {
   const aliases = Array(40).fill("*texts").join(", ");
   const bomb = profileYaml().replace(
     "    files:",

@@ -1,4 +1,4 @@
-/** What the command loads before it does anything: most of its time, for somebody who presses TAB. */
+/** The modules that the command loads before it does anything, which takes most of its time on completion. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import process from "node:process";
@@ -8,11 +8,11 @@ import { loadedBy, packagesOf } from "../../support/loaded_modules.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-Deno.test("ostler loads nothing but its own flags before it knows which command is meant", async () => {
+Deno.test("start: loads only its own flags before the command is known", async () => {
   assert.deepEqual(packagesOf(await loadedBy("cli/main.ts")), ["commander"]);
 });
 
-Deno.test("ostler status loads no client of Temporal", async () => {
+Deno.test("ostler status: loads no client of Temporal", async () => {
   const loaded = await Promise.all(["rollout/status_command.ts", "connect/kube_config.ts", "connect/cluster.ts"]
     .map((file) => loadedBy(`cli/${file}`)));
   const packages = packagesOf(loaded.flat());
@@ -20,13 +20,13 @@ Deno.test("ostler status loads no client of Temporal", async () => {
   assert.deepEqual(packages.filter((name) => /^@temporalio\/(client|worker|workflow)$/.test(name)), []);
 });
 
-Deno.test("what starts ostler reads no file of a command that is not meant", async () => {
+Deno.test("start: reads no file of another command", async () => {
   const plugin = { file: `${root}cli/kubectl-ostler`, args: ["--help"] };
   const task = { file: process.execPath, args: ["task", "--quiet", "ostler", "--help"] };
   for (const { file, args } of [plugin, task]) {
     const env = { ...process.env, DENO: process.execPath, DENO_LOG: "debug" };
     const { stderr } = await promisify(execFile)(file, args, { cwd: root, env, maxBuffer: 64 << 20 });
-    // An import map is asked about every name in a file that is read, whether what it names is read or not.
+    // An import map is searched for every name in a file that is read, whether the named file is read or not.
     const read = stderr.split("\n").filter((line) => !line.includes("import_map:")).join("\n");
     assert.match(read, /cli\/program\.ts/);
     assert.doesNotMatch(read, /cli\/rollout\/status_command\.ts/, file);

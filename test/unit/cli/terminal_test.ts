@@ -3,7 +3,7 @@ import { FakeWorld, namesOf, rollingStatus } from "../../support/fake_world.ts";
 
 const terminal = new URL("../../../cli/terminal.ts", import.meta.url);
 
-/** The exit code of a process that writes on when its reader has gone, and would end with 5. */
+/** The exit code of a process that continues to write after its reader has closed, and would exit with 5. */
 async function codeWithoutReader(before: string): Promise<number> {
   const script = `
     import { processTerminal } from "${terminal}";
@@ -20,12 +20,12 @@ async function codeWithoutReader(before: string): Promise<number> {
   return (await child.status).code;
 }
 
-Deno.test("processTerminal ends what only shows when its reader goes, and sees the rest through", async () => {
+Deno.test("processTerminal: ends a command that only shows when its reader closes, and completes the others", async () => {
   assert.equal(await codeWithoutReader(""), 0);
   assert.equal(await codeWithoutReader("terminal.seeThrough();"), 5);
 });
 
-Deno.test("a command that steers is seen through from its first pool on, and one that looks is not", async () => {
+Deno.test("terminal: completes a command that steers from its first pool on, and ends one that only reads", async () => {
   const made = new FakeWorld();
   for (const name of ["a", "b"]) made.putPool(rollingStatus(), { name });
   const sentBefore: number[] = [];

@@ -14,7 +14,7 @@ async function findingsOf(yaml: string, args: string[] = []): Promise<{ code: nu
   return { code, findings: JSON.parse(out).findings };
 }
 
-Deno.test("ostler validate finds nothing wrong with a sound profile, and says what it tried", async () => {
+Deno.test("ostler validate: finds nothing wrong with a valid profile, and lists what it checked", async () => {
   using terminal = new FakeTerminal({ "osp.yaml": `${profileYaml()}---\n${deploymentYaml()}` });
   const { code, out, err } = await terminal.run(["validate", "osp.yaml"]);
   assert.equal(out, "osp-acme: no findings; 12 renderings for kubevirt\n");
@@ -22,7 +22,7 @@ Deno.test("ostler validate finds nothing wrong with a sound profile, and says wh
   assert.equal(code, 0);
 });
 
-Deno.test("ostler validate names file and line of every field that is wrong", async () => {
+Deno.test("ostler validate: names file and line of every invalid field", async () => {
   const yaml = profileYaml().replace("osName: ubuntu", "osName: plan9").replace("755", "999").replace(
     'osVersion: "24.04"',
     'osVersion: "24.04"\n  colour: red',
@@ -38,7 +38,7 @@ Deno.test("ostler validate names file and line of every field that is wrong", as
   ]);
 });
 
-Deno.test("ostler validate names the line of a template that does not render, once", async () => {
+Deno.test("ostler validate: names the line of a template that does not render, once", async () => {
   const data = "one\ntwo <%= it.cluster.port %>";
   const yaml = profileYaml({ data });
   const { code, findings } = await findingsOf(yaml);
@@ -54,7 +54,7 @@ Deno.test("ostler validate names the line of a template that does not render, on
   );
 });
 
-Deno.test("ostler validate renders for every provider, kubelet and situation", async () => {
+Deno.test("ostler validate: renders for every provider, kubelet and situation", async () => {
   const data = `<% if (it.kubelet.startsWith("v1.34") && it.network.ipFamily.includes("+")) { it.nothing } %>`;
   const { findings } = await findingsOf(profileYaml({ data }));
   assert.match(
@@ -63,7 +63,7 @@ Deno.test("ostler validate renders for every provider, kubelet and situation", a
   );
 });
 
-Deno.test("ostler validate places a fault of a parent in the parent's file", async () => {
+Deno.test("ostler validate: reports an error of a parent in the parent's file", async () => {
   using terminal = new FakeTerminal({ "parent.yaml": profileYaml({ data: "<%= it.nothing %>" }) });
   terminal.write(
     "child.yaml",
@@ -79,7 +79,7 @@ Deno.test("ostler validate places a fault of a parent in the parent's file", asy
   assert.match(gone.out, /^child\.yaml:22 +error +extends +Failed to extend profile "osp-acme": it does not exist$/m);
 });
 
-Deno.test("ostler validate tells of YAML that cannot be read as a finding, and goes on", async () => {
+Deno.test("ostler validate: reports invalid YAML as a finding, and continues", async () => {
   using terminal = new FakeTerminal({ "bad.yaml": "kind: X\n  spec: [\n", "osp.yaml": profileYaml() });
   const { code, out } = await terminal.run(["validate", "bad.yaml", "osp.yaml"]);
   assert.equal(code, 1);
@@ -87,7 +87,7 @@ Deno.test("ostler validate tells of YAML that cannot be read as a finding, and g
   assert.match(out, /^osp-acme: no findings; /m);
 });
 
-Deno.test("ostler validate measures user-data against what a provider takes", async () => {
+Deno.test("ostler validate: compares the size of user-data with the limit of a provider", async () => {
   const yaml = profileYaml({ data: "<%= it.name.repeat(9000) %>" }).replace("kubevirt", "hetzner");
   const { code, findings } = await findingsOf(yaml);
   assert.equal(code, 1);
@@ -98,7 +98,7 @@ Deno.test("ostler validate measures user-data against what a provider takes", as
   );
 });
 
-Deno.test("ostler validate asks for the value of a parameter that cannot be guessed", async () => {
+Deno.test("ostler validate: asks for the value of a parameter that cannot be guessed", async () => {
   const parameters = `  parameters: { zone: { description: the zone, pattern: "[a-z]+-[0-9]" } }\n`;
   const yaml = profileYaml({ data: "<%= it.parameters.zone %>", more: parameters });
   const { findings } = await findingsOf(yaml);
@@ -111,7 +111,7 @@ Deno.test("ostler validate asks for the value of a parameter that cannot be gues
   assert.equal((await terminal.run(["validate", "osp.yaml", "--parameter", "zone"])).code, 2);
 });
 
-Deno.test("ostler validate warns of packages that nobody installs, which is no error", async () => {
+Deno.test("ostler validate: warns of packages that no step installs, without an error", async () => {
   const { code, findings } = await findingsOf(profileYaml({ more: "    packages: [jq]\n" }));
   assert.equal(code, 0);
   assert.deepEqual(findings.map(({ severity, message }) => [severity, message]), [
@@ -123,13 +123,13 @@ Deno.test("ostler validate warns of packages that nobody installs, which is no e
   assert.deepEqual(used.findings, []);
 });
 
-Deno.test("ostler validate shows how far it is where somebody looks", async () => {
+Deno.test("ostler validate: shows its progress on a terminal", async () => {
   using terminal = new FakeTerminal({ "osp.yaml": profileYaml() });
   const { err } = await terminal.run(["validate", "osp.yaml"], { isErrWatched: true });
   assert.ok(err.includes("\r\x1b[Kosp-acme: rendering 12 of 12"), JSON.stringify(err));
 });
 
-Deno.test("ostler validate finds nothing wrong with profiles that come with Ostler", async () => {
+Deno.test("ostler validate: finds nothing wrong with the profiles of Ostler", async () => {
   using terminal = new FakeTerminal();
   const { code, out } = await terminal.run(["validate", "osp-amzn2", "osp-flatcar-cloud-init"]);
   assert.equal(code, 0, out);
@@ -140,7 +140,7 @@ Deno.test("ostler validate finds nothing wrong with profiles that come with Ostl
 /** Names of providers, each of which is tried in a dozen ways. */
 const many = ["aws", "azure", "gce", "hetzner", "kubevirt", "linode", "nutanix", "openstack", "vsphere", "anexia"];
 
-Deno.test("ostler validate is through with a profile as soon as a template of it runs away", async () => {
+Deno.test("ostler validate: stops with a profile when one of its templates does not end", async () => {
   const yaml = profileYaml({ data: `<%= "x".repeat(5_000_000) %>` })
     .replace("{ name: kubevirt }", many.map((name) => `{ name: ${name} }`).join(", "));
   using terminal = new FakeTerminal({ "osp.yaml": yaml });
@@ -153,7 +153,7 @@ Deno.test("ostler validate is through with a profile as soon as a template of it
   );
 });
 
-Deno.test("ostler validate ends at its deadline in the middle of a rendering, and says what was not finished", async () => {
+Deno.test("ostler validate: stops at its deadline during a rendering, and reports what is unfinished", async () => {
   using terminal = new FakeTerminal({ "osp.yaml": profileYaml({ data: "<% for (;;); %>" }) });
   const started = performance.now();
   const { code, out, err } = await terminal.run(["validate", "osp.yaml", "--timeout", "1s"]);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { parseObjects, placeText } from "../../../cli/yaml_file.ts";
 
-Deno.test("parseObjects reads numbers, truths and dates as kubectl does", () => {
+Deno.test("parseObjects: reads numbers, booleans and dates as kubectl does", () => {
   const [object] = parseObjects("x.yaml", "mode: 0644\nwanted: yes\nday: 2001-01-01\ntime: 1:30\nword: no way\n");
   assert.deepEqual(object?.value, { mode: 420, wanted: true, day: "2001-01-01", time: "1:30", word: "no way" });
 });
 
-Deno.test("parseObjects gives every object with its place, those of a List too", () => {
+Deno.test("parseObjects: returns every object with its place, also those of a List", () => {
   const text = "# nothing\n---\nkind: A\n---\nkind: List\nitems:\n- kind: B\n  spec: { x: 1 }\n---\n";
   const objects = parseObjects("x.yaml", text);
   assert.deepEqual(objects.map(({ kind }) => kind), ["A", "B"]);
@@ -15,7 +15,7 @@ Deno.test("parseObjects gives every object with its place, those of a List too",
   assert.equal(placeText(objects[1]!.placeOf(["spec", "gone", "deeper"])), "x.yaml:8");
 });
 
-Deno.test("parseObjects counts the lines of a literal text, and no others", () => {
+Deno.test("parseObjects: counts the lines of a literal text, and no others", () => {
   const [object] = parseObjects("x.yaml", "a: |\n  one\n  two\nb: 'one\n\n  two'\nc: >-\n  one\n  two\n");
   assert.deepEqual(object?.placeOfLine(["a"], 2), { file: "x.yaml", line: 3 });
   assert.deepEqual(object?.placeOfLine(["b"], 2), { file: "x.yaml", line: 4 });
@@ -35,7 +35,7 @@ Deno.test("parseObjects names file and line of what is no YAML, and refuses alia
   assert.throws(() => parseObjects("x.yaml", bomb), /Failed to read YAML: .*alias/);
 });
 
-Deno.test("parseObjects refuses what is nested without end, before it is built", () => {
+Deno.test("parseObjects: refuses endless nesting before it builds the objects", () => {
   const deep = ["[".repeat(100_000), "- ".repeat(100_000), `${"{ a: ".repeat(300)}1${" }".repeat(300)}`];
   for (const text of deep) {
     assert.throws(() => parseObjects("x.yaml", `a: 1\nb:\n ${text}`), {

@@ -13,37 +13,37 @@ function world(): FakeWorld {
   return made;
 }
 
-/** The words that are suggested, and last whether files may stand there. */
+/** Returns the suggested words, and at the end whether files are allowed. */
 async function suggested(...words: string[]): Promise<string[]> {
   const { code, out, err } = await world().run(["__complete", ...words]);
   assert.deepEqual([code, err], [0, ""]);
   return out.trimEnd().split("\n").map((line) => line.split("\t")[0] ?? "");
 }
 
-Deno.test("completion suggests commands, and none that is hidden", async () => {
+Deno.test("completion: suggests commands, and no hidden ones", async () => {
   assert.deepEqual(await suggested("re"), ["resume", "retry", "render", "release", ":4"]);
   assert.equal((await suggested("_")).length, 1);
 });
 
-Deno.test("completion suggests the flags of a command, and the values that a flag takes", async () => {
+Deno.test("completion: suggests the flags of a command, and the values of a flag", async () => {
   assert.deepEqual(await suggested("status", "--na"), ["--namespace", ":4"]);
   assert.deepEqual(await suggested("status", "-o", ""), ["table", "wide", "json", "yaml", ":4"]);
   assert.deepEqual(await suggested("completion", ""), ["bash", "zsh", "fish", ":4"]);
 });
 
-Deno.test("completion suggests pools and machines of the namespace on the line", async () => {
+Deno.test("completion: suggests pools and machines of the namespace on the line", async () => {
   assert.deepEqual(await suggested("pause", "wor"), ["workers", "workers-gpu", ":4"]);
   assert.deepEqual(await suggested("pause", "--reason", "x", "ed"), ["edge", ":4"]);
   assert.deepEqual(await suggested("pause", "-n", "other", ""), [":4"]);
   assert.deepEqual(await suggested("explain", ""), ["m-1", ":4"]);
 });
 
-Deno.test("completion leaves files to the shell where a file may stand", async () => {
+Deno.test("completion: leaves files to the shell when a file is expected", async () => {
   assert.deepEqual(await suggested("render", ""), [":0"]);
   assert.deepEqual(await suggested("plan", "-f", ""), [":0"]);
 });
 
-Deno.test("completion is silent where the cluster cannot be reached", async () => {
+Deno.test("completion: prints nothing when the cluster is unreachable", async () => {
   const made = world();
   made.kube.onRequest = () => {
     throw new Unreachable("away");
@@ -52,7 +52,7 @@ Deno.test("completion is silent where the cluster cannot be reached", async () =
   assert.deepEqual([code, out, err], [0, ":4\n", ""]);
 });
 
-Deno.test("ostler completion prints a script for each shell, and refuses others", async () => {
+Deno.test("ostler completion: prints a script for each shell, and refuses others", async () => {
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, out } = await world().run(["completion", shell]);
     assert.equal(code, 0);
@@ -61,7 +61,7 @@ Deno.test("ostler completion prints a script for each shell, and refuses others"
   assert.equal((await world().run(["completion", "tcsh"])).code, 2);
 });
 
-Deno.test("ostler completion bash completes in a bash", async () => {
+Deno.test("ostler completion: bash completes with the script", async () => {
   const { out } = await world().run(["completion", "bash"]);
   const folder = mkdtempSync(join(tmpdir(), "ostler-completion-"));
   const answering =

@@ -12,14 +12,14 @@ function named(env: Record<string, string>, options: { cluster?: string } = {}):
   return clusterNameOf({ env } as unknown as Terminal, options);
 }
 
-Deno.test("the cluster's name is that of --cluster, else of OSTLER_CLUSTER, else none", () => {
+Deno.test("cluster name: comes from --cluster, then OSTLER_CLUSTER, and is empty by default", () => {
   equal(named({ OSTLER_CLUSTER: "south" }, { cluster: "north" }), "north");
   equal(named({ OSTLER_CLUSTER: "south" }), "south");
   equal(named({}), "");
   throws(() => named({}, { cluster: "North/1" }), UsageError);
 });
 
-Deno.test("the engine finds the runs of the cluster that is named", async () => {
+Deno.test("engine: finds the runs of the named cluster", async () => {
   const asked: string[] = [];
   const handle = { query: () => Promise.resolve({}) };
   const workflow = { getHandle: (id: string) => (asked.push(id), handle) };
@@ -30,7 +30,7 @@ Deno.test("the engine finds the runs of the cluster that is named", async () => 
   deepEqual(asked, ["north/machine-deployment/fleet/pool", "machine-deployment/fleet/pool"]);
 });
 
-Deno.test("a row is of the cluster that is named, so that holds of its run are known as its own", () => {
+Deno.test("row: belongs to the named cluster, so that holds of its run are its own", () => {
   const deployment = { metadata: { ...pool, uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" }, spec: {} };
   deepEqual(poolRow(deployment, undefined, "north")?.pool, { cluster: "north", ...pool });
   deepEqual(poolRow(deployment, undefined)?.pool, pool);

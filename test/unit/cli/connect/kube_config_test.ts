@@ -16,7 +16,7 @@ function kubeconfig(...names: string[]): string {
   });
 }
 
-/** Which server is chosen in a folder with a.yaml, b.yaml, more files, and a home with a kubeconfig of its own. */
+/** Returns the chosen server in a folder with a.yaml, b.yaml, more files, and a home with its own kubeconfig. */
 function server(
   env: Record<string, string>,
   options: { kubeconfig?: string; context?: string } = {},
@@ -37,19 +37,19 @@ function server(
   }
 }
 
-Deno.test("openKubeConfig takes the flag, else KUBECONFIG, else the one at home", () => {
+Deno.test("openKubeConfig: prefers the flag, then KUBECONFIG, then the file in the home", () => {
   assert.equal(server({ KUBECONFIG: "b.yaml" }, { kubeconfig: "a.yaml" }), "https://a.test");
   assert.equal(server({ KUBECONFIG: "b.yaml" }), "https://b.test");
   assert.equal(server({}), "https://home.test");
 });
 
-Deno.test("openKubeConfig merges the files of KUBECONFIG and overlooks missing ones", () => {
+Deno.test("openKubeConfig: merges the files of KUBECONFIG and ignores missing ones", () => {
   const env = { KUBECONFIG: "nope.yaml:a.yaml:b.yaml" };
   assert.equal(server(env), "https://a.test");
   assert.equal(server(env, { context: "b" }), "https://b.test");
 });
 
-Deno.test("openKubeConfig takes the first of what several files call the same", () => {
+Deno.test("openKubeConfig: uses the first of several entries with the same name", () => {
   const files = Object.fromEntries(["one", "two"].map((name) => {
     const text = kubeconfig("kubernetes", `only-${name}`).replace("https://kubernetes.test", `https://${name}.test`);
     return [`${name}.yaml`, text];
@@ -60,7 +60,7 @@ Deno.test("openKubeConfig takes the first of what several files call the same", 
   assert.equal(server(env, { context: "only-two" }, files), "https://only-two.test");
 });
 
-Deno.test("openKubeConfig takes the current context of the first file that names one", () => {
+Deno.test("openKubeConfig: uses the current context of the first file that names one", () => {
   const files = { "none.yaml": kubeconfig(), "empty.yaml": JSON.stringify({ "current-context": "" }) };
   assert.equal(server({ KUBECONFIG: "none.yaml:empty.yaml:b.yaml:a.yaml" }, {}, files), "https://b.test");
   assert.throws(() => server({ KUBECONFIG: "none.yaml" }, {}, files), UsageError);
@@ -77,7 +77,7 @@ Deno.test("openKubeConfig refuses a context and a file that do not exist", () =>
   });
 });
 
-Deno.test("openKubeConfig says what to give where there is none", () => {
+Deno.test("openKubeConfig: explains which flag or variable is needed when no file exists", () => {
   assert.throws(() => server({ HOME: "/nowhere" }), Unreachable);
   assert.throws(() => server({ HOME: "/nowhere" }), {
     message: 'Failed to reach Kubernetes: "/nowhere/.kube/config" does not exist; give --kubeconfig, or set KUBECONFIG',

@@ -13,7 +13,7 @@ const lost = grpcStatus(
   "Unable to perform workflow execution update due to unexpected workflow task failure.",
 );
 
-/** The engine over a client whose server gives these answers, one a request. */
+/** The engine over a client whose server gives these answers, one per request. */
 function engine(...answers: unknown[]): Engine {
   const answer = (): Promise<unknown> => {
     const next = answers.shift();
@@ -34,7 +34,7 @@ function answered(message: string): object {
   return { stage: 3, updateRef: { workflowExecution: { runId: "r" } }, outcome: { success: { payloads } } };
 }
 
-Deno.test("the engine sends a command once more that was lost with a run's last step, and only then", async () => {
+Deno.test("engine: repeats a command that was lost with the last step of a run, and no other", async () => {
   assert.equal((await engine(lost, answered("promoted")).send(order)).message, "promoted");
   await assert.rejects(engine(lost, lost).send(order), Refusal);
   await assert.rejects(engine(grpcStatus(9, "busy"), answered("promoted")).send(order), Refusal);
@@ -51,7 +51,7 @@ Deno.test("the engine fails with what an exit code stands for when Temporal does
   );
 });
 
-Deno.test("the engine's steps fail so too, and there are none where there was no run", async () => {
+Deno.test("engine: fails likewise for steps, and returns no steps when there was no run", async () => {
   const gone = grpcStatus(14, "connection refused");
   await assert.rejects(engine(gone).steps(pool, 10), Unreachable);
   const described = {

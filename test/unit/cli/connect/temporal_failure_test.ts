@@ -7,7 +7,7 @@ import { grpcStatus } from "../../../support/grpc_status.ts";
 
 const wrapped = (error: Error): Error => new ServiceError("Failed to describe workflow", { cause: error });
 
-Deno.test("temporalFailure finds what the server said inside the client's error, and sorts it by who can help", () => {
+Deno.test("temporalFailure: finds the message of the server in the error of the client, and sorts it", () => {
   const away = grpcStatus(14, "connection refused");
   for (const error of [away, wrapped(away), wrapped(wrapped(away))]) {
     const failure = temporalFailure("there", error);
@@ -21,7 +21,7 @@ Deno.test("temporalFailure finds what the server said inside the client's error,
   }
 });
 
-Deno.test("temporalFailure names a namespace that is not there", () => {
+Deno.test("temporalFailure: names a missing namespace", () => {
   const failure = temporalFailure("there", new NamespaceNotFoundError("typo"));
   assert.ok(failure instanceof Refusal);
   assert.equal(
@@ -30,13 +30,13 @@ Deno.test("temporalFailure names a namespace that is not there", () => {
   );
 });
 
-Deno.test("temporalFailure takes one line of a transport's error, and says so where there is none", () => {
+Deno.test("temporalFailure: returns one line of a transport error, or that there is none", () => {
   const text = 'Failed to call: code: Unavailable, message: "tcp connect error", source: Some(x)\nat here';
   assert.match(`${temporalFailure("there", grpcStatus(14, text))}`, /at there: tcp connect error$/);
   assert.match(`${temporalFailure("there", grpcStatus(13, ""))}`, /at there: no reason given$/);
 });
 
-Deno.test("temporalFailure leaves alone what the client has read already, and what is no answer at all", () => {
+Deno.test("temporalFailure: passes on sorted errors, and errors that are not an answer", () => {
   const late = new WorkflowUpdateRPCTimeoutOrCancelledError("late", { cause: grpcStatus(4, "late") });
   const bug = new TypeError("x is not a function");
   const failed = new Unreachable("away");
@@ -45,7 +45,7 @@ Deno.test("temporalFailure leaves alone what the client has read already, and wh
   }
 });
 
-Deno.test("isLost knows a command whose workflow task failed, by the words of the server", () => {
+Deno.test("isLost: recognizes a failed workflow task by the message of the server", () => {
   const text = "Unable to perform workflow execution update due to unexpected workflow task failure.";
   assert.ok(isLost(grpcStatus(9, text)));
   assert.ok(isLost(wrapped(grpcStatus(9, text))));

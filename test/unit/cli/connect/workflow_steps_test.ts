@@ -25,7 +25,7 @@ function scheduled(second: number, name: string, summary?: string): Event {
   return event(second, { activityTaskScheduledEventAttributes: { activityType: { name } } }, summary);
 }
 
-Deno.test("stepsOf tells activities by their summary, how long they took, and how they failed", () => {
+Deno.test("stepsOf: returns activities with summary, duration and failure", () => {
   const first = scheduled(10, "ensureMachineAdmitted", "Admit m-1");
   const done = event(13, { activityTaskCompletedEventAttributes: { scheduledEventId: first.eventId } });
   const second = scheduled(20, "awaitNodeDrained");
@@ -46,7 +46,7 @@ Deno.test("stepsOf tells activities by their summary, how long they took, and ho
   ]);
 });
 
-Deno.test("stepsOf tells timers that say what they are for, and no others", () => {
+Deno.test("stepsOf: returns only timers with a summary", () => {
   const named = event(1, { timerStartedEventAttributes: { timerId: "1" } }, "Look again");
   const silent = event(2, { timerStartedEventAttributes: { timerId: "2" } });
   const fired = event(9, { timerFiredEventAttributes: { startedEventId: named.eventId } });
@@ -54,7 +54,7 @@ Deno.test("stepsOf tells timers that say what they are for, and no others", () =
   assert.deepEqual([step?.kind, step?.message, step?.seconds, others], ["wait", "Look again", 8, []]);
 });
 
-Deno.test("stepsOf tells what people asked for, as updates and as signals, but not what the controller says", () => {
+Deno.test("stepsOf: returns updates and signals of people, but not those of the controller", () => {
   const args = { payloads: [payload({ by: "ada", reason: "lunch" })] };
   const update = event(1, {
     workflowExecutionUpdateAcceptedEventAttributes: { acceptedRequest: { input: { name: "pause", args } } },

@@ -3,7 +3,7 @@ import { connectWorld } from "../../../../cli/connect/world.ts";
 import { UsageError } from "../../../../cli/usage_error.ts";
 import { FakeTerminal } from "../../../support/fake_terminal.ts";
 
-Deno.test("connectWorld reads the temporal.toml that is named, from where the command was called", async () => {
+Deno.test("connectWorld: reads the given temporal.toml relative to the working directory", async () => {
   using terminal = new FakeTerminal({ "temporal.toml": `[profile.north]\naddress = "127.0.0.1:1"\n` });
   const env = { TEMPORAL_CONFIG_FILE: "temporal.toml", TEMPORAL_PROFILE: "south" };
   const world = connectWorld({ env, directory: terminal.directory } as never, {});

@@ -25,7 +25,7 @@ function twoClusters(): FakeFleet {
   return made;
 }
 
-Deno.test("ostler clusters shows who works, what is open and what to do, and never asks the dead", async () => {
+Deno.test("ostler clusters: shows workers, open rollouts and advice, and sends nothing to clusters without workers", async () => {
   const { code, out, err } = await twoClusters().run(["clusters"]);
   assert.deepEqual(
     out.split("\n").slice(0, 3).map((line) => line.split(/ {2,}/)),
@@ -41,14 +41,14 @@ Deno.test("ostler clusters shows who works, what is open and what to do, and nev
   assert.deepEqual([code, err], [0, "1 open rollout did not report progress: only the phase is shown\n"]);
 });
 
-Deno.test("ostler clusters --check ends with 1 only if a cluster needs action", async () => {
+Deno.test("ostler clusters: --check exits with 1 only if a cluster needs action", async () => {
   assert.equal((await twoClusters().run(["clusters", "--check"])).code, 1);
   assert.equal((await fleet({ north: {} }).run(["clusters", "--check"])).code, 0);
   const none = await fleet({}).run(["clusters"]);
   assert.deepEqual([none.code, none.out, none.err.startsWith("Nothing to show")], [0, "", true]);
 });
 
-Deno.test("ostler clusters -o json has a value for everything, and null for what was not told", async () => {
+Deno.test("ostler clusters: -o json has a value for everything, and null for unknown values", async () => {
   const made = fleet({ "": { uid: "" }, north: { refusal: 7 } });
   const { items } = JSON.parse((await made.run(["clusters", "-o", "json"])).out);
   assert.deepEqual(
@@ -59,11 +59,11 @@ Deno.test("ostler clusters -o json has a value for everything, and null for what
     ],
   );
   assert.match(items[0].needs[0], /^its identity is unproven/);
-  assert.match(items[1].needs[0], /^Temporal returned incomplete data: said by the fake/);
+  assert.match(items[1].needs[0], /^Temporal returned incomplete data: refused by the fake/);
   assert.equal(items[0].credentials.renewedAt, new Date(start - 20 * 60_000).toISOString());
 });
 
-Deno.test("ostler clusters tells places of before, shared queues, lost Schedules and idle versions", async () => {
+Deno.test("ostler clusters: reports earlier namespaces, shared queues, lost Schedules and idle versions", async () => {
   const made = fleet({
     old: { uid: "u-1", silentFor: null },
     new: { uid: "u-1" },
@@ -90,7 +90,7 @@ Deno.test("ostler clusters tells places of before, shared queues, lost Schedules
   assert.doesNotMatch(out, /"new":/);
 });
 
-Deno.test("ostler clusters goes through many pages, asks few runs, and gives up on a cluster that does not answer", async () => {
+Deno.test("ostler clusters: reads many pages, queries few runs, and gives up on a cluster that does not respond", async () => {
   const made = fleet(Object.fromEntries(Array.from({ length: 1_200 }, (_, index) => [`c-${index}`, {}])));
   for (let index = 0; index < 2_500; index++) made.runs.push({ cluster: "c-1", name: `p-${index}`, phase: "Rolling" });
   const { out } = await made.run(["clusters", "-o", "json"]);
@@ -100,7 +100,7 @@ Deno.test("ostler clusters goes through many pages, asks few runs, and gives up 
   assert.ok(queries > 0 && queries < 30, `${queries} queries`);
 });
 
-Deno.test("ostler clusters counts where there is too much to list, grouped or not", async () => {
+Deno.test("ostler clusters: shows counts when there is too much to list, grouped or not", async () => {
   for (const doesGroup of [true, false]) {
     const made = Object.assign(twoClusters(), { doesGroup, total: 60_000 });
     const { out } = await made.run(["clusters", "-o", "json"]);
@@ -113,7 +113,7 @@ Deno.test("ostler clusters counts where there is too much to list, grouped or no
   }
 });
 
-Deno.test("names of somebody else's Schedules and runs do not reach the terminal or a query", async () => {
+Deno.test("ostler clusters: names of foreign Schedules and runs reach neither terminal nor query", async () => {
   const made = fleet({ north: {} });
   made.foreign.push('x" OR 1=1/renew-credentials', "\u001b[2J/renew-credentials", "a/b/renew-credentials");
   made.runs.push({ cluster: "\u001b[2J", name: "a", phase: "Halted" });
@@ -123,7 +123,7 @@ Deno.test("names of somebody else's Schedules and runs do not reach the terminal
   for (const bad of ["\u001b", "OR 1=1", "a/b"]) assert.ok(!(out + status.out).includes(bad));
 });
 
-Deno.test("ostler status --all-clusters shows each open rollout, and who did not answer", async () => {
+Deno.test("ostler status --all-clusters: shows each open rollout, and the clusters that did not respond", async () => {
   const { code, out, err } = await twoClusters().run(["status", "--all-clusters"]);
   assert.deepEqual(out.trimEnd().split("\n").map((line) => line.split(/ {2,}/)), [
     ["CLUSTER", "NAMESPACE", "NAME", "PHASE", "FOR", "UPDATED", "WAVE", "WHY"],
@@ -135,7 +135,7 @@ Deno.test("ostler status --all-clusters shows each open rollout, and who did not
   assert.equal((await twoClusters().run(["status", "pool", "--all-clusters"])).code, 2);
 });
 
-Deno.test("ostler clusters ends with 4 where nobody answers, and 1 where it is refused", async () => {
+Deno.test("ostler clusters: exits with 4 when Temporal is unreachable, and with 1 when it refuses", async () => {
   const away = Object.assign(fleet({}), { outage: grpcStatus(14, "connection refused") });
   assert.deepEqual(await away.run(["clusters"]), {
     ...{ code: 4, out: "", err: "Failed to reach Temporal at temporal.test:7233: connection refused\n" },

@@ -1,4 +1,4 @@
-/** `ostler adopt`: what becomes Ostler's, what is left alone, and what Operating System Manager leaves. */
+/** `ostler adopt`: what Ostler takes over, what it leaves alone, and what Operating System Manager leaves behind. */
 import assert from "node:assert/strict";
 import { closeTemplateEngines, namesOf } from "../../../../profiles/mod.ts";
 import { answer } from "../../../support/fake_kube.ts";
@@ -16,7 +16,7 @@ async function osmsCluster(): Promise<HandoverWorld> {
   return world;
 }
 
-Deno.test("ostler adopt --dry-run shows what each pool boots from, and writes nothing", async () => {
+Deno.test("ostler adopt: --dry-run shows what each pool boots from, and writes nothing", async () => {
   const world = await osmsCluster();
   const { name, namespace } = usual;
   world.kube.put("machinedeployments", machineDeployment({ metadata: { namespace, name: "new", annotations: {} } }));
@@ -33,7 +33,7 @@ Deno.test("ostler adopt --dry-run shows what each pool boots from, and writes no
   assert.match((await world.run(["adopt", "--dry-run"])).out, /^fleet\/pool +osp-ubuntu +nothing /m);
 });
 
-Deno.test("ostler adopt changes no byte that a machine boots from, nor a machine", async () => {
+Deno.test("ostler adopt: changes no byte that a machine boots from, and no machine", async () => {
   const world = await osmsCluster();
   const data = (): unknown[] => world.kube.all("secrets").map((secret) => [secret["data"], secret["immutable"]]);
   const before = data();
@@ -50,7 +50,7 @@ Deno.test("ostler adopt changes no byte that a machine boots from, nor a machine
   assert.match(again.out, /0 pools taken over/);
 });
 
-Deno.test("ostler adopt goes on where it was cut short", async () => {
+Deno.test("ostler adopt: continues after an interruption", async () => {
   const world = await osmsCluster();
   for (let cut = 0; cut < 12; cut++) {
     world.kube.writes.length = 0;
@@ -69,7 +69,7 @@ Deno.test("ostler adopt goes on where it was cut short", async () => {
   }
 });
 
-Deno.test("ostler adopt refuses beside Operating System Manager, and a pool whose names another has", async () => {
+Deno.test("ostler adopt: refuses while Operating System Manager runs, and for a pool whose names another pool has", async () => {
   const world = await osmsCluster();
   const spec = { holderIdentity: "osm-1", leaseDurationSeconds: 15, renewTime: new Date(world.time).toISOString() };
   const metadata = { namespace: "kube-system", name: "operating-system-manager" };
@@ -98,7 +98,7 @@ Deno.test("ostler adopt refuses beside Operating System Manager, and a pool whos
   );
 });
 
-Deno.test("what Operating System Manager leaves goes on request, once no machine boots with it", async () => {
+Deno.test("ostler adopt: removes objects of Operating System Manager on request, when no machine boots with them", async () => {
   const world = await osmsCluster();
   const asked = ["adopt", "--remove-leftovers"];
   const early = await world.run(asked);
@@ -128,7 +128,7 @@ Deno.test("what Operating System Manager leaves goes on request, once no machine
   for (const pool of world.pools) assert.deepEqual(world.tokensOf(pool), []);
 });
 
-Deno.test("looking at a thousand pools takes as many requests as pages, both ways", async () => {
+Deno.test("ostler adopt: reads a thousand pools with one request per page, in both directions", async () => {
   const world = new HandoverWorld();
   const stamp = { [owner]: "", "ostler.dev/config-digest": "d", "k8c.io/machine-deployment-revision": "1" };
   for (let nth = 0; nth < 1000; nth++) {
@@ -149,7 +149,7 @@ Deno.test("looking at a thousand pools takes as many requests as pages, both way
   }
 });
 
-Deno.test("webhooks that nobody answers go before anything is taken over", async () => {
+Deno.test("ostler adopt: removes webhooks without a server before anything is taken over", async () => {
   const world = await osmsCluster();
   const webhooks = [{ clientConfig: { service: { name: "operating-system-manager-webhook" } } }];
   const name = "operatingsystemmanager.k8c.io";
@@ -164,7 +164,7 @@ Deno.test("webhooks that nobody answers go before anything is taken over", async
   assert.match((await world.run(["adopt", "--remove-leftovers"])).out, /4 pools taken over/);
 });
 
-Deno.test("ostler adopt at another namespace of profiles stops before anything is written", async () => {
+Deno.test("ostler adopt: stops before any write when the namespace of profiles differs", async () => {
   const world = new HandoverWorld();
   await world.osm.look();
   world.kube.writes.length = 0;

@@ -10,7 +10,7 @@ function assertOsmWorks(world: HandoverWorld): void {
   assert.equal(world.text(namesOf(usual).bootstrap), `token ${world.getterToken}`, "made by Operating System Manager");
   for (const pool of world.pools) {
     const { config, bootstrap, provisioning, kubeletBootstrap } = namesOf(pool);
-    // Ours holds a placeholder where credentials stand.
+    // Ostler's config has a placeholder in place of credentials.
     const made = world.kube.get("operatingsystemconfigs", config, "kube-system")?.["spec"];
     assert.deepEqual((made as { bootstrapConfig: unknown }).bootstrapConfig, {});
     const boot = world.secret(bootstrap);
@@ -23,7 +23,7 @@ function assertOsmWorks(world: HandoverWorld): void {
   }
 }
 
-Deno.test("adopt and release, five times in a row, replace no machine, and either system goes on", async () => {
+Deno.test("handover: five changes in both directions replace no machine, and either system continues", async () => {
   const world = new HandoverWorld();
   const machines = JSON.stringify(world.kube.all("machines"));
   for (let round = 1; round <= 5; round++) {
@@ -45,7 +45,7 @@ Deno.test("adopt and release, five times in a row, replace no machine, and eithe
   }
 });
 
-Deno.test("who turns around before Operating System Manager is up loses nothing either", async () => {
+Deno.test("handover: going back before Operating System Manager has started loses nothing either", async () => {
   const world = new HandoverWorld();
   await world.osm.look();
   for (let round = 1; round <= 3; round++) {
@@ -55,7 +55,7 @@ Deno.test("who turns around before Operating System Manager is up loses nothing 
     assertNothingOfOurs(world);
     assertBoots(world);
   }
-  // Taken over in name alone, it is as it was.
+  // Only the owner changed, and the content is the same.
   assert.equal((await world.run(["adopt"])).code, 0);
   const given = await world.run(["release", "--yes", "--without-temporal"]);
   assert.equal(given.code, 0, given.out + given.err);
@@ -73,15 +73,15 @@ function assertNothingOfOurs({ kube, temporal }: HandoverWorld): void {
   assert.deepEqual([...temporal.schedules], []);
 }
 
-// Between the two a machine boots as well: with what stands, and tokens that are taken.
+// A machine also boots between the two, with the published secrets and valid tokens.
 function assertBoots(world: HandoverWorld): void {
   const { bootstrap } = namesOf(usual);
   const text = decodedDeep(world.text(bootstrap));
-  assert.ok(text.includes(world.getterToken), "fetches with the token of Operating System Manager");
+  assert.ok(text.includes(world.getterToken), "Expected the token of Operating System Manager");
   assert.equal(world.tokensOf(usual).length, 1);
 }
 
-// Files stand in user-data as base64.
+// Files in user-data are base64.
 function decodedDeep(text: string): string {
   return text + [...text.matchAll(/[A-Za-z0-9+/]{32,}={0,2}/g)].map(([found]) => atobOr(found)).join("\n");
 }

@@ -1,4 +1,4 @@
-/** `ostler release`: what it refuses, what it says, and that a try that was cut short is no trouble. */
+/** `ostler release`: refusals, messages, and repeated runs after an interruption. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { makeAuthority } from "../../../../activities/x509/self_made.ts";
@@ -11,7 +11,7 @@ import { putProfile } from "../../../support/publishing_kube.ts";
 
 Deno.test.afterAll(() => closeTemplateEngines());
 
-/** A cluster that Ostler looks after, taken over from Operating System Manager. */
+/** A cluster that Ostler took over from Operating System Manager. */
 async function ostlersCluster(): Promise<HandoverWorld> {
   const world = new HandoverWorld();
   await world.osm.look();
@@ -25,7 +25,7 @@ function lease(renewTime: number): object {
   return { holderIdentity: "somebody", leaseDurationSeconds: 15, renewTime: new Date(renewTime).toISOString() };
 }
 
-Deno.test("ostler release --dry-run shows each pool and all that would go, and writes nothing", async () => {
+Deno.test("ostler release: --dry-run shows each pool and everything to be removed, and writes nothing", async () => {
   const world = await ostlersCluster();
   const { code, out } = await world.run(["release", "--dry-run"]);
   assert.equal(code, 0, out);
@@ -38,14 +38,14 @@ Deno.test("ostler release --dry-run shows each pool and all that would go, and w
   assert.equal(asData.pools.length, 4);
 });
 
-Deno.test("ostler release asks, and does nothing without an answer", async () => {
+Deno.test("ostler release: asks, and does nothing without an answer", async () => {
   const world = await ostlersCluster();
   assert.match((await world.run(["release"])).err, /no terminal; give --yes/);
   const { code, err } = await world.run(["release"], { ask: () => Promise.resolve("n") });
   assert.deepEqual([code, err, world.kube.writes], [1, "Release cancelled: nothing was changed\n", []]);
 });
 
-Deno.test("ostler release refuses beside whoever is at work, and says what stops it", async () => {
+Deno.test("ostler release: refuses while a process runs, and names what blocks", async () => {
   const world = await ostlersCluster();
   const deployment = (name: string, namespace: string, labels = {}): void =>
     void world.kube.put("deployments", { metadata: { namespace, name, labels }, spec: { replicas: 1 } });
@@ -61,7 +61,7 @@ Deno.test("ostler release refuses beside whoever is at work, and says what stops
   assert.deepEqual(world.kube.writes, []);
 });
 
-Deno.test("a Lease counts as long as it is renewed, whatever the clocks say", async () => {
+Deno.test("ostler release: treats a Lease as held while it is renewed, whatever the clocks show", async () => {
   const world = await ostlersCluster();
   const where = { namespace: "ostler-system", name: "ostler-controller" };
   const put = (renewTime: number): void => void world.kube.put("leases", { metadata: where, spec: lease(renewTime) });
@@ -75,7 +75,7 @@ Deno.test("a Lease counts as long as it is renewed, whatever the clocks say", as
   assert.equal(dead.code, 0, dead.err);
 });
 
-Deno.test("ostler release refuses a held machine, as machine-controller would go on with the rollout by itself", async () => {
+Deno.test("ostler release: refuses while a machine is held, because machine-controller would continue the rollout", async () => {
   const world = await ostlersCluster();
   world.kube.put("machinesets", machineSet("2", "hash-2"));
   world.kube.put(
@@ -91,7 +91,7 @@ Deno.test("ostler release refuses a held machine, as machine-controller would go
   assert.deepEqual([...world.temporal.runs], ["machine-deployment/fleet/other"]);
 });
 
-Deno.test("ostler release refuses a rollout under way, a revision not published, and a machine that boots", async () => {
+Deno.test("ostler release: refuses a running rollout, an unpublished revision, and a booting machine", async () => {
   const refusals: [RegExp, (world: HandoverWorld) => unknown][] = [
     [
       /its rollout is Halted/,
@@ -122,7 +122,7 @@ Deno.test("ostler release refuses a rollout under way, a revision not published,
   assert.deepEqual(world.kube.writes, []);
 });
 
-Deno.test("a pool whose profile only Ostler can render is named, and keeps what is published", async () => {
+Deno.test("ostler release: names a pool whose profile only Ostler renders, and keeps what is published", async () => {
   const world = new HandoverWorld();
   putProfile(world.kube, { name: "osp-own", version: "v3.0.0", bootstrap: "<%= it.token %>", provisioning: "x" });
   const annotations = { "k8c.io/operating-system-profile": "osp-own" };
@@ -139,11 +139,11 @@ Deno.test("a pool whose profile only Ostler can render is named, and keeps what 
   const text = world.text(bootstrap);
   await world.osm.look();
   assert.deepEqual(world.osm.errors, {});
-  assert.equal(world.text(bootstrap), text, "what works is left");
+  assert.equal(world.text(bootstrap), text, "Expected the working secrets to stay");
   assert.equal(world.secret(bootstrap)?.["immutable"], true);
 });
 
-Deno.test("ostler release needs the token that Operating System Manager's machines fetch with", async () => {
+Deno.test("ostler release: requires the token with which machines of Operating System Manager download", async () => {
   const world = await ostlersCluster();
   world.kube.remove("serviceaccounts", "cloud-init-getter", "cloud-init-settings");
   assert.match(
@@ -157,12 +157,12 @@ Deno.test("ostler release needs the token that Operating System Manager's machin
   );
 });
 
-Deno.test("ostler release goes on where it was cut short, wherever that was", async () => {
+Deno.test("ostler release: continues after an interruption at any request", async () => {
   const whole = await ostlersCluster();
   assert.equal((await whole.run(["release", "--yes"])).code, 0);
   const count = whole.kube.writes.length;
   assert.ok(count > 40);
-  // Every third place is a different one in each pool's steps.
+  // Tests every third request, starting at another one for each pool.
   for (let cut = 0; cut < count; cut += 3) {
     const world = await ostlersCluster();
     world.kube.onRequest = (request) => {
@@ -180,7 +180,7 @@ Deno.test("ostler release goes on where it was cut short, wherever that was", as
   }
 });
 
-Deno.test("ostler release says to run it again, and not to go on, where one pool could not be given back", async () => {
+Deno.test("ostler release: asks to run again, and not to continue, when one pool failed", async () => {
   const world = await ostlersCluster();
   world.kube.onRequest = (request) => {
     if (request === "delete rollouts fleet/pool") throw answer(500, "Busy");
@@ -200,7 +200,7 @@ function headsOf({ kube }: HandoverWorld): string[] {
   ).sort();
 }
 
-Deno.test("ostler release cleans up after a pool that is being deleted, and one that is gone", async () => {
+Deno.test("ostler release: cleans up after a pool that is being deleted, and after a deleted one", async () => {
   const world = await ostlersCluster();
   const leaving = world.kube.get("machinedeployments", "pool", "fleet");
   const metadata = { ...leaving?.metadata, name: "pool", deletionTimestamp: new Date(0).toISOString() };
@@ -212,7 +212,7 @@ Deno.test("ostler release cleans up after a pool that is being deleted, and one 
     assert.equal(world.secret(namesOf(pool).bootstrap), undefined);
     assert.equal(world.kube.get("rollouts", pool.name, pool.namespace), undefined);
   }
-  assert.equal(world.kube.get("machinedeployments", "pool", "fleet"), undefined, "its finalizer was the last");
+  assert.equal(world.kube.get("machinedeployments", "pool", "fleet"), undefined, "Expected the finalizer to be removed last");
   const { writes } = world.kube;
   const cleaned = Math.max(
     writes.indexOf("delete rollouts fleet/pool"),
@@ -221,11 +221,11 @@ Deno.test("ostler release cleans up after a pool that is being deleted, and one 
   const given = writes.findIndex((write) => write.startsWith("patch operatingsystemconfigs"));
   assert.ok(
     0 < cleaned && cleaned < given,
-    `of one name, what stays would be taken for what goes: ${writes.join(", ")}`,
+    `Expected no object of the same name to be kept and removed: ${writes.join(", ")}`,
   );
 });
 
-Deno.test("a pool that has the names of one that could not be cleaned up is not given back", async () => {
+Deno.test("ostler release: keeps a pool whose names belong to one that could not be cleaned up", async () => {
   const world = await ostlersCluster();
   const [stays, goes] = [{ namespace: "a-b", name: "web" }, { namespace: "b", name: "web-a" }];
   assert.equal(namesOf(stays).config, namesOf(goes).config);
@@ -248,7 +248,7 @@ Deno.test("a pool that has the names of one that could not be cleaned up is not 
   assert.equal(world.kube.get("rollouts", "web", "a-b"), undefined);
 });
 
-Deno.test("what another pool owns is not removed as stale, whatever its name", async () => {
+Deno.test("ostler release: does not remove objects of another pool as stale, whatever their names", async () => {
   for (const owner of ["fleet/pool", "elsewhere/web"]) {
     const world = await ostlersCluster();
     world.kube.remove("operatingsystemconfigs", namesOf(usual).config, "kube-system");
@@ -262,7 +262,7 @@ Deno.test("what another pool owns is not removed as stale, whatever its name", a
   }
 });
 
-Deno.test("another cluster's Schedule and runs are left alone, and nothing is given back", async () => {
+Deno.test("ostler release: leaves Schedule and runs of another cluster alone, and stops", async () => {
   const world = await ostlersCluster();
   world.temporal.schedules.set("renew-credentials", { cluster: { uid: "uid-of-another" } });
   world.temporal.runs.add("machine-deployment/fleet/pool");
@@ -278,7 +278,7 @@ Deno.test("another cluster's Schedule and runs are left alone, and nothing is gi
   assert.deepEqual([...world.temporal.runs], ["machine-deployment/fleet/pool"]);
 });
 
-Deno.test("runs that bear another name than this cluster's are not taken for those of another one", async () => {
+Deno.test("ostler release: accepts runs with an earlier name of this cluster", async () => {
   const world = await ostlersCluster();
   const rollout = world.kube.get("rollouts", "pool", "fleet");
   const status = { phase: "Converged", workflowId: "b/machine-deployment/fleet/pool" };
@@ -293,7 +293,7 @@ Deno.test("runs that bear another name than this cluster's are not taken for tho
   assert.deepEqual([world.kube.writes, world.temporal.writes], [[], []]);
 });
 
-Deno.test("configs of Ostler in another namespace of profiles stop a release before anything is written", async () => {
+Deno.test("ostler release: stops before any write when configs exist in another namespace of profiles", async () => {
   const world = await ostlersCluster();
   const { code, err } = await world.run(["release", "--yes", "--profile-namespace=elsewhere"]);
   assert.equal(code, 1);
@@ -305,7 +305,7 @@ Deno.test("configs of Ostler in another namespace of profiles stop a release bef
   assert.notEqual(world.secret(namesOf(usual).bootstrap), undefined);
 });
 
-Deno.test("a run that no Rollout names may be another cluster's, and is left alone", async () => {
+Deno.test("ostler release: leaves alone a run without a Rollout, which may belong to another cluster", async () => {
   const world = await ostlersCluster();
   world.kube.put("rollouts", { metadata: { ...usual }, status: { phase: "Converged" } });
   world.temporal.runs.add("machine-deployment/fleet/pool");
@@ -314,7 +314,7 @@ Deno.test("a run that no Rollout names may be another cluster's, and is left alo
   assert.deepEqual([...world.temporal.runs], ["machine-deployment/fleet/pool"]);
 });
 
-Deno.test("a config of a pool in another namespace stops a release, also where it does not bear our name any more", async () => {
+Deno.test("ostler release: stops at a config of a pool in another namespace, even without Ostler's label", async () => {
   const world = await ostlersCluster();
   const { config } = namesOf(usual);
   const found = world.kube.get("operatingsystemconfigs", config, "kube-system");
@@ -326,7 +326,7 @@ Deno.test("a config of a pool in another namespace stops a release, also where i
   assert.deepEqual(world.kube.writes, []);
 });
 
-Deno.test("of two clusters Ostler is looked for in that of its processes, and its webhook is removed there", async () => {
+Deno.test("ostler release: with two clusters looks for Ostler in the cluster of its processes, and removes the webhook there", async () => {
   const world = await ostlersCluster();
   const management = new FakeKube();
   world.management = { kube: management, namespace: "kube-system" };
@@ -347,7 +347,7 @@ Deno.test("of two clusters Ostler is looked for in that of its processes, and it
   assert.deepEqual(management.all("validatingwebhookconfigurations"), []);
 });
 
-Deno.test("Temporal can be left out of a release", async () => {
+Deno.test("ostler release: works without Temporal on request", async () => {
   const world = await ostlersCluster();
   world.unreachable = new Unreachable("Failed to reach Temporal");
   const away = await world.run(["release", "--yes"]);
@@ -358,7 +358,7 @@ Deno.test("Temporal can be left out of a release", async () => {
   assert.deepEqual(world.temporal.writes, []);
 });
 
-Deno.test("the webhook configuration goes with a release, whatever ours is called and wherever it is", async () => {
+Deno.test("ostler release: removes the webhook configuration, whatever its name and cluster", async () => {
   const url = "https://webhook.example:9443/judge";
   const life = { from: new Date(), until: new Date(Date.now() + 60_000) };
   const { cert } = await makeAuthority({ commonName: "ostler-webhook-authority", ...life });
@@ -368,7 +368,7 @@ Deno.test("the webhook configuration goes with a release, whatever ours is calle
     const name = "operatingsystemmanager.k8c.io";
     world.kube.put("validatingwebhookconfigurations", { metadata: { name }, webhooks: [{ clientConfig }] });
     const adopted = await world.run(["adopt", "--dry-run", "--remove-leftovers"]);
-    assert.doesNotMatch(adopted.out, /webhookconfigurations/, "it is none of Operating System Manager's");
+    assert.doesNotMatch(adopted.out, /webhookconfigurations/, "Expected the webhook of Operating System Manager to stay");
     assert.match(
       (await world.run(["release", "--dry-run"])).out,
       /ValidatingWebhookConfiguration .*: would be removed/,
@@ -376,7 +376,7 @@ Deno.test("the webhook configuration goes with a release, whatever ours is calle
   }
 });
 
-Deno.test("a webhook at an address that nobody can know is neither removed nor hidden", async () => {
+Deno.test("ostler release: a webhook at an unknown address is neither removed nor hidden", async () => {
   const world = await ostlersCluster();
   const webhooks = [{ clientConfig: { url: "https://webhook.example:9443/judge", caBundle: "bm9uZQ==" } }];
   world.kube.put("validatingwebhookconfigurations", { metadata: { name: "operatingsystemmanager.k8c.io" }, webhooks });
@@ -389,7 +389,7 @@ Deno.test("a webhook at an address that nobody can know is neither removed nor h
   assert.equal(world.kube.all("validatingwebhookconfigurations").length, 1);
 });
 
-Deno.test("a MachineDeployment that cannot be read, or names no profile, keeps what its machines boot from", async () => {
+Deno.test("ostler release: an invalid MachineDeployment, or one without a profile, keeps what its machines boot from", async () => {
   const world = await ostlersCluster();
   const { bootstrap } = namesOf(usual);
   const before = machineDeployment();
@@ -402,7 +402,7 @@ Deno.test("a MachineDeployment that cannot be read, or names no profile, keeps w
   const given = await world.run(["release", "--yes", "--unrenderable", "--unfinished"]);
   assert.equal(given.code, 0, given.out + given.err);
   assert.notEqual(world.secret(bootstrap), undefined);
-  // One that nobody ever looked after is no pool.
+  // A MachineDeployment that was never managed is not a pool.
   world.kube.put("machinedeployments", { metadata: { namespace: "fleet", name: "foreign" }, spec: {} });
   assert.doesNotMatch((await world.run(["adopt", "--dry-run"])).out, /foreign/);
 });

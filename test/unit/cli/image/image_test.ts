@@ -30,7 +30,7 @@ function world(): FakeWorld {
   return made;
 }
 
-Deno.test("ostler image list has a line for each, and does not take an image for accepted whose spec is newer", async () => {
+Deno.test("ostler image list: has a line for each image, and shows none as accepted whose spec is newer", async () => {
   const { code, out } = await world().run(["image", "list"]);
   equal(code, 0);
   deepEqual(out.trimEnd().split("\n").map((line) => line.split(/ {2,}/)), [
@@ -46,30 +46,30 @@ Deno.test("ostler image list has a line for each, and does not take an image for
   ]);
 });
 
-Deno.test("ostler image list says where there is none", async () => {
+Deno.test("ostler image list: prints a message when there are no images", async () => {
   const { code, out, err } = await new FakeWorld().run(["image", "list"]);
   deepEqual([code, out, err], [0, "", "Nothing to show: the cluster has no OSImage\n"]);
 });
 
-Deno.test("ostler image show has the whole digests, and those that were accepted before", async () => {
+Deno.test("ostler image show: has the complete digests, and those accepted before", async () => {
   const { code, out } = await world().run(["image", "show", "good"]);
   equal(code, 0);
   match(out, new RegExp(`^digest +${digest}$`, "m"));
   match(out, new RegExp(`^1h10m ago +${former} +${signedBy}$`, "m"));
 });
 
-Deno.test("ostler image show lets nobody steer a terminal who had a say in a message", async () => {
+Deno.test("ostler image show: removes control sequences from messages", async () => {
   const { out } = await world().run(["image", "show", "bad"]);
   match(out, /No signature\ufffd\[2J is attached/);
   equal(out.includes("\x1b[2J"), false);
 });
 
-Deno.test("ostler image show refuses a name that is not there, with near ones", async () => {
+Deno.test("ostler image show: refuses an unknown name, with similar ones", async () => {
   const { code, err } = await world().run(["image", "show", "goood"]);
   deepEqual([code, err], [1, 'Failed to find OSImage "goood": no such name; did you mean "good"?\n']);
 });
 
-Deno.test("ostler image admit ends with 0 for an image that is accepted, and with 1 for another", async () => {
+Deno.test("ostler image admit: exits with 0 for an accepted image, and with 1 for another", async () => {
   const made = world();
   made.verdict = { outcome: "Accepted", digest };
   const good = await made.run(["image", "admit", "good"]);
@@ -82,7 +82,7 @@ Deno.test("ostler image admit ends with 0 for an image that is accepted, and wit
   deepEqual([away.code, JSON.parse(away.out).reason], [1, "RegistryUnreachable"]);
 });
 
-Deno.test("ostler image admit asks no worker for an image that is not there", async () => {
+Deno.test("ostler image admit: does not call a worker for a missing image", async () => {
   const made = world();
   equal((await made.run(["image", "admit", "none"])).code, 1);
   deepEqual(made.judged, []);
@@ -97,13 +97,13 @@ for (
     ["image", "admit", "good", "--timeout", "soon"],
   ]
 ) {
-  Deno.test(`ostler ${args.join(" ")} is a usage error`, async () => {
+  Deno.test(`ostler ${args.join(" ")}: is a usage error`, async () => {
     const { code, out } = await world().run(args);
     deepEqual([code, out], [2, ""]);
   });
 }
 
-Deno.test("completion knows what image can do, and the names of images", async () => {
+Deno.test("completion: suggests the commands of image, and the names of images", async () => {
   const suggested = async (...words: string[]): Promise<string[]> => {
     const { out } = await world().run(["__complete", "image", ...words]);
     return out.trimEnd().split("\n").map((line) => line.split("\t")[0] ?? "");

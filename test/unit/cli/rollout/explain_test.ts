@@ -6,7 +6,7 @@ import { condition, FakeWorld, readyStatus, rollingStatus, start } from "../../.
 const hold = { "machine-controller.kubermatic.io/initializers": "machine-deployment/fleet/pool" };
 const owned = { ownerReferences: [{ kind: "MachineSet", name: "pool-1", uid: "uid-of-pool-1" }] };
 
-/** A world with one machine in a pool that says this. */
+/** A world with one machine, in a pool with this status. */
 function world(status: object, given: Parameters<typeof machine>[1] = {}, name = "m-1"): FakeWorld {
   const made = new FakeWorld();
   made.putPool(status);
@@ -33,14 +33,14 @@ async function explained(made: FakeWorld, name = "m-1"): Promise<string> {
 const updated = { hash: "hash-2" };
 const held = { hash: "hash-2", annotations: hold, finalizers: [], status: {} };
 
-Deno.test("explain shows the step of a machine, its deadline, and the pod that blocks it", async () => {
+Deno.test("explain: shows the step of a machine, its deadline, and the pod that blocks it", async () => {
   const text = await explained(world(rollingStatus(), {}, "old-1"), "old-1");
   assert.match(text, /is being drained and will be removed; this step started 4m ago\./);
   assert.match(text, /Pod apps\/web-1 of Deployment apps\/web is not evicted: PodDisruptionBudget apps\/web allows 0/);
   assert.match(text, /The deadline is .*\(in 56m\): if pods remain by then, the drain keeps waiting\./);
 });
 
-Deno.test("explain tells of a node that a machine made and a NodePool updates both, and that it may be replaced", async () => {
+Deno.test("explain: shows that a machine made a node that a NodePool also updates, and that it may be replaced", async () => {
   const made = world(readyStatus(), updated);
   const digest = `sha256:${"b".repeat(64)}`;
   const failed = [{ digest, reason: "StageRefused", at: start - 60_000, isReplaceable: true }];
@@ -58,7 +58,7 @@ Deno.test("explain tells of a node that a machine made and a NodePool updates bo
   );
 });
 
-Deno.test("explain tells of a machine that joins which attempt it is, and the last event about it", async () => {
+Deno.test("explain: shows the attempt of a joining machine, and its last event", async () => {
   const made = world(rollingStatus(), { hash: "hash-2", status: {} }, "new-1");
   made.kube.put("events", {
     metadata: { namespace: "fleet", name: "e" },
@@ -75,7 +75,7 @@ Deno.test("explain tells of a machine that joins which attempt it is, and the la
   assert.match(text, /Last event, at .*\(1m ago\): CreateFailed: no quota\.\n$/);
 });
 
-Deno.test("explain shows the last boot report of a booting machine, or the typical cause of its silence", async () => {
+Deno.test("explain: shows the last boot report of a booting machine, or the typical cause of its silence", async () => {
   const status = { addresses: [{ address: "10.0.0.7" }] };
   const made = world(rollingStatus(), { hash: "hash-2", status }, "new-1");
   const silent = await explained(made, "new-1");
@@ -88,7 +88,7 @@ Deno.test("explain shows the last boot report of a booting machine, or the typic
   assert.doesNotMatch(text, /no boot report/);
 });
 
-Deno.test("explain shows what a held machine waits for: pause, block, soak, budget", async () => {
+Deno.test("explain: shows what a held machine waits for: pause, block, soak, budget", async () => {
   const pausedBy = { by: "ada", reason: "lunch", since: start };
   assert.match(
     await explained(world(rollingStatus({ paused: true, pausedBy }), held)),
@@ -105,7 +105,7 @@ Deno.test("explain shows what a held machine waits for: pause, block, soak, budg
   assert.match(await explained(world(rollingStatus(), held)), /The budget is used by 2 machines under way/);
 });
 
-Deno.test("explain tells of a quarantined change until when it is held", async () => {
+Deno.test("explain: shows until when a quarantined change is held", async () => {
   const quarantine = [{
     specHash: "s",
     templateHash: "hash-2",
@@ -124,7 +124,7 @@ Deno.test("explain tells of a quarantined change until when it is held", async (
   assert.match(failed, /has an instance that is booting, and no node yet\. Its change, revision 2, is quarantined/);
 });
 
-Deno.test("explain shows the position of an old machine in the order", async () => {
+Deno.test("explain: shows the position of an old machine in the order", async () => {
   const made = world(rollingStatus({ underway: [], usual: { join: [60], leave: [30] } }));
   made.kube.put("machines", machine("m-2", { metadata: { ...owned, creationTimestamp: "2026-01-02T00:00:00Z" } }));
   made.kube.put("nodes", node("node-m-2"));
@@ -153,7 +153,7 @@ Deno.test("explain shows the position of an old machine in the order", async () 
   );
 });
 
-Deno.test("explain describes skipped machines and machines set aside", async () => {
+Deno.test("explain: describes skipped machines and machines set aside", async () => {
   const made = world(rollingStatus({ underway: [] }));
   made.progress = { skipped: ["m-1"], setAside: [] } as never;
   assert.match(await explained(made), /stays, because a user ran skip\./);
@@ -161,7 +161,7 @@ Deno.test("explain describes skipped machines and machines set aside", async () 
   assert.match(await explained(made), /could not be drained and was set aside/);
 });
 
-Deno.test("explain says whether a machine that is being deleted is kept running", async () => {
+Deno.test("explain: shows whether a machine that is being deleted is kept running", async () => {
   const deletionTimestamp = new Date(start - 60_000).toISOString();
   const kept = world(rollingStatus({ underway: [] }), { annotations: hold, metadata: { deletionTimestamp } });
   assert.match(await explained(kept), /machine-controller deleted it 1m ago, and Ostler keeps it running/);
@@ -169,7 +169,7 @@ Deno.test("explain says whether a machine that is being deleted is kept running"
   assert.match(await explained(free), /It was deleted 1m ago, and machine-controller is removing it\./);
 });
 
-Deno.test("explain shows why a machine is unhealthy, and when it is replaced", async () => {
+Deno.test("explain: shows why a machine is unhealthy, and when it is replaced", async () => {
   const made = world(readyStatus(), updated);
   made.kube.put("nodes", node("node-m-1", { ready: false }));
   assert.match(
@@ -178,7 +178,7 @@ Deno.test("explain shows why a machine is unhealthy, and when it is replaced", a
   );
 });
 
-Deno.test("explain says that nothing is to be done for an updated machine, and shows a terminal error", async () => {
+Deno.test("explain: shows that an updated machine needs nothing, and a terminal error", async () => {
   assert.match(await explained(world(readyStatus(), updated)), /It is up to date; nothing is to be done\.\n$/);
   const broken = { hash: "hash-2", status: { errorReason: "InvalidConfiguration", errorMessage: "no such image" } };
   assert.match(
@@ -187,12 +187,12 @@ Deno.test("explain says that nothing is to be done for an updated machine, and s
   );
 });
 
-Deno.test("explain says that no rollout replaces a machine without a MachineDeployment", async () => {
+Deno.test("explain: shows that no rollout replaces a machine without a MachineDeployment", async () => {
   const made = world(readyStatus(), { metadata: { ownerReferences: [] } });
   assert.match(await explained(made), /No MachineDeployment owns it, so no rollout replaces it\.\n$/);
 });
 
-Deno.test("explain ends with 1 for a machine that is gone, with what is still known", async () => {
+Deno.test("explain: exits with 1 for a deleted machine, with what is still known", async () => {
   const made = world(rollingStatus());
   const fails = async (name: string): Promise<string> => {
     const { code, err } = await made.run(["explain", name]);
@@ -209,7 +209,7 @@ Deno.test("explain ends with 1 for a machine that is gone, with what is still kn
   );
 });
 
-/** Somebody with rights in one namespace. */
+/** A user with permissions in one namespace. */
 function namespaced(made: FakeWorld, ...others: string[]): FakeWorld {
   made.kube.onRequest = (request) => {
     const isOfAll = /^(list \w+|\w+ nodes .*) ?$/.test(request);
@@ -218,7 +218,7 @@ function namespaced(made: FakeWorld, ...others: string[]): FakeWorld {
   return made;
 }
 
-Deno.test("explain tells people without rights on nodes what may be known without, and what they may not read", async () => {
+Deno.test("explain: without permissions on nodes shows the rest, and what the user may not read", async () => {
   const text = await explained(namespaced(world(readyStatus(), updated), "list events"));
   assert.match(text, /It is up to date; nothing is to be done\./);
   assert.match(
@@ -232,7 +232,7 @@ Deno.test("explain tells people without rights on nodes what may be known withou
   assert.equal((await made.run(["explain", "m-1"])).code, 4);
 });
 
-Deno.test("explain finds by node, and says what it could not look through, without rights on other namespaces", async () => {
+Deno.test("explain: finds a machine by node, and names namespaces that the user may not read", async () => {
   const made = namespaced(world(readyStatus(), updated));
   assert.match(await explained(made, "node-m-1"), /^Machine "m-1" of pool "fleet\/pool"/);
   const { code, err } = await made.run(["explain", "m-3"]);
@@ -243,7 +243,7 @@ Deno.test("explain finds by node, and says what it could not look through, witho
   );
 });
 
-Deno.test("explain finds the pool of a machine whose set is gone by the longest name that fits", async () => {
+Deno.test("explain: finds the pool of a machine without a set by the longest matching name", async () => {
   const ownerReferences = [{ kind: "MachineSet", name: "web-blue-5f7d", uid: "u" }];
   const made = world(readyStatus(), { metadata: { ownerReferences } });
   for (const name of ["web", "web-blue"]) made.putPool(readyStatus(), { name });
@@ -254,7 +254,7 @@ Deno.test("explain finds the pool of a machine whose set is gone by the longest 
   assert.deepEqual(made.asked.at(-1), { namespace: "fleet", name: "web-blue" });
 });
 
-Deno.test("explain numbers a wave that soaks by all there are, and one pod is no pods", async () => {
+Deno.test("explain: counts a soaking wave among all waves, and uses the singular for one pod", async () => {
   const soakUntil = new Date(start + 300_000).toISOString();
   const waves = Array.from({ length: 50 }, (_, index) => ({
     upTo: 26 + index,

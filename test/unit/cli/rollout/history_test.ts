@@ -31,7 +31,7 @@ const history = [
   },
 ];
 
-Deno.test("ostler history shows the newest first, with image, digest, actor, outcome and how long it took", async () => {
+Deno.test("ostler history: shows the newest first, with image, digest, actor, outcome and duration", async () => {
   const world = new FakeWorld();
   world.putPool(readyStatus({ history }));
   const { code, out } = await world.run(["history", "pool"]);
@@ -43,7 +43,7 @@ Deno.test("ostler history shows the newest first, with image, digest, actor, out
   ]);
 });
 
-Deno.test("ostler history of several pools is one story in the order of time", async () => {
+Deno.test("ostler history: merges several pools in order of time", async () => {
   const world = new FakeWorld();
   world.putPool(readyStatus({ history: [history[0]] }));
   world.putPool(readyStatus({ history: [history[1]] }), { name: "other" });
@@ -56,14 +56,14 @@ Deno.test("ostler history of several pools is one story in the order of time", a
   ]);
 });
 
-Deno.test("ostler history says so where nothing has ended", async () => {
+Deno.test("ostler history: prints a message when no rollout has ended", async () => {
   const world = new FakeWorld();
   world.putPool(readyStatus());
   const { code, out, err } = await world.run(["history", "pool"]);
   assert.deepEqual([code, out, err], [0, "", 'No rollout of "fleet/pool" has ended yet\n']);
 });
 
-Deno.test("ostler history cuts a long reason, and -o wide does not", async () => {
+Deno.test("ostler history: shortens a long reason, except with -o wide", async () => {
   const world = new FakeWorld();
   const reason = `machine did not join: ${"evidence ".repeat(20)}`.trim();
   world.putPool(readyStatus({ history: [{ ...history[1], reason }] }));

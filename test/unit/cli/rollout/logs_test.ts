@@ -26,7 +26,7 @@ function putEvent(made: FakeWorld, reason: string, after: number): void {
 
 const plain = (out: string): string[] => out.trimEnd().split("\n").map((line) => line.replace(/^\S+ +/, ""));
 
-Deno.test("ostler logs tells Events and steps in one order, an Event after the steps of its second", async () => {
+Deno.test("ostler logs: shows Events and steps in one order, an Event after the steps of its second", async () => {
   const { code, out } = await world().run(["logs", "pool"]);
   assert.equal(code, 0);
   assert.deepEqual(plain(out), [
@@ -39,7 +39,7 @@ Deno.test("ostler logs tells Events and steps in one order, an Event after the s
   assert.ok(plain(waits.out).includes("wait     Look again soon (5s)"));
 });
 
-Deno.test("ostler logs shows Events alone, and says so, where Temporal cannot be reached", async () => {
+Deno.test("ostler logs: shows only Events, with a message, when Temporal is unreachable", async () => {
   const made = world();
   made.unreachable = new Unreachable("Failed to reach Temporal at there: refused");
   const { code, out, err } = await made.run(["logs", "pool"]);
@@ -47,7 +47,7 @@ Deno.test("ostler logs shows Events alone, and says so, where Temporal cannot be
   assert.equal(err, "Failed to reach Temporal at there: refused; only Events are shown\n");
 });
 
-Deno.test("ostler logs takes the newest lines, and none older than --since", async () => {
+Deno.test("ostler logs: shows the newest lines, and none older than --since", async () => {
   assert.equal(
     plain((await world().run(["logs", "pool", "--tail", "1"])).out)[0],
     "step     Drain w-1: failed: no answer",
@@ -56,7 +56,7 @@ Deno.test("ostler logs takes the newest lines, and none older than --since", asy
   assert.equal((await world().run(["logs", "pool", "--tail", "x"])).code, 2);
 });
 
-Deno.test("ostler logs -f tells what is new, each once, until --timeout", async () => {
+Deno.test("ostler logs -f: shows each new line once until --timeout", async () => {
   const made = world();
   made.onSleep = () => putEvent(made, "WaveCompleted", 2_000);
   const { code, out } = await made.run(["logs", "pool", "-f", "--timeout", "6s"]);
@@ -64,18 +64,18 @@ Deno.test("ostler logs -f tells what is new, each once, until --timeout", async 
   assert.deepEqual(plain(out).slice(4), ["event    WaveCompleted: it was"]);
 });
 
-Deno.test("ostler logs is about one pool", async () => {
+Deno.test("ostler logs: shows one pool", async () => {
   assert.equal((await world().run(["logs"])).code, 2);
 });
 
-Deno.test("ostler logs finds a flag that cannot be used before it tells anything", async () => {
+Deno.test("ostler logs: refuses invalid flags before it prints anything", async () => {
   for (const args of [["-f", "--timeout", "x"], ["--since", "x"], ["--tail", "0"]]) {
     const { code, out } = await world().run(["logs", "pool", ...args]);
     assert.deepEqual([code, out], [2, ""], args.join(" "));
   }
 });
 
-Deno.test("ostler logs -f tells a step again when it ends, with how it ended, and nothing twice", async () => {
+Deno.test("ostler logs -f: shows a step again with its result, and nothing twice", async () => {
   const made = world();
   const [first, second, third] = ["r/5", "r/6", "r/7"].map((id) => ({
     ...{ at: start, id, kind: "step" as const, message: `Step ${id}` },
@@ -89,7 +89,7 @@ Deno.test("ostler logs -f tells a step again when it ends, with how it ended, an
   assert.deepEqual(plain(out).slice(4), ["step     Step r/5 (5s)", "step     Step r/6: failed: it stays"]);
 });
 
-Deno.test("ostler logs -f --tail is about the first look, and loses nothing that comes after it", async () => {
+Deno.test("ostler logs -f: applies --tail to the first read, and loses nothing after it", async () => {
   const made = world();
   let looks = 0;
   made.onSleep = () => {
@@ -110,7 +110,7 @@ Deno.test("ostler logs -f --tail is about the first look, and loses nothing that
   ]);
 });
 
-Deno.test("ostler logs -f tells how a step ends that began long before the newest ones", async () => {
+Deno.test("ostler logs -f: shows the end of a step that began long before the newest ones", async () => {
   const made = world();
   const step = (nth: number): { at: number; id: string; kind: "step"; message: string } => ({
     ...{ at: start + nth, id: `r/${nth}`, kind: "step", message: `Step ${nth}` },
@@ -123,7 +123,7 @@ Deno.test("ostler logs -f tells how a step ends that began long before the newes
   assert.equal(plain(out).at(-1), "step     Step 5: failed: it stays");
 });
 
-Deno.test("ostler logs --tail counts the lines that are shown, not the waits between them", async () => {
+Deno.test("ostler logs: --tail counts the lines that are shown, not the waits between them", async () => {
   const made = world();
   const wait = { kind: "wait" as const, message: "Look again soon", seconds: 5 };
   const waits = Array.from({ length: 3_000 }, (_, index) => ({ at: start + index, id: `w/${index}`, ...wait }));
@@ -132,14 +132,14 @@ Deno.test("ostler logs --tail counts the lines that are shown, not the waits bet
   assert.deepEqual(plain(out), ["event    MachineAdmitted: it was", "step     Drain w-1: failed: no answer"]);
 });
 
-Deno.test("ostler logs -f -o yaml is a document for each line, and nothing where nothing is new", async () => {
+Deno.test("ostler logs -f: -o yaml prints a document per line, and nothing without new lines", async () => {
   const { out } = await world().run(["logs", "pool", "-f", "-o", "yaml", "--timeout", "6s"]);
   const documents = out.split("---\n");
   assert.deepEqual([documents.length, documents[0], out.includes("items")], [5, "", false]);
   assert.match(documents[1] ?? "", /^at: .*\nkind: command\nmessage: approve by ada\nwarning: false\n$/);
 });
 
-Deno.test("ostler logs -f goes on after an outage of the API server, and says so once", async () => {
+Deno.test("ostler logs -f: continues after an outage of the API server, and reports it once", async () => {
   const made = world();
   let looks = 0;
   made.onSleep = () => {
@@ -160,7 +160,7 @@ Deno.test("ostler logs -f goes on after an outage of the API server, and says so
   assert.equal((await made.run(["logs", "pool", "-f", "--timeout", "8s"])).code, 1);
 });
 
-Deno.test("ostler logs sees all Events, though the API server gives them page by page", async () => {
+Deno.test("ostler logs: reads all pages of Events", async () => {
   const made = world();
   for (let index = 0; index < 1_200; index++) putEvent(made, `Event${index}`, index * 1_000);
   const { out } = await made.run(["logs", "pool", "--tail", "1"]);

@@ -4,7 +4,9 @@ import { FakeWorld, readyStatus, rollingStatus } from "../../../support/fake_wor
 
 const spec = { image: "image-2", imageVersion: "v2", kubernetesComponentsReference: "components-2" };
 
-/** A NodeVersion of control planes and two groups of workers, of which one rolls; and a group of another. */
+/**
+ * A NodeVersion of control planes and two groups of workers, one of which rolls, and a group of another NodeVersion.
+ */
 function world(status: object = {}): FakeWorld {
   const made = new FakeWorld();
   made.kube.put("nodeversions", { metadata: { name: "all" }, spec, status: { conditions: [rolling], ...status } });
@@ -22,7 +24,7 @@ function world(status: object = {}): FakeWorld {
 
 const rolling = { type: "Ready", status: "False", reason: "Rolling", message: "3 outdated, 1 joining" };
 
-Deno.test("ostler status nodeversion/NAME shows its stages and groups as a tree", async () => {
+Deno.test("ostler status nodeversion/NAME: shows its stages and groups as a tree", async () => {
   const { code, out } = await world().run(["status", "nodeversion/all"]);
   assert.equal(code, 0);
   assert.deepEqual(out.split("\n"), [
@@ -36,14 +38,14 @@ Deno.test("ostler status nodeversion/NAME shows its stages and groups as a tree"
   ]);
 });
 
-Deno.test("K23 ostler status nodeversion/NAME tells that workers wait for control planes, which are released", async () => {
+Deno.test("K23 ostler status nodeversion/NAME: shows that workers wait for released control planes", async () => {
   const digest = hashOf({ image: spec.image, components: spec.kubernetesComponentsReference });
   const { out } = await world({ released: { stage: "ControlPlane", digest } }).run(["status", "nodeversion/all"]);
   assert.match(out, /^├─ control planes: 1 of 1 group converged$/m);
   assert.match(out, /^└─ workers: waiting for release; 1 of 2 groups converged$/m);
 });
 
-Deno.test("ostler status shows the NodeVersions of the groups that it lists, for programs too", async () => {
+Deno.test("ostler status: shows the NodeVersions of the listed groups, also as JSON", async () => {
   const made = world();
   const { out } = await made.run(["status", "-n", "kube-system"]);
   assert.match(out, /^scaling-group\.alpha .*\n(.*\n)*\nnodeversion\/all {2}v2 .*\n├─ control planes/m);
@@ -55,7 +57,7 @@ Deno.test("ostler status shows the NodeVersions of the groups that it lists, for
   }]);
 });
 
-Deno.test("ostler status of a NodeVersion names the busy ones of many groups, and counts the others", async () => {
+Deno.test("ostler status nodeversion/NAME: names the active ones of many groups, and counts the others", async () => {
   const made = world();
   for (let nth = 0; nth < 30; nth++) {
     const name = `g${nth}`;
@@ -69,13 +71,13 @@ Deno.test("ostler status of a NodeVersion names the busy ones of many groups, an
   assert.match(out, /workers: .*31 of 32 groups converged\n {3}├─ sg\/alpha .*\n {3}└─ 31 more groups/);
 });
 
-Deno.test("ostler status refuses a NodeVersion that is not there, with a near name", async () => {
+Deno.test("ostler status: refuses a missing NodeVersion, with a similar name", async () => {
   const { code, err } = await world().run(["status", "nodeversion/al"]);
   assert.equal(code, 1);
   assert.match(err, /Failed to find NodeVersion "al": no such name.*all/);
 });
 
-Deno.test("ostler plan of a scaling group asks a worker, as only workers see its cloud", async () => {
+Deno.test("ostler plan: gets the plan of a scaling group from a worker, because only workers reach its cloud", async () => {
   const made = world({
     released: { stage: "Workers", digest: hashOf({ image: "image-2", components: "components-2" }) },
   });
@@ -97,7 +99,7 @@ Deno.test("ostler plan of a scaling group asks a worker, as only workers see its
   assert.ok(!out.includes("not released"));
 });
 
-Deno.test("ostler plan of a scaling group tells that its NodeVersion has not released it", async () => {
+Deno.test("ostler plan: shows that a scaling group is not released by its NodeVersion", async () => {
   const made = world();
   made.plan = { ...{ hash: "abc", machines: 3, seconds: null, blocked: [] }, waves: [] };
   const { out } = await made.run(["plan", "sg/alpha"]);

@@ -38,7 +38,7 @@ function world(): FakeWorld {
   return made;
 }
 
-Deno.test("ostler plan tells which machines, in which order, what changes, and how long it takes; it writes nothing", async () => {
+Deno.test("ostler plan: shows machines in order, changes and duration, and writes nothing", async () => {
   const made = world();
   const { code, out, err } = await made.run(["plan", "pool"]);
   assert.deepEqual([code, err, made.kube.writes, made.sent], [0, "", [], []]);
@@ -56,7 +56,7 @@ Deno.test("ostler plan tells which machines, in which order, what changes, and h
   ) assert.match(out, part);
 });
 
-Deno.test("ostler plan and diff never show a credential of the provider", async () => {
+Deno.test("ostler plan: never shows a credential of the provider, nor does diff", async () => {
   const made = world();
   for (
     const args of [["plan", "pool"], ["plan", "pool", "-o", "json"], ["diff", "pool"], ["diff", "pool", "-o", "json"]]
@@ -68,7 +68,7 @@ Deno.test("ostler plan and diff never show a credential of the provider", async 
   }
 });
 
-Deno.test("ostler plan gives the command that approves it, where the policy wants that", async () => {
+Deno.test("ostler plan: shows the command that approves it if the policy requires that", async () => {
   const made = world();
   made.kube.put("rolloutpolicies", {
     metadata: { namespace: "fleet", name: "careful" },
@@ -87,7 +87,7 @@ function inFile<T>(object: object, work: (file: string) => Promise<T>): Promise<
   return work(join(folder, "pool.yaml")).finally(() => rmSync(folder, { recursive: true }));
 }
 
-Deno.test("ostler plan -f plans a MachineDeployment that is not applied yet against the machines that live", async () => {
+Deno.test("ostler plan -f: plans a MachineDeployment that is not applied yet against the existing machines", async () => {
   const made = world();
   const given = machineDeployment({ value: image("3"), spec: { replicas: 2 } });
   const { code, out } = await inFile(given, (file) => made.run(["plan", "-f", file]));
@@ -98,13 +98,13 @@ Deno.test("ostler plan -f plans a MachineDeployment that is not applied yet agai
   assert.deepEqual(made.kube.writes, []);
 });
 
-Deno.test("ostler plan -f of a new pool replaces nothing", async () => {
+Deno.test("ostler plan -f: replaces nothing for a new pool", async () => {
   const made = new FakeWorld();
   const { out } = await inFile(machineDeployment(), (file) => made.run(["plan", "-f", file]));
   assert.match(out, /^fleet\/pool: 3 machines will be created, no machine is replaced$/m);
 });
 
-Deno.test("ostler plan -f ends with 2 for a file that cannot be used", async () => {
+Deno.test("ostler plan -f: exits with 2 for an invalid file", async () => {
   const made = world();
   assert.equal((await made.run(["plan", "-f", "/nowhere.yaml"])).code, 2);
   const { code, err } = await inFile(
@@ -115,7 +115,7 @@ Deno.test("ostler plan -f ends with 2 for a file that cannot be used", async () 
   assert.match(err, /pool\.yaml": metadata\.name: /);
 });
 
-Deno.test("ostler diff of a pool ends with 1 where something would change, and with 0 where nothing would", async () => {
+Deno.test("ostler diff: exits with 1 when a pool would change, and with 0 when not", async () => {
   const made = world();
   const { code, out } = await made.run(["diff", "pool"]);
   assert.equal(code, 1);
@@ -129,7 +129,7 @@ Deno.test("ostler diff of a pool ends with 1 where something would change, and w
   assert.deepEqual([same.code, same.out], [0, "fleet/pool\nNo change: revision 1 equals revision 1\n"]);
 });
 
-Deno.test("ostler plan --all shows the plans that can be made, says of the others why not, and ends with 1", async () => {
+Deno.test("ostler plan --all: shows the possible plans, explains the others, and exits with 1", async () => {
   const made = world();
   const metadata = { namespace: "fleet", name: "going", deletionTimestamp: "2026-11-21T13:00:00Z" };
   made.kube.put("machinedeployments", machineDeployment({ metadata }));
@@ -147,7 +147,7 @@ Deno.test("ostler plan --all shows the plans that can be made, says of the other
   assert.equal((await made.run(["plan", "going"])).code, 1);
 });
 
-Deno.test("ostler plan of no pools is an empty list for programs, as in status and history", async () => {
+Deno.test("ostler plan: prints an empty JSON list without pools, as status and history do", async () => {
   const made = new FakeWorld();
   const people = await made.run(["plan", "--all"]);
   assert.deepEqual(people, {
@@ -159,7 +159,7 @@ Deno.test("ostler plan of no pools is an empty list for programs, as in status a
   assert.deepEqual([code, JSON.parse(out), err], [0, { items: [] }, ""]);
 });
 
-Deno.test("ostler plan lists the sets of its own pool alone", async () => {
+Deno.test("ostler plan: lists only the sets of its own pool", async () => {
   const made = world();
   const client = made.kube.client.custom as unknown as Record<string, (request: object) => Promise<unknown>>;
   const list = client["listNamespacedCustomObject"];
@@ -178,7 +178,7 @@ Deno.test("ostler plan lists the sets of its own pool alone", async () => {
   assert.deepEqual([...new Set(asked)], ["pool=pool"]);
 });
 
-Deno.test("ostler diff of a pool that is not there, or may not be read, does not end as if it differed", async () => {
+Deno.test("ostler diff: does not exit with 1 for a missing or forbidden pool", async () => {
   const made = world();
   const missing = await made.run(["diff", "pol"]);
   assert.deepEqual([missing.code, missing.out], [2, ""]);
@@ -195,7 +195,7 @@ Deno.test("ostler diff of a pool that is not there, or may not be read, does not
   assert.equal((await made.run(["diff", "pool"])).code, 4);
 });
 
-Deno.test("ostler plan says of one machine that it is one", async () => {
+Deno.test("ostler plan: uses the singular for one machine", async () => {
   const made = world();
   for (const name of ["old-2", "old-3", "new-1"]) made.kube.remove("machines", name, "fleet");
   assert.match((await made.run(["plan", "pool"])).out, /^fleet\/pool: 1 of 1 machine will be replaced, in 1 wave$/m);
@@ -204,7 +204,7 @@ Deno.test("ostler plan says of one machine that it is one", async () => {
   assert.match(out, /^fleet\/pool: nothing to replace, its 1 machine is of revision 2$/m);
 });
 
-Deno.test("ostler plan -f without replicas reckons its surge with those that the pool has", async () => {
+Deno.test("ostler plan -f: without replicas computes the surge from those of the pool", async () => {
   const made = world();
   made.kube.put("rolloutpolicies", {
     metadata: { namespace: "fleet", name: "fast" },

@@ -10,7 +10,7 @@ function world(status: object = rollingStatus()): FakeWorld {
 }
 
 for (const name of ["pause", "resume", "promote", "retry"]) {
-  Deno.test(`ostler ${name} sends who asks and why, and shows the answer`, async () => {
+  Deno.test(`ostler ${name}: sends the user and the reason, and shows the answer`, async () => {
     const made = world();
     const { code, out, err } = await made.run([name, "pool", "--reason", "lunch"]);
     assert.deepEqual([code, out, err], [0, `fleet/pool: ${name} it is\n`, ""]);
@@ -20,13 +20,13 @@ for (const name of ["pause", "resume", "promote", "retry"]) {
   });
 }
 
-Deno.test("ostler pause --as says who asks instead", async () => {
+Deno.test("ostler pause: --as replaces the user", async () => {
   const made = world();
   await made.run(["pause", "pool", "--as", "eve"]);
   assert.deepEqual(made.sent[0]?.command, { by: "eve" });
 });
 
-Deno.test("ostler pause -l goes to every pool with the labels, and ends with 1 when one refuses", async () => {
+Deno.test("ostler pause -l: sends to every pool with the labels, and exits with 1 when one refuses", async () => {
   const made = new FakeWorld();
   for (const name of ["a", "b", "c"]) made.putPool(rollingStatus(), { name, labels: { team: "x" } });
   made.putPool(rollingStatus(), { name: "d" });
@@ -39,7 +39,7 @@ Deno.test("ostler pause -l goes to every pool with the labels, and ends with 1 w
   assert.deepEqual([code, out, err], [1, "fleet/a: paused\nfleet/c: paused\n", "fleet/b: Cannot pause: not now\n"]);
 });
 
-Deno.test("ostler pause ends with 2 for no choice, and with 1 where nothing is chosen", async () => {
+Deno.test("ostler pause: exits with 2 without a selection, and with 1 when nothing matches", async () => {
   const made = world();
   assert.equal((await made.run(["pause"])).code, 2);
   const none = await made.run(["pause", "-l", "team=none"]);
@@ -50,7 +50,7 @@ Deno.test("ostler pause ends with 2 for no choice, and with 1 where nothing is c
   assert.deepEqual(made.sent, []);
 });
 
-Deno.test("ostler pause ends with 3 without an answer, and with 4 without Temporal", async () => {
+Deno.test("ostler pause: exits with 3 without an answer, and with 4 without Temporal", async () => {
   const made = world();
   made.answer = () => {
     throw new TimedOut("Cannot pause: no answer");
@@ -61,7 +61,7 @@ Deno.test("ostler pause ends with 3 without an answer, and with 4 without Tempor
   assert.deepEqual([code, err], [4, "Failed to reach Temporal at there: refused\n"]);
 });
 
-Deno.test("ostler approve wants the hash of one plan, and sends it", async () => {
+Deno.test("ostler approve: requires the hash of one plan, and sends it", async () => {
   const made = world();
   const { code, err } = await made.run(["approve", "pool"]);
   assert.equal(code, 2);
@@ -74,13 +74,13 @@ Deno.test("ostler approve wants the hash of one plan, and sends it", async () =>
   assert.deepEqual(made.sent.map(({ command }) => command), [{ by: "ada", plan: "abc" }]);
 });
 
-Deno.test("ostler promote --full sends it", async () => {
+Deno.test("ostler promote: sends --full", async () => {
   const made = world();
   await made.run(["promote", "pool", "--full"]);
   assert.deepEqual(made.sent[0]?.command, { by: "ada", full: true });
 });
 
-Deno.test("ostler abort asks on a terminal, and takes only yes for yes", async () => {
+Deno.test("ostler abort: asks on a terminal, and accepts only yes", async () => {
   const made = world(rollingStatus({ lastGood: { templateHash: "h", revision: "1" } }));
   const asked: string[] = [];
   const answering = (answer: string) => ({ ask: (text: string) => (asked.push(text), Promise.resolve(answer)) });
@@ -92,14 +92,14 @@ Deno.test("ostler abort asks on a terminal, and takes only yes for yes", async (
   assert.deepEqual(namesOf(made.sent), [["abort", "pool"]]);
 });
 
-Deno.test("ostler abort needs --yes where nobody can be asked", async () => {
+Deno.test("ostler abort: requires --yes without a terminal", async () => {
   const made = world();
   assert.equal((await made.run(["abort", "pool"])).code, 2);
   assert.deepEqual(made.sent, []);
   assert.equal((await made.run(["abort", "pool", "--yes"])).code, 0);
 });
 
-Deno.test("ostler skip finds the pool of a machine by its owners, also by the name of its node", async () => {
+Deno.test("ostler skip: finds the pool of a machine by its owners, also by the name of its node", async () => {
   const made = world();
   const ownerReferences = [{ kind: "MachineSet", name: "pool-1", uid: "u" }];
   made.kube.put("machines", machine("old-1", { metadata: { ownerReferences } }));
@@ -121,7 +121,7 @@ Deno.test("ostler skip finds the pool of a machine by its owners, also by the na
   assert.match(wrong.err, /did you mean "old-1"/);
 });
 
-Deno.test("ostler pause --wait waits until nothing is under way", async () => {
+Deno.test("ostler pause: --wait waits until no step is running", async () => {
   const made = world();
   const left = [rollingStatus({ paused: true }), rollingStatus({ paused: true, underway: [] })];
   made.onSleep = () => made.putRollout(left.shift() ?? {});
@@ -130,7 +130,7 @@ Deno.test("ostler pause --wait waits until nothing is under way", async () => {
   assert.match(out, /^fleet\/pool: Rolling, paused$/m);
 });
 
-Deno.test("ostler retry --wait does not take the old halt for the new end", async () => {
+Deno.test("ostler retry: --wait does not treat the earlier halt as the end", async () => {
   const halted = (since: number): object =>
     readyStatus({
       phase: "Halted",
@@ -145,7 +145,7 @@ Deno.test("ostler retry --wait does not take the old halt for the new end", asyn
   assert.equal(err, 'The rollout of "fleet/pool" failed: Halted: stuck\n');
 });
 
-Deno.test("ostler abort --wait ends with 0 when it is aborted, and with 3 at --timeout", async () => {
+Deno.test("ostler abort: --wait exits with 0 when the rollout is aborted, and with 3 at --timeout", async () => {
   const made = world();
   made.onSleep = () => made.putRollout(readyStatus({ phase: "Aborted" }));
   assert.equal((await made.run(["abort", "pool", "--yes", "--wait"])).code, 0);
@@ -154,14 +154,14 @@ Deno.test("ostler abort --wait ends with 0 when it is aborted, and with 3 at --t
   assert.deepEqual([code, slow.time], [3, start + 10_000]);
 });
 
-/** Twelve pools, two more than are asked at a time. */
+/** Twelve pools, two more than are called concurrently. */
 function many(): FakeWorld {
   const made = new FakeWorld();
   for (let index = 10; index < 22; index++) made.putPool(rollingStatus(), { name: `p${index}` });
   return made;
 }
 
-Deno.test("ostler pause --all --wait sends to every pool before it waits for one, and --timeout is for all of them", async () => {
+Deno.test("ostler pause: --all --wait sends to every pool before it waits, with one --timeout for all", async () => {
   const made = many();
   let sentBeforeWaiting = 0;
   made.onSleep = () => void (sentBeforeWaiting ||= made.sent.length);
@@ -173,7 +173,7 @@ Deno.test("ostler pause --all --wait sends to every pool before it waits for one
   );
 });
 
-Deno.test("ostler pause --all --wait tells of each pool when it is there, and waits for none that refused", async () => {
+Deno.test("ostler pause: --all --wait reports each pool when it is paused, and does not wait for pools that refused", async () => {
   const made = many();
   made.answer = ({ pool }) => {
     if (pool.name === "p15") throw new Refusal("Cannot pause: not now");
@@ -189,7 +189,7 @@ Deno.test("ostler pause --all --wait tells of each pool when it is there, and wa
   assert.equal(out.match(/: Rolling, paused$/gm)?.length, 11);
 });
 
-Deno.test("ostler pause --all --wait goes on for the others when a pool is gone", async () => {
+Deno.test("ostler pause: --all --wait continues with the others when a pool is deleted", async () => {
   const made = many();
   made.onSleep = () => {
     made.kube.remove("machinedeployments", "p10", "fleet");
@@ -203,10 +203,10 @@ Deno.test("ostler pause --all --wait goes on for the others when a pool is gone"
   assert.equal(out.match(/: Rolling, paused$/gm)?.length, 11);
 });
 
-Deno.test("ostler pause --all is sent to the others when one fails in a way that nobody foresaw", async () => {
+Deno.test("ostler pause: --all sends to the others when one fails unexpectedly", async () => {
   const made = many();
   made.answer = ({ pool }) => {
-    if (pool.name === "p10") throw new TypeError("it is no function");
+    if (pool.name === "p10") throw new TypeError("it is not a function");
     return "paused";
   };
   const { code, out, err } = await made.run(["pause", "--all"]);
@@ -215,7 +215,7 @@ Deno.test("ostler pause --all is sent to the others when one fails in a way that
   assert.equal(out.match(/: paused$/gm)?.length, 11);
 });
 
-Deno.test("ostler abort with a --timeout that is none sends nothing", async () => {
+Deno.test("ostler abort: sends nothing with an invalid --timeout", async () => {
   const made = world();
   const args = ["abort", "pool", "--yes", "--wait", "--timeout", "5min"];
   const { code, err } = await made.run(args);
@@ -224,7 +224,7 @@ Deno.test("ostler abort with a --timeout that is none sends nothing", async () =
   assert.deepEqual(made.sent, []);
 });
 
-Deno.test("ostler abort with an empty selector aborts nothing", async () => {
+Deno.test("ostler abort: aborts nothing with an empty selector", async () => {
   const made = world();
   for (const selector of ["", " "]) {
     const { code, err } = await made.run(["abort", "--yes", "-l", selector]);
@@ -234,7 +234,7 @@ Deno.test("ostler abort with an empty selector aborts nothing", async () => {
 });
 
 for (const phase of ["RolledBack", "Aborted"]) {
-  Deno.test(`ostler retry --wait of a pool that is ${phase} waits until its change may be applied again`, async () => {
+  Deno.test(`ostler retry: --wait waits for a pool that is ${phase} until its change may be applied again`, async () => {
     const quarantine = [{ specHash: "s", templateHash: "hash-2", revision: "2", image: "img:2" }];
     const back = { phase, reason: phase, left: { kind: "RollBack" }, conditions: [condition("Ready", "False")] };
     const made = world(readyStatus({ ...back, quarantine }));
@@ -246,7 +246,7 @@ for (const phase of ["RolledBack", "Aborted"]) {
   });
 }
 
-Deno.test("ostler retry --wait sees a profile roll that is tried again as soon as it may be", async () => {
+Deno.test("ostler retry: --wait detects that a profile rollout is retried at once", async () => {
   const quarantine = [{ specHash: "s", templateHash: "hash-2", revision: "2", image: "img:2" }];
   const conditions = [condition("Ready", "False")];
   const back = { phase: "RolledBack", reason: "RolledBack", left: { kind: "RollBack" }, pin: { bad: "b", good: "g" } };

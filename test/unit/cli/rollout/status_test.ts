@@ -10,7 +10,7 @@ function world(): FakeWorld {
   return made;
 }
 
-Deno.test("ostler status lists the pools of the namespace with the columns of kubectl", async () => {
+Deno.test("ostler status: lists the pools of the namespace with the columns of kubectl", async () => {
   const { code, out, err } = await world().run(["status"]);
   assert.deepEqual([code, err], [0, ""]);
   assert.deepEqual(out.split("\n").map((line) => line.split(/ {2,}/)), [
@@ -22,14 +22,14 @@ Deno.test("ostler status lists the pools of the namespace with the columns of ku
   ]);
 });
 
-Deno.test("ostler status -A -o wide has the namespace and the wide columns", async () => {
+Deno.test("ostler status: -A -o wide has the namespace and the wide columns", async () => {
   const { out } = await world().run(["status", "-A", "-o", "wide"]);
   const [head = "", calm = ""] = out.split("\n");
   assert.match(head, /^NAMESPACE +NAME .* ETA +PAUSED +REVISION +IMAGE +WORKFLOW +AGE$/);
   assert.match(calm, /^fleet +calm .* false +2 +img:2 +1h$/);
 });
 
-Deno.test("ostler status of one pool tells waves, machines, what they wait for, and until when", async () => {
+Deno.test("ostler status: shows waves, machines, blockers and deadlines of one pool", async () => {
   const { code, out } = await world().run(["status", "fleet/pool"]);
   assert.equal(code, 0);
   for (
@@ -47,7 +47,7 @@ Deno.test("ostler status of one pool tells waves, machines, what they wait for, 
   ) assert.match(out, part);
 });
 
-Deno.test("ostler status names what a person can do about a halted, a paused and an unapproved rollout", async () => {
+Deno.test("ostler status: suggests commands for a halted, a paused and an unapproved rollout", async () => {
   const made = world();
   made.putRollout(readyStatus({ phase: "Halted", message: "new-1 did not join" }));
   const todo = async (): Promise<string[]> =>
@@ -59,7 +59,7 @@ Deno.test("ostler status names what a person can do about a halted, a paused and
   assert.match((await todo()).at(-1) ?? "", /^ostler approve -n fleet pool --plan abc /);
 });
 
-Deno.test("ostler status of control planes shows the members of etcd, and what keeps machines where they are", async () => {
+Deno.test("ostler status: shows the members of etcd for control planes, and what blocks their machines", async () => {
   const made = world();
   const seats = [
     { name: "cp-1", machine: "control-1", role: "Leader", isWell: true, version: "3.6.8" },
@@ -80,7 +80,7 @@ Deno.test("ostler status of control planes shows the members of etcd, and what k
   ) assert.match(out, part);
 });
 
-Deno.test("ostler status -o json gives the status as it stands there: one object, or items", async () => {
+Deno.test("ostler status: -o json prints the status unchanged: one object, or items", async () => {
   const made = world();
   const one = JSON.parse((await made.run(["status", "pool", "-o", "json"])).out);
   assert.deepEqual([one.name, one.ready, one.status.wave], ["pool", false, "2/3"]);
@@ -88,7 +88,7 @@ Deno.test("ostler status -o json gives the status as it stands there: one object
   assert.deepEqual(items.map(({ name }: { name: string }) => name), ["calm"]);
 });
 
-Deno.test("ostler status says who holds new machines where the API server has no policy for it", async () => {
+Deno.test("ostler status: shows what holds new machines when the API server has no policy for it", async () => {
   const made = world();
   const configuration = { metadata: { name: "hold-new-machines.ostler.dev" } };
   made.kube.remove("mutatingadmissionpolicybindings", configuration.metadata.name);
@@ -106,7 +106,7 @@ Deno.test("ostler status says who holds new machines where the API server has no
   assert.deepEqual([await heldBy(), (await made.run(["status"])).err], [undefined, ""]);
 });
 
-Deno.test("ostler status shows a Rollout whose fields are odd, as far as it can", async () => {
+Deno.test("ostler status: shows a Rollout with invalid fields as far as possible", async () => {
   const made = new FakeWorld();
   made.putPool({
     phase: 7,
@@ -121,7 +121,7 @@ Deno.test("ostler status shows a Rollout whose fields are odd, as far as it can"
   assert.match(out, /^under way {3}m /m);
 });
 
-Deno.test("ostler status ends with 1 and near names for a pool that does not exist, and says where it is", async () => {
+Deno.test("ostler status: exits with 1 for a missing pool, with similar names and its namespace", async () => {
   const made = world();
   const near = await made.run(["status", "pol"]);
   assert.deepEqual([near.code, near.out], [1, ""]);
@@ -130,7 +130,7 @@ Deno.test("ostler status ends with 1 and near names for a pool that does not exi
   assert.match(elsewhere.err, /that name is in namespace "fleet"; select the namespace with -n\n$/);
 });
 
-Deno.test("ostler status ends with 2 for a choice that is none", async () => {
+Deno.test("ostler status: exits with 2 for an invalid selection", async () => {
   const made = world();
   for (const args of [["pool", "--all"], ["a/b/c"], ["-o", "xml"]]) {
     const { code, err } = await made.run(["status", ...args]);
@@ -139,7 +139,7 @@ Deno.test("ostler status ends with 2 for a choice that is none", async () => {
   }
 });
 
-Deno.test("ostler status ends with 4 when the API server cannot be reached, and with 1 when it refuses", async () => {
+Deno.test("ostler status: exits with 4 when the API server is unreachable, and with 1 when it refuses", async () => {
   const made = world();
   const cause = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   made.kube.onRequest = () => {
@@ -159,7 +159,7 @@ Deno.test("ostler status ends with 4 when the API server cannot be reached, and 
   assert.equal(made.closed, 2);
 });
 
-Deno.test("ostler status lists pools where Ostler is not installed", async () => {
+Deno.test("ostler status: lists pools without an installed Ostler", async () => {
   const made = new FakeWorld();
   made.putPool(undefined);
   made.kube.onRequest = (request) => {
@@ -170,7 +170,7 @@ Deno.test("ostler status lists pools where Ostler is not installed", async () =>
   assert.match(out, /^pool +no rollout$/m);
 });
 
-Deno.test("ostler status uses colour where somebody looks, and not with NO_COLOR", async () => {
+Deno.test("ostler status: uses color on a terminal, and not with NO_COLOR", async () => {
   const made = world();
   made.putRollout(rollingStatus({ conditions: [condition("Ready", "True")] }));
   const watched = await made.run(["status"], { isWatched: true });
@@ -179,7 +179,7 @@ Deno.test("ostler status uses colour where somebody looks, and not with NO_COLOR
   assert.equal(plain.out, (await made.run(["status"])).out);
 });
 
-Deno.test("ostler status says that a pool cannot be found to people who may not list those of the cluster", async () => {
+Deno.test("ostler status: explains a missing pool to users who may not list those of the cluster", async () => {
   const made = world();
   const forbidding = (listed: RegExp) => (request: string): void => {
     if (listed.test(request)) throw answer(403, "Forbidden");

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { answer } from "../../../support/fake_kube.ts";
 import { condition, FakeWorld, readyStatus, rollingStatus } from "../../../support/fake_world.ts";
 
-/** A world in which the pool's status changes with each second. */
+/** A world whose pool changes its status every second. */
 function story(...statuses: object[]): FakeWorld {
   const world = new FakeWorld();
   world.putPool(statuses.shift());
@@ -14,7 +14,7 @@ function story(...statuses: object[]): FakeWorld {
   return world;
 }
 
-Deno.test("ostler status -w tells each change once, and ends with 0 when the pool is ready", async () => {
+Deno.test("ostler status -w: shows each change once, and exits with 0 when the pool is ready", async () => {
   const world = story(rollingStatus(), rollingStatus(), rollingStatus({ updated: "4/10" }), readyStatus());
   const { code, out, err } = await world.run(["status", "pool", "-w"]);
   assert.deepEqual([code, err], [0, ""]);
@@ -27,7 +27,7 @@ Deno.test("ostler status -w tells each change once, and ends with 0 when the poo
 });
 
 for (const phase of ["Halted", "RolledBack", "Aborted"]) {
-  Deno.test(`ostler status -w ends with 1 when the rollout is ${phase}`, async () => {
+  Deno.test(`ostler status -w: exits with 1 when the rollout is ${phase}`, async () => {
     const world = story(rollingStatus(), readyStatus({ phase, reason: "Why", message: "what happened" }));
     const { code, err } = await world.run(["status", "pool", "-w"]);
     assert.equal(code, 1);
@@ -35,13 +35,13 @@ for (const phase of ["Halted", "RolledBack", "Aborted"]) {
   });
 }
 
-Deno.test("ostler status -w ends with 3 at --timeout, and says where it is", async () => {
+Deno.test("ostler status -w: exits with 3 at --timeout, with the progress", async () => {
   const { code, err } = await story(rollingStatus()).run(["status", "pool", "-w", "--timeout", "1m"]);
   assert.equal(code, 3);
   assert.equal(err, `Failed to reach the expected state within 1m: "fleet/pool" is Rolling with 3/10 updated\n`);
 });
 
-Deno.test("ostler status -w does not take a pool as ready whose newest generation nobody has seen", async () => {
+Deno.test("ostler status -w: does not treat a pool as ready before its newest generation is observed", async () => {
   const world = new FakeWorld();
   world.putPool(readyStatus(), { generation: 2 });
   world.onSleep = () => world.putRollout(readyStatus({ observedGeneration: 2 }));
@@ -50,7 +50,7 @@ Deno.test("ostler status -w does not take a pool as ready whose newest generatio
   assert.equal(world.time, before + 1_000);
 });
 
-Deno.test("ostler status -w goes on while the API server restarts, and ends with 1 when the pool is gone", async () => {
+Deno.test("ostler status -w: continues while the API server restarts, and exits with 1 when the pool is deleted", async () => {
   const world = new FakeWorld();
   world.putPool(rollingStatus());
   let seconds = 0;
@@ -70,7 +70,7 @@ Deno.test("ostler status -w goes on while the API server restarts, and ends with
   ]);
 });
 
-Deno.test("ostler status -w waits for all chosen pools", async () => {
+Deno.test("ostler status -w: waits for all selected pools", async () => {
   const world = story(rollingStatus(), readyStatus());
   world.putPool(readyStatus({ phase: "Halted", message: "stuck" }), { name: "other" });
   const { code, err } = await world.run(["status", "--all", "-w"]);
@@ -78,7 +78,7 @@ Deno.test("ostler status -w waits for all chosen pools", async () => {
   assert.match(err, /^The rollout of "fleet\/other" failed: Halted: stuck\n$/);
 });
 
-Deno.test("ostler status -w shows a live picture where somebody looks, with what the run itself says", async () => {
+Deno.test("ostler status -w: shows a live view on a terminal, with details of the run", async () => {
   const world = story(rollingStatus(), rollingStatus(), rollingStatus(), rollingStatus(), readyStatus());
   const counts = { desired: 10, machines: 11, updated: 3, ready: 10, old: 7, leaving: 1, unhealthy: 0 };
   world.progress = { counts, message: "Joining new-1", underway: [], skipped: [], setAside: [] } as never;
@@ -96,13 +96,13 @@ Deno.test("ostler status -w shows a live picture where somebody looks, with what
   assert.match(out, /fleet\/pool {3}Converged {3}10\/10/);
 });
 
-Deno.test("ostler status -w -o json is one object a line", async () => {
+Deno.test("ostler status -w: -o json prints one object per line", async () => {
   const world = story(rollingStatus(), readyStatus({ conditions: [condition("Ready", "True")] }));
   const { out } = await world.run(["status", "pool", "-w", "-o", "json"]);
   assert.deepEqual(out.trim().split("\n").map((line) => JSON.parse(line).ready), [false, true]);
 });
 
-Deno.test("ostler status -w shows of many pools as many as fit, those under way first", async () => {
+Deno.test("ostler status -w: shows as many pools as fit, active ones first", async () => {
   const world = story(rollingStatus(), readyStatus());
   for (let index = 0; index < 50; index++) world.putPool(readyStatus(), { name: `calm-${index}` });
   const env = { TERM: "xterm", NO_COLOR: "1" };
@@ -117,7 +117,7 @@ Deno.test("ostler status -w shows of many pools as many as fit, those under way 
   assert.match(out, /and 41 more/);
 });
 
-Deno.test("ostler status -w does not take pools that all went away for ready", async () => {
+Deno.test("ostler status -w: does not treat pools as ready that were all deleted", async () => {
   const world = new FakeWorld();
   for (const name of ["a", "b"]) world.putPool(rollingStatus(), { name, labels: { team: "x" } });
   world.onSleep = () => {
@@ -131,7 +131,7 @@ Deno.test("ostler status -w does not take pools that all went away for ready", a
   );
 });
 
-/** What stands on a terminal of this size at the end; of what is written it knows as much as log-update uses. */
+/** Returns the final content of a terminal of this size; understands the sequences that log-update uses. */
 async function lastFrame(
   world: FakeWorld,
   args: string[],
@@ -145,7 +145,7 @@ async function lastFrame(
   return stripVTControlCharacters(frame).split("\n");
 }
 
-Deno.test("ostler status -w keeps its head and the pools under way on a narrow terminal, also with trouble below", async () => {
+Deno.test("ostler status -w: keeps its headline and the active pools on a narrow terminal, also with failures below", async () => {
   const world = new FakeWorld();
   for (let index = 10; index < 40; index++) {
     world.putPool(readyStatus(), { name: `a-pool-with-a-name-that-is-rather-long-${index}` });
@@ -169,14 +169,14 @@ Deno.test("ostler status -w keeps its head and the pools under way on a narrow t
   assert.equal(troubled.length, 12);
 });
 
-Deno.test("ostler status -w of one pool keeps its headline on a low terminal", async () => {
+Deno.test("ostler status -w: keeps the headline of one pool on a low terminal", async () => {
   const world = story(rollingStatus({ message: "a long story ".repeat(20) }));
   const frame = await lastFrame(world, ["pool"], { columns: 60, rows: 8 });
   assert.match(frame[0] ?? "", /^fleet\/pool {3}Rolling/);
   assert.equal(frame.length, 8);
 });
 
-Deno.test("ostler status -w shows its picture on a terminal that says it has no size", async () => {
+Deno.test("ostler status -w: shows its view on a terminal that reports no size", async () => {
   const frame = await lastFrame(story(rollingStatus()), ["pool"], { columns: 0, rows: 0 });
   assert.match(frame[0] ?? "", /^fleet\/pool {3}Rolling/);
 });

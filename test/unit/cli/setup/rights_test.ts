@@ -33,7 +33,7 @@ function grants({ metadata, rules }: Role, { verb, group, resource, namespace, n
   );
 }
 
-Deno.test("every right that `ostler setup` asks about is one that our manifests grant", () => {
+Deno.test("setup permissions: every permission that `ostler setup` checks is one that our manifests grant", () => {
   for (const [account, needed] of Object.entries(rightsOf(places))) {
     const roles = rolesOf(account.replace("ostler-", ""));
     const missing = needed.filter((right) => !roles.some((role) => grants(role, right))).map(rightText);
@@ -41,7 +41,7 @@ Deno.test("every right that `ostler setup` asks about is one that our manifests 
   }
 });
 
-Deno.test("what the webhook is asked about is what our manifests grant, no less and no more", () => {
+Deno.test("setup permissions: those of the webhook are exactly the ones that our manifests grant", () => {
   const roles = rolesOf("webhook", "webhook/rbac");
   const needed = webhookRightsOf(places).flatMap(({ judging, certificate }) => [...judging, ...certificate]);
   assert.deepEqual(needed.filter((right) => !roles.some((role) => grants(role, right))).map(rightText), []);
@@ -51,7 +51,7 @@ Deno.test("what the webhook is asked about is what our manifests grant, no less 
   assert.deepEqual(granted.filter((each) => !needed.some(({ verb, resource }) => each === `${verb} ${resource}`)), []);
 });
 
-Deno.test("judgeWebhook tells the modes apart by what is granted", () => {
+Deno.test("judgeWebhook: derives the mode from the granted permissions", () => {
   const needed = webhookRightsOf(places)[0] ?? assert.fail();
   const { judging, certificate } = needed;
   const judge = (duties: Right[], own: Right[], isHeld = true): [string, string] => {
@@ -77,7 +77,7 @@ Deno.test("judgeWebhook tells the modes apart by what is granted", () => {
   }
 });
 
-Deno.test("rightText reads as kubectl auth can-i would be asked", () => {
+Deno.test("rightText: has the form of kubectl auth can-i", () => {
   const right = { verb: "create", group: "apps", resource: "deployments/scale", namespace: "a", name: "b" };
   assert.equal(rightText(right), 'create deployments.apps/scale "b" in a');
   assert.equal(rightText({ verb: "get", group: "", resource: "nodes" }), "get nodes");

@@ -14,7 +14,7 @@ function setUp(world: FakeWorld, ...args: string[]): ReturnType<FakeWorld["run"]
   return world.run(["setup", "--temporal-namespace", "fleet", ...args]);
 }
 
-Deno.test("ostler setup makes what is absent, says so, and finds it there the next time", async () => {
+Deno.test("ostler setup: creates what is missing, reports it, and finds it the next time", async () => {
   const world = new FakeWorld();
   world.temporal.deafFor = 3;
   const first = await setUp(world, "--cluster", "north");
@@ -34,7 +34,7 @@ ${granted}`,
   assert.deepEqual([again.code, world.temporal.writes], [0, writes]);
 });
 
-Deno.test("ostler setup changes the retention of a namespace that is there only where it is asked to", async () => {
+Deno.test("ostler setup: changes the retention of an existing namespace only on request", async () => {
   const world = new FakeWorld();
   world.temporal.namespaces.set("fleet", { retention: 3 * 86_400, columns: new Set() });
   assert.match((await setUp(world)).out, /^namespace "fleet": already exists, with a retention of 3d$/m);
@@ -48,7 +48,7 @@ Deno.test("ostler setup changes the retention of a namespace that is there only 
   assert.match((await setUp(world, "--retention", "30d")).out, /already exists, with a retention of 30d$/m);
 });
 
-Deno.test("ostler setup --dry-run writes nothing, and says what it would do", async () => {
+Deno.test("ostler setup: --dry-run writes nothing, and reports what it would do", async () => {
   const world = new FakeWorld();
   const { code, out } = await setUp(world, "--dry-run", "--no-rights");
   assert.equal(code, 0);
@@ -63,14 +63,14 @@ Deno.test("ostler setup --dry-run writes nothing, and says what it would do", as
 });
 
 for (const code of [permissionDenied, unimplemented]) {
-  Deno.test(`ostler setup tells what to do by hand where Temporal answers writes with ${code}`, async () => {
+  Deno.test(`ostler setup: explains the manual steps when Temporal answers writes with ${code}`, async () => {
     const world = new FakeWorld();
     world.temporal.refusal = (method) => /^(register|update|add)/.test(method) ? code : undefined;
     const absent = await setUp(world, "--no-rights");
     assert.deepEqual([absent.code, absent.err], [1, ""]);
     assert.equal(
       absent.out,
-      'namespace "fleet": does not exist, and Temporal at temporal.test:7233 refuses it: said by the fake; ' +
+      'namespace "fleet": does not exist, and Temporal at temporal.test:7233 refuses it: refused by the fake; ' +
         "an administrator must run `temporal operator namespace create --namespace fleet --retention 168h`\n",
     );
     world.temporal.namespaces.set("fleet", { retention: 86_400, columns: new Set(["Phase"]) });
@@ -85,7 +85,7 @@ for (const code of [permissionDenied, unimplemented]) {
 
 const all = ["KubernetesNamespace", "MachineDeployment", "TargetImage", "Phase"];
 
-Deno.test("ostler setup names the missing permissions of a process by its ServiceAccount", async () => {
+Deno.test("ostler setup: names the missing permissions of a process by its ServiceAccount", async () => {
   const world = new FakeWorld();
   world.kube.mayDo = (user, { verb, resource }) =>
     !(user.endsWith(":worker-of:ostler-worker") && `${verb} ${resource}` === "create pods");
@@ -99,7 +99,7 @@ Deno.test("ostler setup names the missing permissions of a process by its Servic
   world.kube.mayDo = (user) => !user.endsWith(":ostler-webhook");
   for (const [hasPolicies, outcome] of [[true, 0], [false, 1]] as const) {
     world.kube.hasPolicies = hasPolicies;
-    assert.equal((await setUp(world)).code, outcome, "without a webhook");
+    assert.equal((await setUp(world)).code, outcome, "Expected no permissions of a webhook");
   }
   world.kube.onRequest = () => {
     throw answer(403, "Forbidden", "no");
@@ -109,7 +109,7 @@ Deno.test("ostler setup names the missing permissions of a process by its Servic
   assert.match(blind.out, /ostler-worker": skipped: you cannot create SubjectAccessReviews$/m);
 });
 
-Deno.test("of two clusters ostler setup asks each about what is there", async () => {
+Deno.test("ostler setup: checks each of two clusters for its own objects", async () => {
   const world = new FakeWorld();
   world.management = { kube: new FakeKube(), namespace: "north" };
   const asked = { worker: new Set<string>(), management: new Set<string>() };
@@ -130,7 +130,7 @@ Deno.test("of two clusters ostler setup asks each about what is there", async ()
   const ofPools = [...asked.worker].filter((each) => /operatingsystem(profile|config)s|validating|leases/.test(each));
   assert.deepEqual(ofPools, []);
   assert.ok(asked.management.has("update secrets north-system ostler-webhook-authority"));
-  // No webhook is asked there, and nothing is granted to it.
+  // No webhook is checked there, and nothing is granted to it.
   world.kube.mayDo = (user) => !user.endsWith(":ostler-webhook");
   assert.match((await setUp(world, ...given)).out, /worker cluster: none, as expected .* by a policy$/m);
   world.kube.hasPolicies = false;
@@ -140,7 +140,7 @@ Deno.test("of two clusters ostler setup asks each about what is there", async ()
   );
 });
 
-Deno.test("ostler setup -o json gives the steps as data", async () => {
+Deno.test("ostler setup: -o json prints the steps as data", async () => {
   const world = new FakeWorld();
   const { items } = JSON.parse((await setUp(world, "-o", "json", "--no-rights")).out);
   assert.deepEqual(items.map(({ about, outcome }: Record<string, string>) => [about, outcome]), [
@@ -149,7 +149,7 @@ Deno.test("ostler setup -o json gives the steps as data", async () => {
   ]);
 });
 
-Deno.test("ostler setup ends with 4 where Temporal is away, and with 2 for what is no retention", async () => {
+Deno.test("ostler setup: exits with 4 when Temporal is unreachable, and with 2 for an invalid retention", async () => {
   const world = new FakeWorld();
   for (const retention of ["0", "1h", "a week"]) assert.equal((await setUp(world, "--retention", retention)).code, 2);
   world.temporal.refusal = () => unavailable;

@@ -3,7 +3,7 @@ import { clock, duration, moment, parseDuration, range } from "../../../../cli/v
 
 const noon = new Date(2026, 10, 21, 12, 0).getTime();
 
-Deno.test("duration names two units at most and never a smaller one across a gap", () => {
+Deno.test("duration: returns at most two adjacent units", () => {
   const cases: [number, string][] = [[0, "0s"], [59.6, "1m"], [61, "1m1s"], [3_600, "1h"], [3_605, "1h"], [
     90_000,
     "1d1h",
@@ -14,19 +14,19 @@ Deno.test("duration names two units at most and never a smaller one across a gap
   for (const [seconds, text] of cases) assert.equal(duration(seconds), text);
 });
 
-Deno.test("clock names the day only where it is another one", () => {
+Deno.test("clock: includes the day only when it is another day", () => {
   assert.equal(clock(noon + 125 * 60_000, noon), "14:05");
   assert.equal(clock(noon + 24 * 3_600_000, noon), "Nov 22 12:00");
 });
 
-Deno.test("moment says how far it is, in both directions, and nothing for no time", () => {
+Deno.test("moment: shows the distance in both directions, and nothing without a time", () => {
   assert.equal(moment(noon + 720_000, noon), "12:12 (in 12m)");
   assert.equal(moment(new Date(noon - 60_000).toISOString(), noon), "11:59 (1m ago)");
   assert.equal(moment("", noon), "");
   assert.equal(moment(undefined, noon), "");
 });
 
-Deno.test("range is a range, one number where both ends are the same, and honest about not knowing", () => {
+Deno.test("range: shows a range, one number for equal ends, and that nothing is known", () => {
   assert.equal(range({ low: 720, high: 1_140 }), "12 to 19 min");
   assert.equal(range({ low: 720, high: 725 }), "about 12 min");
   assert.equal(range({ low: 40, high: 90 }), "40 to 90 s");
@@ -34,7 +34,7 @@ Deno.test("range is a range, one number where both ends are the same, and honest
   assert.equal(range(null), "not known yet");
 });
 
-Deno.test("parseDuration reads units in their order and refuses all else", () => {
+Deno.test("parseDuration: reads units in their order and refuses anything else", () => {
   assert.equal(parseDuration("90s"), 90_000);
   assert.equal(parseDuration("1h30m"), 5_400_000);
   assert.equal(parseDuration("2d"), 172_800_000);

@@ -7,7 +7,7 @@ function template(cloudProviderSpec: object, more: object = {}): object {
 
 const at = (path: string): string => `spec.providerSpec.value.cloudProviderSpec.${path}`;
 
-Deno.test("templateChanges names each leaf that changed, came or went, and no other", () => {
+Deno.test("templateChanges: names each changed, added or removed leaf, and no other", () => {
   const changes = templateChanges(
     template({ image: "a:1", disks: [{ size: 10 }, { size: 20 }], zone: "z" }),
     template({ image: "a:2", disks: [{ size: 10 }], zone: "z", tags: { "team/name": "x" } }),
@@ -19,7 +19,7 @@ Deno.test("templateChanges names each leaf that changed, came or went, and no ot
   ]);
 });
 
-Deno.test("templateChanges hides whatever may be a credential, by its path or by what it looks like", () => {
+Deno.test("templateChanges: hides possible credentials, by path or by content", () => {
   const secrets = {
     ...{ token: "t0p", accessKeyId: "AKIA", secretAccessKey: "s3cr3t", password: { value: "pw" }, username: "root" },
     ...{ auth: { kubeconfig: { value: "kc" } }, serviceAccount: "json", userData: "ud", url: "https://me:pw@host" },
@@ -30,7 +30,7 @@ Deno.test("templateChanges hides whatever may be a credential, by its path or by
   for (const { path, after } of changes) assert.equal(after, "<hidden>", path);
 });
 
-Deno.test("templateChanges shows references to secrets, public keys and taints", () => {
+Deno.test("templateChanges: shows references to secrets, public keys and taints", () => {
   const ref = { secretKeyRef: { namespace: "ns", name: "cloud", key: "token" } };
   const after = template({ token: ref }, { sshPublicKeys: ["ssh-ed25519 AAAA"] });
   const changes = templateChanges(template({}), {
@@ -42,7 +42,7 @@ Deno.test("templateChanges shows references to secrets, public keys and taints",
   ]);
 });
 
-Deno.test("templateChanges overlooks what machine-controller adds to its sets", () => {
+Deno.test("templateChanges: ignores what machine-controller adds to its sets", () => {
   const before = {
     metadata: { creationTimestamp: "2026", labels: { a: "b", "machine-template-hash": "1" } },
     spec: {},
@@ -50,7 +50,7 @@ Deno.test("templateChanges overlooks what machine-controller adds to its sets", 
   assert.deepEqual(templateChanges(before, { metadata: { labels: { a: "b" } }, spec: {} }), []);
 });
 
-Deno.test("changesPatch is a unified diff, and nothing where nothing changed", () => {
+Deno.test("changesPatch: returns a unified diff, and nothing without changes", () => {
   const changes = [{ path: "a", before: "1", after: "2" }, { path: "b", after: "3" }, { path: "c", before: "4" }];
   assert.equal(
     changesPatch(changes, "revision 1", "revision 2"),

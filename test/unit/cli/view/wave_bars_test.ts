@@ -11,7 +11,7 @@ function bars(waves: object[], updatedReplicas: number): string[] {
   return waveBars(terminal, RolloutStatus.parse({ waves, updatedReplicas }), start);
 }
 
-Deno.test("bar shows what has begun, and is full only at the end", () => {
+Deno.test("bar: shows what has begun, and is full only at the end", () => {
   assert.equal(bar(0, 10, 4), "░░░░");
   assert.equal(bar(1, 1000, 4), "█░░░");
   assert.equal(bar(999, 1000, 4), "███░");
@@ -19,7 +19,7 @@ Deno.test("bar shows what has begun, and is full only at the end", () => {
   assert.equal(bar(12, 10, 4), "████");
 });
 
-Deno.test("waveBars counts each wave by itself, as they are told from the start of the rollout", () => {
+Deno.test("waveBars: counts each wave by itself, although the Rollout counts from the start", () => {
   const lines = bars([{ upTo: 1, state: "Done" }, { upTo: 5, state: "Rolling" }, { upTo: 10, state: "Waiting" }], 3);
   assert.deepEqual(lines.map((line) => line.replace(/[█░]+/, "|")), [
     "1  |  1/1  done",
@@ -29,13 +29,13 @@ Deno.test("waveBars counts each wave by itself, as they are told from the start 
   assert.equal(lines[1]?.match(/█/g)?.length, 15);
 });
 
-Deno.test("waveBars says until when a wave soaks", () => {
+Deno.test("waveBars: shows until when a wave soaks", () => {
   const soakUntil = new Date(start + 300_000).toISOString();
   const [line] = bars([{ upTo: 4, state: "Soaking", soakUntil }], 4);
   assert.ok(line?.endsWith(`4/4  soaking until ${moment(soakUntil, start)}`), line);
 });
 
-Deno.test("waveBars sums up what is far away when there are many waves", () => {
+Deno.test("waveBars: sums up distant waves when there are many", () => {
   const waves = Array.from({ length: 30 }, (_, index) => ({ upTo: index + 1, state: index < 12 ? "Done" : "Waiting" }));
   const lines = bars(waves, 12);
   assert.equal(lines.length, 12);
@@ -43,7 +43,7 @@ Deno.test("waveBars sums up what is far away when there are many waves", () => {
   assert.equal(lines.at(-1), "10 more");
 });
 
-Deno.test("waveBars numbers waves by all there are, of which the Rollout holds those around the one under way", () => {
+Deno.test("waveBars: numbers waves among all, although the Rollout has only those around the current one", () => {
   const window = (first: number, done: number) =>
     Array.from({ length: 50 }, (_, index) => ({ upTo: (first + index) * 2, state: index < done ? "Done" : "Waiting" }));
   const lines = (given: object): string[] =>
