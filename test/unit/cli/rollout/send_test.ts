@@ -211,7 +211,7 @@ Deno.test("ostler pause: --all sends to the others when one fails unexpectedly",
   };
   const { code, out, err } = await made.run(["pause", "--all"]);
   assert.equal(code, 1);
-  assert.match(err, /^fleet\/p10: TypeError: it is no function\n/);
+  assert.match(err, /^fleet\/p10: TypeError: it is not a function\n/);
   assert.equal(out.match(/: paused$/gm)?.length, 11);
 });
 
