@@ -147,7 +147,7 @@ Deno.test("kubectl-ostler: bundles the Kubernetes client once, and uses no outda
     const modes = ["", "imports.json", "client_node.js"].map((name) => {
       return statSync(join(place("node_modules/.ostler"), kept, name)).mode & 0o777;
     });
-    assert.deepEqual(modes, [0o755, 0o644, 0o644], "Expected a bundle per user, because others use the checkout too");
+    assert.deepEqual(modes, [0o755, 0o644, 0o644], "Expected modes that let others use the checkout");
   } finally {
     rmSync(folder, { recursive: true });
   }

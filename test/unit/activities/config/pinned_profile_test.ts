@@ -169,11 +169,11 @@ Deno.test("ensureRolloutReported: ends the pin when a person takes the change ou
   const { specHash } = await desiredOf(kube);
   await restore(kube);
   await report(kube);
-  ok(pinOf(kube), "It was not in quarantine before");
+  ok(pinOf(kube), "Expected the pin to stay, because the change was not in quarantine before");
   await report(kube, { quarantine: [held(specHash)] });
   const others = Array.from({ length: 5 }, (_, nth) => held(`other ${nth}`));
   await report(kube, { quarantine: others });
-  ok(pinOf(kube), "Older entries were only dropped to make room");
+  ok(pinOf(kube), "Expected the pin to stay, because older entries were only dropped");
   await report(kube, { quarantine: [held(specHash)] });
   await report(kube);
   equal(pinOf(kube), undefined);
@@ -184,7 +184,7 @@ Deno.test("ensureRolloutReported: ends the pin when something else becomes the l
   const { kube } = await badProfile();
   await restore(kube);
   await converge(kube);
-  ok(pinOf(kube), "Converged on the pinned profile");
+  ok(pinOf(kube), "Expected the pin to stay after converging on the pinned profile");
   putProfile(kube, { name: "base", bootstrap: "of a better base" });
   await converge(kube);
   equal(pinOf(kube), undefined);

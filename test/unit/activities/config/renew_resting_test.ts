@@ -124,7 +124,7 @@ Deno.test("renewResting: renews user-data with credentials at any position", asy
   equal(new Set(id).size, 1);
   deepEqual(await renew(world), { ...first, news: "None" });
   makeDue(kube, provisioning);
-  equal((await renew(world)).news, "Renewed", "A token left behind counts");
+  equal((await renew(world)).news, "Renewed", "Expected a renewal because of the token left behind");
 });
 
 const differences: Record<string, (kube: FakeKube) => void> = {

@@ -221,7 +221,7 @@ Deno.test("ostler release: cleans up after a pool that is being deleted, and aft
   const given = writes.findIndex((write) => write.startsWith("patch operatingsystemconfigs"));
   assert.ok(
     0 < cleaned && cleaned < given,
-    `Expected no object of the same name to be kept and removed: ${writes.join(", ")}`,
+    `Expected all cleanup before the first pool is given back: ${writes.join(", ")}`,
   );
 });
 

@@ -99,7 +99,7 @@ Deno.test("ostler setup: names the missing permissions of a process by its Servi
   world.kube.mayDo = (user) => !user.endsWith(":ostler-webhook");
   for (const [hasPolicies, outcome] of [[true, 0], [false, 1]] as const) {
     world.kube.hasPolicies = hasPolicies;
-    assert.equal((await setUp(world)).code, outcome, "Expected no permissions of a webhook");
+    assert.equal((await setUp(world)).code, outcome, "Unexpected exit code without a webhook");
   }
   world.kube.onRequest = () => {
     throw answer(403, "Forbidden", "no");
