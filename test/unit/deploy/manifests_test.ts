@@ -63,7 +63,7 @@ function rules(file: string): Rule[] {
   return manifests(join(kubernetes, file)).flatMap((manifest) => manifest.rules ?? []);
 }
 
-Deno.test("manifests parse, each object with a kind and a name", () => {
+Deno.test("manifests: parse, each object with a kind and a name", () => {
   assert.ok(manifestFiles().length >= 15);
   for (const file of manifestFiles()) {
     const objects = manifests(file);
@@ -72,11 +72,11 @@ Deno.test("manifests parse, each object with a kind and a name", () => {
   }
 });
 
-Deno.test("manifests open with a comment that says why they are there", () => {
+Deno.test("manifests: begin with a comment that explains their purpose", () => {
   for (const file of manifestFiles()) assert.match(readFileSync(file, "utf8"), /^# \S/, file);
 });
 
-Deno.test("each kustomization lists every file of its own once", () => {
+Deno.test("kustomizations: list every file of their own once", () => {
   const listed = (folder: string): string[] => {
     const text = readFileSync(join(kubernetes, folder, "kustomization.yaml"), "utf8");
     const { resources } = loadYaml<{ resources: string[] }>(text);
@@ -95,7 +95,7 @@ Deno.test("each kustomization lists every file of its own once", () => {
   assert.deepEqual(listed(""), files.filter((file) => !isOf("approval", "hands", "setup", "webhook")(file)));
 });
 
-Deno.test("kustomization applies kinds before rules and rules before processes", () => {
+Deno.test("kustomization: applies CRDs before permissions and permissions before processes", () => {
   const { resources } = loadYaml<{ resources: string[] }>(readFileSync(join(kubernetes, "kustomization.yaml"), "utf8"));
   const places = ["namespace.yaml", "crds/rollouts.yaml", "rbac/worker.yaml", "admission/hold_new_machines.yaml"]
     .map((file) => resources.indexOf(file));
@@ -107,7 +107,7 @@ Deno.test("kustomization applies kinds before rules and rules before processes",
 for (
   const file of ["rbac/controller.yaml", "rbac/worker.yaml", "setup/rbac.yaml", "webhook/rbac.yaml", "hands/rbac.yaml"]
 ) {
-  Deno.test(`${file} grants nothing by wildcard`, () => {
+  Deno.test(`${file}: grants nothing by wildcard`, () => {
     assert.ok(rules(file).length > 0);
     for (const rule of rules(file)) {
       const words = [...rule.verbs, ...(rule.resources ?? []), ...(rule.apiGroups ?? [])];
@@ -116,7 +116,7 @@ for (
   });
 }
 
-Deno.test("rbac/worker.yaml reads secrets in no ClusterRole", () => {
+Deno.test("rbac/worker.yaml: allows no read of secrets in a ClusterRole", () => {
   const cluster = manifests(join(kubernetes, "rbac/worker.yaml")).filter((object) => object.kind === "ClusterRole");
   assert.equal(cluster.length, 1);
   const resources = cluster.flatMap((object) => object.rules ?? []).flatMap((rule) => rule.resources ?? []);
@@ -124,7 +124,7 @@ Deno.test("rbac/worker.yaml reads secrets in no ClusterRole", () => {
   assert.ok(!resources.includes("secrets"));
 });
 
-Deno.test("rbac/controller.yaml touches no secret, and changes neither pools nor machines nor nodes", () => {
+Deno.test("rbac/controller.yaml: allows no access to secrets, and no changes to pools, machines and nodes", () => {
   const granted = rules("rbac/controller.yaml");
   const reads = new Set(["get", "list", "watch"]);
   const changed = granted.filter((rule) => rule.verbs.some((verb) => !reads.has(verb)));
@@ -149,7 +149,7 @@ Deno.test("rbac/controller.yaml touches no secret, and changes neither pools nor
   ]]);
 });
 
-Deno.test("rbac/worker.yaml writes nothing of a NodeVersion but its status, and of a JoiningNode removes it only", () => {
+Deno.test("rbac/worker.yaml: allows updates of a NodeVersion's status only, and deletion of a JoiningNode", () => {
   const ofUpdates = rules("rbac/worker.yaml").filter(({ apiGroups }) => apiGroups?.includes("update.edgeless.systems"));
   const written = (resource: string): string[] =>
     ofUpdates.filter(({ resources }) => resources?.includes(resource)).flatMap(({ verbs }) => verbs)
@@ -160,7 +160,7 @@ Deno.test("rbac/worker.yaml writes nothing of a NodeVersion but its status, and 
   assert.deepEqual(written("joiningnodes/status"), []);
 });
 
-Deno.test("custom resources keep the names that others rely on", () => {
+Deno.test("custom resources: keep the names that others rely on", () => {
   const files = readdirSync(join(kubernetes, "crds")).sort();
   const named = files.map((file) => customResource(`crds/${file}`)).map((crd) =>
     [
@@ -182,14 +182,14 @@ Deno.test("custom resources keep the names that others rely on", () => {
     "ostler.dev Namespaced Rollout rollouts ro v1alpha1",
     "update.edgeless.systems Cluster ScalingGroup scalinggroups sgrp v1alpha1",
   ]);
-  // How a NodePool stands its Rollout tells.
+  // The Rollout of a NodePool has its status.
   const plain = ["rollout_policies.yaml", "node_pools.yaml"];
   for (const file of files.filter((name) => !name.startsWith("operating_system") && !plain.includes(name))) {
     assert.ok(customResource(`crds/${file}`).versions[0]?.subresources?.["status"], file);
   }
 });
 
-Deno.test("hold_new_machines can hold new machines and block nothing", () => {
+Deno.test("hold_new_machines: can hold new machines and block nothing else", () => {
   const [policy, binding] = manifests(join(kubernetes, "admission/hold_new_machines.yaml"));
   const spec = policy?.spec as HoldPolicy;
   assert.equal(spec.failurePolicy, "Ignore");
@@ -221,16 +221,16 @@ function processOf(file: string): Process {
 const versionLabel = "app.kubernetes.io/version";
 
 for (const file of ["controller.yaml", "worker.yaml"]) {
-  Deno.test(`${file} tells its process the tag of its image as build id`, () => {
+  Deno.test(`${file}: gives its process the tag of its image as build ID`, () => {
     const { template: { metadata: { labels }, spec: { containers: [container] } }, selector } = processOf(file);
     assert.equal(container?.image.split(":").at(-1), labels[versionLabel]);
     const told = container?.env.find(({ name }) => name === "OSTLER_BUILD_ID")?.valueFrom?.fieldRef?.fieldPath;
     assert.equal(told, `metadata.labels['${versionLabel}']`);
-    assert.equal(selector.matchLabels[versionLabel], undefined, "else no update could be applied");
+    assert.equal(selector.matchLabels[versionLabel], undefined, "Expected no version in the selector, which is immutable");
   });
 }
 
-Deno.test("controller and worker are of one version and one worker deployment, else none would become current", () => {
+Deno.test("manifests: controller and worker have one version and one worker deployment, so that it becomes current", () => {
   const [controller, worker] = ["controller.yaml", "worker.yaml"].map((file) => {
     const { metadata, spec: { containers: [container] } } = processOf(file).template;
     const naming = /^OSTLER_(BUILD_ID|DEPLOYMENT|CLUSTER|TASK_QUEUE)$|^TEMPORAL_/;
@@ -247,7 +247,7 @@ interface Webhook {
   matchConditions?: { expression: string }[];
 }
 
-Deno.test("H18 processes are as sparing of memory in a cluster as on the embedded stack", () => {
+Deno.test("H18 manifests: limit memory in a cluster as on the embedded stack", () => {
   for (const file of ["controller.yaml", "worker.yaml", "webhook/webhook.yaml"]) {
     const [container] = processOf(file).template.spec.containers;
     const set = Object.fromEntries(container?.env.map(({ name, value }) => [name, value]) ?? []);
@@ -261,7 +261,7 @@ function webhooks(): Webhook[] {
   );
 }
 
-Deno.test("webhooks keep the names that Operating System Manager gave them, so that they take their place", () => {
+Deno.test("webhooks: keep the names of Operating System Manager, so that they replace its webhooks", () => {
   const configurations = ["webhook/mutating.yaml", "webhook/validating.yaml"].map((file) =>
     manifests(join(kubernetes, file))[0]?.metadata.name
   );
@@ -273,10 +273,10 @@ Deno.test("webhooks keep the names that Operating System Manager gave them, so t
   ]);
 });
 
-Deno.test("webhooks are served at the paths and by the service that the API server is told", () => {
+Deno.test("webhooks: have the paths and the service that the webhook process serves", () => {
   const served = Object.keys(admissionsOf({} as Kube, readConfig({}), { warn: () => {} }));
   const paths = webhooks().map(({ clientConfig }) => clientConfig.service.path);
-  // The last one is written by the webhook itself.
+  // The webhook itself writes the last one.
   assert.deepEqual([...paths, "/mutate-v1alpha1-machine"], served);
   const service = manifests(join(kubernetes, "webhook/webhook.yaml")).find(({ kind }) => kind === "Service");
   assert.ok(service);
@@ -286,7 +286,7 @@ Deno.test("webhooks are served at the paths and by the service that the API serv
   }
 });
 
-Deno.test("webhooks that fail closed never judge Ostler itself, by the names that it trusts", () => {
+Deno.test("webhooks: with failurePolicy Fail never validate the objects of Ostler itself", () => {
   for (const { failurePolicy, matchConditions = [] } of webhooks().filter((hook) => hook.failurePolicy === "Fail")) {
     const names = [...(matchConditions[0]?.expression ?? "").matchAll(/'([^']+)'/g)].map(([, name]) => name);
     assert.deepEqual(names, readConfig({}).trustedUsers, failurePolicy);

@@ -20,7 +20,7 @@ const file = new URL("../../../deploy/kubernetes/crds/rollouts.yaml", import.met
 const [version] = (parse(readFileSync(file, "utf8")) as { spec: { versions: [Version] } }).spec.versions;
 const { status } = version.schema.openAPIV3Schema.properties;
 
-/** One of each phase: the compiler tells when there is another. */
+/** One of each phase; the compiler reports a missing one. */
 const phases: Record<Phase, true> = {
   ...{ Preparing: true, Creating: true, Rolling: true, RollingBack: true, Repairing: true, Converged: true },
   ...{ RolledBack: true, Halted: true, Aborted: true, Deleting: true },

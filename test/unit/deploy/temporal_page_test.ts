@@ -1,4 +1,4 @@
-/** docs/how-to/temporal.md tells what the code says and reads. */
+/** docs/how-to/temporal.md agrees with the code. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { ServiceError } from "@temporalio/client";
@@ -20,7 +20,7 @@ const lines = [...page.matchAll(/^\| `(Failed to [^`]*)` \|/gm)].map(([, line = 
   return new RegExp(`^${parts.join(".*")}`);
 });
 
-Deno.test("docs/how-to/temporal.md has a line for every trouble with Temporal, and each is another one", () => {
+Deno.test("docs/how-to/temporal.md: has a distinct row for every failure with Temporal", () => {
   const place = { address: "temporal.example:7233", namespace: "fleet" };
   const answers = [5, 7, 12, 16, 14].map((code) =>
     grpcStatus(code, code === 5 ? "Namespace fleet is not found." : "no")
@@ -31,11 +31,11 @@ Deno.test("docs/how-to/temporal.md has a line for every trouble with Temporal, a
   equal(new Set(told.map((message) => lines.findIndex((line) => line.test(message)))).size, 4);
 });
 
-Deno.test("docs/how-to/temporal.md names every column in the command that makes them", () => {
+Deno.test("docs/how-to/temporal.md: names every search attribute in the command that makes them", () => {
   for (const name of columnsOf("north")) ok(page.includes(`${name}=Keyword`), name);
 });
 
-Deno.test("docs/how-to/temporal.md has an example of every variable that the chart sets, with the path that it sets", () => {
+Deno.test("docs/how-to/temporal.md: has an example of every variable that the chart sets, with its path", () => {
   const templates = textOf("chart/templates/_environment.tpl");
   const set = [...templates.matchAll(/name: (TEMPORAL_\w+)(?:, value: ([^ }]+))?/g)];
   ok(set.length >= 6);
@@ -45,7 +45,7 @@ Deno.test("docs/how-to/temporal.md has an example of every variable that the cha
   }
 });
 
-Deno.test("docs/how-to/temporal.md speaks of values that the chart has", () => {
+Deno.test("docs/how-to/temporal.md: names only values that the chart has", () => {
   const [values] = parseAllDocuments(textOf("chart/values.yaml"));
   const named = [...page.matchAll(/`((?:setup|networkPolicy|settings)\.[\w.-]+|temporal\.\w+Secret)/g)].map((
     [, path = ""],

@@ -1,4 +1,4 @@
-/** The kinds of `update.edgeless.systems`: what is installed and what is read agree, and objects of before stay as they are. */
+/** The CRDs of `update.edgeless.systems`: manifests and code agree, and existing objects stay valid. */
 import { deepEqual, equal, fail, match, ok } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { parse, parseAllDocuments } from "yaml";
@@ -52,7 +52,7 @@ const all: Kind[] = [
 
 const kindNamed = (name: string): Kind => all.find(({ kind }) => kind === name) ?? fail(name);
 
-/** What the API server makes of an object when it is written. */
+/** Returns an object as the API server stores it. */
 function asStored<T extends { metadata: object }>(object: T): T {
   const metadata = { uid: "u", generation: 1, resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
   return { ...object, metadata: { ...metadata, ...object.metadata } };
@@ -83,7 +83,7 @@ for (const { kind, resource, definition: { metadata, spec }, schema, text } of a
   Deno.test(`${kind}: has columns of existing fields, with their type`, () => {
     const columns = spec.versions[0]?.additionalPrinterColumns ?? [];
     equal(new Set(columns.map(({ name }) => name)).size, columns.length);
-    ok(columns.filter(({ priority = 0 }) => priority === 0).length <= 9, "more do not fit into a line");
+    ok(columns.filter(({ priority = 0 }) => priority === 0).length <= 9, "Expected at most nine columns, which fit into a line");
     deepEqual(columns.at(-1), { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" });
     for (const { jsonPath, type } of columns.slice(0, -1)) equal(fieldAt(schema, jsonPath)?.type, type, jsonPath);
   });
@@ -101,7 +101,7 @@ for (const { kind, resource, definition: { metadata, spec }, schema, text } of a
   });
 
   Deno.test(`${kind}: requires nothing that it did not require before`, () => {
-    ok(!text.includes("x-kubernetes-validations"), "no rule beside the schema");
+    ok(!text.includes("x-kubernetes-validations"), "Expected no validation rules, which would refuse existing objects");
     const required = kind === "AutoscalingStrategy" ? ["enabled", "deploymentName", "deploymentNamespace"] : undefined;
     deepEqual(schema.properties?.["spec"]?.required, required);
     equal(schema.required, undefined);
@@ -170,7 +170,7 @@ for (const [at, [kind, part, why]] of refused.entries()) {
   });
 }
 
-/** Of Kubernetes itself, and of what often stands beside these kinds. */
+/** Short names of Kubernetes itself, and of CRDs that are often installed too. */
 const usual = (
   "cj cm cs csr crd deploy ds ep ev hpa ing limits netpol no ns pc pdb po psp pv pvc quota rc rs sa sc sts svc vac " +
   "cert certs cr crs issuer md ma ms mhc mcp nm np sg nv cl kcp app appset vs gw gtw pr tr vpa sm pmon"

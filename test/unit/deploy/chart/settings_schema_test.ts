@@ -1,4 +1,4 @@
-/** The chart's schema tells every setting; `GOLDEN=update` writes that part of it anew. */
+/** The chart's schema has every setting; `GOLDEN=update` writes that part of it anew. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";

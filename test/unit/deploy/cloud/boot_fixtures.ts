@@ -30,7 +30,7 @@ export function cloudConfig(files: Files, rest: Record<string, unknown> = {}): s
   return `#cloud-config\n${dumpYaml({ ...rest, write_files: entries })}`;
 }
 
-/** What a machine's user-data is made from. */
+/** The input of a machine's user-data. */
 export interface UserDataValues {
   hostname: string;
   server: string;

@@ -52,14 +52,14 @@ function report(overrides: Partial<Findings> = {}): DemoReport {
   });
 }
 
-Deno.test("demoReport tells of each machine how it came and how it went", () => {
+Deno.test("demoReport: shows how each machine came and how it was deleted", () => {
   assert.deepEqual(report().machines, [
     { machine: "a", ...old, joinedSeconds: 4.2, drainedSeconds: 1.5, replacedBy: "b" },
     { machine: "b", ...young, joinedSeconds: 5, drainedSeconds: null, replacedBy: null },
   ]);
 });
 
-Deno.test("demoReport is content only when every promise was kept and all of it was seen", () => {
+Deno.test("demoReport: is successful only when every promise was kept and everything was observed", () => {
   const violation = { at: "t", property: "secrets", message: "Secret gone", names: ["s"] } as const;
   assert.equal(report().ok, true);
   assert.equal(report({ updated: 0 }).ok, false);
@@ -70,7 +70,7 @@ Deno.test("demoReport is content only when every promise was kept and all of it 
   assert.match(finalText(broken), /t Secret gone: s/);
 });
 
-Deno.test("finalText shows machines, promises with what was seen, and the verdict", () => {
+Deno.test("finalText: shows machines, promises with observations, and the verdict", () => {
   const text = finalText(report());
   for (
     const part of ["ubuntu:24.04-2", "4.2 s", "at least 1 Ready nodes at any time", "maximum 2", "All checks passed"]
@@ -80,7 +80,7 @@ Deno.test("finalText shows machines, promises with what was seen, and the verdic
   assert.match(finalText(report({ updated: 0 })), /0 of 1 .*FAILED/);
 });
 
-Deno.test("endingOf gives each course its exit code, and keeps logs only where they tell something", () => {
+Deno.test("endingOf: returns the exit code of each ending, and keeps logs only of failures", () => {
   const course = { seed: 7, replicas: 1, directory: "/tmp/d", report: undefined, failure: undefined };
   const end = (overrides: object) => {
     const { exitCode, keepsDirectory } = endingOf({ ...course, ...overrides });
@@ -95,7 +95,7 @@ Deno.test("endingOf gives each course its exit code, and keeps logs only where t
   assert.deepEqual(end({ failure: sigint, report: report() }), [0, false]);
 });
 
-Deno.test("endingOf says what happened, with its causes, to people and to programs", () => {
+Deno.test("endingOf: describes what happened with its causes, as text and as JSON", () => {
   const failure = new Error("Cannot roll", { cause: new Error("no machine joined") });
   const course = { seed: 7, replicas: 1, directory: "/tmp/d", report: undefined, failure };
   const { text, json } = endingOf(course);

@@ -8,7 +8,7 @@ interface OpenWatch {
   end: (end: WatchEnd) => void;
 }
 
-/** An API server in memory: tests change what is listed, tell events, and cut watches. */
+/** An API server in memory: tests change the lists, send events, and cut watches. */
 export class FakeSource implements Source {
   readonly collections = new Map<string, ApiObject[]>();
   version = "1";
@@ -37,7 +37,7 @@ export class FakeSource implements Source {
     this.isClosed = true;
   }
 
-  /** Changes the collection and tells the newest watch of it. */
+  /** Changes the collection and sends the event to the newest watch. */
   tell(path: string, type: "ADDED" | "MODIFIED" | "DELETED", object: ApiObject): void {
     const others = (this.collections.get(path) ?? []).filter(({ metadata }) =>
       metadata?.name !== object.metadata?.name

@@ -12,14 +12,14 @@ function told(replaced: number, step: Underway["step"] | undefined): Progress {
   };
 }
 
-Deno.test("isMiddle is when one machine was replaced and the next newcomer boots", () => {
+Deno.test("isMiddle: returns true when one machine was replaced and the next new one boots", () => {
   assert.equal(isMiddle(told(0, "Joining"), 3), false);
   assert.equal(isMiddle(told(1, undefined), 3), false);
   assert.equal(isMiddle(told(1, "Draining"), 3), false);
   assert.equal(isMiddle(told(1, "Joining"), 3), true);
 });
 
-Deno.test("isMiddle takes the newcomer's boot in a pool of one, and any later moment when the best was missed", () => {
+Deno.test("isMiddle: accepts the boot in a pool of one, and any later moment when the best was missed", () => {
   assert.equal(isMiddle(told(0, "Joining"), 1), true);
   assert.equal(isMiddle(told(2, "Draining"), 3), true);
   assert.equal(isMiddle({ ...told(1, "Joining"), phase: "Converged" }, 3), false);

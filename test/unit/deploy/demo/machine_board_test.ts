@@ -13,7 +13,7 @@ type Overrides = Partial<Omit<Sighting, "machine">> & { machine?: Partial<Sighti
 const ready = { isReady: true, isCordoned: false };
 const cordoned = { isReady: true, isCordoned: true };
 
-Deno.test("phaseOf tells where a machine is in its life", () => {
+Deno.test("phaseOf: returns the phase of a machine's life", () => {
   const cases: [Overrides, string][] = [
     [{ machine: { isHeld: true, hasInstance: false } }, "held"],
     [{ machine: { hasInstance: false } }, "created"],
@@ -28,7 +28,7 @@ Deno.test("phaseOf tells where a machine is in its life", () => {
   for (const [overrides, phase] of cases) assert.equal(phaseOf(sighting("m", overrides)), phase);
 });
 
-Deno.test("MachineBoard keeps a machine's line in its place and counts the seconds of its phase", () => {
+Deno.test("MachineBoard: keeps the line of a machine in its place and counts the seconds of its phase", () => {
   const board = new MachineBoard();
   board.update([sighting("a", { boot: "booting" }), sighting("b")], new Map(), 1_000);
   const [a, b] = board.update([sighting("b"), sighting("a", { boot: "booting" })], new Map(), 6_000);
@@ -39,7 +39,7 @@ Deno.test("MachineBoard keeps a machine's line in its place and counts the secon
   assert.equal(later?.aside, "  0 s");
 });
 
-Deno.test("MachineBoard leaves the line of a machine that is gone, and names its successor once it is known", () => {
+Deno.test("MachineBoard: keeps the line of a deleted machine, and names its successor when known", () => {
   const board = new MachineBoard();
   board.update([sighting("a", { node: ready })], new Map(), 0);
   assert.match(board.update([sighting("b")], new Map(), 1_000)[0]?.text ?? "", /deleted$/);

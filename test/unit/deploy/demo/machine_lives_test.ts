@@ -8,7 +8,7 @@ function lives(): MachineLives {
 
 const at = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
 
-Deno.test("MachineLives tells when a machine was seen, ordered, Ready for the first time, and gone", () => {
+Deno.test("MachineLives: records when a machine was seen, ordered, first Ready, and deleted", () => {
   const told = lives();
   told.see("machines", new Map([["a", false]]));
   told.see("instances", new Map([["a", true]]));
@@ -21,7 +21,7 @@ Deno.test("MachineLives tells when a machine was seen, ordered, Ready for the fi
   assert.deepEqual(told.list(), [{ name: "a", seenAt: at(0), orderedAt: at(1), readyAt: at(2), goneAt: at(3) }]);
 });
 
-Deno.test("MachineLives lists machines in the order of their orders, and those on paper last", () => {
+Deno.test("MachineLives: lists machines in the order of their orders, and pending ones last", () => {
   const told = lives();
   told.see("machines", new Map([["paper", false], ["late", true], ["early", true]]));
   told.see("instances", new Map([["early", true]]));
@@ -30,7 +30,7 @@ Deno.test("MachineLives lists machines in the order of their orders, and those o
   assert.equal(told.list()[2]?.orderedAt, undefined);
 });
 
-Deno.test("MachineLives takes a paper machine that goes for one that never was ordered", () => {
+Deno.test("MachineLives: treats a deleted pending machine as never ordered", () => {
   const told = lives();
   told.see("machines", new Map([["paper", false]]));
   told.see("machines", new Map());

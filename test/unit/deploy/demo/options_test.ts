@@ -4,20 +4,20 @@ import { storyNames } from "../../../../deploy/local/demo/stories/story_names.ts
 
 const simulated = { machines: "simulated", installDocker: false };
 
-Deno.test("parseOptions gives three machines, four seconds and a random seed by default", () => {
+Deno.test("parseOptions: defaults to three machines, four seconds and a random seed", () => {
   const { seed, ...rest } = parseOptions([]);
   const numbers = { replicas: 3, bootSeconds: 4, cutSeconds: 30 };
   assert.deepEqual(rest, { ...simulated, ...numbers, keep: false, json: false, help: false });
   assert.ok(Number.isInteger(seed) && seed > 0);
 });
 
-Deno.test("parseOptions reads every flag", () => {
+Deno.test("parseOptions: reads every flag", () => {
   const args = ["--replicas", "5", "--boot-seconds=0.5", "--seed", "7", "--keep", "--json", "--help"];
   const numbers = { replicas: 5, bootSeconds: 0.5, cutSeconds: 30, seed: 7 };
   assert.deepEqual(parseOptions(args), { ...simulated, ...numbers, keep: true, json: true, help: true });
 });
 
-Deno.test("parseOptions takes machines that really boot, and what suits them alone", () => {
+Deno.test("parseOptions: accepts machines that really boot, and the flags that only they have", () => {
   const { machines, installDocker } = parseOptions(["--machines", "container", "--install-docker"]);
   assert.deepEqual([machines, installDocker], ["container", true]);
   const wrong: [args: string[], reason: RegExp][] = [
@@ -29,7 +29,7 @@ Deno.test("parseOptions takes machines that really boot, and what suits them alo
   for (const [args, reason] of wrong) assert.throws(() => parseOptions(args), reason);
 });
 
-Deno.test("parseOptions names the flag or word that it does not know", () => {
+Deno.test("parseOptions: names an unknown flag or word", () => {
   assert.throws(() => parseOptions(["--fast"]), (error) => error instanceof UsageError && /--fast/.test(error.message));
   assert.throws(
     () => parseOptions(["quickly"]),
@@ -38,7 +38,7 @@ Deno.test("parseOptions names the flag or word that it does not know", () => {
   assert.throws(() => parseOptions(["--replicas"]), UsageError);
 });
 
-Deno.test("parseOptions refuses numbers out of range, fractions of machines and words", () => {
+Deno.test("parseOptions: refuses numbers out of range, fractions of machines and words", () => {
   const wrong: Record<string, string[]> = {
     "--replicas": ["0", "21", "2.5", "many", " ", "-1"],
     "--boot-seconds": ["0", "1e9", "soon"],
@@ -55,7 +55,7 @@ Deno.test("parseOptions refuses numbers out of range, fractions of machines and 
   }
 });
 
-Deno.test("parseOptions takes the name of a story, which brings its own machines", () => {
+Deno.test("parseOptions: accepts the name of a story, which has its own machines", () => {
   const { seed: _, ...rest } = parseOptions(["--story", "canary", "--json"]);
   const numbers = { replicas: 3, bootSeconds: 4, cutSeconds: 30 };
   assert.deepEqual(rest, { ...simulated, story: "canary", ...numbers, keep: false, json: true, help: false });
@@ -69,7 +69,7 @@ Deno.test("parseOptions takes the name of a story, which brings its own machines
   );
 });
 
-Deno.test("parseOptions takes either kind of machines for groups and for updates in place", () => {
+Deno.test("parseOptions: accepts either kind of machines for groups and for updates in place", () => {
   for (const story of ["scaling-group", "in-place"]) {
     for (const kind of ["simulated", "container"]) {
       assert.equal(parseOptions([`--story=${story}`, `--machines=${kind}`]).machines, kind);
@@ -78,7 +78,7 @@ Deno.test("parseOptions takes either kind of machines for groups and for updates
   }
 });
 
-Deno.test("parseOptions lets Ostler be installed on machines that really boot alone, and Temporal be cut off for so long", () => {
+Deno.test("parseOptions: accepts an installed Ostler, and a Temporal outage, only with machines that really boot", () => {
   const { machines, cutSeconds } = parseOptions(["--story=installed", "--machines=container", "--cut-seconds=600"]);
   assert.deepEqual([machines, cutSeconds], ["container", 600]);
   assert.throws(
@@ -88,14 +88,14 @@ Deno.test("parseOptions lets Ostler be installed on machines that really boot al
   assert.throws(() => parseOptions(["--cut-seconds=5"]), /Invalid --cut-seconds "5": only story "installed"/);
 });
 
-Deno.test("parseOptions lets scaling groups have machines of either kind", () => {
+Deno.test("parseOptions: accepts scaling groups with machines of either kind", () => {
   const kinds = ["simulated", "container"].map((kind) => {
     return parseOptions(["--story=scaling-group", `--machines=${kind}`]).machines;
   });
   assert.deepEqual(kinds, ["simulated", "container"]);
 });
 
-Deno.test("usage names every flag and every story", () => {
+Deno.test("usage: names every flag and every story", () => {
   for (const story of storyNames) assert.ok(usage.includes(story), story);
   for (
     const flag of ["story", "machines", "install-docker", "replicas", "boot-seconds", "seed", "keep", "json", "help"]

@@ -11,14 +11,14 @@ function node(status: string): ApiObject {
   };
 }
 
-Deno.test("readers.nodes takes a node for Ready only when its condition Ready is True", () => {
+Deno.test("readers.nodes: treats a node as Ready only when its condition Ready is True", () => {
   assert.equal(readers.nodes(pool, node("True")), true);
   assert.equal(readers.nodes(pool, node("Unknown")), false);
   assert.equal(readers.nodes(pool, { metadata: { name } }), false);
   assert.equal(readers.nodes(pool, { ...node("True"), metadata: { name: "stranger" } }), undefined);
 });
 
-Deno.test("readers.machines takes a held machine for paper until it has an instance", () => {
+Deno.test("readers.machines: treats a held machine as pending until it has an instance", () => {
   const annotations = { "machine-controller.kubermatic.io/initializers": "machine-deployment/kube-system/pool" };
   assert.equal(readers.machines(pool, { metadata: { name } }), true);
   assert.equal(readers.machines(pool, { metadata: { name, annotations } }), false);
@@ -26,7 +26,7 @@ Deno.test("readers.machines takes a held machine for paper until it has an insta
   assert.equal(readers.machines(pool, { metadata: { name, annotations, finalizers } }), true);
 });
 
-Deno.test("readers.secrets looks for the data key of each secret and keeps none of its bytes", () => {
+Deno.test("readers.secrets: checks the data key of each secret and keeps none of its bytes", () => {
   const secret = (data: object) => ({ metadata: { name: "pool-kube-system-bootstrap-config" }, data });
   assert.equal(readers.secrets(pool, secret({ "cloud-config": "c2VjcmV0" })), true);
   assert.equal(readers.secrets(pool, secret({ "cloud-config": "" })), false);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isOfPool, poolSecrets } from "../../../../deploy/local/observer/pool_names.ts";
 
-Deno.test("poolSecrets names the three secrets and the data key of each", () => {
+Deno.test("poolSecrets: returns the three secrets and the data key of each", () => {
   assert.deepEqual(poolSecrets({ namespace: "kube-system", name: "pool" }), {
     "pool-kube-system-provisioning-config": "cloud-config",
     "pool-kube-system-bootstrap-config": "cloud-config",
@@ -9,14 +9,14 @@ Deno.test("poolSecrets names the three secrets and the data key of each", () => 
   });
 });
 
-Deno.test("poolSecrets leaves the namespace out of the kubeconfig's name from 63 characters on", () => {
+Deno.test("poolSecrets: omits the namespace from the name of the kubeconfig from 63 characters on", () => {
   const kubelet = (name: string) => Object.keys(poolSecrets({ namespace: "kube-system", name })).at(-1);
   const fits = "p".repeat(50);
   assert.equal(kubelet(fits), `kube-system-${fits}-kubelet-bootstrap-config`);
   assert.equal(kubelet(`${fits}p`), `${fits}p-kubelet-bootstrap-config`);
 });
 
-Deno.test("isOfPool tells a pool's machines from those of a pool with a longer name", () => {
+Deno.test("isOfPool: distinguishes the machines of a pool from those of a pool with a longer name", () => {
   const pool = { namespace: "kube-system", name: "pool" };
   assert.equal(isOfPool(pool, "pool-68b8795644-x2x9k"), true);
   assert.equal(isOfPool(pool, "pool-b-68b8795644-x2x9k"), false);

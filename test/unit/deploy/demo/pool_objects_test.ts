@@ -13,7 +13,7 @@ function merge(target: unknown, patch: unknown): unknown {
   return { ...base, ...Object.fromEntries(merged) };
 }
 
-Deno.test("releasePatch turns the first release into the next and touches nothing else", () => {
+Deno.test("releasePatch: changes the first release to the next and nothing else", () => {
   const patched = merge(machineDeployment({ replicas: 3, release: firstRelease }), releasePatch(nextRelease));
   assert.deepEqual(patched, machineDeployment({ replicas: 3, release: nextRelease }));
   assert.notDeepEqual(patched, machineDeployment({ replicas: 3, release: firstRelease }));

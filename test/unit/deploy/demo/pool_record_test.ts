@@ -16,7 +16,7 @@ function convergedRecord(): PoolRecord {
   return record;
 }
 
-Deno.test("PoolRecord keeps minimum and maximum over a replacement that goes well", () => {
+Deno.test("PoolRecord: records minimum and maximum during a successful replacement", () => {
   const record = convergedRecord();
   record.arm();
   record.see("instances", facts(["a", "b", "c"]));
@@ -31,7 +31,7 @@ Deno.test("PoolRecord keeps minimum and maximum over a replacement that goes wel
   assert.equal(report.ok, true);
 });
 
-Deno.test("PoolRecord judges nothing before it is armed, and is then not content either", () => {
+Deno.test("PoolRecord: evaluates nothing before it is armed, and is not successful then either", () => {
   const record = new PoolRecord(rules);
   record.see("nodes", facts([]));
   const report = record.report([], 0);
@@ -40,13 +40,13 @@ Deno.test("PoolRecord judges nothing before it is armed, and is then not content
   assert.equal(report.readyNodes.ok, false);
 });
 
-Deno.test("PoolRecord finds what is wrong already when it is armed", () => {
+Deno.test("PoolRecord: finds what is wrong already when it is armed", () => {
   const record = new PoolRecord(rules);
   record.arm();
   assert.deepEqual(record.report([], 0).violations.map(({ property }) => property), ["readyNodes", "secrets"]);
 });
 
-Deno.test("PoolRecord tells a lost node once, with time and names, however many events follow", () => {
+Deno.test("PoolRecord: reports a lost node once, with time and names, however many events follow", () => {
   const record = convergedRecord();
   record.arm();
   record.see("nodes", new Map([["a", true], ["b", false]]));
@@ -62,14 +62,14 @@ Deno.test("PoolRecord tells a lost node once, with time and names, however many 
   assert.equal(report.ok, false);
 });
 
-Deno.test("PoolRecord does not count a Ready node whose machine is gone", () => {
+Deno.test("PoolRecord: does not count a Ready node whose machine is deleted", () => {
   const record = convergedRecord();
   record.arm();
   record.see("instances", facts(["a"]));
   assert.equal(record.report([], 0).readyNodes.min, 1);
 });
 
-Deno.test("PoolRecord counts machines by instances and by objects that are more than paper", () => {
+Deno.test("PoolRecord: counts machines by instances, and by objects that are not pending", () => {
   const record = convergedRecord();
   record.arm();
   record.see("machines", new Map([...facts(["a", "b", "c"]), ["d", false]]));
@@ -82,7 +82,7 @@ Deno.test("PoolRecord counts machines by instances and by objects that are more 
   assert.equal(record.report([], 0).machines.max, 4);
 });
 
-Deno.test("PoolRecord tells a missing secret from an empty one, and each time it happens", () => {
+Deno.test("PoolRecord: distinguishes a missing secret from an empty one, each time it happens", () => {
   const record = convergedRecord();
   record.arm();
   record.see("secrets", facts(["s1"]));
@@ -93,7 +93,7 @@ Deno.test("PoolRecord tells a missing secret from an empty one, and each time it
   assert.deepEqual(secrets, { watched: ["s1", "s2"], missing: 2, ok: false });
 });
 
-Deno.test("PoolRecord is not content when there was a gap, though nothing was violated", () => {
+Deno.test("PoolRecord: is not successful after a gap, even without violations", () => {
   const record = convergedRecord();
   record.arm();
   assert.equal(record.report([], 3).ok, true);

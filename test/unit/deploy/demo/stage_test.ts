@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { Stage } from "../../../../deploy/local/demo/stage.ts";
 
-Deno.test("Stage.until gives what the work gives", async () => {
+Deno.test("Stage.until: returns the result of the work", async () => {
   assert.equal(await new Stage().until("an answer", Promise.resolve(42)), 42);
 });
 
-Deno.test("Stage.until rejects with the first reason of the end, also when it came before", async () => {
+Deno.test("Stage.until: rejects with the first reason of the end, even an earlier one", async () => {
   const stage = new Stage();
   const waiting = stage.until("what never comes", new Promise(() => {}));
   stage.end(new Error("crashed"));
@@ -14,7 +14,7 @@ Deno.test("Stage.until rejects with the first reason of the end, also when it ca
   await assert.rejects(stage.until("anything", new Promise(() => {})), /^Error: crashed$/);
 });
 
-Deno.test("Stage.limit ends the demo with all that it waited for", async () => {
+Deno.test("Stage.limit: ends the demo with everything that it waited for", async () => {
   const stage = new Stage();
   stage.limit(0.01);
   const waits = ["3 machines to join", "a worker"].map((what) => stage.until(what, new Promise(() => {})));
@@ -25,7 +25,7 @@ Deno.test("Stage.limit ends the demo with all that it waited for", async () => {
   );
 });
 
-Deno.test("Stage.waitsFor forgets what has come", async () => {
+Deno.test("Stage.waitsFor: forgets what has come", async () => {
   const stage = new Stage();
   await stage.until("an answer", Promise.resolve());
   assert.equal(stage.waitsFor, "nothing");

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { DockerApi } from "../../../../deploy/local/engine/docker_api.ts";
 
-/** What the fake answers, as JSON, to "METHOD /path" without the query; everything else is not found. */
+/** The JSON answer of the fake to "METHOD /path" without the query; everything else is not found. */
 export type Answers = Readonly<Record<string, unknown>>;
 
-/** A server on a port of loopback that speaks as much of an engine's API as a test tells it. */
+/** A server on a loopback port with the parts of an engine's API that a test needs. */
 export class FakeEngine implements AsyncDisposable {
   /** "METHOD /path?query", decoded, in the order of the calls. */
   readonly calls: string[] = [];

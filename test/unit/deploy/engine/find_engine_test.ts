@@ -14,7 +14,7 @@ const facts = {
   SecurityOptions: ["name=seccomp,profile=default", "name=cgroupns"],
 };
 
-Deno.test("engineSearch: returns only DOCKER_HOST if set, otherwise the usual sockets", () => {
+Deno.test("engineSearch: returns only DOCKER_HOST if set, otherwise the standard sockets", () => {
   assert.deepEqual(engineSearch({ DOCKER_HOST: "unix:///a.sock", HOME: "/h" }), { socketPaths: ["/a.sock"] });
   const usual = ["/var/run/docker.sock", "/r/docker.sock", "/h/.docker/run/docker.sock"];
   assert.deepEqual(engineSearch({ HOME: "/h", XDG_RUNTIME_DIR: "/r" }), { socketPaths: usual });

@@ -18,7 +18,7 @@ async function freshHost(): Promise<AsyncDisposable & { proc: FakeProc; saved: S
   return { proc, file, saved: new SavedHostSettings(scratch.path, proc.path), [Symbol.asyncDispose]: dispose };
 }
 
-/** What would be written to the kernel. */
+/** The settings that would be written to the kernel. */
 async function restore(saved: SavedHostSettings): Promise<HostSettings | undefined> {
   let written: HostSettings | undefined;
   const changed = await saved.restore((settings) => Promise.resolve(void (written = settings)));

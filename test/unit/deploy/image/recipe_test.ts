@@ -9,7 +9,7 @@ const read = (path: string): Promise<string> => readFile(new URL(`../../../../${
 const recipe = await read("deploy/image/Dockerfile");
 const { tasks } = JSON.parse(await read("deno.json"));
 
-/** What the image's command would run: itself, with Deno and its files elsewhere. */
+/** The command line of the image's command: itself, with Deno and its files elsewhere. */
 async function runs(...args: string[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), "command-"));
   try {

@@ -8,7 +8,7 @@ import { eventually } from "../../../support/eventually.ts";
 
 const host = "127.0.0.1";
 
-/** Says what it hears. */
+/** A server that echoes what it receives. */
 async function echo(): Promise<Server> {
   const server = createServer((socket) => void socket.pipe(socket).on("error", () => {}));
   await new Promise<void>((resolve) => server.listen(0, host, resolve));
@@ -23,7 +23,7 @@ function dial({ address }: TemporalFront, { caPem, certificatePem, keyPem }: Acc
   return socket;
 }
 
-/** Whether somebody with this is heard. */
+/** Returns whether a client with this access is accepted. */
 async function isHeard(socket: TLSSocket): Promise<boolean> {
   socket.write("a");
   return await Promise.race([
@@ -39,12 +39,12 @@ Deno.test("TemporalFront: accepts certificates of two authorities, and only of t
     await using front = await TemporalFront.open(host, `${host}:${port}`);
     const old = dial(front, await front.firstAccess());
     assert.equal(await isHeard(old), true);
-    assert.equal(front.isReached, false, "nobody came by the new one");
+    assert.equal(front.isReached, false, "Expected no connection with the new certificate yet");
     const next = dial(front, await front.nextAccess());
     assert.equal(await isHeard(next), true);
     assert.equal(front.isReached, true);
     await front.retire();
-    // The end has still to reach the one who dialled.
+    // The close has not reached the client yet.
     await eventually("the old connection to end", () => old.destroyed);
     assert.equal(await isHeard(dial(front, await front.oldAccess())), false);
     const late = dial(front, await front.nextAccess());

@@ -3,7 +3,7 @@ import { type Mirror, startMirror } from "../../../../deploy/local/mirror/mirror
 import type { NodePrograms } from "../../../../deploy/local/tools/node_programs.ts";
 import { machineToolNames } from "../../../../deploy/local/tools/tool_name.ts";
 
-/** An address at which nobody answers: ports this low are given to no client. */
+/** An unused address: clients never get ports this low. */
 export const nowhere = "http://127.0.0.1:1019";
 
 /** Small files that stand in for a machine's programs, and a folder for the mirrors that serve them. */

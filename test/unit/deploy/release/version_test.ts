@@ -1,4 +1,4 @@
-/** The version stands in package.json; whatever else tells one tells the same. */
+/** The version is in package.json, and every other file has the same. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import manifest from "../../../../package.json" with { type: "json" };

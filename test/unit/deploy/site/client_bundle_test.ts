@@ -7,7 +7,7 @@ import { slimClient } from "../../../../deploy/local/site/client_bundle.ts";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** What a process of ours does first: clients are made, and an answer means what it means everywhere. */
+/** The first calls of a process of Ostler: clients are made, and answers have the same types everywhere. */
 const program = `
   const place = import.meta.resolve("./activities/kube/client_node.ts");
   const { ApiException, CoreV1Api, KubeConfig } = await import("./activities/kube/client_node.ts");

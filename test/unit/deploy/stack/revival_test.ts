@@ -71,7 +71,7 @@ Deno.test("Revival: doubles the pause after each exit, and gives up after five e
     said.at(-1),
     'Timed out after 60 s waiting for process "controller" to become ready: no answer; restarting in 8 s',
   );
-  assert.deepEqual(ends, [crash], "who ends the demo hears of the last end, with the lines of its log");
+  assert.deepEqual(ends, [crash], "Expected the last failure with the lines of its log");
 });
 
 Deno.test("Revival: retries without limit when starts fail slowly, as while an API server is suspended", async () => {
@@ -95,7 +95,7 @@ Deno.test("Revival: begins with the first pause again when the process ran for a
 for (
   const [what, interfere] of [
     ["was stopped on purpose meanwhile", (one: FakeProcess) => void (one.isWanted = false)],
-    ["was started by somebody else meanwhile", (one: FakeProcess) => void (one.isRunning = true)],
+    ["was started by another caller meanwhile", (one: FakeProcess) => void (one.isRunning = true)],
   ] as const
 ) {
   Deno.test(`Revival: does not restart a process that ${what}`, async () => {

@@ -11,7 +11,7 @@ import { scratchDirectory } from "./scratch_directory.ts";
 
 interface World extends AsyncDisposable {
   readonly supervisor: Supervisor;
-  /** A process that leaves its mark when ready, and its name in the file `ended` when it is told to stop. */
+  /** A process that creates a file when ready, and appends its name to the file `ended` when it must stop. */
   readonly spec: (name: string, overrides?: Partial<ProcessSpec>) => ProcessSpec;
   readonly read: (path: string) => Promise<string>;
 }
@@ -43,7 +43,7 @@ async function given(options: Partial<SupervisorOptions> = {}): Promise<World> {
   };
 }
 
-const never = () => Promise.reject(new Error("the mark is missing"));
+const never = () => Promise.reject(new Error("the ready file is missing"));
 const isAlive = (pid: number) => {
   try {
     return process.kill(pid, 0);
@@ -90,7 +90,7 @@ Deno.test("Supervisor: rejects a start when the binary does not exist", async ()
 Deno.test("Supervisor: rejects a start at its deadline with the probe's reason, and stops the process", async () => {
   await using world = await given();
   const start = world.supervisor.start(world.spec("slow", { ready: never, readyTimeoutMs: 200, graceMs: 100 }));
-  await assert.rejects(start, /Timed out after 0.2 s waiting for process "slow" to become ready: the mark is missing/);
+  await assert.rejects(start, /Timed out after 0.2 s waiting for process "slow" to become ready: the ready file is missing/);
   assert.equal(world.supervisor.get("slow").isRunning, false);
 });
 

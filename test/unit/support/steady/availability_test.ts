@@ -4,20 +4,20 @@ import { Availability } from "../../../support/steady/availability.ts";
 const works = (): Promise<void> => Promise.resolve();
 const fails = (why: string) => (): Promise<void> => Promise.reject(new Error(why));
 
-Deno.test("Availability counts an outage from the first attempt that failed, with its reason, to the next that did not", async () => {
+Deno.test("Availability: counts an outage from the first failed attempt, with its reason, to the next successful one", async () => {
   const availability = new Availability();
   await availability.attempt(works);
   assert.deepEqual(availability.report().outages, []);
   await availability.attempt(fails("first"));
   await availability.attempt(fails("second"));
-  assert.equal(availability.report().outages.length, 1, "it lasts still");
+  assert.equal(availability.report().outages.length, 1, "Expected the outage to continue");
   await availability.attempt(works);
   const { successes, failures, totalMs, longestMs, outages: [outage] } = availability.report();
   assert.deepEqual([successes, failures, outage?.why], [2, 2, "first"]);
   assert.deepEqual([totalMs, longestMs], [outage?.ms, outage?.ms]);
 });
 
-Deno.test("Availability keeps few of many outages, and the time of all", async () => {
+Deno.test("Availability: keeps few of many outages, and their total time", async () => {
   const availability = new Availability();
   for (let nth = 0; nth < 50; nth++) {
     await availability.attempt(fails(`${nth}`));

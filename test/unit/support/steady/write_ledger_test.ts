@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { WriteLedger } from "../../../support/steady/write_ledger.ts";
 
-Deno.test("WriteLedger takes a write in doubt either way, and misses one that was acknowledged", () => {
+Deno.test("WriteLedger: accepts an unconfirmed write in either state, and misses a lost acknowledged one", () => {
   const ledger = new WriteLedger();
   const kept = ledger.next();
   ledger.acknowledge(kept.slot, kept.value);
@@ -14,7 +14,7 @@ Deno.test("WriteLedger takes a write in doubt either way, and misses one that wa
   assert.deepEqual(ledger.broken, ['"slot-1" has 0, and 1 was acknowledged, 1 attempted']);
 });
 
-Deno.test("WriteLedger knows a value of before from the one that took its slot", () => {
+Deno.test("WriteLedger: distinguishes an earlier value from the one that took its slot", () => {
   const ledger = new WriteLedger();
   const writes = Array.from({ length: 65 }, () => ledger.next());
   for (const { slot, value } of writes) ledger.acknowledge(slot, value);

@@ -7,7 +7,7 @@ import type { ApiConnection } from "../../../../../deploy/local/stack/api_connec
 
 const taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
-/** An API server whose only node shows these taints, one look after the other, the last for ever. */
+/** An API server whose only node has these taints, one set per read, and then the last one. */
 function given(...looks: object[][]): { cluster: Cluster; checks: Checklist; stage: Stage } {
   let at = 0;
   const call = (): Promise<object> => {
@@ -19,19 +19,19 @@ function given(...looks: object[][]): { cluster: Cluster; checks: Checklist; sta
   return { cluster, checks: new Checklist({ say: () => {} }), stage };
 }
 
-Deno.test("abort waits for the taint that kube-controller-manager takes back a moment after the cordon", async () => {
+Deno.test("checkTaints: waits for the taint that kube-controller-manager removes a moment after the uncordon", async () => {
   const { cluster, checks } = given([taint], [taint], []);
   await checkTaints({ cluster, checks });
   assert.deepEqual(checks.all.map(({ ok, detail }) => [ok, detail]), [[true, "[]"]]);
 });
 
-Deno.test("Cluster.settled gives what was seen last where others do not do their part in time", async () => {
+Deno.test("Cluster.settled: returns the last read when others do not act in time", async () => {
   const { cluster } = given([taint]);
   const look = async (): Promise<number> => (await cluster.list("/api/v1/nodes")).length;
   assert.equal(await cluster.settled("no node", { look, wanted: 0 }, 0.1), 1);
 });
 
-Deno.test("Cluster.settled ends when the demo does", async () => {
+Deno.test("Cluster.settled: ends when the demo does", async () => {
   const { cluster, stage } = given([taint]);
   const look = async (): Promise<number> => (await cluster.list("/api/v1/nodes")).length;
   const waiting = cluster.settled("no node", { look, wanted: 0 });

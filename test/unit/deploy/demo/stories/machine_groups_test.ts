@@ -12,20 +12,20 @@ const lives: MachineLife[] = [
 ];
 const before = ["pool-aaa-11111", "pool-aaa-22222"];
 
-Deno.test("newcomers are machines of another template that got an instance, so no paper and no scale-up", () => {
+Deno.test("machine groups: new machines have another template and an instance; pending and scaled-up ones are excluded", () => {
   assert.deepEqual(newcomers(lives, before).map(({ name }) => name), ["pool-bbb-44444"]);
 });
 
-Deno.test("livingOf leaves out those that never were Ready and those that are gone", () => {
+Deno.test("livingOf: excludes machines that never were Ready and deleted ones", () => {
   assert.deepEqual(livingOf(lives), ["pool-aaa-22222", "pool-aaa-33333"]);
 });
 
-Deno.test("lostOf gives those of the named that are gone", () => {
+Deno.test("lostOf: returns the named machines that are deleted", () => {
   assert.deepEqual(lostOf(lives, before), ["pool-aaa-11111"]);
   assert.deepEqual(lostOf(lives, ["pool-aaa-22222"]), []);
 });
 
-Deno.test("between of a time that is missing satisfies no comparison", () => {
+Deno.test("between: a missing time satisfies no comparison", () => {
   assert.equal(between("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"), 1000);
   assert.equal(between(undefined, seenAt) >= 0 || between(seenAt, undefined) < 0, false);
 });

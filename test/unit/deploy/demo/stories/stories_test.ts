@@ -9,18 +9,18 @@ import { RolloutPolicySpec } from "../../../../../activities/policy/rollout_poli
 
 const definition = new URL("../../../../../deploy/kubernetes/crds/rollout_policies.yaml", import.meta.url);
 
-Deno.test("stories hold every name that --story takes", () => {
+Deno.test("stories: have every name that --story accepts", () => {
   assert.deepEqual(Object.keys(stories).sort(), [...storyNames].sort());
 });
 
-Deno.test("stories use policies that Ostler can read", () => {
+Deno.test("stories: use valid policies", () => {
   for (const name of storyNames) {
     const { spec } = rolloutPolicy(stories[name].policy) as { spec: unknown };
     assert.ok(RolloutPolicySpec.safeParse(spec).success, name);
   }
 });
 
-Deno.test("rolloutPolicy is of the kind that the cluster defines", async () => {
+Deno.test("rolloutPolicy: has the kind that the cluster defines", async () => {
   const crd = loadYaml(await readFile(fileURLToPath(definition), "utf8")) as {
     spec: { group: string; names: { kind: string }; versions: { name: string }[] };
   };
@@ -28,13 +28,13 @@ Deno.test("rolloutPolicy is of the kind that the cluster defines", async () => {
   assert.deepEqual([apiVersion, kind], [`${crd.spec.group}/${crd.spec.versions[0]?.name}`, crd.spec.names.kind]);
 });
 
-/** "installed" needs machines that really boot; "scaling-group" repeats what integration tests prove without the demo. */
+/** "installed" needs machines that really boot; integration tests cover "scaling-group" without the demo. */
 const inCampaign: Partial<Record<StoryName, string>> = {
   "installed": "campaign/installed",
   "scaling-group": "campaign/scaling_group_story",
 };
 
-Deno.test("stories are told by a test each", async () => {
+Deno.test("stories: each has a test", async () => {
   const tests = new URL("../../../../", import.meta.url);
   for (const name of storyNames) {
     const file = inCampaign[name] ?? `integration/stories/${name.replaceAll("-", "_")}`;
