@@ -1,4 +1,4 @@
-/** What the bench makes of its numbers. */
+/** The computations of the bench. */
 import assert from "node:assert/strict";
 import { chartOf } from "../bench/chart.ts";
 import { beside, type Figure, figuresOf, growthOf, growths, median, quantile } from "../bench/figure.ts";
@@ -8,14 +8,14 @@ function backlog(column: "Ostler" | "OSM", size: number, seconds: number): Figur
   return figuresOf({ part: "backlog", column, size }, [["time", "s", seconds]]);
 }
 
-Deno.test("growthOf tells the power of size that a value grows with", () => {
+Deno.test("growthOf: returns the exponent with which a value grows with size", () => {
   const grown = (power: number): { size: number; value: number }[] =>
     [100, 300, 1000].map((size) => ({ size, value: 7 * size ** power }));
   for (const power of [-0.5, 0, 1, 2]) assert.ok(Math.abs((growthOf(grown(power)) ?? NaN) - power) < 1e-9);
   assert.equal(growthOf(grown(1).slice(0, 1)), undefined);
 });
 
-Deno.test("beside puts both columns into one row, and growths tells each", () => {
+Deno.test("beside: puts both columns into one row, and growths returns each", () => {
   const figures = beside([
     ...[...backlog("Ostler", 100, 4), ...backlog("Ostler", 200, 8)],
     ...[...backlog("OSM", 100, 2), ...backlog("OSM", 200, 2)],
@@ -28,20 +28,20 @@ Deno.test("beside puts both columns into one row, and growths tells each", () =>
   assert.ok(Math.abs(Ostler - 1) < 1e-9 && OSM === 0);
 });
 
-Deno.test("tableOf tells the ratio of a row, and the growth at its largest size", () => {
+Deno.test("tableOf: shows the ratio of a row, and the growth at its largest size", () => {
   const figures = beside([...backlog("Ostler", 100, 4), ...backlog("Ostler", 200, 8), ...backlog("OSM", 200, 2)]);
   const [, , small = "", large = ""] = tableOf(figures).split("\n").map((line) => line.replaceAll(/ +/g, " "));
   assert.equal(small, "| backlog: time | 100 | s | | 4.00 | | | |");
   assert.equal(large, "| backlog: time | 200 | s | 2.00 | 8.00 | | 4.00 | Ostler 1.00 |");
 });
 
-Deno.test("median and quantile take a value that was measured", () => {
+Deno.test("median, quantile: return a measured value", () => {
   assert.equal(median([9, 1, 5]), 5);
   assert.equal(quantile([1, 2, 3, 4], 0.99), 4);
   assert.ok(Number.isNaN(median([])));
 });
 
-Deno.test("chartOf draws a bar for each value, and nothing that is no XML", () => {
+Deno.test("chartOf: draws a bar for each value, and escapes XML", () => {
   const chart = chartOf(figuresOf({ part: "a<b", column: "OSM" }, [["x & y", "s", 3]]), "here");
   assert.equal(chart.match(/<rect x=/g)?.length, 1);
   assert.ok(chart.includes("a&lt;b: x &amp; y"));

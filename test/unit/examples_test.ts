@@ -1,4 +1,4 @@
-/** Objects in `examples/` are such as Ostler takes. */
+/** Objects in `examples/` are valid for Ostler. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
@@ -19,7 +19,7 @@ interface Example {
 const objects = names.flatMap((name) => parseAllDocuments(textOf(name)).map((each) => each.toJS() as Example));
 const ofKind = (kind: string): Example[] => objects.filter((each) => each.kind === kind);
 
-Deno.test("the example of a profile is sound, and renders for the example of a MachineDeployment", async () => {
+Deno.test("examples: the profile is valid, and renders for the example of a MachineDeployment", async () => {
   using terminal = new FakeTerminal(files);
   const { code, out } = await terminal.run(["validate", "osp-acme.yaml"]);
   assert.equal(code, 0, out);
@@ -30,13 +30,13 @@ Deno.test("the example of a profile is sound, and renders for the example of a M
   assert.match(against.out, /auditd/);
 });
 
-Deno.test("examples of policies and NodePools are taken", () => {
+Deno.test("examples: policies and NodePools are valid", () => {
   assert.deepEqual([ofKind("RolloutPolicy").length, ofKind("NodePool").length], [2, 1]);
   for (const { spec } of ofKind("RolloutPolicy")) RolloutPolicySpec.parse(spec);
   for (const { spec } of ofKind("NodePool")) NodePool.shape.spec.parse(spec);
 });
 
-Deno.test("the examples' README names each of them", () => {
+Deno.test("examples: README names each of them", () => {
   const readme = textOf("README.md");
   assert.deepEqual(names.filter((name) => !readme.includes(`\`${name}\``)), []);
 });

@@ -11,12 +11,12 @@ function house(): Map<string, string> {
   return new Map(paths.map((path) => [path.replaceAll("\\", "/"), readFileSync(`${root}${path}`, "utf8")]));
 }
 
-Deno.test("no module of the house needs itself over others, not even as a type", () => {
+Deno.test("modules: none needs itself through others, not even as a type", () => {
   const modules = house();
   deepEqual([modules.size > 500, importCycles(modules)], [true, []]);
 });
 
-Deno.test("importCycles finds a circle of values, of types, of exports and of import types", () => {
+Deno.test("importCycles: finds a cycle of values, of types, of exports and of import types", () => {
   const modules = new Map([
     ["a/one.ts", 'import { two } from "../b/two.ts";\nimport { sound } from "../sound.ts";'],
     ["b/two.ts", 'import type { Three } from "./three.ts";'],
@@ -28,7 +28,7 @@ Deno.test("importCycles finds a circle of values, of types, of exports and of im
   deepEqual(importCycles(modules), [["a/one.ts", "b/four.ts", "b/three.ts", "b/two.ts"]]);
 });
 
-Deno.test("importCycles tells two circles apart, and leaves out what only leads to one", () => {
+Deno.test("importCycles: distinguishes two cycles, and leaves out what only leads to one", () => {
   const modules = new Map([
     ["start.ts", 'import "./one.ts";\nimport "./three.ts";'],
     ["one.ts", 'import "./two.ts";'],
@@ -38,7 +38,7 @@ Deno.test("importCycles tells two circles apart, and leaves out what only leads 
   deepEqual(importCycles(modules).sort(), [["one.ts", "two.ts"], ["three.ts"]]);
 });
 
-Deno.test("importCycles takes neither packages nor comments for modules", () => {
+Deno.test("importCycles: ignores packages and comments", () => {
   const modules = new Map([
     ["one.ts", 'import "zod";\n// as in from "./two.ts"\n/** import "./two.ts" */\nimport "./gone.ts";'],
     ["two.ts", 'import "./one.ts";'],

@@ -1,4 +1,4 @@
-/** The list of planted faults stays true: each still fits the code, and its test is there. */
+/** The list of planted faults stays correct: each still fits the code, and its test exists. */
 import { deepEqual, equal, throws } from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -9,20 +9,20 @@ import { planted } from "../planted/working_copy.ts";
 
 const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 
-Deno.test("faults: each text stands exactly once in its file, and changes it", () => {
+Deno.test("faults: each text occurs exactly once in its file, and changes it", () => {
   for (const fault of faults) {
     const text = readFileSync(path(fault.file), "utf8");
     equal(planted(text, fault) === text, false, fault.name);
   }
 });
 
-Deno.test("faults: each catching test is a file of a group of tests, and no name is there twice", () => {
+Deno.test("faults: each catching test is a file of a group of tests, and no name occurs twice", () => {
   const missing = faults.filter(({ caughtBy: { file } }) => !existsSync(path(file)) || allowedTo(file).length === 0);
   deepEqual(missing.map(({ name }) => name), []);
   equal(new Set(faults.map(({ name }) => name)).size, faults.length);
 });
 
-Deno.test("planted: refuses a text that is not there, or there twice", () => {
+Deno.test("planted: refuses a text that is missing, or occurs twice", () => {
   for (const text of ["none", "a fault, a fault"]) {
     throws(() => planted(text, { file: "f.ts", from: "a fault", to: "" }), /Failed to plant a fault in "f.ts"/);
   }
@@ -46,10 +46,10 @@ for (
     ["no report", undefined, "Unusable"],
   ] as const
 ) {
-  Deno.test(`verdictOf: takes ${what} for ${is}`, () => equal(verdictOf({ junit, output: "" }).is, is));
+  Deno.test(`verdictOf: returns ${is} for ${what}`, () => equal(verdictOf({ junit, output: "" }).is, is));
 }
 
-Deno.test("reasonAgainst: refuses a test that fails without a fault, or is not there", () => {
+Deno.test("reasonAgainst: refuses a test that fails without a fault, or does not exist", () => {
   const test = { file: "a_test.ts", filter: "it works" };
   const reasons = [report(""), report('<failure message="AssertionError">'), report("<skipped/>"), undefined]
     .map((junit) => reasonAgainst(test, { junit, output: "" }));

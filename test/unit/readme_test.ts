@@ -1,4 +1,4 @@
-/** The tables of README and documentation say what the code says. */
+/** The tables of README and documentation agree with the code. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { loadYaml } from "@kubernetes/client-node";
@@ -7,12 +7,12 @@ const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`
 const readme = await read("README.md");
 const operate = await read("docs/how-to/operate.md");
 
-/** Of the page for whoever is on call. */
+/** Rows of the page for administrators on call. */
 function sectionOf(name: string): string {
   return operate.split(/^##+ /m).find((part) => part.startsWith(name)) ?? "";
 }
 
-/** The rows of the first table of its section, as cells. */
+/** Returns the rows of the first table of its section, as cells. */
 function tableOf(section: string): string[][] {
   return rowsOf(sectionOf(section));
 }
@@ -22,7 +22,7 @@ function rowsOf(text: string): string[][] {
   return rows.map((row) => row.split("|").slice(1, -1).map((cell) => cell.trim()));
 }
 
-Deno.test("docs/reference/deadlines.md lists the deadlines with their defaults", async () => {
+Deno.test("docs/reference/deadlines.md: lists the deadlines with their defaults", async () => {
   const source = await read("workflows/state/input.ts");
   const [, block = ""] = /defaultDeadlines[^{]*{([^}]*)}/.exec(source) ?? [];
   const coded = [...block.matchAll(/(\w+): "(\w+)"/g)].map(([, name, value]) => [name, value]);
@@ -33,7 +33,7 @@ Deno.test("docs/reference/deadlines.md lists the deadlines with their defaults",
   assert.deepEqual(told, coded);
 });
 
-Deno.test("docs/how-to/operate.md tells a cure for every reason to halt, and for no other", async () => {
+Deno.test("docs/how-to/operate.md: has a remedy for every reason to halt, and for no other", async () => {
   const source = await read("workflows/contracts/publication.ts");
   const union = (name: string): string[] => {
     const [, block = ""] = new RegExp(`type ${name} =([^;]*);`).exec(source) ?? [];
@@ -48,18 +48,18 @@ Deno.test("docs/how-to/operate.md tells a cure for every reason to halt, and for
   assert.deepEqual(told.sort(), coded);
 });
 
-Deno.test("docs/how-to/operate.md tells what to do about everything that blocks", async () => {
+Deno.test("docs/how-to/operate.md: has a remedy for every block", async () => {
   const source = await read("workflows/policy/turn.ts");
   const [, block = ""] = /interface Blocked {([^}]*)until/.exec(source) ?? [];
   const coded = [...block.matchAll(/\| "(\w+)"/g)].map(([, reason = ""]) => reason);
   const section = sectionOf("Fix a condition");
-  // A soak is the plan, not an obstacle.
+  // A soak is part of the plan and not an obstacle.
   const missing = coded.filter((reason) => reason !== "Soaking" && !section.includes(`\`${reason}\``));
   assert.ok(coded.length > 10);
   assert.deepEqual(missing, []);
 });
 
-Deno.test("DIFFERENCES lists each difference from Operating System Manager that tests accept", async () => {
+Deno.test("DIFFERENCES: lists each difference from Operating System Manager that tests accept", async () => {
   const listed = loadYaml<Record<string, { ours: string; reason: string }>>(
     await read("test/golden/osm/differences.yaml"),
   );
@@ -68,13 +68,13 @@ Deno.test("DIFFERENCES lists each difference from Operating System Manager that 
   assert.deepEqual(told, Object.values(listed).map(({ ours, reason }) => [ours, reason]));
 });
 
-Deno.test("docs/how-to/operate.md's commands that ask or steer name the namespace that they need", () => {
+Deno.test("docs/how-to/operate.md: its commands have the namespace that they need", () => {
   const table = sectionOf("Inspect and control").split("\n").filter((line) => line.startsWith("| "));
   const commands = table.flatMap((line) => [...line.matchAll(/`(ostler [^`]+)`/g)].map(([, command = ""]) => command));
   assert.ok(commands.length >= 12, commands.join("\n"));
   assert.deepEqual(commands.filter((command) => !/ -n kube-system\b| -A\b/.test(command)), []);
 });
 
-Deno.test("README stays a front door of at most 100 lines", () => {
+Deno.test("README: has at most 100 lines", () => {
   assert.ok(readme.split("\n").length <= 100);
 });

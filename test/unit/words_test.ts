@@ -39,7 +39,7 @@ Deno.test("glossary: each row finds its first example and leaves the second alon
   }
 });
 
-Deno.test("glossary: a row with places counts in these alone", () => {
+Deno.test("glossary: a row with places counts only in these places", () => {
   const counted = (["message", "comment", "markdown", "description"] as const)
     .filter((place) => wordsOf(`Installs ${"kinds"} first.`, place).length > 0);
   assert.deepEqual(counted, ["markdown", "description"]);
@@ -98,7 +98,7 @@ Deno.test("findInDocument: names file, line, words and replacement in Markdown, 
   ]);
 });
 
-Deno.test("findInDocument: takes headings, items and cells for sentences", () => {
+Deno.test("findInDocument: treats headings, items and cells as sentences", () => {
   const items = Array.from({ length: 50 }, (_, at) => `- item ${at}\n`).join("");
   assert.deepEqual(inDocument("a.md", `# ${"What"} it does\n${items}\n| ${"a | ".repeat(50)}\n`), []);
 });

@@ -2,7 +2,7 @@ import { equal, ok } from "node:assert/strict";
 import { getHeapStatistics } from "node:v8";
 import { allMatch, type Processor } from "../../../profiles/parameter.ts";
 
-/** Takes a match to its end only at the `nth` try; of each the processor gives it so many milliseconds. */
+/** Completes a match only at the `nth` attempt; each gets so many milliseconds of processor time. */
 function slow(nth: number, ms: number): Processor & { tried: number } {
   const late = Object.assign(new Error("Script execution timed out"), { code: "ERR_SCRIPT_EXECUTION_TIMEOUT" });
   return {
@@ -18,19 +18,19 @@ function slow(nth: number, ms: number): Processor & { tried: number } {
   };
 }
 
-Deno.test("allMatch judges the whole of each text", () => {
+Deno.test("allMatch: checks the whole of each text", () => {
   equal(allMatch("[a-z]+|x y", ["abc", "x y"]), true);
   equal(allMatch("[a-z]+", ["abc", "ab1"]), false);
   equal(allMatch("(", ["abc"]), false);
 });
 
-Deno.test("allMatch begins anew where others had the processor when time ran out", () => {
+Deno.test("allMatch: retries when others had the processor at the timeout", () => {
   const processor = slow(4, 5);
   equal(allMatch("a", ["a"], processor), true);
   equal(processor.tried, 4);
 });
 
-Deno.test("allMatch gives up a pattern that has had the processor, or never gets it", () => {
+Deno.test("allMatch: gives up a pattern that used its processor time, or never gets it", () => {
   const [busy, starved] = [slow(4, 60), slow(Infinity, 0)];
   equal(allMatch("a", ["a"], busy), false);
   equal(busy.tried, 1);
@@ -38,11 +38,11 @@ Deno.test("allMatch gives up a pattern that has had the processor, or never gets
   equal(starved.tried, 20);
 });
 
-Deno.test("allMatch ends a pattern that would not end by itself", () => {
+Deno.test("allMatch: ends a pattern that would not end by itself", () => {
   equal(allMatch("(a+)+", [`${"a".repeat(60)}b`]), false);
 });
 
-Deno.test("allMatch makes no world of its own for each match", () => {
+Deno.test("allMatch: does not make a context for each match", () => {
   const worlds = (): number => getHeapStatistics().number_of_native_contexts;
   const before = worlds();
   for (let nth = 0; nth < 20; nth++) equal(allMatch("[a-z]+", ["abc", nth % 2 ? "1" : "x"]), nth % 2 === 0);

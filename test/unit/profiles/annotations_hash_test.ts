@@ -6,8 +6,8 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-// The two hashes are those that osm.md 3.1 gives.
-Deno.test("annotationsHash gives what Operating System Manager writes for the same annotations", () => {
+// osm.md 3.1 has the two hashes.
+Deno.test("annotationsHash: returns the hash that Operating System Manager writes for the same annotations", () => {
   const plain = {
     "machinedeployment.clusters.k8s.io/revision": "1",
     "k8c.io/operating-system-profile": "osp-ubuntu",
@@ -29,7 +29,7 @@ Deno.test("annotationsHash gives what Operating System Manager writes for the sa
   );
 });
 
-Deno.test("annotationsHash sorts keys by bytes and escapes as Go does", () => {
+Deno.test("annotationsHash: sorts keys by bytes and escapes as Go does", () => {
   // In UTF-16, the order of JavaScript, the emoji comes before the private-use character.
   const given = { "\u{1f600}": "<&>", "\ue000": "\u2028\b\f\x7f\x01", a: 'é"\\' };
   const json = `{"a":"é\\"\\\\","\ue000":"\\u2028\\b\\f\x7f\\u0001","\u{1f600}":"\\u003c\\u0026\\u003e"}`;

@@ -18,7 +18,7 @@ async function ubuntu(api: SecretsApi): Promise<BootSandbox> {
   return await BootSandbox.create("osp-ubuntu", "bootstrap", factsOf(api));
 }
 
-Deno.test("fetch-secret writes the one key it is asked for, for root alone", async () => {
+Deno.test("fetch-secret: writes only the requested key, readable only for root", async () => {
   await using api = await SecretsApi.start("token-1");
   await using sandbox = await ubuntu(api);
   api.secrets.set("some-secret", { "cloud-config": "#cloud-config\n€ {}\n".replace("€", "e"), other: "x" });
@@ -33,7 +33,7 @@ Deno.test("fetch-secret writes the one key it is asked for, for root alone", asy
   assert.equal((await Deno.stat(sandbox.root + target)).mode! & 0o777, 0o600);
 });
 
-Deno.test("fetch-secret says why it cannot, and leaves its target as it was", async () => {
+Deno.test("fetch-secret: reports why it failed, and leaves its target unchanged", async () => {
   await using api = await SecretsApi.start("token-1");
   await using stranger = await SecretsApi.start("token-1");
   await using sandbox = await ubuntu(api);
@@ -57,7 +57,7 @@ Deno.test("fetch-secret says why it cannot, and leaves its target as it was", as
   assert.match(await fetch("empty"), /SSL certificate problem/);
 });
 
-Deno.test("the token stands on no command line", async () => {
+Deno.test("boot scripts: the token is on no command line", async () => {
   await using api = await SecretsApi.start("token-1");
   await using sandbox = await ubuntu(api);
   await sandbox.command("curl", `printf '%s\\n' "$@" >"$SANDBOX/arguments"`);
@@ -67,7 +67,7 @@ Deno.test("the token stands on no command line", async () => {
   assert.equal(words.includes(api.token), false);
 });
 
-Deno.test("phase one fetches and applies the provisioning config and reports each step", async () => {
+Deno.test("phase one: fetches and applies the provisioning config and reports each step", async () => {
   await using api = await SecretsApi.start("token-1");
   await using sandbox = await ubuntu(api);
   api.secrets.set(secretName, { "cloud-config": "#cloud-config\nwrite_files: []\n" });
@@ -108,7 +108,7 @@ Deno.test("phase one fetches and applies the provisioning config and reports eac
   for (const time of times) assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 });
 
-Deno.test("phase one on Flatcar leaves the config where Ignition looks on its second run", async () => {
+Deno.test("phase one: on Flatcar leaves the config where Ignition reads it on its second run", async () => {
   for (const oem of ["/oem", "/usr/share/oem"]) {
     await using api = await SecretsApi.start("token-1");
     const provider = { operatingSystem: "flatcar", operatingSystemSpec: {}, cloudProvider: "openstack" };
@@ -126,7 +126,7 @@ Deno.test("phase one on Flatcar leaves the config where Ignition looks on its se
   }
 });
 
-Deno.test("run-phase gives up after a bounded number of growing pauses", async () => {
+Deno.test("run-phase: gives up after a bounded number of growing pauses", async () => {
   await using api = await SecretsApi.start("token-1");
   await using sandbox = await ubuntu(api);
   await sandbox.command("sleep", `echo "$1" >>"$SANDBOX/pauses"`);
@@ -146,7 +146,7 @@ Deno.test("run-phase gives up after a bounded number of growing pauses", async (
   assert.equal(told[29], "fails Failed no luck (exit code 7, try 30 of 30)");
 });
 
-Deno.test("boot-report sends text that JSON takes, without the login of a proxy, and takes the key away at the end", async () => {
+Deno.test("boot-report: sends valid JSON, without credentials of a proxy, and removes the key at the end", async () => {
   await using api = await SecretsApi.start("token-1");
   await using sandbox = await ubuntu(api);
   await sandbox.run("/opt/bin/boot-report", "setup", "Running", `say "a\\b"`);
@@ -164,7 +164,7 @@ Deno.test("boot-report sends text that JSON takes, without the login of a proxy,
   assert.deepEqual(last, ["machine-1", null]);
 });
 
-Deno.test("boot-report says on the next try what stopped the last one, without its tokens, until a phase is done", async () => {
+Deno.test("boot-report: reports the failure of the last attempt, without tokens, until a phase is complete", async () => {
   await using api = await SecretsApi.start("token-1");
   await using sandbox = await ubuntu(api);
   const report = (...said: string[]): Promise<unknown> => sandbox.run("/opt/bin/boot-report", "bootstrap", ...said);
@@ -176,7 +176,7 @@ Deno.test("boot-report says on the next try what stopped the last one, without i
   assert.deepEqual(api.reports.map(([, line]) => line?.message), [why, `before that, ${why}`, "", ""]);
 });
 
-Deno.test("boot-report never fails, whatever answers", async () => {
+Deno.test("boot-report: never fails, whatever the answer", async () => {
   const api = await SecretsApi.start("token-1");
   await using sandbox = await ubuntu(api);
   await sandbox.write("/etc/ostler/token", "refused");

@@ -22,12 +22,12 @@ function factsOf(
   });
 }
 
-/** The value of one line of a cloud-config. */
+/** Returns the value of one line of a cloud-config. */
 function lineOf(text: string, name: string): string | undefined {
   return text.split("\n").find((line) => line.split("=")[0]?.trim() === name)?.replace(/^[^=]*=\s*/, "");
 }
 
-Deno.test("cloudConfig is empty where no code of a provider is in the kubelet, and refused where none ever was", () => {
+Deno.test("cloudConfig: is empty for a provider without in-tree code now, and refused if it never had any", () => {
   const spec = { availabilityZone: "z" };
   for (const kubelet of ["1.29", "1.36.1", "1.29.0+build-1", "2.0.0"]) {
     assert.equal(cloudConfig(factsOf("aws", spec, { kubelet })), "", kubelet);
@@ -48,7 +48,7 @@ Deno.test("cloudConfig is empty where no code of a provider is in the kubelet, a
   refuses(() => cloudConfig(factsOf("aws", undefined)), "CloudConfigInvalid", "cloudProviderSpec");
 });
 
-Deno.test("cloudConfig takes overwriteCloudConfig as it is, whatever else holds", () => {
+Deno.test("cloudConfig: uses overwriteCloudConfig unchanged, whatever else is set", () => {
   for (const overwriteCloudConfig of ["mine\n", ""]) {
     const facts = renderFacts({
       deployment: { kubelet: "1.28.0" },
@@ -59,13 +59,13 @@ Deno.test("cloudConfig takes overwriteCloudConfig as it is, whatever else holds"
   }
 });
 
-Deno.test("cloudConfig finds values written out, in Secrets, in ConfigMaps and in the environment", () => {
+Deno.test("cloudConfig: finds values inline, in Secrets, in ConfigMaps and in the environment", () => {
   const spec = {
     clientID: { value: "literal" },
     clientSecret: { secretKeyRef: { namespace: "n", name: "s", key: "k" }, value: "not this" },
     tenantID: { configMapKeyRef: { namespace: "n", name: "c", key: "k" } },
     subscriptionID: { secretKeyRef: { namespace: "n", name: "gone", key: "k" } },
-    // Without a key it points nowhere, and a number is text as well.
+    // Without a key the reference is empty, and a number is text as well.
     resourceGroup: { secretKeyRef: { namespace: "n", name: "s" }, value: "rg" },
     location: 7,
     vnetName: true,
@@ -103,7 +103,7 @@ Deno.test("cloudConfig finds values written out, in Secrets, in ConfigMaps and i
   });
 });
 
-Deno.test("cloudConfig fails for a while, and is not refused, when something it points at is not there", () => {
+Deno.test("cloudConfig: fails for a while, without a refusal, when a reference is missing", () => {
   const spec = { vpcId: { secretKeyRef: { namespace: "n", name: "s", key: "k" } } };
   assert.throws(() => cloudConfig(factsOf("aws", spec)), (error) => {
     assert.ok(error instanceof Error && !(error instanceof ProfileRefused));
@@ -112,11 +112,11 @@ Deno.test("cloudConfig fails for a while, and is not refused, when something it 
   });
 });
 
-Deno.test("cloudConfig reads fields whatever the case of their letters, as Go does", () => {
+Deno.test("cloudConfig: reads fields in any case, as Go does", () => {
   assert.match(cloudConfig(factsOf("aws", { subnetID: "s", VPCID: "v" })), /VPC="v"\nSubnetID="s"\n$/);
 });
 
-Deno.test("cloudConfig reads true and false as Go does, and refuses what is neither", () => {
+Deno.test("cloudConfig: reads true and false as Go does, and refuses anything else", () => {
   const gce = (more: object, references = {}): string => {
     const spec = { serviceAccount: btoa('{"project_id":"p"}'), ...more };
     return cloudConfig(factsOf("gce", spec, { references }));
@@ -137,7 +137,7 @@ Deno.test("cloudConfig reads true and false as Go does, and refuses what is neit
   refuses(() => vsphere({}, { "env:VSPHERE_ALLOW_INSECURE": "?" }), "CloudConfigInvalid", "VSPHERE_ALLOW_INSECURE");
 });
 
-Deno.test("cloudConfig tells nothing of a service account or kubeconfig that it cannot read", () => {
+Deno.test("cloudConfig: shows nothing of an invalid service account or kubeconfig", () => {
   for (const secret of ["c2VjcmV0", "%secret%", btoa('{"project_id":1}')]) {
     assert.throws(() => cloudConfig(factsOf("gce", { serviceAccount: secret })), (error) => {
       assert.ok(error instanceof ProfileRefused && !error.message.includes(secret), String(error));
@@ -148,7 +148,7 @@ Deno.test("cloudConfig tells nothing of a service account or kubeconfig that it 
   refuses(() => cloudConfig(factsOf("kubevirt", kubeconfig)), "CloudConfigInvalid", "auth.kubeconfig must be");
 });
 
-Deno.test("cloudConfig for kubevirt takes a kubeconfig from elsewhere also without base64", () => {
+Deno.test("cloudConfig: accepts a kubeconfig by reference without base64 for kubevirt", () => {
   const spec = { auth: { kubeconfig: { secretKeyRef: { namespace: "n", name: "s", key: "k" } } } };
   const written = (text: string): string =>
     cloudConfig(factsOf("kubevirt", spec, { references: { "secret:n/s/k": text, "env:POD_NAMESPACE": "1e3" } }));
@@ -160,8 +160,8 @@ Deno.test("cloudConfig for kubevirt takes a kubeconfig from elsewhere also witho
   assert.match(cloudConfig(fromEnvironment), /kubeconfig: \|\n {8}a: b\n {4}namespace: kube-system\n$/);
 });
 
-// What Go's yaml.v3 v3.0.1 writes for these values.
-Deno.test("goYamlScalar writes texts as Go's yaml.v3 does", () => {
+// The output of Go's yaml.v3 v3.0.1 for these values.
+Deno.test("goYamlScalar: writes texts as Go's yaml.v3 does", () => {
   const cases: [string, string][] = [
     ["", '""'],
     ["plain text", "plain text"],
@@ -183,7 +183,7 @@ Deno.test("goYamlScalar writes texts as Go's yaml.v3 does", () => {
   for (const [text, written] of cases) assert.equal(goYamlScalar(text, "  "), written);
 });
 
-Deno.test("cloudConfig for openstack prefers application credentials, and leaves out what no pre-release gets", () => {
+Deno.test("cloudConfig: prefers application credentials for openstack, and leaves out fields that pre-releases do not get", () => {
   const references = { "env:OS_TENANT_NAME": "tenant", "env:OS_REGION_NAME": "region" };
   const byPassword = cloudConfig(factsOf("openstack", { username: "u", nodeVolumeAttachLimit: 0 }, { references }));
   assert.deepEqual(["username", "tenant-name", "region"].map((name) => lineOf(byPassword, name)), [
@@ -201,7 +201,7 @@ Deno.test("cloudConfig for openstack prefers application credentials, and leaves
   refuses(() => cloudConfig(factsOf("openstack", { nodeVolumeAttachLimit: "5" })), "CloudConfigInvalid", "nodeVolume");
 });
 
-Deno.test("cloudConfig for vsphere reads host and port of any form of address", () => {
+Deno.test("cloudConfig: reads host and port of any form of address for vsphere", () => {
   const of = (vsphereURL: string): (string | undefined)[] => {
     const text = cloudConfig(factsOf("vsphere", { vsphereURL, datacenter: "d", datastoreCluster: "c" }));
     assert.equal(lineOf(text, "folder"), '"/d/vm"');

@@ -33,7 +33,7 @@ function configOf(phase: Partial<OsConfigPhase>, provider = "kubevirt"): OsConfi
   };
 }
 
-/** What machine-controller does to bootstrap user-data before a provider gets it. */
+/** The changes that machine-controller makes to bootstrap user-data before a provider gets it. */
 function handedOver(text: string): string {
   return text.replaceAll("<MACHINE_NAME>", "m-1").replaceAll("%3CMACHINE_NAME%3E", "m-1").replace(/^[ \t]+$/gm, "");
 }
@@ -47,13 +47,13 @@ function parse(config: OsConfig, phase: Phase = "provisioning"): Parsed {
   return parsed;
 }
 
-/** What a block must keep of a text in both phases: all but final newlines and blanks in lines of nothing else. */
+/** The part of a text that a block must keep in both phases: all except final newlines and blanks in blank lines. */
 function kept(text: string): string {
   return handedOver(text).replace(/\n+$/, "");
 }
 
 for (const phase of ["bootstrap", "provisioning"] as const) {
-  Deno.test(`generateUserData keeps every content of ${phase}, plain and in base64 (seed ${seed})`, () => {
+  Deno.test(`generateUserData: keeps every content of ${phase}, plain and in base64 (seed ${seed})`, () => {
     const files = nasty.flatMap((text, at) => [file(`/plain/${at}`, text), file(`/b64/${at}`, text, "b64")]);
     const written = parse(configOf({ files }), phase).write_files ?? [];
     for (const [at, text] of nasty.entries()) {
@@ -62,7 +62,7 @@ for (const phase of ["bootstrap", "provisioning"] as const) {
     }
   });
 
-  Deno.test(`generateUserData keeps every unit and drop-in of ${phase} (seed ${seed})`, () => {
+  Deno.test(`generateUserData: keeps every unit and drop-in of ${phase} (seed ${seed})`, () => {
     const units = nasty.map((text) => ({ name: text, content: text, dropIns: [{ name: text, content: text }] }));
     const written = parse(configOf({ units }), phase).coreos?.units ?? [];
     for (const [at, text] of nasty.entries()) {
@@ -75,7 +75,7 @@ for (const phase of ["bootstrap", "provisioning"] as const) {
   });
 }
 
-Deno.test(`generateUserData keeps nasty paths, keys, commands and settings as they are (seed ${seed})`, () => {
+Deno.test(`generateUserData: keeps unusual paths, keys, commands and settings unchanged (seed ${seed})`, () => {
   const keys = nasty.map((text) => `ssh-rsa ${text}x`);
   const settings = Object.fromEntries(nasty.map((text) => [`${text}password`, `x${text}`]));
   const modules = {
@@ -92,7 +92,7 @@ Deno.test(`generateUserData keeps nasty paths, keys, commands and settings as th
   assert.deepEqual({ bootcmd, runcmd, rh_subscription, yum_repos, yum_repo_dir }, modules);
 });
 
-Deno.test("generateUserData never lets a command, package or directory become anything but a string", () => {
+Deno.test("generateUserData: a command, package or directory is always a string", () => {
   const words = ["true", "yes", "null", "~", "", "1", "1.0", "0644", "2026-01-01", "[ls, -l]", "{a: b}", "- x", "# x"];
   const config = configOf({
     modules: { bootcmd: words, runcmd: words, yum_repo_dir: "7" },
@@ -102,7 +102,7 @@ Deno.test("generateUserData never lets a command, package or directory become an
   assert.deepEqual([bootcmd, runcmd, yum_repo_dir, packages], [words, words, "7", ["on", "7", "jq"]]);
 });
 
-Deno.test("generateUserData leaves bare what cloud-init wants bare, and quotes what it would print otherwise", () => {
+Deno.test("generateUserData: quotes strings only when cloud-init would read them differently", () => {
   const subscription = {
     username: "",
     password: "yes",
@@ -138,18 +138,18 @@ packages:
   );
 });
 
-Deno.test("generateUserData subscribes nobody where nothing says whom", () => {
+Deno.test("generateUserData: registers no RHEL subscription without credentials", () => {
   const rh_subscription = { username: "", password: "", "auto-attach": "false" };
   assert.equal(parse(configOf({ modules: { rh_subscription } })).rh_subscription, undefined);
 });
 
-Deno.test("generateUserData writes permissions in four digits", () => {
+Deno.test("generateUserData: writes permissions in four digits", () => {
   const files = [7, 44, 600, 1755].map((permissions) => ({ ...file("/f", "x"), permissions }));
   const written = parse(configOf({ files })).write_files?.map(({ permissions }) => permissions);
   assert.deepEqual(written, ["0007", "0044", "0600", "1755"]);
 });
 
-Deno.test("generateUserData names the machine on bootstrap, except on aws", () => {
+Deno.test("generateUserData: names the machine on bootstrap, except on aws", () => {
   assert.equal(
     generateUserData(configOf({}), "bootstrap", { ...facts, distUpgradeOnBoot: true }),
     `#cloud-config
@@ -176,7 +176,7 @@ write_files:
   }
 });
 
-Deno.test("generateUserData gives an edge machine the name of its pool, a string whatever it looks like", () => {
+Deno.test("generateUserData: gives an edge machine the name of its pool, always as a string", () => {
   const config = configOf({ files: [file("/f", "<MACHINE_NAME>")] }, "edge");
   const text = generateUserData(config, "bootstrap", { ...facts, name: "123" });
   const { hostname, write_files } = loadYaml<Parsed>(text);
@@ -184,7 +184,7 @@ Deno.test("generateUserData gives an edge machine the name of its pool, a string
   assert.match(generateUserData(config, "bootstrap", facts), /^hostname: pool$/m);
 });
 
-Deno.test("generateUserData writes units where there are no files", () => {
+Deno.test("generateUserData: writes units without files", () => {
   const parsed = parse(configOf({ units: [{ name: "dev-a\\x2db.device", enable: true }] }, "aws"), "bootstrap");
   assert.equal("write_files" in parsed, false);
   const unit = { name: "dev-a\\x2db.device", enable: true, command: "start", mask: false };

@@ -20,7 +20,7 @@ import { airGap, factsFor } from "../../support/default_profile_facts.ts";
 import { type FactOverrides, renderFacts } from "../../support/render_facts.ts";
 
 interface Rendered {
-  /** Profile, provider and situation. */
+  /** A profile, a provider and a situation. */
   label: string;
   situation: string;
   spec: OsProfile;
@@ -46,7 +46,7 @@ const situations: Record<string, FactOverrides> = {
   "with a real CA": { cluster: { apiServer: "https://192.0.2.1:6443", caPem } },
 };
 
-// At once, as the engine that renders one profile is another one's no more.
+// Read at once, because the engine has forgotten it when it renders the next profile.
 const rendered: Rendered[] = [];
 const shown = new Map<Rendered, OsConfig>();
 for (const { metadata, spec } of await defaultProfiles()) {
@@ -72,7 +72,7 @@ function userData(config: OsConfig, phase: Phase): string {
   return generateUserData(config, phase, { name: "pool", distUpgradeOnBoot: false });
 }
 
-Deno.test("the default profiles have the names, systems and versions that people know", async () => {
+Deno.test("default profiles: have the known names, systems and versions", async () => {
   const profiles = await defaultProfiles();
   const table = profiles.map(({ metadata: { name }, spec: { osName, osVersion, provisioningUtility } }) =>
     [name, osName, osVersion, provisioningUtility].join(" ")
@@ -88,7 +88,7 @@ Deno.test("the default profiles have the names, systems and versions that people
   ]);
 });
 
-Deno.test("the default profiles serve at least the providers of Operating System Manager's", async () => {
+Deno.test("default profiles: support at least the providers of those of Operating System Manager", async () => {
   const theirs: Record<string, string> = {
     "osp-ubuntu": "alibaba aws azure baremetal digitalocean edge gce hetzner kubevirt nutanix openstack " +
       "vmware-cloud-director vsphere",
@@ -107,18 +107,18 @@ Deno.test("the default profiles serve at least the providers of Operating System
   }
 });
 
-Deno.test("a default profile puts secrets only into files that root alone reads", () => {
+Deno.test("default profiles: write secrets only into files that only root can read", () => {
   for (const { label, config } of matrix) {
     for (const { path, permissions, content: { inline: { data } } } of filesOf(config)) {
       const isSecret = data.includes("tok3n") || /p%+40ss/.test(data) || data.includes("reg1stry");
-      assert.ok(!isSecret || permissions === 600, `${label}: ${path} may be read by others`);
+      assert.ok(!isSecret || permissions === 600, `Expected only root to be able to read it: ${label}: ${path}`);
     }
     const holders = filesOf(config).filter(({ content }) => content.inline.data.includes("tok3n"));
     assert.deepEqual(new Set(holders.map(({ path }) => path)), new Set(["/etc/ostler/token"]), label);
   }
 });
 
-Deno.test("what people see of a default profile holds no secret", () => {
+Deno.test("default profiles: show no secret in a config", () => {
   for (const [{ label }, config] of shown) {
     const seen = phases.map((phase) => userData(config, phase)).join("") + JSON.stringify(config);
     for (const secret of ["tok3n", "p%40ss", "reg1stry"]) {
@@ -127,7 +127,7 @@ Deno.test("what people see of a default profile holds no secret", () => {
   }
 });
 
-Deno.test("the scripts of a default profile are bash, verify TLS and trace nothing", async () => {
+Deno.test("default profiles: their scripts are bash, verify TLS and do not trace", async () => {
   const scripts = new Map<string, string>();
   for (const { label, config } of matrix) {
     for (const { path, permissions, content: { inline: { data } } } of filesOf(config)) {
@@ -153,12 +153,12 @@ async function parsesAsBash(where: string, text: string): Promise<void> {
   assert.ok(success, `${where}: ${new TextDecoder().decode(stderr)}`);
 }
 
-Deno.test("behind an air gap nothing of a default profile points anywhere else", () => {
+Deno.test("default profiles: with an air gap point to no other host", () => {
   const near = /^https?:\/\/(mirror\.test|user:p%%?40ss@proxy\.test|\[2001:db8::10\])/;
   for (const { label, spec, config } of matrix.filter(({ label }) => label.endsWith("everything said"))) {
     for (const { path, content: { inline: { data } } } of filesOf(config)) {
       for (const [url] of data.replaceAll(/^Documentation=.*$/gm, "").matchAll(/https?:\/\/[^\s"'$]+/g)) {
-        // docker.io's own entry only says whose mirror it is.
+        // The entry of docker.io itself only names the upstream of the mirror.
         if (path.endsWith("/docker.io/hosts.toml") && url.startsWith("https://registry-1.docker.io")) continue;
         assert.match(url, near, `${label}: ${path}`);
       }
@@ -168,7 +168,7 @@ Deno.test("behind an air gap nothing of a default profile points anywhere else",
   }
 });
 
-Deno.test("the bootstrap user-data of a default profile fits the 16 KiB of aws with a token of 1,500 bytes", () => {
+Deno.test("default profiles: their bootstrap user-data fits into the 16 KiB of aws with a token of 1,500 bytes", () => {
   const body = `${"TUlJQgaEV".repeat(7)}/\n`.repeat(25);
   const caPem = `-----BEGIN CERTIFICATE-----\n${body}-----END CERTIFICATE-----\n`;
   for (const { label, config } of matrix) {
@@ -182,7 +182,7 @@ Deno.test("the bootstrap user-data of a default profile fits the 16 KiB of aws w
   }
 });
 
-Deno.test("a kubelet keeps its address on a dual-stack network unless an external provider sets it", () => {
+Deno.test("default profiles: a kubelet keeps its address on a dual-stack network unless an external provider sets it", () => {
   const dual = rendered.filter(({ situation }) => situation.startsWith("two families"));
   assert.equal(dual.length, matrix.length);
   for (const { label, situation, config } of dual) {
@@ -193,14 +193,14 @@ Deno.test("a kubelet keeps its address on a dual-stack network unless an externa
   }
 });
 
-Deno.test("a simulated machine finds all it needs in both phases of the profiles that cloud-init starts", () => {
+Deno.test("default profiles: a simulated machine finds everything it needs in both phases of cloud-init", () => {
   const booted = rendered.filter(({ situation, config }) =>
     situation === "with a real CA" && config.osName !== "flatcar" && config.cloudProvider.name !== "aws"
   );
   for (const { label, config } of booted) {
     const first = userData(config, "bootstrap").replaceAll("<MACHINE_NAME>", "machine-1");
     const { hostname, access, provisioning } = readBootstrap(parseCloudConfig(first, label));
-    // On edge nobody else gives a name.
+    // On edge only the profile gives a name.
     const name = config.cloudProvider.name === "edge" ? "pool" : "machine-1";
     assert.deepEqual([hostname, access.token], [name, "test-token"], label);
     assert.equal(provisioning.name, "pool-kube-system-provisioning-config");

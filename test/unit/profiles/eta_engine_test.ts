@@ -19,14 +19,14 @@ async function withEngine(story: (render: Render) => Promise<void>, limits: Part
   }
 }
 
-Deno.test("EtaEngine renders values, conditions, loops and snippets, and trims only where told to", () =>
+Deno.test("EtaEngine: renders values, conditions, loops and snippets, and trims only on request", () =>
   withEngine(async (render) => {
     const template = `<% for (const ip of it.cluster.dns) { -%>\ndns <%= ip %>\n<% } -%>\n<%~ include("@who") %>\n`;
     const text = await render(template, { snippets: { who: "I am <%= it.name %> & <you>" } });
     assert.equal(text, "dns 10.96.0.10\nI am pool & <you>\n");
   }));
 
-Deno.test("EtaEngine names line and expression of a missing value, also in snippets and conditions", () =>
+Deno.test("EtaEngine: names line and expression of a missing value, also in snippets and conditions", () =>
   withEngine(async (render) => {
     assert.equal(await faultOf(render("a\nb <%= it.cluster.port %>")), "line 2: it.cluster.port is missing");
     assert.equal(await faultOf(render("<% if (it.nothing) { %>x<% } %>")), "line 1: it.nothing is missing");
@@ -39,7 +39,7 @@ Deno.test("EtaEngine names line and expression of a missing value, also in snipp
     assert.equal(await render(`<%= "maxPods" in it.settings %>`), "false");
   }));
 
-Deno.test("EtaEngine renders the files of a phase in their order and names the one at fault", async () => {
+Deno.test("EtaEngine: renders the files of a phase in order and names the one that fails", async () => {
   const engine = new EtaEngine();
   try {
     const files = ["/a", "/b"].map((path) => ({ path, template: `${path} <%= it.name %>` }));
@@ -53,7 +53,7 @@ Deno.test("EtaEngine renders the files of a phase in their order and names the o
   }
 });
 
-Deno.test("EtaEngine refuses to print what is no text", () =>
+Deno.test("EtaEngine: refuses to print what is not text", () =>
   withEngine(async (render) => {
     assert.equal(await faultOf(render("<%= undefined %>")), "line 1: cannot print undefined");
     assert.equal(await faultOf(render("<%= it.empty %>")), "line 1: cannot print null");
@@ -62,14 +62,14 @@ Deno.test("EtaEngine refuses to print what is no text", () =>
     assert.equal(await render("<%= JSON.stringify(it.cluster) %>"), JSON.stringify(data.cluster));
   }));
 
-Deno.test("EtaEngine says what does not parse", () =>
+Deno.test("EtaEngine: reports a syntax error", () =>
   withEngine(async (render) => {
     assert.match(await faultOf(render("<% if ( { %>")), /^template does not parse: Unexpected token/);
     assert.match(await faultOf(render("a <% b")), /^template does not parse: unclosed tag at line 1/);
     assert.match(await faultOf(render("x", { snippets: { s: "<%= ) %>" } })), /^snippet "s" does not parse/);
   }));
 
-Deno.test("EtaEngine gives templates no environment, files, network, processes, clock or chance", () =>
+Deno.test("EtaEngine: gives templates no environment, files, network, processes, clock or random numbers", () =>
   withEngine(async (render) => {
     const attempts = [
       "Deno.env.toObject()",
@@ -92,7 +92,7 @@ Deno.test("EtaEngine gives templates no environment, files, network, processes, 
     assert.equal(await render("<%= it.name %>"), "pool");
   }));
 
-Deno.test("EtaEngine lets nothing that a template starts run on", () =>
+Deno.test("EtaEngine: stops everything that a template starts", () =>
   withEngine(async (render) => {
     const sneak = "<% ;(async () => { await null; String.prototype.trim = () => 'evil'; })(); %>none";
     assert.equal(await render(sneak), "none");
@@ -100,14 +100,14 @@ Deno.test("EtaEngine lets nothing that a template starts run on", () =>
     assert.equal(await render("<% import('node:fs').then((fs) => fs.readFileSync('/etc/passwd')); %>none"), "none");
   }));
 
-Deno.test("EtaEngine stops an endless template and goes on", () =>
+Deno.test("EtaEngine: stops an endless template and continues", () =>
   withEngine(async (render) => {
     const [fault, waiting] = await Promise.all([faultOf(render("<% for (;;); %>")), render("<%= it.name %>")]);
     assert.equal(fault, "it did not finish within 250 ms");
     assert.equal(waiting, "pool");
   }, { renderMs: 250 }));
 
-Deno.test("EtaEngine finds the file that ran away among the others of its phase, also by memory", async () => {
+Deno.test("EtaEngine: finds the endless file among the others of its phase, also by memory", async () => {
   const engine = new EtaEngine({ renderMs: 250, searchMs: 60_000, heapMiB: 16 });
   const fileOf = (...templates: string[]): Promise<string | undefined> => {
     const files = templates.map((template, index) => ({ path: `/${index}`, template }));
@@ -125,7 +125,7 @@ Deno.test("EtaEngine finds the file that ran away among the others of its phase,
   }
 });
 
-Deno.test("EtaEngine survives templates that allocate without end", () =>
+Deno.test("EtaEngine: survives templates that allocate without end", () =>
   withEngine(async (render) => {
     const heap = await faultOf(render("<% const all = []; for (;;) all.push({ n: all.length }); %>"));
     assert.match(heap, /^it ended its process \(.*\); its limit is 16 MiB$/);
@@ -136,13 +136,13 @@ Deno.test("EtaEngine survives templates that allocate without end", () =>
     assert.equal(await render("<%= it.name %>"), "pool");
   }, { heapMiB: 16, answerBytes: 1_000_000, renderMs: 20_000 }));
 
-Deno.test("EtaEngine keeps the templates of one scope from changing those of another", () =>
+Deno.test("EtaEngine: isolates the templates of one scope from those of another", () =>
   withEngine(async (render) => {
     await render("<% Array.prototype.join = () => 'evil'; JSON.parse = () => ({}); %>", { scope: "evil" });
     assert.equal(await render("<%= it.cluster.dns.join() %>", { scope: "good" }), "10.96.0.10");
   }));
 
-Deno.test("EtaEngine keeps nothing that a template leaves for the next render of the same scope", () =>
+Deno.test("EtaEngine: keeps no state of a template for the next render of the same scope", () =>
   withEngine(async (render) => {
     const places = [
       "globalThis",
@@ -160,7 +160,7 @@ Deno.test("EtaEngine keeps nothing that a template leaves for the next render of
     ];
     for (const place of places) {
       await render(`<% ;${place}.left = it.name %>`);
-      // The same template, as one that is kept could keep something itself.
+      // The same template is used, because a cached one could keep state.
       const again = `<% if (!("left" in ${place})) { ${place}.left = it.name } else { %>left<% } %>`;
       assert.deepEqual([await render(again), await render(again)], ["", ""], place);
     }
@@ -168,7 +168,7 @@ Deno.test("EtaEngine keeps nothing that a template leaves for the next render of
     assert.equal(await render(`<%= typeof left + typeof RegExp.input + typeof RegExp["$&"] %>`), "undefined".repeat(3));
   }));
 
-Deno.test("EtaEngine goes on after its process was replaced, and after it was closed", async () => {
+Deno.test("EtaEngine: continues after its process was replaced, and after it was closed", async () => {
   const engine = new EtaEngine({ rendersPerProcess: 2, processes: 1 });
   const files = [{ path: "f", template: "<%= it.n %>" }];
   const render = (scope: string): Promise<string[]> => engine.render({ scope, files, snippets: {}, data: { n: 7 } });
@@ -179,7 +179,7 @@ Deno.test("EtaEngine goes on after its process was replaced, and after it was cl
   await engine.close();
 });
 
-Deno.test("EtaEngine never has more processes than it may, however many scopes ask at once", async () => {
+Deno.test("EtaEngine: never exceeds its number of processes, however many scopes render concurrently", async () => {
   const engine = new EtaEngine({ processes: 2 });
   const files = [{ path: "f", template: "<% for (let i = 0; i < 1e7; i++); %><%= it.n %>" }];
   const scopes = ["a", "b", "c", "d", "e", "a", "b"];
@@ -196,13 +196,13 @@ Deno.test("EtaEngine never has more processes than it may, however many scopes a
   assert.ok(most <= 2, `${most} processes`);
 });
 
-Deno.test("EtaEngine ends what makes one text that is larger than its heap", () =>
+Deno.test("EtaEngine: ends a template that makes one text larger than its heap", () =>
   withEngine(async (render) => {
     const fault = await faultOf(render("<% const text = 'x'.repeat(5e8); text.charCodeAt(4); %>"));
     assert.match(fault, /its limit is 128 MiB/);
   }));
 
-Deno.test("EtaEngine ends a render that is called off at once, also one that still waits, and goes on", async () => {
+Deno.test("EtaEngine: ends a cancelled render at once, even one that waits, and continues", async () => {
   const engine = new EtaEngine({ processes: 1, renderMs: 60_000 });
   const render = (template: string, signal?: AbortSignal): Promise<string[]> =>
     engine.render({ scope: "one", files: [{ path: "f", template }], snippets: {}, data: { n: 7 } }, signal);
@@ -219,13 +219,13 @@ Deno.test("EtaEngine ends a render that is called off at once, also one that sti
   }
 });
 
-Deno.test("EtaEngine cuts what a template says in an error short", () =>
+Deno.test("EtaEngine: shortens the text of a template's error", () =>
   withEngine(async (render) => {
     const fault = await faultOf(render(`<% throw new Error("x".repeat(100_000)) %>`));
     assert.equal(fault, `line 1: ${"x".repeat(992)}…`);
   }));
 
-/** Processes of this one that run beside the shell that asks, as Linux tells; elsewhere none. */
+/** Returns the processes that this one runs beside the calling shell, on Linux; elsewhere none. */
 async function childrenNow(): Promise<number> {
   const command = new Deno.Command("/bin/sh", { args: ["-c", "cat /proc/$PPID/task/*/children"], stderr: "null" });
   const { stdout } = await command.output();

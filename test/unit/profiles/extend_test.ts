@@ -41,7 +41,7 @@ function changedFiles(before: OsConfig, after: OsConfig): string[] {
   return [...texts(after)].filter(([place, text]) => known.get(place) !== text).map(([place]) => place);
 }
 
-/** Resolves the first of some profiles, named as its keys, among the others. */
+/** Resolves the first of some profiles, named by their keys, among the others. */
 async function resolved(specs: Record<string, object>): Promise<OsProfile> {
   const [first] = Object.values(specs);
   const lookup: ProfileLookup = (name) => {
@@ -80,7 +80,7 @@ spec:
     { path: /usr/local/share/ca-certificates/acme.crt, content: { inline: { data: "-----BEGIN CERTIFICATE-----" } } }] }
   provisioningConfig: { packages: [auditd] }`;
 
-Deno.test("a company's own Ubuntu, with a CA and a package more, is ten lines and follows its parent", async () => {
+Deno.test("resolveProfile: an Ubuntu with a CA and a package more takes ten lines and follows its parent", async () => {
   assert.equal(acme.split("\n").length, 10);
   const ubuntu = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-ubuntu")?.spec;
   assert.ok(ubuntu);
@@ -105,12 +105,12 @@ Deno.test("a company's own Ubuntu, with a CA and a package more, is ten lines an
   }
 });
 
-Deno.test("resolveProfile leaves a profile without a parent alone", async () => {
+Deno.test("resolveProfile: leaves a profile without a parent unchanged", async () => {
   const profile = parseProfile(parent);
-  assert.equal(await resolveProfile(profile, () => assert.fail("nothing is to be looked up")), profile);
+  assert.equal(await resolveProfile(profile, () => assert.fail("Expected no lookup")), profile);
 });
 
-Deno.test("resolveProfile takes from the parent what the child leaves out, and keeps the child's version", async () => {
+Deno.test("resolveProfile: takes missing fields from the parent, and keeps the version of the child", async () => {
   const profile = await resolved({ child, parent: { ...parent, parameters: { a: { description: "parent's" } } } });
   assert.deepEqual(profile, { ...parseProfile(parent), version: "v1.0.0", parameters: profile.parameters });
   assert.deepEqual(Object.keys(profile.parameters ?? {}), ["a"]);
@@ -119,7 +119,7 @@ Deno.test("resolveProfile takes from the parent what the child leaves out, and k
   assert.deepEqual([own.osVersion, own.supportedCloudProviders], ["9.6", [{ name: "aws" }]]);
 });
 
-Deno.test("resolveProfile replaces files in their place and adds the others behind", async () => {
+Deno.test("resolveProfile: replaces files in place and appends the others", async () => {
   const phase = await merged(
     { files: [file("/a", "parent"), file("/b", "parent")] },
     { files: [file("/c", "child"), { ...file("/a", "child"), permissions: 600 }] },
@@ -128,7 +128,7 @@ Deno.test("resolveProfile replaces files in their place and adds the others behi
   assert.equal(phase.files?.[0]?.permissions, 600);
 });
 
-Deno.test("resolveProfile replaces a runtime's file by one of the phase, and the other way round", async () => {
+Deno.test("resolveProfile: replaces the file of a runtime by one of the phase, and the reverse", async () => {
   const runtime = (files: object[], templates: object = {}): object => ({
     supportedContainerRuntimes: [{ name: "containerd", files, templates }],
   });
@@ -146,7 +146,7 @@ Deno.test("resolveProfile replaces a runtime's file by one of the phase, and the
   assert.deepEqual(others, []);
 });
 
-Deno.test("resolveProfile merges units by name, snippets and repositories by key, and appends commands and packages", async () => {
+Deno.test("resolveProfile: merges units by name, snippets and repositories by key, and appends commands and packages", async () => {
   const phase = await merged(
     {
       units: [{ name: "a.service", enable: true }, { name: "b.service" }],
@@ -180,7 +180,7 @@ Deno.test("resolveProfile merges units by name, snippets and repositories by key
   });
 });
 
-Deno.test("resolveProfile merges from the oldest to the youngest", async () => {
+Deno.test("resolveProfile: merges from the oldest to the youngest", async () => {
   const say = (text: string, more: object = {}): object => ({ files: [file("/a", text)], ...more });
   const profile = await resolved({
     child: { ...child, provisioningConfig: say("child") },
@@ -191,7 +191,7 @@ Deno.test("resolveProfile merges from the oldest to the youngest", async () => {
   assert.deepEqual(profile.provisioningConfig.packages, ["g", "p"]);
 });
 
-Deno.test("resolveProfile refuses a parent that does not exist, and says who asked for it", async () => {
+Deno.test("resolveProfile: refuses a missing parent, and names the child", async () => {
   const missing = await refusal({ child });
   assert.equal(missing.reason, "ProfileMissing");
   assert.equal(missing.message, `Failed to extend profile "parent": it does not exist`);
@@ -199,14 +199,14 @@ Deno.test("resolveProfile refuses a parent that does not exist, and says who ask
   assert.equal(deeper.message, `Failed to extend profile "gone": it does not exist (parent → gone)`);
 });
 
-Deno.test("resolveProfile refuses circles and names them", async () => {
+Deno.test("resolveProfile: refuses cycles and names them", async () => {
   const circle = { child, parent: { ...child, extends: { name: "other" } }, other: child };
   const { reason, message } = await refusal(circle);
   assert.equal(reason, "ProfileInvalid");
   assert.equal(message, `Failed to extend profile "parent": it extends itself (parent → other → parent)`);
 });
 
-Deno.test("resolveProfile follows five parents and refuses a sixth", async () => {
+Deno.test("resolveProfile: follows five parents and refuses a sixth", async () => {
   const line = (length: number): Record<string, object> =>
     Object.fromEntries(Array.from({ length: length + 1 }, (_, index) => {
       return [`p${index}`, index === length ? parent : { ...child, extends: { name: `p${index + 1}` } }];
@@ -219,7 +219,7 @@ Deno.test("resolveProfile follows five parents and refuses a sixth", async () =>
   );
 });
 
-Deno.test("resolveProfile refuses a parent of another system, language or utility", async () => {
+Deno.test("resolveProfile: refuses a parent of another system, language or utility", async () => {
   const cases: [object, object, string][] = [
     [{ osName: "ubuntu" }, {}, `its osName is "rhel", but that of its child is "ubuntu"`],
     [{ templating: "go" }, {}, `its templating is "eta", but that of its child is "go"`],
@@ -236,36 +236,36 @@ Deno.test("resolveProfile refuses a parent of another system, language or utilit
   }
 });
 
-Deno.test("resolveProfile names the parent that cannot be read, and passes on other failures", async () => {
+Deno.test("resolveProfile: names an invalid parent, and passes on other failures", async () => {
   const { message } = await refusal({ child, parent: { ...parent, osName: "plan9" } });
   assert.match(message, /^Failed to extend profile "parent": Invalid profile: osName: /);
   const failing = resolveProfile(parseProfile(child), () => Promise.reject(new Error("no answer")));
   await assert.rejects(failing, /^Error: no answer$/);
 });
 
-Deno.test("parseProfile lets only a profile that extends another leave things out", () => {
+Deno.test("parseProfile: accepts missing fields only in a profile that extends another", () => {
   assert.throws(() => parseProfile({ osName: "rhel", version: "v1.0.0" }), /osVersion: .*; supportedCloudProviders: /);
   assert.equal(parseProfile(child).templating, undefined);
   assert.throws(() => parseProfile({ ...child, version: undefined }), /version: /);
 });
 
-Deno.test("parseProfile refuses packages for Flatcar, which has none", () => {
+Deno.test("parseProfile: refuses packages for Flatcar, which has none", () => {
   const flatcar = { ...parent, osName: "flatcar", bootstrapConfig: { packages: ["jq"] } };
   assert.throws(() => parseProfile(flatcar), /bootstrapConfig.packages: must be empty: Flatcar has no packages/);
 });
 
-Deno.test("renderConfig refuses to render a profile without its parents", async () => {
+Deno.test("renderConfig: refuses a profile without its parents", async () => {
   await assert.rejects(renderConfig(parseProfile(child), renderFacts()), /its parents are not merged in/);
 });
 
-Deno.test("resolveProfile refuses a profile that is too large with its parents, and merges thousands of files at once", async () => {
+Deno.test("resolveProfile: refuses a profile that is too large with its parents, and merges thousands of files fast", async () => {
   const withFiles = (profile: object, files: object[]): OsProfile =>
     parseProfile({ ...profile, bootstrapConfig: { files } });
   const many = Array.from({ length: 12_000 }, (_, n) => file(`/etc/${n}`, ""));
   const started = performance.now();
   const whole = await resolveProfile(withFiles(child, many), () => Promise.resolve(withFiles(parent, many)));
   assert.equal(whole.bootstrapConfig.files?.length, many.length);
-  assert.ok(performance.now() - started < 5_000, "it compared each with each");
+  assert.ok(performance.now() - started < 5_000, "Expected no comparison of each file with each");
   const large = (path: string): object[] => [file(path, "x".repeat(1_000_000))];
   await assert.rejects(
     resolveProfile(withFiles(child, large("/a")), () => Promise.resolve(withFiles(parent, large("/b")))),

@@ -16,7 +16,7 @@ function tuned(settings: Record<string, string>): Record<string, unknown> {
 }
 
 // The names of osm.md 1.4.
-Deno.test("goData has every field that Go templates may name, and no other", () => {
+Deno.test("goData: has every field that Go templates may name, and no other", () => {
   const names = [
     "KubeVersion ClusterDNSIPs KubernetesCACert HostCACert CloudConfig CloudProviderName ContainerRuntime",
     "ContainerRuntimeConfig ContainerRuntimeAuthConfig InTreeCCMAvailable ExternalCloudProvider InitialTaints HTTPProxy",
@@ -29,7 +29,7 @@ Deno.test("goData has every field that Go templates may name, and no other", () 
   assert.deepEqual(Object.keys(dataOf({})).sort(), names.sort());
 });
 
-Deno.test("goData tells of cluster and pool what they are", () => {
+Deno.test("goData: has the facts of cluster and pool", () => {
   const { secretName, data } = { secretName: namesOf({ namespace: "kube-system", name: "pool" }), data: dataOf({}) };
   assert.equal(data["KubernetesCACert"], testCa);
   assert.equal(data["ServerURL"], "https://192.0.2.1:6443");
@@ -49,7 +49,7 @@ Deno.test("goData tells of cluster and pool what they are", () => {
   assert.deepEqual([given["HTTPProxy"], given["NoProxy"]], ["http://p.example", null]);
 });
 
-Deno.test("goData knows which providers had code in Kubernetes", () => {
+Deno.test("goData: knows which providers had in-tree code in Kubernetes", () => {
   for (const [cloudProvider, isInTree] of Object.entries({ aws: true, gce: true, openstack: false, hetzner: false })) {
     assert.equal(dataOf({ provider: { cloudProvider } })["InTreeCCMAvailable"], isInTree, cloudProvider);
     const external = dataOf({ provider: { cloudProvider }, settings: { externalCloudProvider: true } });
@@ -57,7 +57,7 @@ Deno.test("goData knows which providers had code in Kubernetes", () => {
   }
 });
 
-Deno.test("goData gives a kubelet version three parts and keeps what follows", () => {
+Deno.test("goData: gives a kubelet version three parts and keeps the suffix", () => {
   const versions = {
     "1.33": "v1.33.0",
     "v1.28.9": "v1.28.9",
@@ -72,7 +72,7 @@ Deno.test("goData gives a kubelet version three parts and keeps what follows", (
   }
 });
 
-Deno.test("goData passes the network on as it is written, and never judges the family", () => {
+Deno.test("goData: passes the network on unchanged, without checks of the family", () => {
   const network = { cidr: "c", gateway: "g", dns: { servers: ["s"] }, ipFamily: "IPv5" };
   const data = dataOf({ provider: { network } });
   assert.deepEqual(data["NetworkConfig"], { CIDR: "c", Gateway: "g", DNS: { Servers: ["s"] }, IPFamily: "IPv5" });
@@ -81,7 +81,7 @@ Deno.test("goData passes the network on as it is written, and never judges the f
   assert.deepEqual(empty["NetworkConfig"], { CIDR: "", Gateway: "", DNS: { Servers: null }, IPFamily: "" });
 });
 
-Deno.test("goData reads kubelet annotations as leniently as Operating System Manager", () => {
+Deno.test("goData: reads kubelet annotations as leniently as Operating System Manager", () => {
   const data = tuned({
     SystemReserved: "cpu=30m, memory=x=y",
     KubeReserved: "",
@@ -104,7 +104,7 @@ Deno.test("goData reads kubelet annotations as leniently as Operating System Man
   assert.deepEqual([data["ImageMinimumGCAge"], data["ImageMaximumGCAge"]], ["-1.5h.5s", null]);
 });
 
-Deno.test("goData refuses kubelet annotations that are no number or duration, naming them", () => {
+Deno.test("goData: refuses kubelet annotations with an invalid number or duration, by name", () => {
   const bad = {
     MaxPods: ["many", "", "2147483648", "1.5", "1e3", " 1", "0x10"],
     ImageGCLowThresholdPercent: ["-2147483649", "80%"],
@@ -118,7 +118,7 @@ Deno.test("goData refuses kubelet annotations that are no number or duration, na
   }
 });
 
-Deno.test("goData fills the settings of the machines' own operating system alone", () => {
+Deno.test("goData: has only the settings of the machine's operating system", () => {
   const operatingSystemSpec = {
     distUpgradeOnBoot: true,
     DisableLocksmithd: true,
@@ -139,7 +139,7 @@ Deno.test("goData fills the settings of the machines' own operating system alone
   }
 });
 
-Deno.test("goData refuses operating system settings of a wrong type, and does not tell them", () => {
+Deno.test("goData: refuses operating system settings of a wrong type without their values", () => {
   const of = (operatingSystemSpec: unknown) => (): unknown =>
     dataOf({ provider: { operatingSystem: "rhel", operatingSystemSpec } });
   refuses(of({ distUpgradeOnBoot: "true" }), "ProviderConfigInvalid", "DistUpgradeOnBoot must be true or false");

@@ -9,7 +9,7 @@ import { renderFacts } from "../../support/render_facts.ts";
 interface More {
   path?: string;
   snippets?: Record<string, string>;
-  /** Lies over the data of a plain pool. */
+  /** Returns the data of a plain pool with these changes. */
   data?: Record<string, unknown>;
 }
 
@@ -18,9 +18,9 @@ type Render = (template: string, more?: More) => Promise<string>;
 const text = new TextEncoder().encode("signed by every key");
 const plain = goData(renderFacts({ settings: { nodeHttpProxy: "http://proxy.test:3128" } }));
 
-// To start one takes longer than most of what it is asked here.
+// Starting an engine takes longer than most of the tests here.
 const shared = new GoEngine({ processes: 1 });
-// Of another past.
+// Has rendered other templates before.
 const other = new GoEngine({ processes: 1 });
 Deno.test.afterAll(() => Promise.all([shared.close(), other.close()]).then(() => {}));
 
@@ -35,7 +35,7 @@ function renderOf(engine: GoEngine): Render {
   };
 }
 
-/** With an engine of other limits, that nobody asked anything before. */
+/** Has other limits, and has rendered nothing before. */
 async function withEngine(story: (render: Render) => Promise<void>, limits: Partial<PoolLimits>): Promise<void> {
   const engine = new GoEngine(limits);
   try {
@@ -45,7 +45,7 @@ async function withEngine(story: (render: Render) => Promise<void>, limits: Part
   }
 }
 
-Deno.test("GoEngine renders the files of a phase in their order and names the one at fault", async () => {
+Deno.test("GoEngine: renders the files of a phase in order and names the one that fails", async () => {
   const files = ["/a", "/b"].map((path) => ({ path, template: `${path} {{ .KubeVersion }}` }));
   const request = { scope: "one", snippets: {}, data: plain };
   assert.deepEqual(await shared.render({ ...request, files }), ["/a v1.36.1", "/b v1.36.1"]);
@@ -58,7 +58,7 @@ Deno.test("GoEngine renders the files of a phase in their order and names the on
   });
 });
 
-Deno.test("GoEngine names the snippet at fault, both when it is executed and when its text is read again", async () => {
+Deno.test("GoEngine: names the snippet that fails, both on execution and when its output is parsed", async () => {
   const fault = (snippet: string): Promise<string> =>
     faultOf(render(`{{ template "s" }}`, { snippets: { s: snippet } }));
   assert.equal(await fault("{{ if }}"), `snippet "s": template: s:1: missing value for if`);
@@ -69,7 +69,7 @@ Deno.test("GoEngine names the snippet at fault, both when it is executed and whe
   assert.match(await fault(`{{ "{{ nope }}" }}`), /^template: \/etc\/file:3: function "nope" not defined$/);
 });
 
-Deno.test("GoEngine keeps no template that has changed", async () => {
+Deno.test("GoEngine: keeps no template that has changed", async () => {
   const render = renderElsewhere;
   const snippets = { s: "snippet {{ .KubeVersion }}" };
   assert.equal(await render(`one {{- template "s" }}`, { snippets }), "one\nsnippet v1.36.1");
@@ -82,7 +82,7 @@ Deno.test("GoEngine keeps no template that has changed", async () => {
   assert.equal(await render(`two {{- template "s" }}`, { snippets }), "two\nsnippet v1.36.1");
 });
 
-Deno.test("GoEngine gives templates no environment, network, clock or zone", async () => {
+Deno.test("GoEngine: gives templates no environment, network, clock or time zone", async () => {
   assert.equal(await render(`[{{ env "HOME" }}{{ env "PATH" }}{{ env "TZ" }}]`), "[]");
   assert.equal(await render(`[{{ expandenv "$HOME $PATH" }}]`), "[ ]");
   assert.equal(await render(`[{{ getHostByName "localhost" }}]`), "[]");
@@ -96,7 +96,7 @@ Deno.test("GoEngine gives templates no environment, network, clock or zone", asy
   );
 });
 
-Deno.test("GoEngine gives equal text for equal input, also where Go leaves it to chance", async () => {
+Deno.test("GoEngine: returns equal text for equal input, even if Go is random", async () => {
   const template = `{{ uuidv4 }} {{ randAlphaNum 9 }} {{ randInt 0 1000000 }} {{ shuffle "abcdefgh" }} {{ randBytes 9 }}
 {{ bcrypt "p" }} {{ encryptAES "key" "text" }} {{ toString .HTTPProxy }} {{ list .HTTPProxy .MaxPods }}`;
   const data = { MaxPods: 110 };
@@ -111,7 +111,7 @@ Deno.test("GoEngine gives equal text for equal input, also where Go leaves it to
   assert.equal(await renderElsewhere(template, { data }), first);
 });
 
-/** Everything that sprig leaves to chance, but for slow keys. */
+/** All random functions of sprig, except slow keys. */
 const byChance = [
   `uuidv4`,
   ...["randAlphaNum 20", "randAlpha 20", "randNumeric 20", "randAscii 20", "randBytes 20", "randInt 0 1000000000"],
@@ -119,7 +119,7 @@ const byChance = [
   ...[`genPrivateKey "ecdsa"`, `genPrivateKey "ed25519"`],
 ];
 
-Deno.test("GoEngine gives other chance to each seed, which templates cannot see", async () => {
+Deno.test("GoEngine: returns other random text for each seed, which templates cannot read", async () => {
   for (const call of byChance) {
     const texts = ["one", "two", "one"].map((Seed) => render(`{{ ${call} }}`, { data: { Seed } }));
     const [first, second, again] = await Promise.all(texts);
@@ -134,7 +134,7 @@ Deno.test("GoEngine gives other chance to each seed, which templates cannot see"
   }
 });
 
-Deno.test("GoEngine gives keys and values of a map in their order", async () => {
+Deno.test("GoEngine: returns keys and values of a map in order", async () => {
   const dict = `(dict ${Array.from({ length: 20 }, (_, n) => `"k${n + 10}" ${n}`).reverse().join(" ")})`;
   const numbers = Array.from({ length: 20 }, (_, n) => n);
   assert.equal(await render(`{{ keys ${dict} | join "," }}`), numbers.map((n) => `k${n + 10}`).join(","));
@@ -142,7 +142,7 @@ Deno.test("GoEngine gives keys and values of a map in their order", async () => 
   assert.equal(await render(`{{ keys (dict "z" 1) (dict "a" 1) (dict) }}`), "[z a]");
 });
 
-Deno.test("GoEngine makes the same private keys again, with which others can sign", async () => {
+Deno.test("GoEngine: returns the same private keys again, and they can sign", async () => {
   const kinds = { rsa: "RSA ", "": "RSA ", ecdsa: "EC ", ed25519: "" };
   const first: string[] = [];
   for (const kind of Object.keys(kinds)) first.push(await render(`{{ genPrivateKey "${kind}" }}`));
@@ -157,15 +157,15 @@ Deno.test("GoEngine makes the same private keys again, with which others can sig
   assert.equal(first[0], first[1]);
   assert.notEqual(await render(`{{ genPrivateKey "ecdsa" }}`, { path: "/else" }), first[2]);
   const [one, two] = (await render(`{{ genPrivateKey "ecdsa" }}|{{ genPrivateKey "ecdsa" }}`)).split("|");
-  assert.ok(one === first[2] && two !== one, "two keys of one template are the same");
+  assert.ok(one === first[2] && two !== one, "Expected two equal keys in one template");
   await Promise.all(byChance.map((call) => renderElsewhere(`another {{ ${call} }}`)));
   for (const [index, kind] of Object.keys(kinds).entries()) {
-    // The usual kind is RSA, as was seen.
+    // The default type is RSA, which was tested above.
     if (kind !== "") assert.equal(await renderElsewhere(`{{ genPrivateKey "${kind}" }}`), first[index]);
   }
 });
 
-Deno.test("GoEngine gives the chance that earlier versions gave, so that an update changes no machine's config", async () => {
+Deno.test("GoEngine: returns the random text of earlier versions, so that an update changes no config", async () => {
   const digestOf = async (call: string): Promise<string> => {
     const text = await render(`{{ ${call} }}`, { data: { Seed: "seed", SecretName: "pool" } });
     return createHash("sha256").update(text).digest("hex").slice(0, 12);
@@ -177,12 +177,12 @@ Deno.test("GoEngine gives the chance that earlier versions gave, so that an upda
   assert.equal(await digestOf(`genPrivateKey "ed25519"`), "33bfd4404dd3");
 });
 
-Deno.test("GoEngine makes no key of a kind that is not known or not made any more", async () => {
+Deno.test("GoEngine: refuses unknown or obsolete types of keys", async () => {
   assert.equal(await render(`{{ genPrivateKey "rot13" }}`), "Unknown type rot13");
   assert.match(await faultOf(render(`{{ genPrivateKey "dsa" }}`)), /DSA keys are not made any more/);
 });
 
-Deno.test("GoEngine makes no certificates, as they would be long expired", async () => {
+Deno.test("GoEngine: refuses to make certificates, which would have expired long ago", async () => {
   const calls = [
     `genCA "ca" 365`,
     `genCAWithKey "ca" 365 "key"`,
@@ -199,7 +199,7 @@ Deno.test("GoEngine makes no certificates, as they would be long expired", async
   }
 });
 
-Deno.test("GoEngine gives parameters, and shows them nowhere else", async () => {
+Deno.test("GoEngine: provides parameters, and shows them nowhere else", async () => {
   const data = { Parameters: { size: 3, share: 0.5, on: true, mirrors: ["a", "b"] } };
   const template = `{{ with .Parameters }}{{ eq .size 3 }} {{ add .size 1 }} {{ .share }} {{ .on }}{{ end }}`;
   assert.equal(await render(template, { data }), "true 4 0.5 true");
@@ -208,7 +208,7 @@ Deno.test("GoEngine gives parameters, and shows them nowhere else", async () => 
   assert.equal(await render("{{ toJson . }}{{ . }}", { data }), await render("{{ toJson . }}{{ . }}"));
 });
 
-Deno.test("GoEngine gives data the types and methods it has in Operating System Manager", async () => {
+Deno.test("GoEngine: gives data the types and methods of Operating System Manager", async () => {
   const NetworkConfig = { CIDR: "10.0.0.2/24", Gateway: "", DNS: { Servers: null }, IPFamily: "IPv6+IPv4" };
   const data = { NetworkConfig, ImageMinimumGCAge: "90m" };
   const types = `{{ printf "%T %T %T %T" .CloudProviderName .NetworkConfig .ImageMinimumGCAge .UbuntuConfig }}`;
@@ -222,7 +222,7 @@ Deno.test("GoEngine gives data the types and methods it has in Operating System 
   assert.equal(await render(age, { data }), "&Duration{Duration:1h30m0s,} 1h30m0s 1.5 1h30m0s");
 });
 
-Deno.test("GoEngine says what of the data it cannot take", async () => {
+Deno.test("GoEngine: describes data that it cannot use", async () => {
   const fault = (data: Record<string, unknown>): Promise<string> => faultOf(render("x", { data }));
   assert.match(await fault({ NoSuchField: "" }), /^the data of the templates: json: unknown field "NoSuchField"$/);
   assert.match(
@@ -235,7 +235,7 @@ Deno.test("GoEngine says what of the data it cannot take", async () => {
   );
 });
 
-Deno.test("GoEngine stops an endless template, while others go on", () =>
+Deno.test("GoEngine: stops an endless template, while others continue", () =>
   withEngine(async (render) => {
     const endless = faultOf(render(`{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`));
     const order: string[] = [];
@@ -243,10 +243,10 @@ Deno.test("GoEngine stops an endless template, while others go on", () =>
     await Promise.all([endless.then(() => order.push("stopped")), ...others]);
     assert.deepEqual(order, ["1 v1.36.1", "2 v1.36.1", "3 v1.36.1", "stopped"]);
     assert.equal(await endless, "it did not finish within 2000 ms");
-    // Far more than the others take, each in a process that has to start first: on a busy machine none has in 250 ms.
+    // Far more than the others need, each in a process that must start first: on a busy machine 250 ms are not enough.
   }, { renderMs: 2_000 }));
 
-Deno.test("GoEngine finds the file that ran away among the others of its phase", async () => {
+Deno.test("GoEngine: finds the endless file among the others of its phase", async () => {
   const engine = new GoEngine({ renderMs: 250, searchMs: 60_000 });
   const endless = `{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`;
   const fileOf = (snippets: Record<string, string>, ...templates: string[]): Promise<string | undefined> => {
@@ -256,13 +256,13 @@ Deno.test("GoEngine finds the file that ran away among the others of its phase",
   };
   try {
     assert.equal(await fileOf({}, "a", endless, "b"), "/1");
-    assert.equal(await fileOf({ loop: endless }, "a", "b"), undefined, "a snippet is not the fault of a file");
+    assert.equal(await fileOf({ loop: endless }, "a", "b"), undefined, "Expected no file to be blamed for a snippet");
   } finally {
     await engine.close();
   }
 });
 
-Deno.test("GoEngine survives templates that take memory without end, or make text or calls without end", () =>
+Deno.test("GoEngine: survives templates with endless memory, text or recursion", () =>
   withEngine(async (render) => {
     const atOnce = await faultOf(render(`{{ repeat 1000000000 "x" | len }}`));
     assert.match(atOnce, /^it ended its process \(exit code 1, runtime: out of memory: .*\); its limit is 64 MiB$/);
@@ -277,7 +277,7 @@ Deno.test("GoEngine survives templates that take memory without end, or make tex
     assert.equal(await render("{{ .KubeVersion }}"), "v1.36.1");
   }, { heapMiB: 64, answerBytes: 1_000_000, renderMs: 20_000 }));
 
-Deno.test("GoEngine goes on after its process was replaced, and after it was closed", async () => {
+Deno.test("GoEngine: continues after its process was replaced, and after it was closed", async () => {
   const engine = new GoEngine({ rendersPerProcess: 2, processes: 1 });
   const files = [{ path: "/f", template: "{{ .KubeVersion }}" }];
   const render = (): Promise<string[]> => engine.render({ scope: "one", files, snippets: {}, data: plain });

@@ -17,14 +17,14 @@ const record: ProgramRecord = JSON.parse(readFileSync(new URL("engine.json", fol
 const packed = readFileSync(new URL("engine.wasm.zst", folder));
 const unlike = `is not that of engine.json: run "deno task go:build"`;
 
-Deno.test("The Go program is recorded as built from the source beside it", () => {
+Deno.test("Go program: is recorded as built from the source beside it", () => {
   assert.equal(record.go, goVersion);
   assert.equal(sourceDigest(), record.source, `The source in profiles/engines/go ${unlike}`);
   assert.equal(sha256(packed), record.packed, `engine.wasm.zst ${unlike}`);
-  assert.equal(sha256(zstdDecompressSync(packed)), record.program, `What engine.wasm.zst unpacks to ${unlike}`);
+  assert.equal(sha256(zstdDecompressSync(packed)), record.program, `The content of engine.wasm.zst ${unlike}`);
 });
 
-/** Why the program cannot be built here; undefined where it can. */
+/** Why the program cannot be built here; undefined if it can. */
 async function obstacle(): Promise<string | undefined> {
   try {
     const found = await runGo("env", "GOVERSION");
@@ -38,7 +38,7 @@ async function obstacle(): Promise<string | undefined> {
 const found = await obstacle();
 
 Deno.test({
-  name: `The Go program is byte for byte what its source builds${found === undefined ? "" : ` (skipped: ${found})`}`,
+  name: `Go program: is byte for byte the build of its source${found === undefined ? "" : ` (skipped: ${found})`}`,
   ignore: found !== undefined,
   async fn(): Promise<void> {
     assert.equal(sha256(await buildProgram()), record.program, `A new build ${unlike}`);
@@ -46,7 +46,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "The Go source is formatted",
+  name: "Go source: is formatted",
   ignore: found !== undefined,
   async fn(): Promise<void> {
     const gofmt = join(await runGo("env", "GOROOT"), "bin", "gofmt");

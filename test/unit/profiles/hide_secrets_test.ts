@@ -15,7 +15,7 @@ Deno.test.afterAll(() => closeTemplateEngines());
 
 const reference = { secretKeyRef: { namespace: "n", name: "s", key: "k" } };
 
-/** Every secret that facts can hold, each with the word "secret" in it. */
+/** Every secret that facts can have, each with the word "secret" in it. */
 const full: FactOverrides = {
   deployment: { kubelet: "1.28.9" },
   provider: {
@@ -46,7 +46,7 @@ const full: FactOverrides = {
   },
 };
 
-/** Shows all that a template could. */
+/** Prints everything that a template could print. */
 const telltale: TemplateEngine = {
   render: ({ files, data }) => Promise.resolve(files.map(() => JSON.stringify(data))),
   close: () => Promise.resolve(),
@@ -65,7 +65,7 @@ function shownOf(facts: RenderFacts): Promise<OsConfig> {
   return renderConfig(profile, hideSecrets(facts), { go: telltale, eta: telltale });
 }
 
-Deno.test("what is rendered from hidden facts holds no secret, and still every host", async () => {
+Deno.test("hideSecrets: output from hidden facts has no secret, and still every host", async () => {
   const text = JSON.stringify(await shownOf(renderFacts(full)));
   assert.ok(!text.includes("secret-") && !text.includes("user:secret"), text);
   const decoded = hideSecrets(renderFacts(full));
@@ -79,7 +79,7 @@ Deno.test("what is rendered from hidden facts holds no secret, and still every h
   assert.match(text, /override_path = true/);
 });
 
-Deno.test("hideSecrets leaves empty what is empty, so that templates take the same ways", () => {
+Deno.test("hideSecrets: leaves empty values empty, so that templates take the same branches", () => {
   const facts = renderFacts({ provider: { operatingSystemSpec: { rhsmOfflineToken: "" } } });
   const { provider, settings, secrets } = hideSecrets(facts);
   assert.equal(provider.overwriteCloudConfig, "");
@@ -88,7 +88,7 @@ Deno.test("hideSecrets leaves empty what is empty, so that templates take the sa
   assert.deepEqual(secrets.registryAuths, {});
 });
 
-Deno.test("the hidden kubeconfig says what the real one says, but for the token", () => {
+Deno.test("hideSecrets: the hidden kubeconfig equals the real one except for the token", () => {
   const { secrets } = hideSecrets(
     renderFacts({ settings: { overrideBootstrapKubeletApiserver: "https://o.example" } }),
   );
@@ -96,7 +96,7 @@ Deno.test("the hidden kubeconfig says what the real one says, but for the token"
   assert.match(secrets.bootstrapKubeconfig, /\n {4}token: <hidden>\n$/);
 });
 
-Deno.test("the digest follows every secret that machines keep, and not those that are renewed", async () => {
+Deno.test("configDigest: depends on every lasting secret of machines, and not on renewed ones", async () => {
   const facts = renderFacts(full);
   const digestOf = async (other: RenderFacts): Promise<string> => configDigest(await shownOf(other), other);
   const digest = await digestOf(facts);
@@ -118,7 +118,7 @@ Deno.test("the digest follows every secret that machines keep, and not those tha
   }
 });
 
-Deno.test("the digest follows the seed where there is a secret to guess, and nowhere else", async () => {
+Deno.test("configDigest: depends on the seed only if there is a secret to guess", async () => {
   const digestOf = async (overrides: FactOverrides, seed: string): Promise<string> => {
     const facts = renderFacts({ ...overrides, secrets: { ...overrides.secrets, seed } });
     return configDigest(await shownOf(facts), facts);
@@ -137,7 +137,7 @@ Deno.test("the digest follows the seed where there is a secret to guess, and now
   for (const overrides of nothing) assert.equal(await digestOf(overrides, "one"), await digestOf(overrides, ""));
 });
 
-Deno.test("what people see of random text is another one than machines get, whatever the seed", async () => {
+Deno.test("hideSecrets: shows other random text than machines get, whatever the seed", async () => {
   const files = [{ path: "/all", content: { inline: { data: "{{ randAlphaNum 20 }}" } } }];
   const profile = parseProfile({
     ...{ osName: "ubuntu", osVersion: "1", version: "v1.0.0", supportedCloudProviders: [{ name: "kubevirt" }] },
@@ -153,7 +153,7 @@ Deno.test("what people see of random text is another one than machines get, what
   assert.equal(await textOf(hideSecrets(one)), await textOf(hideSecrets(two)));
 });
 
-Deno.test("configDigest does not depend on the order of keys", async () => {
+Deno.test("configDigest: does not depend on the order of keys", async () => {
   const facts = renderFacts(full);
   const shown = await shownOf(facts);
   const reversed = Object.fromEntries(Object.entries(shown).reverse()) as unknown as OsConfig;

@@ -1,4 +1,4 @@
-/** Answers when it has waited, then worked, for so many milliseconds as it is asked to; no processor time goes by while it waits. */
+/** Waits, then works, for the requested milliseconds, and answers; waiting takes no processor time. */
 import process from "node:process";
 import { answerLines } from "../../../profiles/engines/child_lines.ts";
 

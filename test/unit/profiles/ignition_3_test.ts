@@ -49,11 +49,11 @@ function refuses(said: Partial<OsConfigPhase>, says: string): void {
 
 Deno.test.afterAll(closeTemplateEngines);
 
-Deno.test("ignition3 writes an empty phase as the least that 3.3.0 asks for", () => {
+Deno.test("ignition3: writes an empty phase with the required fields of 3.3.0", () => {
   assert.equal(userData({}), '{"ignition":{"version":"3.3.0"}}');
 });
 
-Deno.test(`ignition3 says what 2.3.0 says, whatever the texts (seed ${seed})`, () => {
+Deno.test(`ignition3: is equivalent to 2.3.0 for any text (seed ${seed})`, () => {
   const nasty = nastyTexts(seed, 500);
   const said = {
     files: nasty.map((text) => file(`/${text}`, text)),
@@ -74,7 +74,7 @@ Deno.test(`ignition3 says what 2.3.0 says, whatever the texts (seed ${seed})`, (
   }
 });
 
-Deno.test("ignition3 leaves the machine's name where machine-controller finds it", () => {
+Deno.test("ignition3: leaves the name of the machine where machine-controller finds it", () => {
   const content = "[Unit]\nDescription=<MACHINE_NAME> & <b>\n";
   const text = userData({ units: [{ name: "a.service", content }] }, "3.3.0", "bootstrap");
   assert.ok(text.includes(String.raw`Description=<MACHINE_NAME> \u0026 \u003cb\u003e\n`), text);
@@ -83,7 +83,7 @@ Deno.test("ignition3 leaves the machine's name where machine-controller finds it
   );
 });
 
-Deno.test("ignition3 gives a path that is there twice to the file that 2.3.0 would leave there", () => {
+Deno.test("ignition3: gives a repeated path to the file that 2.3.0 would keep", () => {
   const { storage } = JSON.parse(userData({ files: [file("/a", "1"), file("/b", "2"), file("/a", "3", 600)] }));
   const entry = (path: string, mode: number, text: string): object => {
     return { path, overwrite: true, contents: { source: `data:,${text}%0A` }, mode };
@@ -91,7 +91,7 @@ Deno.test("ignition3 gives a path that is there twice to the file that 2.3.0 wou
   assert.deepEqual(storage.files, [entry("/a", 0o600, "3"), entry("/b", 0o644, "2")]);
 });
 
-Deno.test("ignition3 refuses what 3.3.0 has no word for", () => {
+Deno.test("ignition3: refuses what 3.3.0 does not support", () => {
   const a = { name: "a.conf", content: "" };
   refuses({ packages: ["jq"] }, "packages jq");
   for (const permissions of [1755, 2755, 4755]) {
@@ -125,7 +125,7 @@ const newer: OsProfile = parseProfile({
   ...{ ignitionVersion: "3.3.0", extends: { name: "osp-flatcar" } },
 });
 
-Deno.test("A profile that says no more than ignitionVersion 3.3.0 brings all of osp-flatcar to its machines", async () => {
+Deno.test("ignition3: osp-flatcar needs only ignitionVersion 3.3.0 to give its machines everything", async () => {
   const flatcar = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-flatcar")?.spec;
   assert.ok(flatcar);
   const child = await resolveProfile(newer, () => Promise.resolve(flatcar));
@@ -138,12 +138,12 @@ Deno.test("A profile that says no more than ignitionVersion 3.3.0 brings all of 
       const from = generateUserData(older, phase, userDataFacts(known));
       const to = generateUserData(config, phase, userDataFacts(known));
       assert.deepEqual(JSON.parse(to), asSpec3(from), `${name}, ${phase}`);
-      assert.ok(to.length < from.length, "what fits a provider in 2.3.0 must fit it in 3.3.0");
+      assert.ok(to.length < from.length, "Expected 3.3.0 to fit the same limit of a provider as 2.3.0");
     }
   }
 });
 
-Deno.test("A child inherits ignitionVersion, and may say another; the default leaves no trace in the config", async () => {
+Deno.test("ignition3: a child inherits ignitionVersion, and may change it; the default is not in the config", async () => {
   const { ignitionVersion: _, ...silent } = newer;
   const parent = { ...newer, supportedCloudProviders: [{ name: "aws" }] };
   const { extends: __, ...old } = parent;
@@ -154,7 +154,7 @@ Deno.test("A child inherits ignitionVersion, and may say another; the default le
   assert.ok(!("ignitionVersion" in await renderConfig(back, factsFor(back, "aws"))));
 });
 
-Deno.test("parseProfile refuses ignitionVersion without Ignition, and versions that nobody writes", () => {
+Deno.test("parseProfile: refuses ignitionVersion without Ignition, and unsupported versions", () => {
   const profile = { ...newer, extends: { name: "x" } };
   const refused = (said: object, says: RegExp): void =>
     assert.throws(() => parseProfile({ ...profile, ...said }), (error) => says.test(String(error)));

@@ -50,13 +50,13 @@ function refuses(phase: Partial<OsConfigPhase>, says: string): void {
   });
 }
 
-/** A text as a block of lines holds it: one newline at its end, nothing where there is no line. */
+/** Returns a text as a block of lines has it: one newline at its end, and nothing without lines. */
 function asLines(text: string): string {
   const rest = text.replace(/\n+$/, "");
   return rest === "" ? "" : `${rest}\n`;
 }
 
-Deno.test("ignition writes an empty phase as the least that 2.3.0 asks for", () => {
+Deno.test("ignition: writes an empty phase with the required fields of 2.3.0", () => {
   const least =
     '{"ignition":{"config":{},"security":{"tls":{}},"timeouts":{},"version":"2.3.0"},"networkd":{},"passwd":{},"storage":{},"systemd":{}}';
   assert.equal(generateUserData(configOf({}), "provisioning", facts), least);
@@ -66,7 +66,7 @@ Deno.test("ignition writes an empty phase as the least that 2.3.0 asks for", () 
   assert.ok(generateUserData(configOf({}), "bootstrap", facts).includes(`"storage":{"files":[${name}]}`));
 });
 
-Deno.test(`ignition keeps files, keys and paths as they are, but for final newlines (seed ${seed})`, () => {
+Deno.test(`ignition: keeps files, keys and paths except for final newlines (seed ${seed})`, () => {
   const files = nasty.map((text) => file(`/${text}`, text));
   const { passwd, storage } = parse({ files, userSSHKeys: nasty.map((text) => `ssh-rsa ${text}x`) });
   const read = storage.files?.map(({ path, contents }) => [path, decodeURIComponent(contents.source.slice(6))]);
@@ -78,7 +78,7 @@ Deno.test(`ignition keeps files, keys and paths as they are, but for final newli
   assert.deepEqual(passwd.users?.[0]?.sshAuthorizedKeys, [...new Set(nasty.map((text) => `ssh-rsa ${text}x`))]);
 });
 
-Deno.test(`ignition keeps units and drop-ins as they are, but for final newlines (seed ${seed})`, () => {
+Deno.test(`ignition: keeps units and drop-ins except for final newlines (seed ${seed})`, () => {
   const contents = nasty.map((text) => `[Unit]\nDescription=${text.replaceAll(/[\r\n\\]/g, "")}\n`);
   const units = contents.map((content, at): OsUnit => ({
     name: `${nasty[at]?.replaceAll("/", "")}.service`,
@@ -91,7 +91,7 @@ Deno.test(`ignition keeps units and drop-ins as they are, but for final newlines
   }
 });
 
-Deno.test("ignition leaves the machine's name where machine-controller finds it, and escapes as Go does elsewhere", () => {
+Deno.test("ignition: leaves the name of the machine where machine-controller finds it, and escapes as Go does elsewhere", () => {
   const content = "[Unit]\nDescription=<MACHINE_NAME> & <b>\u2028\n";
   const phase = { files: [file("/f", "<MACHINE_NAME>")], units: [{ name: "a.service", content }] };
   const bootstrap = generateUserData(configOf(phase), "bootstrap", facts);
@@ -100,18 +100,18 @@ Deno.test("ignition leaves the machine's name where machine-controller finds it,
   const { storage, systemd } = JSON.parse(named) as Ignition;
   assert.equal(systemd.units?.[0]?.contents, content.replace("<MACHINE_NAME>", "m-1"));
   assert.deepEqual(storage.files?.map(({ contents }) => contents.source), ["data:,m-1", "data:,m-1%0A"]);
-  // Nobody replaces anything in the phase that machines fetch.
+  // machine-controller replaces nothing in the phase that machines fetch.
   const provisioning = generateUserData(configOf(phase), "provisioning", facts);
   assert.ok(provisioning.includes(String.raw`Description=\u003cMACHINE_NAME\u003e`));
 });
 
-Deno.test("ignition takes permissions for octal digits, however many there are", () => {
+Deno.test("ignition: reads permissions as octal digits, however many", () => {
   const files = [7, 44, 400, 644, 1755, 4755].map((permissions) => file("/f", "x", permissions));
   const modes = parse({ files }).storage.files?.map(({ mode }) => mode);
   assert.deepEqual(modes, [0o7, 0o44, 0o400, 0o644, 0o1755, 0o4755]);
 });
 
-Deno.test("ignition refuses what Ignition would refuse on the machine", () => {
+Deno.test("ignition: refuses what Ignition would refuse on the machine", () => {
   const unit = (more: Partial<OsUnit>): Partial<OsConfigPhase> => ({ units: [{ name: "a.service", ...more }] });
   refuses({ files: [file("opt/f", "x")] }, `file "opt/f": its path must be absolute`);
   refuses({ packages: ["jq"] }, "packages jq");
@@ -129,7 +129,7 @@ Deno.test("ignition refuses what Ignition would refuse on the machine", () => {
   );
 });
 
-Deno.test("ignition takes every unit that Ignition takes", () => {
+Deno.test("ignition: accepts every unit that Ignition accepts", () => {
   const contents = [
     ...["", "\n", "# only a comment", "anything goes before the first section\n[Unit]\n", "[Install]\n"],
     ...["[Unit]\n; a comment\\\nthat goes on\nA=1\n[Install]\nB=2", "  [Install]  \n  A = x=y \\\n  more\n\n"],

@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import { BootSandbox, type Ending } from "../../support/boot_sandbox.ts";
 import { renderFacts } from "../../support/render_facts.ts";
 
-/** A mirror that has whatever is asked of it, in the layout of the originals. */
+/** A mirror that has every requested file, in the layout of the originals. */
 class Mirror implements AsyncDisposable {
   readonly asked: string[] = [];
-  /** Files whose published checksum is that of something else. */
+  /** Files with a wrong published checksum. */
   readonly tampered = new Set<string>();
-  /** Whether it has nothing at all. */
+  /** Whether the mirror is empty. */
   missing = false;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #archive: Uint8Array;
@@ -49,7 +49,7 @@ class Mirror implements AsyncDisposable {
   }
 }
 
-/** A tar archive with the programs of all three that come as one. */
+/** A tar archive with the programs of the three tools that are archives. */
 async function archive(): Promise<Uint8Array> {
   const folder = await Deno.makeTempDir();
   try {
@@ -79,7 +79,7 @@ function install(sandbox: BootSandbox): Promise<Ending> {
 }
 
 for (const [type, arch] of [["x86_64", "amd64"], ["aarch64", "arm64"]] as const) {
-  Deno.test(`install-binaries takes everything for ${arch} from the mirror, once`, async () => {
+  Deno.test(`install-binaries: downloads everything for ${arch} from the mirror, once`, async () => {
     await using mirror = new Mirror(await archive());
     await using sandbox = await machine(mirror, type);
     const { code, stdout, stderr } = await install(sandbox);
@@ -102,7 +102,7 @@ for (const [type, arch] of [["x86_64", "amd64"], ["aarch64", "arm64"]] as const)
   });
 }
 
-Deno.test("install-binaries installs nothing whose checksum is not the published one, and goes on where it stopped", async () => {
+Deno.test("install-binaries: installs nothing with a wrong checksum, and continues where it stopped", async () => {
   await using mirror = new Mirror(await archive());
   await using sandbox = await machine(mirror, "x86_64");
   mirror.tampered.add("runc.amd64");
@@ -117,7 +117,7 @@ Deno.test("install-binaries installs nothing whose checksum is not the published
   assert.notEqual(await sandbox.read("/opt/bin/runc"), undefined);
 });
 
-Deno.test("install-binaries says in one line which file does not come, or does not fit, and why", async () => {
+Deno.test("install-binaries: reports in one line which file is missing or wrong, and why", async () => {
   await using mirror = new Mirror(await archive());
   await using sandbox = await machine(mirror, "x86_64");
   await sandbox.command(
@@ -141,7 +141,7 @@ Deno.test("install-binaries says in one line which file does not come, or does n
   );
 });
 
-Deno.test("install-binaries refuses a machine that it has no programs for", async () => {
+Deno.test("install-binaries: refuses an architecture without programs", async () => {
   await using mirror = new Mirror(await archive());
   await using sandbox = await machine(mirror, "riscv64");
   const { code, stderr } = await install(sandbox);

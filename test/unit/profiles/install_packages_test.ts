@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { BootSandbox, type Ending } from "../../support/boot_sandbox.ts";
 import { renderFacts } from "../../support/render_facts.ts";
 
-/** A Debian without the packages of a node, whose apt-get says this. */
+/** A Debian without the packages of a node, whose apt-get prints this. */
 async function install(aptGet: string): Promise<{ ending: Ending; calls: string[] }> {
   const facts = renderFacts({ provider: { operatingSystem: "debian" } });
   await using sandbox = await BootSandbox.create("osp-debian", "provisioning", facts);
@@ -17,13 +17,13 @@ ${aptGet}`,
   return { ending, calls: (await sandbox.read("/calls") ?? "").trim().split("\n") };
 }
 
-Deno.test("install-packages updates the lists before it installs what is missing", async () => {
+Deno.test("install-packages: updates the lists before it installs what is missing", async () => {
   const { ending, calls } = await install(`echo "W: a warning" >&2`);
   assert.equal(ending.code, 0, ending.stderr);
   assert.deepEqual(calls, ["update", "install"]);
 });
 
-Deno.test("install-packages ends with the first error that apt-get says, after all that it says", async () => {
+Deno.test("install-packages: ends with the first error of apt-get, after its whole output", async () => {
   const { ending } = await install(
     `[[ $1 == update ]] || { echo "W: x
 E: Unable to locate package no-such
@@ -36,7 +36,7 @@ E: Other" >&2; exit 100; }`,
   ]);
 });
 
-Deno.test("install-packages installs nothing from lists that did not arrive", async () => {
+Deno.test("install-packages: installs nothing from incomplete lists", async () => {
   const { ending, calls } = await install(`echo "E: Failed to fetch http://mirror.example/InRelease" >&2; exit 100`);
   assert.match(ending.stderr, /apt-get update: E: Failed to fetch http:\/\/mirror\.example\/InRelease\n$/);
   assert.deepEqual([ending.code, calls], [1, ["update"]]);

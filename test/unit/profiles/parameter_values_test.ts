@@ -31,14 +31,14 @@ function refusal(work: () => unknown): ProfileRefused {
     assert.ok(error instanceof ProfileRefused, String(error));
     return error;
   }
-  assert.fail("nothing was refused");
+  assert.fail("Expected a refusal");
 }
 
 function annotated(values: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`parameter.ostler.dev/${name}`, value]));
 }
 
-Deno.test("parameterValues reads each type from its annotation", () => {
+Deno.test("parameterValues: reads each type from its annotation", () => {
   const profile = profileWith({ a: {}, b: { type: "integer" }, c: { type: "boolean" }, d: { type: "list" } });
   const annotations = { ...annotated({ a: "x, y", b: "-12", c: "false", d: "one, two,,three" }), other: "ignored" };
   assert.deepEqual(parameterValues(profile, annotations), {
@@ -49,7 +49,7 @@ Deno.test("parameterValues reads each type from its annotation", () => {
   });
 });
 
-Deno.test("parameterValues takes defaults, and an annotation with an empty text is still one", () => {
+Deno.test("parameterValues: uses defaults, and an annotation with an empty text counts as set", () => {
   const profile = profileWith({
     a: { default: "x" },
     b: { type: "integer", default: 3 },
@@ -61,7 +61,7 @@ Deno.test("parameterValues takes defaults, and an annotation with an empty text 
   assert.deepEqual(parameterValues(parseProfile(base), { other: "x" }), {});
 });
 
-Deno.test("parameterValues refuses an unknown parameter and names those there are", () => {
+Deno.test("parameterValues: refuses an unknown parameter and names the known ones", () => {
   const profile = profileWith({ mtu: { type: "integer", default: 1500 }, region: { default: "" } });
   const { reason, message } = refusal(() => parameterValues(profile, annotated({ mut: "9000" })));
   assert.equal(reason, "ParameterInvalid");
@@ -73,7 +73,7 @@ Deno.test("parameterValues refuses an unknown parameter and names those there ar
   assert.match(constructor.message, /no such parameter/);
 });
 
-Deno.test("parameterValues refuses a parameter that is neither set nor has a default", () => {
+Deno.test("parameterValues: refuses a parameter that is neither set nor has a default", () => {
   const { reason, message } = refusal(() => parameterValues(profileWith({ mtu: { type: "integer" } }), {}));
   assert.equal(reason, "ParameterInvalid");
   assert.equal(
@@ -82,7 +82,7 @@ Deno.test("parameterValues refuses a parameter that is neither set nor has a def
   );
 });
 
-Deno.test("parameterValues refuses wrong values, saying what is wanted", () => {
+Deno.test("parameterValues: refuses wrong values, and describes valid ones", () => {
   const cases: [object, string, string][] = [
     [{ type: "integer" }, "1.5", "a whole number"],
     [{ type: "integer" }, "99999999999999999", "a whole number"],
@@ -101,14 +101,14 @@ Deno.test("parameterValues refuses wrong values, saying what is wanted", () => {
   }
 });
 
-Deno.test("parameterValues lets nothing through that could end a quoted word, unless a pattern says so", () => {
+Deno.test("parameterValues: refuses characters that could end a quoted word, unless a pattern allows them", () => {
   const bad = ['a"b', "a'b", "a\\b", "a\nb", "$(reboot)", "`reboot`", "\u0000", "a\u2028b", "\u202e"];
   for (const type of ["string", "list"]) {
     const profile = profileWith({ x: { type } });
     for (const value of bad) {
       const { message } = refusal(() => parameterValues(profile, annotated({ x: value })));
       assert.match(message, /must be .*printable text without quotes/);
-      assert.equal(message.includes("\n"), false, "a value must not break the line of its message");
+      assert.equal(message.includes("\n"), false, "Expected a message of one line, whatever the value");
     }
   }
   assert.deepEqual(parameterValues(profileWith({ x: {} }), annotated({ x: "Grüße, #1 & <2>" })), {
@@ -117,14 +117,14 @@ Deno.test("parameterValues lets nothing through that could end a quoted word, un
   assert.deepEqual(parameterValues(profileWith({ x: { pattern: ".*" } }), annotated({ x: "$HOME" })), { x: "$HOME" });
 });
 
-Deno.test("parameterValues ends a pattern that would never end, and cuts long values in its message", () => {
+Deno.test("parameterValues: ends an endless pattern, and shortens long values in its message", () => {
   const profile = profileWith({ x: { pattern: "(a+)+" } });
   const { message } = refusal(() => parameterValues(profile, annotated({ x: `${"a".repeat(5000)}!` })));
   assert.match(message, /must be text matching \(a\+\)\+$/);
   assert.ok(message.length < 300, message);
 });
 
-Deno.test("parseProfile refuses parameters that could never be used", () => {
+Deno.test("parseProfile: refuses unusable parameters", () => {
   const cases: [object, string][] = [
     [{ "Log-Level": {} }, "parameters.Log-Level: must be a name in camel case"],
     [{ x: { type: "integer", default: "3" } }, "parameters.x.default: must be a whole number"],
@@ -140,7 +140,7 @@ Deno.test("parseProfile refuses parameters that could never be used", () => {
   }
 });
 
-Deno.test("renderConfig hands parameters and packages to Eta", async () => {
+Deno.test("renderConfig: gives parameters and packages to Eta", async () => {
   const data = `<%= it.parameters.mtu + 1 %> <%= it.parameters.zones.join("+") %> <%= it.packages.join(" ") %>`;
   const files = [{ path: "/etc/x", content: { inline: { data } } }];
   const rules = { mtu: { type: "integer", default: 1500 }, zones: { type: "list" } };
@@ -149,13 +149,13 @@ Deno.test("renderConfig hands parameters and packages to Eta", async () => {
   try {
     const { provisioningConfig } = await renderConfig(profile, facts);
     assert.equal(provisioningConfig.files[0]?.content.inline.data, "1501 a+b auditd jq");
-    assert.equal("packages" in provisioningConfig, false, "the profile installs them by itself");
+    assert.equal("packages" in provisioningConfig, false, "Expected the profile to install packages by itself");
   } finally {
     await closeTemplateEngines();
   }
 });
 
-Deno.test("renderConfig hands parameters to Go templates too, and leaves packages to cloud-init in the first phase", async () => {
+Deno.test("renderConfig: gives parameters to Go templates too, and leaves packages to cloud-init in the first phase", async () => {
   const data =
     "{{ .Parameters.mtu }} {{ range .Parameters.zones }}[{{ . }}]{{ end }} {{ if .Parameters.wanted }}yes{{ end }}";
   const go = parseProfile({
@@ -174,13 +174,13 @@ Deno.test("renderConfig hands parameters to Go templates too, and leaves package
     const { bootstrapConfig, provisioningConfig } = await renderConfig(go, facts);
     assert.equal(bootstrapConfig.files[0]?.content.inline.data, "1000000 [a][b] yes");
     assert.deepEqual(bootstrapConfig.packages, ["auditd", "jq"]);
-    assert.equal("packages" in provisioningConfig, false, "cloud-init would not get to them there");
+    assert.equal("packages" in provisioningConfig, false, "Expected no packages where cloud-init does not install them");
   } finally {
     await closeTemplateEngines();
   }
 });
 
-Deno.test("parameterValues takes the longest list that annotations can hold", () => {
+Deno.test("parameterValues: accepts the longest list that annotations can have", () => {
   const parameters: OsProfile["parameters"] = { zones: { type: "list", description: "", pattern: "[a-z]" } };
   const annotations = { "parameter.ostler.dev/zones": Array(131_072).fill("a").join(",") };
   assert.equal((parameterValues({ parameters }, annotations)["zones"] as string[]).length, 131_072);

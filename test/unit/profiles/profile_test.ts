@@ -19,7 +19,7 @@ const spec = {
   provisioningConfig: { files: [{ path: "/a", content: { inline: { data: "x" } } }] },
 };
 
-Deno.test("parseProfile fills defaults as OSM's schema does", () => {
+Deno.test("parseProfile: adds defaults as OSM's schema does", () => {
   const { templating: _, ...goSpec } = spec;
   const profile = parseProfile(goSpec);
   assert.equal(profile.templating, "go");
@@ -27,7 +27,7 @@ Deno.test("parseProfile fills defaults as OSM's schema does", () => {
   assert.equal(profile.provisioningConfig.files?.[0]?.permissions, 644);
 });
 
-Deno.test("parseProfile names the field that is wrong", () => {
+Deno.test("parseProfile: names an invalid field", () => {
   const files = [{ path: "/a", content: {} }];
   const cases: [object, string][] = [
     [{ ...spec, osName: "plan9" }, "osName: "],
@@ -48,7 +48,7 @@ Deno.test("parseProfile names the field that is wrong", () => {
   refuses(() => parseProfile(undefined), "ProfileInvalid", "spec: ");
 });
 
-Deno.test("checkProfileFits refuses another system, another provider and another utility", () => {
+Deno.test("checkProfileFits: refuses another system, another provider and another utility", () => {
   const fits = (more: object, provider = "aws", operatingSystemSpec?: unknown): () => void => () => {
     const { osName: operatingSystem } = { ...spec, ...more };
     checkProfileFits(parseProfile({ ...spec, ...more }), { operatingSystem, provider, operatingSystemSpec });
@@ -64,7 +64,7 @@ Deno.test("checkProfileFits refuses another system, another provider and another
   refuses(fits({ osName: "flatcar" }), "UtilityMismatch", `"ignition"`, `"cloud-init"`);
 });
 
-Deno.test("normaliseKubeletVersion gives three parts with a v", () => {
+Deno.test("normaliseKubeletVersion: returns three parts with a v", () => {
   const cases = {
     "1.36.1": "v1.36.1",
     "v1.36.1": "v1.36.1",
@@ -77,14 +77,14 @@ Deno.test("normaliseKubeletVersion gives three parts with a v", () => {
   assert.equal(normaliseKubeletVersion("1.35.3+k1"), "v1.35.3+k1");
 });
 
-Deno.test("supportedKubeletVersion refuses what our profiles are not written for, saying what they are", () => {
+Deno.test("supportedKubeletVersion: refuses versions that Ostler's profiles do not support, and names the supported ones", () => {
   assert.equal(supportedKubeletVersion("1.36.0-rc.1"), "v1.36.0-rc.1");
   for (const text of ["1", "1.32.9", "1.37.0", "2.36.0"]) {
     refuses(() => supportedKubeletVersion(text), "KubeletVersionInvalid", `"${text}"`, "1.33 to 1.36");
   }
 });
 
-Deno.test("normaliseKubeletVersion refuses what is no version", () => {
+Deno.test("normaliseKubeletVersion: refuses an invalid version", () => {
   for (const text of ["", "latest", "1.36.1.2", "1.36.x", "v1.36.1; reboot", "1.36-", "1.36.0-01", "1.36.0+a..b"]) {
     refuses(() => normaliseKubeletVersion(text), "KubeletVersionInvalid", `"${text}"`);
   }
@@ -92,7 +92,7 @@ Deno.test("normaliseKubeletVersion refuses what is no version", () => {
 
 const prefix = "v1.kubelet-config.machine-controller.kubermatic.io/";
 
-Deno.test("parseKubeletAnnotations reads every annotation that OSM knows", () => {
+Deno.test("parseKubeletAnnotations: reads every annotation of OSM", () => {
   const given = {
     SystemReserved: "cpu=200m, memory=1Gi",
     KubeReserved: "ephemeral-storage=1Gi",
@@ -122,7 +122,7 @@ Deno.test("parseKubeletAnnotations reads every annotation that OSM knows", () =>
   assert.deepEqual(parseKubeletAnnotations(undefined), {});
 });
 
-Deno.test("parseKubeletAnnotations refuses bad values, naming annotation and value", () => {
+Deno.test("parseKubeletAnnotations: refuses invalid values, naming annotation and value", () => {
   const bad = {
     SystemReserved: ["cpu", "cpu=lots", "=1", ",", "cpu=1,memory"],
     EvictionHard: ["memory.available=1Gi", "memory.available<120%", "x<\n"],
@@ -167,5 +167,5 @@ Deno.test("parseProfile refuses what is too large before it looks at any of it",
   const knot: Record<string, unknown> = { osName: "ubuntu" };
   knot["self"] = [knot, knot];
   assert.throws(() => parseProfile(knot), { message: "Invalid profile: spec: must have at most 1572864 bytes" });
-  assert.ok(performance.now() - started < 4_000, "it tried patterns");
+  assert.ok(performance.now() - started < 4_000, "Expected no evaluation of patterns");
 });

@@ -1,4 +1,7 @@
-/** Tries what a template could try if it got hold of the whole runtime, and answers with the name of each error. */
+/**
+ * Attempts everything that a template could attempt with access to the whole runtime, and answers with the name of each
+ * error.
+ */
 const attempts: Record<string, () => unknown> = {
   read: () => Deno.readTextFileSync("/etc/passwd"),
   write: () => Deno.writeTextFileSync("/tmp/ostler-prying", ""),

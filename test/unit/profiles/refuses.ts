@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ProfileRefused, type RefusalReason } from "../../../profiles/mod.ts";
 
-/** The work is refused for this reason, in words that have all of `says`. */
+/** Expects a refusal for this reason, whose message contains all of `says`. */
 export function refuses(work: () => unknown, reason: RefusalReason, ...says: string[]): void {
   assert.throws(work, (error) => {
     assert.ok(error instanceof ProfileRefused, String(error));

@@ -14,7 +14,7 @@ function filesOf(settings: Partial<NodeSettings>): Record<string, string> {
 
 const pull = `capabilities = ["pull", "resolve"]`;
 
-Deno.test("registryHostFiles keeps Docker Hub's own address until a mirror takes its place", () => {
+Deno.test("registryHostFiles: keeps Docker Hub's own address unless a mirror replaces it", () => {
   const hub = "https://registry-1.docker.io";
   assert.deepEqual(filesOf({}), { "docker.io": `server = "${hub}"\n\n[host."${hub}"]\n${pull}\n` });
   const mirrored = filesOf({ nodeRegistryMirrors: ["mirror.example"] });
@@ -23,14 +23,14 @@ Deno.test("registryHostFiles keeps Docker Hub's own address until a mirror takes
   assert.deepEqual(insecure, { "docker.io": `server = "${hub}"\n\n[host."${hub}"]\n${pull}\nskip_verify = true\n` });
 });
 
-Deno.test("registryHostFiles reads a legacy mirror of a registry with a port, or of all", () => {
+Deno.test("registryHostFiles: reads a legacy mirror of a registry with a port, or of all", () => {
   const files = filesOf({ nodeRegistryMirrors: ["reg.example:5000=host.example", "*=any.example", "httpd.example"] });
   assert.equal(files["reg.example:5000"], `server = "reg.example:5000"\n\n[host."https://host.example"]\n${pull}\n`);
   assert.equal(files["_default"], `[host."https://any.example"]\n${pull}\n`);
   assert.match(files["docker.io"] ?? "", /\[host\."https:\/\/httpd\.example"\]/);
 });
 
-Deno.test("registryHostFiles joins registries that differ in their path alone, as containerd knows hosts", () => {
+Deno.test("registryHostFiles: joins registries that differ only in their path, because containerd has one file per host", () => {
   const files = filesOf({
     nodeContainerdRegistryMirrors: [
       "reg.example/b=https://m.example/b?kubermatic=override_path%3D1",
@@ -56,7 +56,7 @@ Deno.test("registryHostFiles joins registries that differ in their path alone, a
   );
 });
 
-Deno.test("registryHostFiles takes the side channel out of a URL and leaves the rest, sorted and escaped as Go does", () => {
+Deno.test("registryHostFiles: removes credentials from a URL and keeps the rest, sorted and escaped as Go does", () => {
   const hostOf = (url: string): string => {
     const { "r.example": text = "" } = filesOf({ nodeContainerdRegistryMirrors: [`r.example=${url}`] });
     return text.split("\n").slice(2).join("|");
@@ -76,18 +76,18 @@ Deno.test("registryHostFiles takes the side channel out of a URL and leaves the 
   }
 });
 
-Deno.test("registryHostFiles refuses to trust every registry without a mirror", () => {
+Deno.test("registryHostFiles: refuses to trust every registry without a mirror", () => {
   refuses(() => filesOf({ nodeInsecureRegistries: ["*"] }), "RenderFailed", `"*"`, "no mirror");
   const files = filesOf({ nodeInsecureRegistries: ["_default"], nodeRegistryMirrors: ["_default=m.example"] });
   assert.equal(files["_default"], `[host."https://m.example"]\n${pull}\nskip_verify = true\n`);
 });
 
-Deno.test("registryHostFiles sorts by path", () => {
+Deno.test("registryHostFiles: sorts by path", () => {
   const names = Object.keys(filesOf({ nodeInsecureRegistries: ["a", "a.b", "a:80", "z"] }));
   assert.deepEqual(names, ["a.b", "a", "a:80", "docker.io", "z"]);
 });
 
-Deno.test("containerdConfig writes one table for each host that has a login, with any text in it", () => {
+Deno.test("containerdConfig: writes one table for each host with credentials, with any text in it", () => {
   const text = containerdConfig(defaultNodeSettings, {
     "https://b.example/v1/": { username: "old" },
     "b.example": { username: "u", password: 'p"\\\n\x01' },

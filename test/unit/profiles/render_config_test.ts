@@ -34,7 +34,7 @@ function profileOf(phases: object, more: object = {}): OsProfile {
   });
 }
 
-/** Writes into each file what it was made from. */
+/** Writes its input into each file. */
 const echo: TemplateEngine = {
   render: ({ files, snippets }) => Promise.resolve(files.map((one) => JSON.stringify([one.template, snippets]))),
   close: () => Promise.resolve(),
@@ -50,7 +50,7 @@ function pathsOf({ bootstrapConfig, provisioningConfig }: OsConfig): string[][] 
 
 const hosts = "/etc/containerd/certs.d/docker.io/hosts.toml";
 
-Deno.test("renderConfig puts profile files first, then the runtime's, then hosts.toml, and snippets of the phase win", async () => {
+Deno.test("renderConfig: puts profile files first, then the runtime's, then hosts.toml, and prefers snippets of the phase", async () => {
   const provisioningConfig = {
     files: [file("/a", "A")],
     templates: { s: "phase" },
@@ -67,7 +67,7 @@ Deno.test("renderConfig puts profile files first, then the runtime's, then hosts
   assert.deepEqual(config.cloudProvider, { name: "kubevirt", spec: {} });
 });
 
-Deno.test("renderConfig leaves units and modules as they are", async () => {
+Deno.test("renderConfig: leaves units and modules unchanged", async () => {
   const modules = { runcmd: ["echo {{ .Token }}"] };
   const units = [{ name: "a.service", content: "{{ .Token }}" }];
   const { provisioningConfig, bootstrapConfig } = await rendered(
@@ -77,7 +77,7 @@ Deno.test("renderConfig leaves units and modules as they are", async () => {
   assert.deepEqual(provisioningConfig.units, units);
 });
 
-Deno.test("renderConfig takes 644 for no permissions and drops an encoding that says nothing", async () => {
+Deno.test("renderConfig: uses 644 for missing permissions and drops the default encoding", async () => {
   const coded = { inline: { encoding: "", data: "" } };
   const files = [file("/a", "", { permissions: 0, content: coded }), file("/b", "", { permissions: 4755 }), file("/c")];
   const { bootstrapConfig } = await rendered(profileOf({ bootstrapConfig: { files } }));
@@ -85,7 +85,7 @@ Deno.test("renderConfig takes 644 for no permissions and drops an encoding that 
   assert.equal("encoding" in (bootstrapConfig.files[0]?.content.inline ?? {}), false);
 });
 
-Deno.test("renderConfig brings mirrors to machines that stay in their first phase", async () => {
+Deno.test("renderConfig: gives mirrors to machines that stay in their first phase", async () => {
   const runtimes = [{ name: "containerd", files: [file("/etc/containerd/config.toml")] }];
   const arrives = async (phases: object, cloudProvider = "kubevirt"): Promise<string> => {
     const [bootstrap = [], provisioning = []] = pathsOf(
@@ -111,7 +111,7 @@ Deno.test("renderConfig brings mirrors to machines that stay in their first phas
   }
 });
 
-Deno.test("renderConfig puts a RHEL subscription in the place of the profile's own, in both phases", async () => {
+Deno.test("renderConfig: replaces the RHEL subscription of the profile, in both phases", async () => {
   const profile = profileOf({
     bootstrapConfig: { modules: { runcmd: ["x"], rh_subscription: { replaced: "yes" } } },
   }, { osName: "rhel" });
@@ -123,7 +123,7 @@ Deno.test("renderConfig puts a RHEL subscription in the place of the profile's o
   assert.equal((await rendered(profileOf({}))).bootstrapConfig.modules, undefined);
 });
 
-Deno.test("renderConfig refuses a static network for all but flatcar", async () => {
+Deno.test("renderConfig: refuses a static network for all systems except flatcar", async () => {
   for (const network of [{ cidr: "192.0.2.1/24" }, { gateway: "192.0.2.1" }, { dns: { servers: ["192.0.2.1"] } }]) {
     const error = await refusalOf(rendered(profileOf({}), { provider: { network } }));
     assert.equal(error.reason, "ProviderConfigInvalid");
@@ -133,7 +133,7 @@ Deno.test("renderConfig refuses a static network for all but flatcar", async () 
   await rendered(profileOf({}), { provider: { network: { cidr: "", dns: { servers: [] }, ipFamily: "IPv6" } } });
 });
 
-Deno.test("renderConfig refuses a template that cannot be rendered, naming the file", async () => {
+Deno.test("renderConfig: refuses a template that fails to render, naming the file", async () => {
   const failing = (fault: TemplateFault): Promise<unknown> =>
     refusalOf(rendered(profileOf({}), {}, { ...echo, render: () => Promise.reject(fault) }));
   const named = await failing(new TemplateFault("line 1: no", "/etc/x")) as Error & { reason: string };
@@ -143,12 +143,12 @@ Deno.test("renderConfig refuses a template that cannot be rendered, naming the f
   assert.equal(unnamed.message, "Failed to render the templates: too long");
 });
 
-Deno.test("renderConfig passes on failures of the engine, which a new try may mend", async () => {
+Deno.test("renderConfig: passes on retryable failures of the engine", async () => {
   const engine: TemplateEngine = { ...echo, render: () => Promise.reject(new Error("no process")) };
   await assert.rejects(rendered(profileOf({}), {}, engine), /^Error: no process$/);
 });
 
-Deno.test("renderConfig refuses facts that could break out of the files of an Eta profile", async () => {
+Deno.test("renderConfig: refuses facts that could break out of the files of an Eta profile", async () => {
   const bad: [string, FactOverrides][] = [
     ["cluster.apiServer", { cluster: { apiServer: 'https://x"; rm -rf /' } }],
     ["taints", { settings: { initialTaints: "a=b:NoSchedule --evil" } }],
@@ -162,7 +162,7 @@ Deno.test("renderConfig refuses facts that could break out of the files of an Et
   }
 });
 
-Deno.test("specOf leaves out empty lists and nothing else", async () => {
+Deno.test("specOf: leaves out empty lists and nothing else", async () => {
   const unit = { name: "a.service", enable: false };
   const profile = profileOf({ bootstrapConfig: { modules: {}, units: [] }, provisioningConfig: { units: [unit] } });
   const spec = specOf(await rendered(profile, { provider: { sshPublicKeys: [] } }));

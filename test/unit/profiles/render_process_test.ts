@@ -13,7 +13,7 @@ async function withProcess(child: string, story: (process: RenderProcess) => Pro
   }
 }
 
-Deno.test("RenderProcess grants what runs in it no permission at all", () =>
+Deno.test("RenderProcess: grants its code no permission at all", () =>
   withProcess("./prying_child.ts", async (process) => {
     const [answer = ""] = await process.ask({}, { limitMs: 10_000 });
     const found = JSON.parse(answer) as Record<string, string>;
@@ -21,33 +21,33 @@ Deno.test("RenderProcess grants what runs in it no permission at all", () =>
     for (const [what, result] of Object.entries(found)) assert.equal(result, "NotCapable", what);
   }));
 
-Deno.test("RenderProcess judges no answer by the time in which others had the processor", () =>
+Deno.test("RenderProcess: excludes from a deadline the time when others had the processor", () =>
   withProcess("./idle_child.ts", async (process) => {
     const patience = { limitMs: 60_000, processorMs: 300 };
     assert.deepEqual(await process.ask({ waitMs: 700 }, patience), ["done"]);
-    // What it used for others before does not count either.
+    // Processor time of earlier requests does not count either.
     for (let ask = 0; ask < 3; ask++) assert.deepEqual(await process.ask({ workMs: 150 }, patience), ["done"]);
   }));
 
-Deno.test("RenderProcess ends what has used up its processor time, after it had waited too", () =>
+Deno.test("RenderProcess: ends a render that used up its processor time, even after waiting", () =>
   withProcess("./idle_child.ts", async (process) => {
     const asked = process.ask({ waitMs: 400, workMs: 60_000 }, { limitMs: 60_000, processorMs: 300 });
     await assert.rejects(asked, { name: "TemplateFault", message: "it did not finish within 300 ms" });
     assert.ok(process.isEnded);
   }));
 
-Deno.test("RenderProcess waits for nothing longer than the clock allows, and does not call it a runaway", () =>
+Deno.test("RenderProcess: waits no longer than the clock allows, and does not call that a runaway", () =>
   withProcess("./idle_child.ts", async (process) => {
     const asked = process.ask({ waitMs: 60_000 }, { limitMs: 400, processorMs: 300 });
     await assert.rejects(asked, { name: "RenderTimeout", message: "Failed to render: no answer within 400 ms" });
     assert.ok(process.isEnded);
   }));
 
-Deno.test("latenessOf goes by the clock where nobody tells the processor time", async () => {
+Deno.test("latenessOf: uses the clock when the processor time is unknown", async () => {
   const late = await latenessOf({ limitMs: 60_000, processorMs: 200 }, undefined, new AbortController().signal);
   assert.equal(late?.message, "it did not finish within 200 ms");
 });
 
-Deno.test("processorTimeOf knows nothing of a process that is gone", async () => {
+Deno.test("processorTimeOf: returns nothing for an ended process", async () => {
   assert.equal(await processorTimeOf(2 ** 30), undefined);
 });

@@ -6,7 +6,7 @@ import { eventually } from "../../support/eventually.ts";
 const patience = { limitMs: 1_000 };
 const limits = { rendersPerProcess: 100 } as SlotLimits;
 
-/** Processes that answer when they are told to, in the order of their starts. */
+/** Processes that answer on request, in the order of their starts. */
 class Processes {
   readonly started: { isEnded: boolean }[] = [];
   answer: () => Promise<string[]> = () => Promise.resolve(["text"]);
@@ -26,7 +26,7 @@ class Processes {
   }
 }
 
-Deno.test("a process that has nothing to render is ended, and the next render has another", async () => {
+Deno.test("RenderSlot: ends an idle process, and the next render has another one", async () => {
   const processes = new Processes();
   const slot = new RenderSlot(processes.start, { ...limits, idleMs: 5 });
   await slot.render({}, patience);
@@ -36,7 +36,7 @@ Deno.test("a process that has nothing to render is ended, and the next render ha
   await slot.stop();
 });
 
-Deno.test("a process that renders is not idle, however long it takes", async () => {
+Deno.test("RenderSlot: a process that renders is not idle, however long it takes", async () => {
   const processes = new Processes();
   const slot = new RenderSlot(processes.start, { ...limits, idleMs: 5 });
   await slot.render({}, patience);
@@ -51,7 +51,7 @@ Deno.test("a process that renders is not idle, however long it takes", async () 
   await slot.stop();
 });
 
-Deno.test("a process that is needed again in time is kept", async () => {
+Deno.test("RenderSlot: keeps a process that is needed again in time", async () => {
   const processes = new Processes();
   const slot = new RenderSlot(processes.start, { ...limits, idleMs: 60_000 });
   for (let nth = 0; nth < 3; nth++) await slot.render({}, patience);

@@ -33,14 +33,14 @@ function faultsOf(sources: SettingSources): string {
   return message;
 }
 
-Deno.test("readNodeSettings gives OSM's defaults when nothing is set", () => {
+Deno.test("readNodeSettings: returns OSM's defaults when nothing is set", () => {
   deepEqual(read({}), defaultNodeSettings);
   deepEqual(defaultNodeSettings.clusterDns, ["10.10.10.10"]);
   deepEqual(defaultNodeSettings.nodeKubeletFeatureGates, { RotateKubeletServerCertificate: true });
   equal(defaultNodeSettings.nodeNoProxy, ".svc,.cluster.local,localhost,127.0.0.1");
 });
 
-Deno.test("readNodeSettings reads flags with one dash and with two, with a space and with an equals sign", () => {
+Deno.test("readNodeSettings: reads flags with one dash and with two, with a space and with an equals sign", () => {
   const wanted = ["1.1.1.1", "fd00::a"];
   for (
     const argv of [["-cluster-dns", "1.1.1.1,fd00::a"], ["--cluster-dns=1.1.1.1, fd00::a"], [
@@ -51,13 +51,13 @@ Deno.test("readNodeSettings reads flags with one dash and with two, with a space
   }
 });
 
-Deno.test("readNodeSettings reads truths as Go's flags do", () => {
+Deno.test("readNodeSettings: reads booleans as Go's flags do", () => {
   equal(flags("-external-cloud-provider").externalCloudProvider, true);
   for (const no of ["false", "0", "F"]) equal(flags(`--external-cloud-provider=${no}`).externalCloudProvider, false);
   deepEqual(readNodeSettings({ argv: ["--external-cloud-provider", "false"] }, readFile).rest, ["false"]);
 });
 
-Deno.test("readNodeSettings takes the last of a flag given twice, and all of a repeatable one", () => {
+Deno.test("readNodeSettings: uses the last value of a repeated flag, and all of a repeatable one", () => {
   const settings = flags(
     ...["--pause-image=a", "--pause-image=b", "--node-containerd-registry-mirrors", "quay.io=https://q.example,x"],
     "-node-containerd-registry-mirrors=ghcr.io=https://g.example?kubermatic=override_path%3Dtrue",
@@ -68,7 +68,7 @@ Deno.test("readNodeSettings takes the last of a flag given twice, and all of a r
   ]);
 });
 
-Deno.test("a flag wins over the environment, that over the file, and that over the default", () => {
+Deno.test("readNodeSettings: prefers a flag to the environment, that to the file, and that to the default", () => {
   const file = { "pause-image": "file", "binaries-url": "https://file.example", "cluster-domain": "file.example" };
   const env = { OSTLER_PAUSE_IMAGE: "env", OSTLER_BINARIES_URL: "https://env.example", OSTLER_CLUSTER_DOMAIN: "" };
   const settings = read({ argv: ["--pause-image=flag"], env, file });
@@ -77,7 +77,7 @@ Deno.test("a flag wins over the environment, that over the file, and that over t
   ]);
 });
 
-Deno.test("readNodeSettings reads a file with YAML's own lists, mappings and truths", () => {
+Deno.test("readNodeSettings: reads a file with YAML's own lists, mappings and booleans", () => {
   const settings = read({
     file: {
       "cluster-dns": ["10.0.0.10", "10.0.0.11"],
@@ -93,19 +93,19 @@ Deno.test("readNodeSettings reads a file with YAML's own lists, mappings and tru
   equal(settings.nodeContainerdRegistryMirrors.length, 2);
 });
 
-Deno.test("empty feature gates are none, and a gate of OSM's own can be switched off", () => {
+Deno.test("readNodeSettings: empty feature gates are none, and a default gate of OSM can be switched off", () => {
   deepEqual(flags("--node-kubelet-feature-gates=").nodeKubeletFeatureGates, { RotateKubeletServerCertificate: true });
   deepEqual(flags("--node-kubelet-feature-gates=RotateKubeletServerCertificate=false").nodeKubeletFeatureGates, {
     RotateKubeletServerCertificate: false,
   });
 });
 
-Deno.test("readNodeSettings puts the content of a CA bundle where its path was", () => {
+Deno.test("readNodeSettings: replaces the path of a CA bundle by its content", () => {
   const settings = flags("--kubernetes-ca-bundle=ca.pem", "--host-ca-bundle", "ca.pem");
   deepEqual([settings.kubernetesCaBundle, settings.hostCaBundle], [ca, ca]);
 });
 
-Deno.test("readNodeSettings refuses a CA bundle that is not there or holds no certificate", () => {
+Deno.test("readNodeSettings: refuses a CA bundle that does not exist or has no certificate", () => {
   const message = faultsOf({ argv: ["--kubernetes-ca-bundle=none.pem", "--host-ca-bundle=empty.pem"] });
   ok(message.includes('--kubernetes-ca-bundle "none.pem": the file cannot be read (ENOENT)'), message);
   ok(message.includes('--host-ca-bundle "empty.pem": must hold a certificate in PEM'), message);
@@ -126,13 +126,13 @@ const refused: [string, string][] = [
 ];
 
 for (const [argument, wanted] of refused) {
-  Deno.test(`readNodeSettings refuses ${argument}`, () => {
+  Deno.test(`readNodeSettings: refuses ${argument}`, () => {
     const [flag, value] = [argument.slice(0, argument.indexOf("=")), argument.slice(argument.indexOf("=") + 1)];
     equal(faultsOf({ argv: [argument] }), `Invalid settings: ${flag} "${value}": ${wanted}`);
   });
 }
 
-Deno.test("readNodeSettings names every wrong setting at once, by the place where it stands", () => {
+Deno.test("readNodeSettings: names every invalid setting at once, with its place", () => {
   const message = faultsOf({
     argv: ["--cluster-dns=x", "--pause-image"],
     env: { OSTLER_EXTERNAL_CLOUD_PROVIDER: "perhaps" },
@@ -146,20 +146,20 @@ Deno.test("readNodeSettings names every wrong setting at once, by the place wher
   ) ok(message.includes(part), message);
 });
 
-Deno.test("readNodeSettings refuses an insecure wildcard without a mirror for it, as its host table would have no name", () => {
+Deno.test("readNodeSettings: refuses an insecure wildcard without a mirror, because its host table would have no name", () => {
   const mirror = "--node-containerd-registry-mirrors=*=https://m.example";
   ok(faultsOf({ argv: ["--node-insecure-registries=*"] }).includes('"*" requires a mirror'));
   deepEqual(flags("--node-insecure-registries=*", mirror).nodeInsecureRegistries, ["*"]);
 });
 
-Deno.test("readNodeSettings never repeats a password it refuses", () => {
+Deno.test("readNodeSettings: never repeats a password that it refuses", () => {
   for (const password of ["hunter2", "hunter2/x", "x@hunter2"]) {
     const message = faultsOf({ argv: [`--binaries-url=ftp://user:${password}@mirror.example`] });
     ok(message.includes("mirror.example") && !message.includes("hunter2"), message);
   }
 });
 
-Deno.test("readNodeSettings leaves to others what is not for it", () => {
+Deno.test("readNodeSettings: ignores the arguments of others", () => {
   const { rest, restOfFile } = readNodeSettings(
     { argv: ["render", "--out", "dir", "-cluster-dns", "1.1.1.1", "md.yaml"], file: { namespace: "kube-system" } },
     readFile,
@@ -168,7 +168,7 @@ Deno.test("readNodeSettings leaves to others what is not for it", () => {
   deepEqual(restOfFile, ["namespace"]);
 });
 
-Deno.test("readNodeSettings reads the flags of every recorded case", () => {
+Deno.test("readNodeSettings: reads the flags of every recorded case", () => {
   const cases = readdirSync(vectors, { withFileTypes: true }).filter((entry) =>
     entry.isDirectory() && entry.name !== "cluster"
   );
@@ -181,7 +181,7 @@ Deno.test("readNodeSettings reads the flags of every recorded case", () => {
   }
 });
 
-Deno.test("NodeSettings has a description for every setting", async () => {
+Deno.test("NodeSettings: has a description for every setting", async () => {
   const { settingRows } = await import("../../../profiles/settings/settings_table.ts");
   const rows = settingRows(NodeSettings);
   equal(rows.length, Object.keys(defaultNodeSettings).length);

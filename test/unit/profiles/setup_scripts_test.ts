@@ -6,7 +6,7 @@ import { type FactOverrides, renderFacts } from "../../support/render_facts.ts";
 const kubeconfigSecret = "kube-system-pool-kubelet-bootstrap-config";
 const note = `echo "\${0##*/} $*" >>"$SANDBOX/log"`;
 
-/** Tells the states of kubelet.service one after the other, and the last one for ever. */
+/** Prints the states of kubelet.service one after another, and then always the last one. */
 const kubeletStates = `if [[ $1 == show ]]; then
   mapfile -t states <"$SANDBOX/kubelet-states"
   echo "SubState=\${states[0]}"
@@ -15,7 +15,7 @@ const kubeletStates = `if [[ $1 == show ]]; then
 fi
 `;
 
-/** A machine after phase one, on which every command only notes that it was called. */
+/** A machine after phase one, on which every command only records that it was called. */
 async function machine(profile: string, facts: FactOverrides = {}): Promise<BootSandbox> {
   const sandbox = await BootSandbox.create(profile, "provisioning", renderFacts(facts));
   const commands = ["systemctl", "modprobe", "sysctl", "swapoff", "hostnamectl", "getenforce", "setenforce"];
@@ -38,7 +38,7 @@ async function logOf(sandbox: BootSandbox): Promise<string[]> {
   return (await sandbox.read("/log") ?? "").trim().split("\n");
 }
 
-Deno.test("phase two makes a node, in steps that it reports, and forgets its token", async () => {
+Deno.test("phase two: makes a node, in steps that it reports, and deletes its token", async () => {
   await using sandbox = await machine("osp-ubuntu");
   await sandbox.write("/etc/fstab", "LABEL=root / ext4 defaults 0 1\n/swap none swap sw 0 0\n");
   const { code, stdout, stderr } = await sandbox.run("/opt/bin/setup");
@@ -65,7 +65,7 @@ Deno.test("phase two makes a node, in steps that it reports, and forgets its tok
   assert.match(await sandbox.read("/etc/fstab") ?? "", /^LABEL=root .*\n# disabled for the kubelet: \/swap none swap/);
 });
 
-Deno.test("phase two stops where something fails, and keeps what the next try needs", async () => {
+Deno.test("phase two: stops after a failure, and keeps what the next attempt needs", async () => {
   await using sandbox = await machine("osp-rockylinux", { provider: { operatingSystem: "rockylinux" } });
   await sandbox.write("/opt/bin/install-binaries", `#!/usr/bin/env bash\necho "no mirror" >&2\nexit 1\n`);
   const { code, stderr } = await sandbox.run("/opt/bin/setup");
@@ -78,7 +78,7 @@ Deno.test("phase two stops where something fails, and keeps what the next try ne
   assert.equal((await sandbox.run("/opt/bin/setup")).code, 0);
 });
 
-Deno.test("phase two is done once the kubelet has stayed up, however long it waits for its certificate", async () => {
+Deno.test("phase two: completes when the kubelet keeps running, however long it waits for its certificate", async () => {
   await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
   await sandbox.command("journalctl", `echo "E1121 19:06:00.1 17 x.go:1] waiting for \\"server\\""`);
   const waits = ["dead", "start-pre", "start", "running", ...Array(126).fill("start"), "running"];
@@ -94,7 +94,7 @@ Deno.test("phase two is done once the kubelet has stayed up, however long it wai
   ]);
 });
 
-Deno.test("phase two fails with the last error of a kubelet that ends again and again, and keeps its token", async () => {
+Deno.test("phase two: fails with the last error of a crashing kubelet, and keeps its token", async () => {
   await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
   await sandbox.write("/kubelet-states", "start\nrunning\nrunning\nauto-restart\n");
   const log = [
@@ -118,7 +118,7 @@ Deno.test("phase two fails with the last error of a kubelet that ends again and 
   assert.match((await sandbox.run("/opt/bin/setup")).stderr, /again and again: the last words of a program/);
 });
 
-Deno.test("phase two says why containerd does not start", async () => {
+Deno.test("phase two: reports why containerd does not start", async () => {
   await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
   await sandbox.command("systemctl", `[[ $* != "restart containerd.service" ]]`);
   const log = ["containerd: starting", 'time="x" level=fatal msg="bad config"', "bye"];
@@ -128,7 +128,7 @@ Deno.test("phase two says why containerd does not start", async () => {
   assert.match(stderr, /containerd\.service does not start: time="x" level=fatal msg="bad config"\n$/);
 });
 
-Deno.test("phase two upgrades and reboots once where the MachineDeployment wants it", async () => {
+Deno.test("phase two: upgrades and reboots once if the MachineDeployment requires it", async () => {
   await using sandbox = await machine("osp-debian", {
     provider: { operatingSystem: "debian", operatingSystemSpec: { distUpgradeOnBoot: true } },
   });
@@ -140,7 +140,7 @@ Deno.test("phase two upgrades and reboots once where the MachineDeployment wants
   assert.equal(await sandbox.read("/etc/ostler/setup-complete"), "");
 });
 
-Deno.test("phase two puts the host CA where the system looks for it, before anything is downloaded", async () => {
+Deno.test("phase two: installs the host CA before anything is downloaded", async () => {
   const hostCaBundle = "-----BEGIN CERTIFICATE-----\nSE9TVA==\n-----END CERTIFICATE-----\n";
   const places = {
     "osp-ubuntu": ["ubuntu", "/usr/local/share/ca-certificates/ostler.crt", "update-ca-certificates "],
@@ -161,7 +161,7 @@ Deno.test("phase two puts the host CA where the system looks for it, before anyt
   }
 });
 
-Deno.test("phase two opens IPv6 on the connection of the default route where the image has it off", async () => {
+Deno.test("phase two: enables IPv6 on the connection of the default route if the image disables it", async () => {
   for (const [method, isChanged] of [["disabled", true], ["auto", false]] as const) {
     const provider = { operatingSystem: "rockylinux", network: { ipFamily: "IPv4+IPv6" } };
     await using sandbox = await machine("osp-rockylinux", { provider });
@@ -180,7 +180,7 @@ Deno.test("phase two opens IPv6 on the connection of the default route where the
   }
 });
 
-Deno.test("node-address finds addresses of both families in their order, the name and the resolvers", async () => {
+Deno.test("node-address: finds addresses of both families in order, the name and the resolvers", async () => {
   const network = { ipFamily: "IPv6+IPv4" };
   await using sandbox = await BootSandbox.create("osp-ubuntu", "provisioning", renderFacts({ provider: { network } }));
   const route = "203.0.113.7 via 192.0.2.1 dev eth0 src $source uid 0";
@@ -203,7 +203,7 @@ Deno.test("node-address finds addresses of both families in their order, the nam
   assert.match(lost.stderr, /Cannot find the address of this node: there is no route/);
 });
 
-Deno.test("a Flatcar machine on Cloud Director takes its network from the OVF environment", async () => {
+Deno.test("phase two: a Flatcar machine on Cloud Director reads its network from the OVF environment", async () => {
   const provider = { operatingSystem: "flatcar", cloudProvider: "vmware-cloud-director" };
   await using sandbox = await BootSandbox.create("osp-flatcar", "bootstrap", renderFacts({ provider }));
   const properties = {

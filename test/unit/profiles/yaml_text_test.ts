@@ -14,9 +14,9 @@ const words = [
 ];
 const texts = [...words, ...nastyTexts(seed, 1500)];
 
-/** Whether both readers take `document` for exactly `value`; without PyYAML only the other one is asked. */
+/** Returns whether both parsers read exactly `value` from `document`; without PyYAML only one parser does. */
 function readers(documents: string[], values: unknown[]): boolean[] {
-  // Python takes its time: it is asked once what several encodings have made alike.
+  // Python is slow, so it runs once for all encodings with the same result.
   const [different, python] = [[...new Set(documents)], new Map<string, unknown>()];
   if (hasPyYaml) pyYamlLoad(different).forEach(({ value }, at) => python.set(different[at] ?? "", value));
   const same = (value: unknown, wanted: unknown): boolean => JSON.stringify(value) === JSON.stringify(wanted);
@@ -34,7 +34,7 @@ function javaScriptLoad(document: string): unknown {
   }
 }
 
-Deno.test(`yamlString, yamlQuote and yamlEscape are read back as they were written (seed ${seed})`, () => {
+Deno.test(`yamlString, yamlQuote, yamlEscape: are read back unchanged (seed ${seed})`, () => {
   const documents = [yamlString, yamlQuote, yamlEscape].flatMap((encode) =>
     texts.map((text) => `- ${encode(text)}\n- key: ${encode(text)}\n  ${encode(`${text}x`)}: x\n`)
   );
@@ -45,7 +45,7 @@ Deno.test(`yamlString, yamlQuote and yamlEscape are read back as they were writt
 });
 
 Deno.test({
-  name: `yamlString leaves bare what both readers take for the same text (seed ${seed})`,
+  name: `yamlString: leaves unquoted what both parsers read as the same text (seed ${seed})`,
   ignore: !hasPyYaml,
   fn: () => {
     const bare = readers(texts.map((text) => `- ${text}\n`), texts.map((text) => [text]));
@@ -54,7 +54,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: `yamlBlock writes a plain block where both readers take it for the same text (seed ${seed})`,
+  name: `yamlBlock: writes a plain block if both parsers read the same text (seed ${seed})`,
   ignore: !hasPyYaml,
   fn: () => {
     const plain = texts.map((text) => `  content: |-\n    ${text.replaceAll("\n", "\n    ")}`);
@@ -63,7 +63,7 @@ Deno.test({
       texts.map((text) => [{ path: "x", content: text.replace(/\n+$/, "") }, "y"]),
     );
     texts.forEach((text, at) => {
-      // Line separators are always escaped, also where one happens to do no harm.
+      // Line separators are always escaped, even if one happens to do no harm.
       if (/[\u2028\u2029]/.test(text)) return;
       const written = yamlBlock("  content", text, { indent: 2, keep: false });
       assert.equal(written === plain[at], isPlain[at], shown(text));
@@ -71,7 +71,7 @@ Deno.test({
   },
 });
 
-Deno.test(`yamlBlock is read back, but for final newlines (seed ${seed})`, () => {
+Deno.test(`yamlBlock: is read back except for final newlines (seed ${seed})`, () => {
   const told = ([[false, ""], [true, "\n"]] as const).flatMap(([keep, final]) => {
     const blocks = texts.map((text) => yamlBlock("  content", text, { indent: 2, keep }));
     const values = texts.map((text, at) => {
