@@ -315,7 +315,7 @@ const admission: Fault[] = [
     to: "return { warnings: [...faults, ...warnings] };",
     caughtBy: {
       file: "test/unit/workers/admission/admit_profile_test.ts",
-      filter: "a template at fault is denied once, naming file and a provider",
+      filter: "admitProfile: denies a failing template once, naming file and a provider",
     },
   },
 ];

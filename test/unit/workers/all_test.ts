@@ -11,7 +11,7 @@ function configOf(port: number): Config {
   return { healthProbeAddress: { host, port }, metricsAddress: { host, port: 9090 } } as Config;
 }
 
-/** One that is ready from the start, and ends when it is told to. */
+/** A process that is ready from the start, and ends on request. */
 function part(name: string, said: string[], isReady: () => boolean = () => true): Part {
   return async (config, signal, { serve }) => {
     said.push(`${name} begins at ${config.metricsAddress.port}`);
@@ -36,7 +36,7 @@ function statusOf(port: number, path: string): Promise<number | undefined> {
   });
 }
 
-Deno.test("all in one process are ready when each is, each with metrics of its own, and end in order when told to", async () => {
+Deno.test("all: is ready when each process is, with separate metrics, and ends them in order on request", async () => {
   const [port = 0] = await freePorts(1);
   const said: string[] = [];
   const stop = new AbortController();
@@ -50,7 +50,7 @@ Deno.test("all in one process are ready when each is, each with metrics of its o
   await new Promise((resolve) => setTimeout(resolve, 20));
   const before = await statusOf(port, "/readyz");
   const each = ["worker", "controller", "webhook", "scheduler"].map((name) => statusOf(port, `/readyz/${name}`));
-  deepEqual(await Promise.all(each), [503, 200, 200, 404], "one may wait for what another does not need");
+  deepEqual(await Promise.all(each), [503, 200, 200, 404], "Expected no order of starts, because one may wait for what another does not need");
   isReady = true;
   deepEqual([before, await statusOf(port, "/readyz"), await statusOf(port, "/healthz")], [503, 200, 200]);
   stop.abort();
@@ -61,7 +61,7 @@ Deno.test("all in one process are ready when each is, each with metrics of its o
   ]);
 });
 
-Deno.test("one of all that loses its lease ends the others, and the process with its exit code", async () => {
+Deno.test("all: a process that loses its lease ends the others, and the whole with its exit code", async () => {
   const said: string[] = [];
   const loser: Part = async (_config, _signal, { serve }) => {
     serve({ host: "", port: 0, isReady: () => true });
@@ -73,7 +73,7 @@ Deno.test("one of all that loses its lease ends the others, and the process with
   equal(said.at(-1), "worker ends");
 });
 
-Deno.test("nothing more of all begins behind one that fails before it can tell whether it is ready", async () => {
+Deno.test("all: starts no process after one that fails before its readiness is known", async () => {
   const said: string[] = [];
   const broken: Part = () => Promise.reject(new Error("no certificate"));
   const run = runTogether(

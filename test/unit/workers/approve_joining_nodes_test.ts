@@ -42,7 +42,7 @@ function isApproved(kube: FakeKube, name: string): boolean {
   return (status?.conditions ?? []).length > 0;
 }
 
-/** An approver at work; disposing of it ends it. */
+/** An approver that runs until it is disposed of. */
 function approver(client: Cluster): { said: string[]; [Symbol.asyncDispose]: () => Promise<void> } {
   const stop = new AbortController();
   const said: string[] = [];
@@ -57,7 +57,7 @@ function approver(client: Cluster): { said: string[]; [Symbol.asyncDispose]: () 
   };
 }
 
-Deno.test("approveJoiningNodes approves two hundred that come at once, and those that were there before", async () => {
+Deno.test("approveJoiningNodes: approves two hundred requests that arrive together, and existing ones", async () => {
   const kube = new FakeKube();
   const { client } = new FakeStreams(kube);
   poolIn(kube);
@@ -71,7 +71,7 @@ Deno.test("approveJoiningNodes approves two hundred that come at once, and those
   deepEqual(running.said, []);
 });
 
-Deno.test("approveJoiningNodes says once why it leaves one, and approves it as soon as its machine is let go", async () => {
+Deno.test("approveJoiningNodes: logs once why it skips a request, and approves it when its machine is admitted", async () => {
   const kube = new FakeKube();
   const { client, requests } = new FakeStreams(kube);
   poolIn(kube);
@@ -85,7 +85,7 @@ Deno.test("approveJoiningNodes says once why it leaves one, and approves it as s
   equal(running.said.length, 1);
 });
 
-Deno.test("approveJoiningNodes goes on after an API server that was away", async () => {
+Deno.test("approveJoiningNodes: continues after an outage of the API server", async () => {
   const kube = new FakeKube();
   const { client, requests } = new FakeStreams(kube);
   poolIn(kube);
@@ -105,7 +105,7 @@ Deno.test("approveJoiningNodes goes on after an API server that was away", async
   );
 });
 
-Deno.test("approveJoiningNodes says once that kube-controller-manager approves whoever asks, from now on", async () => {
+Deno.test("approveJoiningNodes: logs once that kube-controller-manager approves every request from now on", async () => {
   const kube = new FakeKube();
   const { client } = new FakeStreams(kube);
   const status = { conditions: [{ type: "Approved", status: "True", reason: "AutoApproved" }] };

@@ -14,7 +14,7 @@ interface Made {
 /** The Schedules of a Temporal server. */
 class Schedules {
   readonly made: Made[] = [];
-  /** Requests since it was emptied. */
+  /** Requests since the last reset. */
   readonly requests: string[] = [];
 
   get client(): Client {
@@ -74,7 +74,7 @@ async function atOnce(...claims: Promise<void>[]): Promise<string[]> {
   return ended.map((each) => each.status === "fulfilled" ? "served" : (each.reason as Error).name).sort();
 }
 
-Deno.test("Claim.hold asks for its own Schedule alone once the place is ours, however many clusters there are", async () => {
+Deno.test("Claim.hold: reads only its own Schedule when the claim is held, however many clusters exist", async () => {
   const schedules = new Schedules();
   for (let nth = 0; nth < 200; nth++) await claimOf(`c${nth}`).hold(schedules.client, named(`c${nth}`));
   const claim = claimOf("c7");
@@ -84,7 +84,7 @@ Deno.test("Claim.hold asks for its own Schedule alone once the place is ours, ho
   deepEqual(schedules.requests, ["describe"]);
 });
 
-Deno.test("Claim.hold refuses the younger of two that came to a queue at once, at the next look", async () => {
+Deno.test("Claim.hold: refuses the younger of two concurrent claims of a queue at the next check", async () => {
   const schedules = new Schedules();
   const [north, south] = [claimOf("north", "shared"), claimOf("south", "shared")];
   const blind = new Schedules();
@@ -95,7 +95,7 @@ Deno.test("Claim.hold refuses the younger of two that came to a queue at once, a
   await rejects(south.hold(schedules.client, named("south")), ClusterConflict);
 });
 
-Deno.test("Claim.hold refuses a cluster that moves to a queue on which a younger one is", async () => {
+Deno.test("Claim.hold: refuses a cluster that moves to a queue of a younger one", async () => {
   const schedules = new Schedules();
   await claimOf("north").hold(schedules.client, named("north"));
   const south = claimOf("south", "shared");
@@ -104,7 +104,7 @@ Deno.test("Claim.hold refuses a cluster that moves to a queue on which a younger
   await south.hold(schedules.client, named("south"));
 });
 
-Deno.test("Claim.hold lets nobody in who cannot prove the identity that the place bears", async () => {
+Deno.test("Claim.hold: refuses a process that cannot prove the cluster identity in the claim", async () => {
   const schedules = new Schedules();
   await claimOf("north").hold(schedules.client, named("north"));
   await rejects(claimOf("north").hold(schedules.client, { name: "north", uid: "" }), {
@@ -113,7 +113,7 @@ Deno.test("Claim.hold lets nobody in who cannot prove the identity that the plac
   });
 });
 
-Deno.test("readClusterIdentity remembers what it has read when reading it is not allowed any more", async () => {
+Deno.test("readClusterIdentity: keeps what it has read when the permission is removed", async () => {
   let isAllowed = false;
   const readNamespace = (): Promise<object> =>
     isAllowed ? Promise.resolve({ metadata: { uid: "uid-north" } }) : Promise.reject(answer(403, "Forbidden"));

@@ -26,7 +26,7 @@ function fault(env: Record<string, string>, argv: string[] = []): string {
   return message;
 }
 
-Deno.test("readConfig works with nothing set", () => {
+Deno.test("readConfig: has a default for everything", () => {
   const config = readConfig({});
   deepEqual([config.temporal.address, config.taskQueue, config.namespace, config.kubeconfig], [
     ...["127.0.0.1:7233", "ostler", "kube-system", ""],
@@ -36,7 +36,7 @@ Deno.test("readConfig works with nothing set", () => {
   deepEqual(config.node, defaultNodeSettings);
 });
 
-Deno.test("readConfig gives a named cluster a task queue of its own, unless told which", () => {
+Deno.test("readConfig: gives a named cluster its own task queue by default", () => {
   const queueOf = (settings: Record<string, string>): string => readConfig(settings).taskQueue;
   equal(queueOf({ OSTLER_CLUSTER: "north-1" }), "ostler-north-1");
   equal(queueOf({ OSTLER_CLUSTER: "north-1", OSTLER_TASK_QUEUE: "mine" }), "mine");
@@ -45,11 +45,11 @@ Deno.test("readConfig gives a named cluster a task queue of its own, unless told
   }
 });
 
-Deno.test("readConfig takes an empty variable for one that is not set", () => {
+Deno.test("readConfig: treats an empty variable as not set", () => {
   deepEqual(readConfig({ TEMPORAL_ADDRESS: "", OSTLER_HEALTH_PROBE_ADDRESS: "" }), readConfig({}));
 });
 
-Deno.test("readConfig reads the environment", () => {
+Deno.test("readConfig: reads the environment", () => {
   const config = readConfig({
     KUBECONFIG: "/etc/kubeconfig",
     TEMPORAL_ADDRESS: "temporal:7233",
@@ -67,7 +67,7 @@ Deno.test("readConfig reads the environment", () => {
   deepEqual(config.deadlines, { drain: "30m", ready: 1000 });
 });
 
-Deno.test("readConfig reads a file of settings, over which flags and the environment win", () => {
+Deno.test("readConfig: reads a file of settings, and prefers flags and the environment", () => {
   const text =
     "namespace: profiles\ndeadlines: {drain: 30m}\ntask-queue: file\npause-image: file\ncluster-domain: file\n";
   withFile(text, (path) => {
@@ -88,7 +88,7 @@ Deno.test("readConfig refuses a file that is no mapping, has unknown settings or
   equal(fault({}, ["--config=/nowhere.yaml"]), 'Failed to read the settings from "/nowhere.yaml": ENOENT');
 });
 
-Deno.test("readConfig takes the arguments of an Operating System Manager, and says which have no effect", () => {
+Deno.test("readConfig: accepts the arguments of Operating System Manager, and names those without an effect", () => {
   const config = readConfig({}, [
     ...["-worker-count=5", "-cluster-dns=169.254.20.10", "-container-runtime=containerd", "-namespace=kube-system"],
     ...["-health-probe-address=0.0.0.0:8085", "-metrics-address=0.0.0.0:8080", "-leader-elect=false"],
@@ -105,7 +105,7 @@ Deno.test("readConfig takes the arguments of an Operating System Manager, and sa
   ]);
 });
 
-Deno.test("readConfig takes the arguments of Operating System Manager's webhook", () => {
+Deno.test("readConfig: accepts the arguments of Operating System Manager's webhook", () => {
   const config = readConfig({}, [
     "-namespace",
     "kube-system",
@@ -116,20 +116,20 @@ Deno.test("readConfig takes the arguments of Operating System Manager's webhook"
   deepEqual([config.healthProbeAddress.port, config.certDir], [8082, "/certs"]);
 });
 
-Deno.test("readConfig refuses what would be wrong to ignore", () => {
+Deno.test("readConfig: refuses settings that must not be ignored", () => {
   const message = fault({}, ["--container-runtime=docker", "--worker-webhook-endpoint=ns/service"]);
   ok(message.includes('--container-runtime "docker": must be containerd'), message);
   ok(message.includes('--worker-webhook-endpoint "ns/service": must be an https address'), message);
 });
 
-Deno.test("readConfig refuses unknown flags and arguments without a flag, an empty one too", () => {
+Deno.test("readConfig: refuses unknown flags and arguments without a flag, an empty one too", () => {
   const wrong = [["--cluster-dsn=1.1.1.1"], ["serve"], ["--pause-image=a", "", "--cluster-dns=1.1.1.1"], ["--", "x"]];
   for (const argv of wrong) {
     match(fault({}, argv), /"(--cluster-dsn|serve||--)": (unknown|expected a) flag/);
   }
 });
 
-Deno.test("readConfig names every wrong setting at once, with its value and what is wanted", () => {
+Deno.test("readConfig: names every invalid setting at once, with its value and the expected one", () => {
   const wrong = {
     ...{ OSTLER_HEALTH_PROBE_ADDRESS: "http", OSTLER_CREDENTIAL_SECONDS: "60", OSTLER_EXTERNAL_CLOUD_PROVIDER: "yes" },
     ...{ OSTLER_DEADLINES: "{drain: 30m}", OSTLER_LOG_LEVEL: "LOUD", OSTLER_WEBHOOK_ADDRESS: "[::]:70000" },
@@ -140,7 +140,7 @@ Deno.test("readConfig names every wrong setting at once, with its value and what
   for (const [name, value] of Object.entries(wrong)) ok(message.includes(`${name} "${value}": must be `), message);
 });
 
-Deno.test("a worker has a version only with a build id, and its runs move on with the current one", () => {
+Deno.test("readConfig: gives a worker a version only with a build ID, and its runs follow the current version", () => {
   equal(versionOf(readConfig({})).workerDeploymentOptions, undefined);
   deepEqual(versionOf(readConfig({ OSTLER_BUILD_ID: "0.2.0", OSTLER_CLUSTER: "north" })).workerDeploymentOptions, {
     ...{ useWorkerVersioning: true, defaultVersioningBehavior: "AUTO_UPGRADE" },
@@ -150,13 +150,13 @@ Deno.test("a worker has a version only with a build id, and its runs move on wit
   equal(named.workerDeploymentOptions?.version.deploymentName, "pools");
 });
 
-Deno.test("a worker's workflows ask nobody about their patches unless it holds them back", () => {
+Deno.test("readConfig: activates new workflow patches unless they are held back", () => {
   equal(patchesOf(readConfig({})).patchActivationCallback, undefined);
   const { patchActivationCallback } = patchesOf(readConfig({ OSTLER_HOLD_PATCHES: "true" }));
   equal(patchActivationCallback?.({ patchId: "any" } as never), false);
 });
 
-Deno.test("a token for Prometheus needs somebody to whom it may be sent", () => {
+Deno.test("readConfig: requires allowed hosts for a Prometheus token", () => {
   throws(
     () => readConfig({}, ["--prometheus-token-file=/t"]),
     /prometheus-hosts must list the hosts that may get the token/,

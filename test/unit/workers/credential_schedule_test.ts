@@ -9,7 +9,7 @@ type Update = (previous: { state: object; action: object }) => { state: object; 
 
 const self = { name: "", uid: "uid-1" };
 
-/** Temporal's Schedules, as far as they are asked for here. */
+/** Temporal's Schedules, as far as these tests need them. */
 class FakeSchedules {
   readonly calls: string[] = [];
   made: ScheduleOptions | undefined;
@@ -32,7 +32,7 @@ class FakeSchedules {
   }
 }
 
-Deno.test("ensureCredentialSchedule creates what is missing, and says in it what it is for", async () => {
+Deno.test("ensureCredentialSchedule: creates a missing Schedule with a note about its purpose", async () => {
   const schedules = new FakeSchedules();
   await ensureCredentialSchedule(schedules.client, { config: readConfig({ OSTLER_TASK_QUEUE: "queue" }), self });
   deepEqual(schedules.calls, ["create"]);
@@ -46,7 +46,7 @@ Deno.test("ensureCredentialSchedule creates what is missing, and says in it what
   equal(state?.note, memo?.["purpose"]);
 });
 
-Deno.test("ensureCredentialSchedule brings one that is there to the settings, but does not start what a person paused", async () => {
+Deno.test("ensureCredentialSchedule: updates an existing Schedule, but does not start one that a person paused", async () => {
   const schedules = new FakeSchedules();
   await ensureCredentialSchedule(schedules.client, { config: readConfig({}), self });
   await ensureCredentialSchedule(schedules.client, { config: readConfig({}), self });
@@ -57,7 +57,7 @@ Deno.test("ensureCredentialSchedule brings one that is there to the settings, bu
   deepEqual(schedules.calls, ["create", "create", "update", "create", "update"]);
 });
 
-Deno.test("keepCredentialSchedule outlasts a Temporal that is away, and makes again what somebody deleted", async () => {
+Deno.test("keepCredentialSchedule: survives a Temporal outage, and recreates a deleted Schedule", async () => {
   const schedules = new FakeSchedules();
   const stop = new AbortController();
   const warnings: string[] = [];
@@ -75,10 +75,10 @@ Deno.test("keepCredentialSchedule outlasts a Temporal that is away, and makes ag
   await eventually("the Schedule again", () => schedules.made !== undefined);
   stop.abort();
   await keeping;
-  equal(schedules.calls.includes("update"), false, "nothing had changed");
+  equal(schedules.calls.includes("update"), false, "Expected no write, because nothing changed");
 });
 
-Deno.test("ensureCredentialSchedule leaves standing whose it is where a cluster cannot tell itself", async () => {
+Deno.test("ensureCredentialSchedule: keeps a Schedule of unknown owner when the cluster has no name", async () => {
   const schedules = new FakeSchedules();
   const order = { config: readConfig({}), self: { name: "", uid: "" } };
   await ensureCredentialSchedule(schedules.client, order);

@@ -37,11 +37,11 @@ class FakeVersions {
 
 const v2 = readConfig({ OSTLER_BUILD_ID: "v2" });
 
-Deno.test("ensureVersionCurrent makes a version current once its workers poll every queue, and once only", async () => {
+Deno.test("ensureVersionCurrent: makes a version current when its workers poll every queue, and only once", async () => {
   const versions = new FakeVersions();
   versions.poll("v1");
   versions.poll("v2", ["ostler/1", "ostler/2"]);
-  equal(await ensureVersionCurrent(versions.client, v2), "NoWorkers", "nobody would do its waits");
+  equal(await ensureVersionCurrent(versions.client, v2), "NoWorkers", "Expected no change while no worker polls the second queue");
   versions.poll("v2", ["ostler-waits/2"]);
   equal(await ensureVersionCurrent(versions.client, v2), "MadeCurrent");
   equal(await ensureVersionCurrent(versions.client, v2), "Current");
@@ -51,7 +51,7 @@ Deno.test("ensureVersionCurrent makes a version current once its workers poll ev
   }]);
 });
 
-Deno.test("ensureVersionCurrent leaves a version alone whose workers are gone, though it was known once", async () => {
+Deno.test("ensureVersionCurrent: leaves a known version alone whose workers are gone", async () => {
   const versions = new FakeVersions();
   versions.current = "v3";
   versions.poll("v3");
@@ -59,7 +59,7 @@ Deno.test("ensureVersionCurrent leaves a version alone whose workers are gone, t
   deepEqual(versions.orders, []);
 });
 
-Deno.test("keepVersionCurrent waits for workers, says so once, and takes back what somebody else set", async () => {
+Deno.test("keepVersionCurrent: waits for workers, logs that once, and reverts changes by others", async () => {
   const versions = new FakeVersions();
   const stop = new AbortController();
   const said: string[] = [];
@@ -81,7 +81,7 @@ Deno.test("keepVersionCurrent waits for workers, says so once, and takes back wh
   equal(said.filter((text) => /no workers/.test(text)).length, 1);
 });
 
-Deno.test("keepVersionCurrent asks for nothing without a build id", async () => {
+Deno.test("keepVersionCurrent: does nothing without a build ID", async () => {
   const never = (): never => {
     throw new Error("asked");
   };
@@ -92,7 +92,7 @@ Deno.test("keepVersionCurrent asks for nothing without a build id", async () => 
   });
 });
 
-Deno.test("a worker deployment bears the name of its cluster, unless told which", () => {
+Deno.test("worker deployment: has the name of its cluster by default", () => {
   deepEqual(
     [{}, { OSTLER_CLUSTER: "north" }, { OSTLER_DEPLOYMENT: "mine" }].map((env) => deploymentNameOf(readConfig(env))),
     ["ostler", "ostler-north", "mine"],

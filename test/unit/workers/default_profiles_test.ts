@@ -9,7 +9,7 @@ function profile(kube: FakeKube): Record<string, unknown> {
   return kube.get("operatingsystemprofiles", "osp-ubuntu", "kube-system")?.["spec"] as Record<string, unknown>;
 }
 
-Deno.test("installDefaultProfiles installs what is missing, once", async () => {
+Deno.test("installDefaultProfiles: installs what is missing, once", async () => {
   const kube = new FakeKube();
   await installDefaultProfiles(kube.client, "kube-system", log);
   equal(profile(kube)["osName"], "ubuntu");
@@ -18,7 +18,7 @@ Deno.test("installDefaultProfiles installs what is missing, once", async () => {
   deepEqual(kube.writes, []);
 });
 
-Deno.test("installDefaultProfiles leaves an edit of the same version alone and replaces another version", async () => {
+Deno.test("installDefaultProfiles: keeps an edit of the same version and replaces another version", async () => {
   const kube = new FakeKube();
   await installDefaultProfiles(kube.client, "kube-system", log);
   const version = profile(kube)["version"];
@@ -40,7 +40,7 @@ function raise(kube: FakeKube, version: string): void {
   kube.put("operatingsystemprofiles", { metadata, spec: { ...profile(kube), version, osVersion: "newer" } });
 }
 
-Deno.test("installDefaultProfiles leaves what a newer Ostler installed, and says so in one line", async () => {
+Deno.test("installDefaultProfiles: keeps the profiles of a newer Ostler, and logs that in one line", async () => {
   const kube = new FakeKube();
   await installDefaultProfiles(kube.client, "kube-system", log);
   raise(kube, "v99.10.0");
@@ -53,7 +53,7 @@ Deno.test("installDefaultProfiles leaves what a newer Ostler installed, and says
 });
 
 for (const version of ["v0.9.9", "v0.10.0-rc.1", "theirs"]) {
-  Deno.test(`installDefaultProfiles replaces the ${version} that an Ostler before it installed`, async () => {
+  Deno.test(`installDefaultProfiles: replaces the ${version} that an earlier Ostler installed`, async () => {
     const kube = new FakeKube();
     await installDefaultProfiles(kube.client, "kube-system", log);
     const wanted = profile(kube)["version"];
@@ -65,7 +65,7 @@ for (const version of ["v0.9.9", "v0.10.0-rc.1", "theirs"]) {
   });
 }
 
-Deno.test("installDefaultProfiles takes the place of a profile by somebody else, however high its version", async () => {
+Deno.test("installDefaultProfiles: replaces a foreign profile, whatever its version", async () => {
   const kube = new FakeKube();
   await installDefaultProfiles(kube.client, "kube-system", log);
   const wanted = profile(kube)["version"];

@@ -1,4 +1,4 @@
-/** The FleetLock protocol, with the forms of its own requests. */
+/** The FleetLock protocol, with requests in its format. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { AddressInfo } from "node:net";
 import { rebootLocks } from "../../../activities/backends/registry.ts";
@@ -68,7 +68,7 @@ function grant(kube: FakeKube): void {
   kube.put("nodes", { ...node, metadata: { ...node?.metadata, name: "n", annotations } });
 }
 
-Deno.test("clientIdOf is a UUID of version 4, another one for each machine, and none for what is no machine's id", () => {
+Deno.test("clientIdOf: returns a distinct UUID of version 4 for each machine ID, and none for an invalid one", () => {
   const id = clientIdOf(machineId);
   match(id, /^[0-9a-f]{12}4[0-9a-f]{3}[89ab][0-9a-f]{15}$/);
   equal(clientIdOf("01234567-89ab-cdef-0123-456789abcdef"), id);
@@ -76,7 +76,7 @@ Deno.test("clientIdOf is a UUID of version 4, another one for each machine, and 
   deepEqual([clientIdOf(""), clientIdOf("xyz")], ["", ""]);
 });
 
-Deno.test("a node that asks has its turn noted, and is told once it holds its lock; asking again is the same", () =>
+Deno.test("FleetLock: a node that asks is recorded, and succeeds when it holds its lock; repeating changes nothing", () =>
   serving(async ({ kube, ask }) => {
     deepEqual(await ask("pre-reboot", client), { code: 409, kind: "failed_lock" });
     const asked = lockNow(kube)?.asked ?? 0;
@@ -86,7 +86,7 @@ Deno.test("a node that asks has its turn noted, and is told once it holds its lo
     equal(lockNow(kube)?.asked, asked);
   }));
 
-Deno.test("a node gives its lock back, also one that it does not hold", () =>
+Deno.test("FleetLock: a node releases its lock, even one that it does not hold", () =>
   serving(async ({ kube, ask }) => {
     await ask("pre-reboot", client);
     grant(kube);
@@ -94,7 +94,7 @@ Deno.test("a node gives its lock back, also one that it does not hold", () =>
     deepEqual(await ask("steady-state", client), { code: 200 });
   }));
 
-Deno.test("a Node that its kubelet writes to meanwhile has its lock noted, and given back, by the same request", () =>
+Deno.test("FleetLock: records and releases a lock in one request, despite concurrent writes by the kubelet", () =>
   serving(async ({ kube, ask }) => {
     let writes = 2;
     kube.onRequest = (request) => {
@@ -107,7 +107,7 @@ Deno.test("a Node that its kubelet writes to meanwhile has its lock noted, and g
     deepEqual(await ask("pre-reboot", client), { code: 500, kind: "failed_lock" });
   }));
 
-Deno.test("who is no node of a pool, or of another group, is refused, and nothing is written", () =>
+Deno.test("FleetLock: refuses a client without a node or of another group, and writes nothing", () =>
   serving(async ({ kube, ask }) => {
     const other = { client_params: { ...client.client_params, id: clientIdOf("f".repeat(32)) } };
     deepEqual(await ask("pre-reboot", other), { code: 400, kind: "unknown_client" });
@@ -116,7 +116,7 @@ Deno.test("who is no node of a pool, or of another group, is refused, and nothin
     deepEqual([lockNow(kube), kube.writes], [undefined, []]);
   }));
 
-Deno.test("a node that shares its machine-id with another has no lock, nor has one that has none", () =>
+Deno.test("FleetLock: refuses a node with a shared or a missing machine ID", () =>
   serving(async ({ kube, ask }) => {
     const found = kube.get("nodes", "n");
     kube.put("nodes", { ...found, metadata: { name: "clone", uid: "u2", labels: { os: "coreos" } } });
@@ -128,7 +128,7 @@ Deno.test("a node that shares its machine-id with another has no lock, nor has o
     deepEqual(kube.writes, []);
   }));
 
-Deno.test("what is no request of the protocol is refused, and nothing is written", () =>
+Deno.test("FleetLock: refuses invalid requests, and writes nothing", () =>
   serving(async ({ kube, ask }) => {
     const bodies = [
       "",

@@ -11,11 +11,11 @@ function statusOf(url: string): Promise<number | undefined> {
   });
 }
 
-Deno.test("serveHealth tells life from readiness", async () => {
+Deno.test("serveHealth: distinguishes liveness from readiness", async () => {
   const [port = 0] = await freePorts(1);
   let ready = false;
   const server = serveHealth({ host: "127.0.0.1", port, isReady: () => ready });
-  if (!server) throw new Error("Cannot probe: nothing is served");
+  if (!server) throw new Error("Failed to probe: nothing is served");
   if (!server.listening) await once(server, "listening");
   const ask = (path: string): Promise<number | undefined> => statusOf(`http://127.0.0.1:${port}${path}`);
   const before = [await ask("/healthz"), await ask("/readyz"), await ask("/secrets")];
@@ -26,6 +26,6 @@ Deno.test("serveHealth tells life from readiness", async () => {
   deepEqual([before, after], [[200, 503, 404], 200]);
 });
 
-Deno.test("serveHealth serves nothing on port 0", () => {
+Deno.test("serveHealth: serves nothing on port 0", () => {
   equal(serveHealth({ host: "127.0.0.1", port: 0, isReady: () => true }), undefined);
 });

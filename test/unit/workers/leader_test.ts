@@ -8,13 +8,13 @@ import { answer } from "../../support/fake_kube.ts";
 
 const times = { renew: 2, deadline: 30, leave: 10 };
 
-/** An API server that knows one Lease. */
+/** An API server that has one Lease. */
 class LeaseServer {
   lease: V1Lease | undefined;
   reads = 0;
   writes = 0;
   isDown = false;
-  /** Answers nothing at all, as an API server whose machine sleeps. */
+  /** Answers nothing at all, like an API server on a suspended machine. */
   isFrozen = false;
 
   get config(): KubeConfig {
@@ -68,7 +68,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 }
 
-Deno.test("leadWhileHolding leads at once where nobody holds the lease, until it is told to stop", async () => {
+Deno.test("leadWhileHolding: leads at once when the lease is free, until it must stop", async () => {
   const server = new LeaseServer();
   const stop = new AbortController();
   await lead(server, stop.signal, async (leading) => {
@@ -79,20 +79,20 @@ Deno.test("leadWhileHolding leads at once where nobody holds the lease, until it
   });
 });
 
-Deno.test("leadWhileHolding does not lead while another holds the lease", async () => {
+Deno.test("leadWhileHolding: does not lead while another process holds the lease", async () => {
   const server = new LeaseServer();
   server.lease = { spec: { holderIdentity: "another" } };
   const stop = new AbortController();
   let hasLed = false;
   const waiting = lead(server, stop.signal, () => Promise.resolve(void (hasLed = true)));
-  await new Promise((resolve) => setTimeout(resolve, 1)); // one look is enough to be wrong
+  await new Promise((resolve) => setTimeout(resolve, 1)); // A single read may be wrong.
   stop.abort();
   await waiting;
   equal(hasLed, false);
   equal(server.writes, 0);
 });
 
-Deno.test("leadWhileHolding tells that another one leads, and nothing while nobody can be asked", async () => {
+Deno.test("leadWhileHolding: reports that another process leads, and nothing while the API is unreachable", async () => {
   for (const isDown of [false, true]) {
     const server = new LeaseServer();
     server.lease = { spec: { holderIdentity: "another" } };
@@ -101,7 +101,7 @@ Deno.test("leadWhileHolding tells that another one leads, and nothing while nobo
     let told = 0;
     const waiting = lead(server, stop.signal, () => Promise.resolve(), () => {
       told += 1;
-      stop.abort(); // it is told each time that it is seen
+      stop.abort(); // It is reported each time.
     });
     if (isDown) setTimeout(() => stop.abort(), 1);
     await waiting;
@@ -109,7 +109,7 @@ Deno.test("leadWhileHolding tells that another one leads, and nothing while nobo
   }
 });
 
-Deno.test("leadWhileHolding takes a lease that was given back", async () => {
+Deno.test("leadWhileHolding: takes a released lease", async () => {
   const server = new LeaseServer();
   server.lease = { spec: { holderIdentity: "" } };
   const stop = new AbortController();
@@ -117,7 +117,7 @@ Deno.test("leadWhileHolding takes a lease that was given back", async () => {
   equal(server.writes >= 1, true);
 });
 
-Deno.test("leadWhileHolding passes on what its work fails with", async () => {
+Deno.test("leadWhileHolding: passes on the failure of its work", async () => {
   const stop = new AbortController();
   const work = lead(new LeaseServer(), stop.signal, () => Promise.reject(new Error("no profiles")));
   await rejects(work, { message: "no profiles" });
@@ -125,7 +125,7 @@ Deno.test("leadWhileHolding passes on what its work fails with", async () => {
 });
 
 for (const trouble of ["isDown", "isFrozen"] as const) {
-  Deno.test(`leadWhileHolding leaves when the API server ${trouble}, in one sentence`, async () => {
+  Deno.test(`leadWhileHolding: stops when the API server ${trouble}, with one sentence`, async () => {
     const server = new LeaseServer();
     const leaving = lead(server, new AbortController().signal, async (leading) => {
       server[trouble] = true;
@@ -140,7 +140,7 @@ for (const trouble of ["isDown", "isFrozen"] as const) {
   });
 }
 
-Deno.test("leadWhileHolding leaves when another took the lease, also from work that hangs or fails of it", async () => {
+Deno.test("leadWhileHolding: stops when another process took the lease, even if its work hangs or fails", async () => {
   const works = [() => new Promise<void>(() => {}), async (leading: AbortSignal): Promise<void> => {
     await untilAborted(leading);
     throw new Error("cut off");
@@ -156,7 +156,7 @@ Deno.test("leadWhileHolding leaves when another took the lease, also from work t
   }
 });
 
-Deno.test("leadWhileHolding renews a lease that nobody else writes without reading it", async () => {
+Deno.test("leadWhileHolding: renews a lease without a read while only it writes", async () => {
   const server = new LeaseServer();
   const stop = new AbortController();
   await lead(server, stop.signal, async () => {
@@ -166,7 +166,7 @@ Deno.test("leadWhileHolding renews a lease that nobody else writes without readi
   equal(server.reads, 1);
 });
 
-Deno.test("leadWhileHolding goes on where its lease was touched by a stranger, or deleted", async () => {
+Deno.test("leadWhileHolding: continues when its lease was changed by a stranger, or deleted", async () => {
   const server = new LeaseServer();
   const stop = new AbortController();
   const touches = [{ metadata: { resourceVersion: "of a stranger" } }, undefined];

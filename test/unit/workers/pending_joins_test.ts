@@ -6,13 +6,13 @@ import { PendingJoins } from "../../../workers/pending_joins.ts";
 import { eventually } from "../../support/eventually.ts";
 
 const log = { info: () => {}, warn: () => {} };
-const left: Verdict = { is: "Left", why: "nobody awaits it" };
+const left: Verdict = { is: "Left", why: "waiting for the node of no machine" };
 
 function requestOf(username: string, nth: number): NodeRequest {
   return { name: `${username}-${nth}`, resourceVersion: "1", username, groups: [], isDecided: false };
 }
 
-/** Requests that are judged so; disposing of it ends it. */
+/** Requests with this result; disposing of it ends the process. */
 function waiting(judge: (request: NodeRequest) => Promise<Verdict>): PendingJoins & AsyncDisposable {
   const stop = new AbortController();
   const pending = new PendingJoins({ judge, log, firstPause: 1 });
@@ -25,7 +25,7 @@ function waiting(judge: (request: NodeRequest) => Promise<Verdict>): PendingJoin
   });
 }
 
-Deno.test("PendingJoins looks at one who asks rightly though another asks without end", async () => {
+Deno.test("PendingJoins: checks a valid request while another client sends invalid ones without end", async () => {
   const judged = new Set<string>();
   await using pending = waiting(async (request) => {
     judged.add(request.name);
@@ -36,11 +36,11 @@ Deno.test("PendingJoins looks at one who asks rightly though another asks withou
   await eventually("looks at the many", () => judged.size >= 100);
   pending.put("good-0", requestOf("good", 0));
   const before = judged.size;
-  await eventually("a look at the one", () => judged.has("good-0"));
-  ok(judged.size - before < 100, `${judged.size - before} came before it`);
+  await eventually("the valid request to be checked", () => judged.has("good-0"));
+  ok(judged.size - before < 100, `Checked ${judged.size - before} requests before it`);
 });
 
-Deno.test("PendingJoins keeps a bound of what one asks, and takes up the rest as those before it are decided", async () => {
+Deno.test("PendingJoins: keeps a bounded number of requests per client, and takes up the rest later", async () => {
   const judged = new Set<string>();
   await using pending = waiting((request) => {
     judged.add(request.name);
@@ -52,7 +52,7 @@ Deno.test("PendingJoins keeps a bound of what one asks, and takes up the rest as
   deepEqual(judged.has("bad-2400"), false);
 });
 
-Deno.test("PendingJoins goes on with others while one look takes long", async () => {
+Deno.test("PendingJoins: continues with others during a slow check", async () => {
   const judged: string[] = [];
   const slow = Promise.withResolvers<Verdict>();
   await using pending = waiting((request) => {

@@ -13,7 +13,7 @@ function watched(overrides: Partial<WatchedPool> = {}): WatchedPool {
   };
 }
 
-/** A notifier over pools that the test changes, with what it told. */
+/** A notifier over pools that the test changes, with its signals. */
 class Desk {
   readonly told: PoolNews[] = [];
   readonly pools = new Map<string, WatchedPool>();
@@ -58,7 +58,7 @@ class Desk {
     this.#tell(of);
   }
 
-  /** Each has been looked at since. */
+  /** Each pool has been read since. */
   async lookAgain(): Promise<void> {
     for (const of of this.pools.keys()) this.#tell(of);
     const wanted = this.looks + this.pools.size;
@@ -76,7 +76,7 @@ class Desk {
   }
 }
 
-Deno.test("PoolNotifier tells of a pool that no rollout has seen, once", async () => {
+Deno.test("PoolNotifier: signals a pool without a rollout once", async () => {
   const desk = new Desk([watched({ reported: undefined })], { lookEvery: 1 });
   await desk.toldOf(1);
   desk.change({ reported: undefined });
@@ -86,7 +86,7 @@ Deno.test("PoolNotifier tells of a pool that no rollout has seen, once", async (
   deepEqual(desk.told.map(({ generation }) => generation), [1, 2]);
 });
 
-Deno.test("PoolNotifier tells of a change when it is numbered, as a run could only wait for that", async () => {
+Deno.test("PoolNotifier: signals a change when it has a number, because a run could only wait for that", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
   desk.change({ observed: "g2", generation: 2, isNumbered: false });
   const looks = desk.looks;
@@ -98,7 +98,7 @@ Deno.test("PoolNotifier tells of a change when it is numbered, as a run could on
   deepEqual(desk.told.map(({ generation }) => generation), [2]);
 });
 
-Deno.test("PoolNotifier tells of a change that is not numbered in time, so that a run says what it waits for", async () => {
+Deno.test("PoolNotifier: signals a change without a number after a while, so that a run reports what it waits for", async () => {
   const desk = new Desk([watched()], { lookEvery: 1, numberedIn: 5 });
   desk.change({ observed: "g2", generation: 2, isNumbered: false });
   await desk.toldOf(1);
@@ -106,7 +106,7 @@ Deno.test("PoolNotifier tells of a change that is not numbered in time, so that 
   deepEqual(desk.told.map(({ generation }) => generation), [2]);
 });
 
-Deno.test("PoolNotifier lets changes wait for their turn while others are numbered, unless those came later", async () => {
+Deno.test("PoolNotifier: delays changes while others get their numbers, except for later ones", async () => {
   const { now } = Date;
   let ms = now();
   Date.now = () => ms;
@@ -135,7 +135,7 @@ Deno.test("PoolNotifier lets changes wait for their turn while others are number
   }
 });
 
-Deno.test("PoolNotifier tells of a change that has waited for its turn as long as a run would", async () => {
+Deno.test("PoolNotifier: signals a delayed change after as long as a run would wait", async () => {
   const { now } = Date;
   let ms = now();
   Date.now = () => ms;
@@ -158,7 +158,7 @@ Deno.test("PoolNotifier tells of a change that has waited for its turn as long a
   }
 });
 
-Deno.test("PoolNotifier tells a run that is under way of a change at once", async () => {
+Deno.test("PoolNotifier: signals a change to a running rollout at once", async () => {
   const run = { workflowId: "machine-deployment/fleet/pool", runId: "r" };
   const desk = new Desk([watched({ isOpen: true, run })]);
   await desk.toldOf(1);
@@ -168,7 +168,7 @@ Deno.test("PoolNotifier tells a run that is under way of a change at once", asyn
   deepEqual(desk.told.map(({ generation }) => generation), [1, 2]);
 });
 
-Deno.test("PoolNotifier keeps quiet about what a rollout has seen already", async () => {
+Deno.test("PoolNotifier: sends no signal for what a rollout has already read", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
   desk.change({});
   desk.change({ observed: "g2", generation: 2 });
@@ -177,7 +177,7 @@ Deno.test("PoolNotifier keeps quiet about what a rollout has seen already", asyn
   deepEqual(desk.told.map(({ generation }) => generation), [2]);
 });
 
-Deno.test("PoolNotifier tries again what could not be told", async () => {
+Deno.test("PoolNotifier: retries a failed signal", async () => {
   let refusals = 0;
   const desk = new Desk([], { lookEvery: 1, refuse: () => refusals++ < 3 });
   desk.change({ observed: "g2" });
@@ -187,7 +187,7 @@ Deno.test("PoolNotifier tries again what could not be told", async () => {
   equal(desk.told.length, 1);
 });
 
-Deno.test("PoolNotifier tells of every pool, though one of them cannot be told", async () => {
+Deno.test("PoolNotifier: signals every pool, even if one signal fails", async () => {
   const names = Array.from({ length: 50 }, (_, nth) => `pool-${nth}`);
   const pools = names.map((name) => watched({ pool: { namespace: "fleet", name }, reported: undefined }));
   const desk = new Desk(pools, { refuse: ({ pool }) => pool.name === "pool-7" });
@@ -196,7 +196,7 @@ Deno.test("PoolNotifier tells of every pool, though one of them cannot be told",
   deepEqual(desk.told.map(({ pool }) => pool.name).sort(), names.filter((name) => name !== "pool-7").sort());
 });
 
-Deno.test("PoolNotifier.isNews forgets a pool that is gone, so that its successor is news", async () => {
+Deno.test("PoolNotifier.isNews: forgets a deleted pool, so that another one with its name is new", async () => {
   const desk = new Desk();
   desk.change({ reported: undefined });
   await desk.toldOf(1);
@@ -207,14 +207,14 @@ Deno.test("PoolNotifier.isNews forgets a pool that is gone, so that its successo
   await desk.close();
 });
 
-Deno.test("PoolNotifier.isNews holds for a rollout that never ended, though it saw the change", async () => {
+Deno.test("PoolNotifier.isNews: returns true for an open rollout, even if it has read the change", async () => {
   const desk = new Desk();
   equal(desk.notifier.isNews(key, watched({ isOpen: true })), true);
   equal(desk.notifier.isNews(key, watched({ isOpen: false })), false);
   await desk.close();
 });
 
-Deno.test("PoolNotifier tells of a node that turns ill and of its recovery once each, though the rollout has ended", async () => {
+Deno.test("PoolNotifier: signals once when a node becomes unhealthy and once when it recovers, even after the rollout", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
   desk.change({ illness: "a", generation: 2 });
   await desk.toldOf(1);
@@ -227,14 +227,14 @@ Deno.test("PoolNotifier tells of a node that turns ill and of its recovery once 
   deepEqual(desk.told.map(({ generation }) => generation), [2, 4, 5]);
 });
 
-Deno.test("PoolNotifier tells of a node that was ill before it began to watch", async () => {
+Deno.test("PoolNotifier: signals a node that was unhealthy at the start", async () => {
   const desk = new Desk([watched({ illness: "a" })]);
   await desk.toldOf(1);
   await desk.close();
   equal(desk.told.length, 1);
 });
 
-Deno.test("PoolNotifier tells of a policy that changes, comes or goes, but not of those it found", async () => {
+Deno.test("PoolNotifier: signals changed, new and deleted policies, except those that exist at the start", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
   await eventually("the first look", () => desk.looks > 0);
   for (const [nth, policies] of ["p@2", "p@2,q@1", ""].entries()) {
@@ -245,14 +245,14 @@ Deno.test("PoolNotifier tells of a policy that changes, comes or goes, but not o
   deepEqual(desk.told.map(({ generation }) => generation), [2, 3, 4]);
 });
 
-Deno.test("PoolNotifier.isNews leaves a pool alone that somebody stopped, until it asks for something else", async () => {
+Deno.test("PoolNotifier.isNews: returns false for a stopped pool until it asks for something else", async () => {
   const desk = new Desk();
   equal(desk.notifier.isNews(key, watched({ isLeft: true, illness: "a" })), false);
   equal(desk.notifier.isNews(key, watched({ isLeft: true, observed: "g2" })), true);
   await desk.close();
 });
 
-Deno.test("PoolNotifier tells again of an ill node when it could not be told", async () => {
+Deno.test("PoolNotifier: signals an unhealthy node again after a failure", async () => {
   let refusals = 0;
   const desk = new Desk([watched({ illness: "a" })], { lookEvery: 1, refuse: () => refusals++ < 2 });
   await desk.toldOf(1);
@@ -260,7 +260,7 @@ Deno.test("PoolNotifier tells again of an ill node when it could not be told", a
   equal(refusals, 3);
 });
 
-Deno.test("PoolNotifier says what is desired where that alone is the news, and not where a policy or a node is", async () => {
+Deno.test("PoolNotifier: sends the desired generation only when that changed, and not for a policy or a node", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
   for (const [nth, change] of [{ observed: "g2" }, { observed: "g2", policies: "p@2" }].entries()) {
     desk.change(change);

@@ -6,7 +6,7 @@ import { eventually } from "../../support/eventually.ts";
 
 const pauses = { first: 1, last: 4, away: 4, serving: 2 };
 
-/** A process whose place in Temporal is ours, another's, or cannot be asked for. */
+/** A process whose claim in Temporal is its own, another's, or unknown. */
 class Place {
   trouble: Error | undefined;
   looks = 0;
@@ -35,7 +35,7 @@ class Place {
   }
 }
 
-Deno.test("what is refused serves nothing, says so once, and begins when the place is free", async () => {
+Deno.test("serveWhileOurs: serves nothing without the claim, logs that once, and begins when it is free", async () => {
   const place = new Place();
   place.trouble = new ClusterConflict("Cannot serve it: another has it");
   const running = place.run();
@@ -47,7 +47,7 @@ Deno.test("what is refused serves nothing, says so once, and begins when the pla
   await running;
 });
 
-Deno.test("what loses its place stops serving, and comes back", async () => {
+Deno.test("serveWhileOurs: stops when it loses the claim, and starts again later", async () => {
   const place = new Place();
   const running = place.run();
   await eventually("service", () => place.serving);
@@ -60,7 +60,7 @@ Deno.test("what loses its place stops serving, and comes back", async () => {
   await running;
 });
 
-Deno.test("an outage while serving takes nothing away, and before it is waited for", async () => {
+Deno.test("serveWhileOurs: continues during an outage, and waits for the end of one at the start", async () => {
   const place = new Place();
   place.trouble = new Error("Temporal is down");
   const running = place.run();
@@ -76,12 +76,12 @@ Deno.test("an outage while serving takes nothing away, and before it is waited f
   await running;
 });
 
-Deno.test("what work fails with is passed on", async () => {
+Deno.test("serveWhileOurs: passes on the failure of its work", async () => {
   const place = new Place();
   await rejects(place.run(() => Promise.reject(new Error("no profiles"))), { message: "no profiles" });
 });
 
-Deno.test("what Temporal refuses is told as it is", async () => {
+Deno.test("serveWhileOurs: reports a refusal of Temporal unchanged", async () => {
   const place = new Place();
   place.trouble = new TemporalTrouble("Cannot use it: it does not exist");
   const running = place.run();

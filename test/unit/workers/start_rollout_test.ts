@@ -50,7 +50,7 @@ async function started(
   return calls[0] as [unknown, Options];
 }
 
-Deno.test("startRollout starts or signals the one workflow of the pool", async () => {
+Deno.test("startRollout: starts or signals the one workflow of the pool", async () => {
   const [type, options] = await started({ OSTLER_TASK_QUEUE: "queue" });
   equal(type, "rollOutMachineDeployment");
   deepEqual([options.workflowId, options.taskQueue], ["machine-deployment/fleet/pool", "queue"]);
@@ -64,12 +64,12 @@ Deno.test("startRollout starts or signals the one workflow of the pool", async (
   ]);
 });
 
-Deno.test("startRollout passes on the deadlines and what an administrator set", async () => {
+Deno.test("startRollout: passes on the deadlines and what an administrator set", async () => {
   const [, options] = await started({ OSTLER_DEADLINES: '{"drain": "5m"}' });
   deepEqual(options.args, [{ namespace: "fleet", name: "pool", deadlines: { drain: "5m" } }]);
 });
 
-Deno.test("startRollout starts the rollout of a named cluster under its name, on its queue", async () => {
+Deno.test("startRollout: starts the rollout of a named cluster under its name, on its queue", async () => {
   const [, options] = await started({ OSTLER_CLUSTER: "north" });
   deepEqual([options.workflowId, options.taskQueue], ["north/machine-deployment/fleet/pool", "ostler-north"]);
   deepEqual(options.args, [{ cluster: "north", namespace: "fleet", name: "pool" }]);

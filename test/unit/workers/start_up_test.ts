@@ -1,9 +1,9 @@
-/** What processes load for good: in each, libraries are most of the memory. */
+/** The modules that processes load for good, because libraries are most of the memory of each. */
 import assert from "node:assert/strict";
 import { importersOf, loadedBy } from "../../support/loaded_modules.ts";
 
 for (const file of ["workers/controller.ts", "cli/connect/native_connection.ts"]) {
-  Deno.test(`${file} loads of the worker's SDK the connection, and no bundler`, async () => {
+  Deno.test(`${file}: loads only the connection of the worker's SDK, and no bundler`, async () => {
     const parts = (await loadedBy(file)).filter((specifier) => specifier.includes("@temporalio/worker"));
     assert.notDeepEqual(parts, []);
     for (const part of parts) assert.match(part, /\/lib\/(connection|logger|runtime)\.js$/);
@@ -11,7 +11,7 @@ for (const file of ["workers/controller.ts", "cli/connect/native_connection.ts"]
 }
 
 for (const file of ["workers/controller.ts", "workers/worker.ts", "workers/webhook.ts", "cli/main.ts"]) {
-  Deno.test(`${file} loads the Kubernetes client from one place, which a bundle can take`, async () => {
+  Deno.test(`${file}: loads the Kubernetes client from one module, which a bundle can replace`, async () => {
     const importers = await importersOf(file, "@kubernetes/client-node");
     assert.deepEqual(importers.map((url) => url.replace(/.*\/activities\//, "activities/")), [
       "activities/kube/client_node.ts",

@@ -9,7 +9,7 @@ type Written = Parameters<WatchedApi["put"]>[1];
 
 const api = "/apis/update.edgeless.systems/v1alpha1";
 
-/** An object as the API server numbers it: each other spec is another generation. */
+/** Returns an object as the API server numbers it: each other spec is another generation. */
 function written(name: string, generation: number, spec: Spec): Written {
   return { metadata: { name, uid: name, generation, creationTimestamp: new Date().toISOString() }, spec };
 }
@@ -20,7 +20,7 @@ const kinds = [
 ];
 
 for (const { tellObjects, plural, one, other } of kinds) {
-  Deno.test(`${tellObjects.name}: signals the run when a spec changed and changed back between two looks`, async () => {
+  Deno.test(`${tellObjects.name}: signals the run when a spec changed and changed back between two reads`, async () => {
     await using server = await WatchedApi.start();
     const stop = new AbortController();
     const told: string[] = [];

@@ -15,7 +15,7 @@ function node(name: string, status = "True"): Parameters<WatchedApi["put"]>[1] {
   return { metadata: { name, creationTimestamp }, status: { conditions: [{ type: "Ready", status }] } };
 }
 
-/** Tells at work; `admit` answers with what fails it, if anything. Disposing of it ends it. */
+/** Sends signals until it is disposed of; `admit` returns a failure, if any. */
 function telling(
   api: WatchedApi,
   admit: (name: string) => Error | undefined,
@@ -41,7 +41,7 @@ function telling(
   };
 }
 
-Deno.test("tellJoiningNodes tells of a record once its node has come, when that gets Ready, and of one that is made anew", async () => {
+Deno.test("tellJoiningNodes: signals a record when its node appears or becomes Ready, and when it is recreated", async () => {
   await using api = await WatchedApi.start();
   const asked: string[] = [];
   for (let nth = 0; nth < 2_000; nth++) api.put(path, record(`never-${nth}`, `${nth}`));
@@ -57,7 +57,7 @@ Deno.test("tellJoiningNodes tells of a record once its node has come, when that 
   deepEqual(asked, ["a", "a", "a"]);
 });
 
-Deno.test("tellJoiningNodes tells of a record whose time is over", async () => {
+Deno.test("tellJoiningNodes: signals an expired record", async () => {
   await using api = await WatchedApi.start();
   const asked: string[] = [];
   api.put(path, record("late", "1", { deadline: new Date(Date.now() + 300).toISOString() }));
@@ -67,7 +67,7 @@ Deno.test("tellJoiningNodes tells of a record whose time is over", async () => {
 
 const past = { deadline: new Date(0).toISOString() };
 
-Deno.test("tellJoiningNodes tries again what Temporal did not take, and says so", async () => {
+Deno.test("tellJoiningNodes: retries a failed signal, and logs that", async () => {
   await using api = await WatchedApi.start();
   const asked: string[] = [];
   api.put(path, record("a", "1", past));
@@ -76,7 +76,7 @@ Deno.test("tellJoiningNodes tries again what Temporal did not take, and says so"
   deepEqual([...new Set(told.said)], ['Failed to signal workflow for joining node "a"; retrying']);
 });
 
-Deno.test("tellJoiningNodes tells again of a record that stands long, as its run may have been terminated", async () => {
+Deno.test("tellJoiningNodes: repeats the signal for an old record, because its run may have been terminated", async () => {
   await using api = await WatchedApi.start();
   const asked: string[] = [];
   api.put(path, record("a", "1", past));

@@ -25,7 +25,7 @@ Deno.test("temporalTrouble says that there is no such namespace, and how to make
   equal(told(wrapped(grpcStatus(5, "Namespace fleet is not found."))), text);
 });
 
-Deno.test("temporalTrouble tells who lacks rights from who is too old, also where the first request is refused", () => {
+Deno.test("temporalTrouble: distinguishes missing permissions from an old server, even if the first request is refused", () => {
   const denied = "Failed to call GetSystemInfo: code: 'The caller does not have permission to execute the specified " +
     `operation', message: "no"`;
   for (const error of [grpcStatus(7, "no"), wrapped(grpcStatus(16, "no")), transportError(denied)]) {
@@ -46,13 +46,13 @@ Deno.test("temporalTrouble tells who lacks rights from who is too old, also wher
   }
 });
 
-Deno.test("temporalTrouble takes one line of what a connection failed with", () => {
+Deno.test("temporalTrouble: returns one line of a connection failure", () => {
   const refused = `tonic::transport::Error(Transport, Os { code: 111, message: "Connection refused" })\nat here`;
   equal(told(transportError(refused)), "Failed to reach Temporal at there:7233: Connection refused; retrying");
   equal(told(grpcStatus(14, "")), "Failed to reach Temporal at there:7233: no reason given; retrying");
 });
 
-Deno.test("askTemporal leaves alone what Temporal has nothing to do with", async () => {
+Deno.test("askTemporal: passes on errors that are not from Temporal", async () => {
   equal(await askTemporal(place, () => Promise.resolve(1)), 1);
   const bug = new TypeError("x is not a function");
   await rejects(askTemporal(place, () => Promise.reject(bug)), bug);

@@ -40,7 +40,7 @@ function node(name: string, conditions: Record<string, string>): Named {
   };
 }
 
-/** Pools web and db with one joined machine each, watched; `of` is what the watch says of one. */
+/** Pools web and db with one joined machine each, watched; `of` returns what the watch has of one. */
 async function twoPools(api: WatchedApi): Promise<Fleet> {
   for (const name of ["web", "db"]) {
     api.put(paths.deployments, deployment(name, { tier: name }));
@@ -72,23 +72,23 @@ interface Fleet {
 }
 
 function found(pool: WatchedPool | undefined): WatchedPool {
-  if (!pool) throw new Error("Cannot find the pool: the watch has none");
+  if (!pool) throw new Error("Failed to find the pool: the watch has none");
   return pool;
 }
 
-Deno.test("watchPools tells of the pool whose node turns NotReady, and that it is well again, and of no other", async () => {
+Deno.test("watchPools: reports only the pool whose node becomes NotReady, and its recovery", async () => {
   await using api = await WatchedApi.start();
   using fleet = await twoPools(api);
   deepEqual([fleet.of("web").illness, fleet.of("db").illness], ["", ""]);
   api.put(paths.nodes, node("web-node", { Ready: "Unknown" }));
-  await eventually("an ill pool", () => fleet.of("web").illness !== "");
+  await eventually("an unhealthy pool", () => fleet.of("web").illness !== "");
   equal(fleet.of("db").illness, "");
   api.put(paths.nodes, node("web-node", { Ready: "True" }));
   await eventually("a pool that is well", () => fleet.of("web").illness === "");
   deepEqual(fleet.told, ["fleet/web", "fleet/web"]);
 });
 
-Deno.test("watchPools counts the progress of a rollout and tells no pool of it, until something decides", async () => {
+Deno.test("watchPools: counts the progress of a rollout, and reports a pool only when a field matters", async () => {
   await using api = await WatchedApi.start();
   using fleet = await twoPools(api);
   const { watch } = fleet;
@@ -107,18 +107,18 @@ Deno.test("watchPools counts the progress of a rollout and tells no pool of it, 
   ]);
 });
 
-Deno.test("watchPools counts a condition as illness where a policy of the pool says so", async () => {
+Deno.test("watchPools: treats a condition as unhealthy if a policy of the pool names it", async () => {
   await using api = await WatchedApi.start();
   using fleet = await twoPools(api);
   for (const name of ["web-node", "db-node"]) api.put(paths.nodes, node(name, { Ready: "True", DiskPressure: "True" }));
   const conditions = [{ type: "DiskPressure", status: "True" }];
   const spec = { selector: { matchLabels: { tier: "web" } }, repair: { conditions } };
   api.put(paths.policies, object("careful", { spec }));
-  await eventually("an ill pool", () => fleet.of("web").illness !== "");
+  await eventually("an unhealthy pool", () => fleet.of("web").illness !== "");
   equal(fleet.of("db").illness, "");
 });
 
-Deno.test("watchPools leaves out the node of a machine that is on its way out", async () => {
+Deno.test("watchPools: ignores the node of a machine that is being deleted", async () => {
   await using api = await WatchedApi.start();
   using fleet = await twoPools(api);
   api.put(paths.machines, object("web-1-a", { metadata: { deletionTimestamp: creationTimestamp } }));
@@ -128,7 +128,7 @@ Deno.test("watchPools leaves out the node of a machine that is on its way out", 
   equal(fleet.of("web").illness, "");
 });
 
-Deno.test("watchPools tells every pool of the namespace of a policy, and gives those it selects another identity", async () => {
+Deno.test("watchPools: reports every pool in the namespace of a policy, and changes the identity of those it selects", async () => {
   await using api = await WatchedApi.start();
   using fleet = await twoPools(api);
   const policy = object("careful", { spec: { selector: { matchLabels: { tier: "web" } } } });
@@ -144,7 +144,7 @@ Deno.test("watchPools tells every pool of the namespace of a policy, and gives t
   await eventually("its end", () => fleet.of("web").policies === "");
 });
 
-Deno.test("watchPools takes a rollout as open until it converged, rolled back or was aborted", async () => {
+Deno.test("watchPools: treats a rollout as open until it converged, rolled back or was aborted", async () => {
   await using api = await WatchedApi.start();
   using fleet = await twoPools(api);
   const phases = ["Rolling", "RollingBack", "Repairing", "Halted", "Converged", "RolledBack", "Aborted"];

@@ -18,7 +18,7 @@ Deno.test("watchedPolicies keeps selector and conditions, and a version that cha
   ]);
 });
 
-Deno.test("mayMean holds for every pool when the selector is missing or cannot be read", () => {
+Deno.test("mayMean: returns true for every pool when the selector is missing or invalid", () => {
   const specs = [undefined, {}, { selector: "web" }];
   const facts = specs.map((spec) => watchedPolicies.schema.parse({ metadata, spec }));
   deepEqual(facts.map((policy) => mayMean(policy, {})), [true, true, true]);

@@ -36,7 +36,7 @@ const defaults: [string, Record<string, unknown>, string][] = [
 ];
 
 for (const [what, value, name] of defaults) {
-  Deno.test(`a MachineDeployment for ${what} that names no profile gets ${name}, by a patch of the annotation alone`, async () => {
+  Deno.test(`admitMachineDeployment: ${what} without a profile gets ${name}, by a patch of only the annotation`, async () => {
     const fresh = await judge(deployment({ annotations: null, value }));
     deepEqual(fresh, { patch: [{ op: "add", path: "/metadata/annotations", value: { [profileKey]: name } }] });
     const annotated = await judge(deployment({ annotations: { mine: "yes", [profileKey]: "" }, value }));
@@ -44,7 +44,7 @@ for (const [what, value, name] of defaults) {
   });
 }
 
-Deno.test("a MachineDeployment that names a profile stays as it is, whatever the profile", async () => {
+Deno.test("admitMachineDeployment: leaves a MachineDeployment with any profile unchanged", async () => {
   deepEqual(await judge(deployment({ annotations: { [profileKey]: "not-yet-there" } })), {});
   deepEqual(await judge(deployment({ annotations: { [profileKey]: "mine" }, value: { operatingSystem: "sles" } })), {});
 });
@@ -55,7 +55,7 @@ const refusals: [string, DeploymentWords, RegExp][] = [
   ["a field of a wrong type", { value: { sshPublicKeys: "key" } }, /sshPublicKeys: /],
   ["a static address for ubuntu", { value: { network: { cidr: "192.0.2.1/24" } } }, /only flatcar supports cidr/],
   ["no kubelet version", { kubelet: "" }, /kubelet version "": must be a version/],
-  ["a kubelet version that is none", { kubelet: "latest" }, /kubelet version "latest": must be a version/],
+  ["an invalid kubelet version", { kubelet: "latest" }, /kubelet version "latest": must be a version/],
   ["flatcar by Ignition on anexia", {
     annotations: null,
     value: { cloudProvider: "anexia", operatingSystem: "flatcar" },
@@ -77,10 +77,10 @@ const refusals: [string, DeploymentWords, RegExp][] = [
 ];
 
 for (const [what, words, wanted] of refusals) {
-  Deno.test(`a MachineDeployment with ${what} is denied`, async () => match(await denial(deployment(words)), wanted));
+  Deno.test(`admitMachineDeployment: denies ${what}`, async () => match(await denial(deployment(words)), wanted));
 }
 
-Deno.test("a MachineDeployment without a provider config is denied", async () => {
+Deno.test("admitMachineDeployment: denies a MachineDeployment without a provider config", async () => {
   const empty = deployment();
   match(
     await denial({ ...empty, spec: { template: { spec: { versions: { kubelet: "1.36.1" } } } } }),
@@ -89,7 +89,7 @@ Deno.test("a MachineDeployment without a provider config is denied", async () =>
   match(await denial({ ...empty, spec: {} }), /provider config of "fleet\/pool": .*kubelet version/s);
 });
 
-Deno.test("all that is wrong with a MachineDeployment is said at once, and no value of its provider spec", async () => {
+Deno.test("admitMachineDeployment: reports all errors at once, and no value of the provider spec", async () => {
   const message = await denial(
     deployment({ kubelet: "", value: { colour: "red", cloudProviderSpec: { token: "hunter2" } } }),
   );
@@ -97,7 +97,7 @@ Deno.test("all that is wrong with a MachineDeployment is said at once, and no va
   ok(!message.includes("hunter2"));
 });
 
-Deno.test("what was wrong before does not keep replicas, finalizers or a deletion back", async () => {
+Deno.test("admitMachineDeployment: earlier errors do not block replicas, finalizers or a deletion", async () => {
   const broken = { value: { colour: "red" } };
   const scaled = await judge(deployment({ ...broken, replicas: 3 }), deployment(broken));
   equal(scaled.denial, undefined);
@@ -107,20 +107,20 @@ Deno.test("what was wrong before does not keep replicas, finalizers or a deletio
   deepEqual(await judge(null, deployment(broken)), {});
 });
 
-Deno.test("a profile that was the default follows the operating system", async () => {
+Deno.test("admitMachineDeployment: a default profile follows the operating system", async () => {
   const { denial, patch } = await judge(deployment({ value: { operatingSystem: "rhel" } }), deployment());
   equal(denial, undefined);
   deepEqual(patch, [{ op: "add", path, value: "osp-rhel" }]);
 });
 
-Deno.test("a profile of one's own does not follow the operating system: one for another system is denied", async () => {
+Deno.test("admitMachineDeployment: denies a custom profile for another operating system", async () => {
   const annotations = { [profileKey]: "my-ubuntu" };
   const flatcar = { operatingSystem: "flatcar" };
   const message = await denial(deployment({ annotations, value: flatcar }), deployment({ annotations }));
   match(message, /from "ubuntu" to "flatcar": profile "my-ubuntu" does not support it/);
 });
 
-Deno.test("an operating system may be changed to that of the profile, which is looked for where it is said to be", async () => {
+Deno.test("admitMachineDeployment: the operating system may change to that of the profile in its namespace", async () => {
   const value = { operatingSystem: "flatcar" };
   const annotations = { [profileKey]: "my-flatcar" };
   deepEqual(await judge(deployment({ annotations, value }), deployment({ annotations })), {});
@@ -128,12 +128,12 @@ Deno.test("an operating system may be changed to that of the profile, which is l
   await denial(deployment({ annotations: elsewhere, value }), deployment({ annotations: elsewhere }));
 });
 
-Deno.test("profile and operating system may change together", async () => {
+Deno.test("admitMachineDeployment: profile and operating system may change together", async () => {
   const changed = deployment({ annotations: { [profileKey]: "new" }, value: { operatingSystem: "flatcar" } });
   deepEqual(await judge(changed, deployment()), {});
 });
 
-Deno.test("operations that no webhook asks for are answered with 400", async () => {
+Deno.test("admitMachineDeployment: answers other operations with 400", async () => {
   const admit = admitMachineDeployment({ profileNamespace: "kube-system", specOf: () => Promise.resolve(undefined) });
   const asked = { ...request(deployment()), operation: "CONNECT" };
   equal((await admit(asked, new AbortController().signal)).denial?.code, 400);

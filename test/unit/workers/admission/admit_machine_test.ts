@@ -15,7 +15,7 @@ function machine(annotations?: Record<string, string>): KubeObject {
   };
 }
 
-Deno.test("a held machine bears the marks that Ostler takes away, and keeps what it bore", async () => {
+Deno.test("admitMachine: adds Ostler's hold and mark to a new machine, and keeps existing annotations", async () => {
   const admit = admitMachine({ convergedHashOf: () => Promise.resolve("old"), log: { warn: () => {} } });
   const value = "machine-deployment/fleet/pool";
   const marks = { [holdAnnotation]: value, [victimAnnotation]: value };
@@ -29,7 +29,7 @@ Deno.test("a held machine bears the marks that Ostler takes away, and keeps what
   ]);
 });
 
-Deno.test("where the pool's state cannot be read the machine is let through, with a warning", async () => {
+Deno.test("admitMachine: admits the machine with a warning when the state of the pool cannot be read", async () => {
   const said: string[] = [];
   const log = { warn: (text: string) => void said.push(text) };
   const admit = admitMachine({ convergedHashOf: () => Promise.reject(new Error("no answer")), log });
@@ -39,7 +39,7 @@ Deno.test("where the pool's state cannot be read the machine is let through, wit
   equal(said.length, 1);
 });
 
-Deno.test("the policy of newer API servers writes the same marks", async () => {
+Deno.test("admitMachine: adds the same annotations as the policy of newer API servers", async () => {
   const file = new URL("../../../../deploy/kubernetes/admission/hold_new_machines.yaml", import.meta.url);
   const [policy] = parseManifests(await Deno.readTextFile(file), "hold_new_machines.yaml");
   for (const mark of [holdAnnotation, victimAnnotation]) match(JSON.stringify(policy), new RegExp(`'${mark}':`));

@@ -13,7 +13,7 @@ interface World {
   profiles?: Record<string, KubeObject>;
 }
 
-/** Gives templates back as they are, unless they hold a word that is at fault. */
+/** Returns templates unchanged, unless they contain a word that makes them fail. */
 const echo: TemplateEngine = {
   render: async ({ files }) => {
     await Promise.resolve();
@@ -40,7 +40,7 @@ async function denial(asked: AdmissionRequest, world?: World): Promise<string> {
   return denial.message;
 }
 
-Deno.test("a sound profile is admitted", async () => {
+Deno.test("admitProfile: admits a valid profile", async () => {
   deepEqual(await judge(request(profile())), { warnings: [] });
 });
 
@@ -58,16 +58,16 @@ const broken: [string, Record<string, unknown>, RegExp][] = [
 ];
 
 for (const [what, spec, wanted] of broken) {
-  Deno.test(`a profile with ${what} is denied`, async () => match(await denial(request(profile(spec))), wanted));
+  Deno.test(`admitProfile: denies a profile with ${what}`, async () => match(await denial(request(profile(spec))), wanted));
 }
 
-Deno.test("units of flatcar are admitted", async () => {
+Deno.test("admitProfile: admits units of flatcar", async () => {
   const units = [{ name: "a.service", content: "[Unit]\n" }];
   const spec = { osName: "flatcar", provisioningUtility: "cloud-init", bootstrapConfig: { units } };
   equal((await judge(request(profile(spec)))).denial, undefined);
 });
 
-Deno.test("another spec needs a higher version", async () => {
+Deno.test("admitProfile: requires a higher version for another spec", async () => {
   const before = profile({ version: "v1.10.0" });
   const changed = (version: string): AdmissionRequest => request(profile({ version, osVersion: "26.04" }), before);
   match(await denial(changed("v1.10.0")), /the spec changed, but the version is still "v1.10.0"; increase it/);
@@ -75,7 +75,7 @@ Deno.test("another spec needs a higher version", async () => {
   equal((await judge(changed("v1.11.0"))).denial, undefined);
 });
 
-Deno.test("Ostler itself may go back to an older version, but not change one in place", async () => {
+Deno.test("admitProfile: Ostler itself may go back to an older version, but not change one in place", async () => {
   const before = profile({ version: "v1.10.0" });
   const byOstler = (version: string): AdmissionRequest => ({
     ...request(profile({ version, osVersion: "26.04" }), before),
@@ -85,13 +85,13 @@ Deno.test("Ostler itself may go back to an older version, but not change one in 
   match(await denial(byOstler("v1.10.0")), /still "v1.10.0"/);
 });
 
-Deno.test("metadata may change whatever the profile is, and it may be deleted", async () => {
+Deno.test("admitProfile: metadata of any profile may change, and it may be deleted", async () => {
   const bad = profile({ version: "xxv1.0.0" });
   deepEqual(await judge(request({ ...bad, metadata: { ...bad.metadata, labels: {} } }, bad)), {});
   deepEqual(await judge(request(null, bad)), {});
 });
 
-Deno.test("a template at fault is denied once, naming file and a provider", async () => {
+Deno.test("admitProfile: denies a failing template once, naming file and a provider", async () => {
   const files = [file("/opt/setup", "line\nFAULT at line 2\n")];
   const message = await denial(request(profile({ provisioningConfig: { files } })));
   equal(
@@ -100,15 +100,15 @@ Deno.test("a template at fault is denied once, naming file and a provider", asyn
   );
 });
 
-Deno.test("a template that says fail, or asks for what some MachineDeployments leave out, gets a warning", async () => {
+Deno.test("admitProfile: warns of a template that calls fail, or needs what some MachineDeployments leave out", async () => {
   const files = [file("/opt/setup", "FAULT: error calling fail: a proxy is needed")];
   const { denial, warnings } = await judge(request(profile({ provisioningConfig: { files } })));
   equal(denial, undefined);
   match(warnings?.[0] ?? "", /a proxy is needed/);
 });
 
-Deno.test("user-data that a provider does not take gets a warning", async () => {
-  // Chance alone cannot be compressed, as machine-controller does for AWS.
+Deno.test("admitProfile: warns of user-data that is too large for a provider", async () => {
+  // Random bytes cannot be compressed, as machine-controller does for AWS.
   const files = [file("/opt/big", randomBytes(20_000).toString("base64"))];
   const { denial, warnings } = await judge(request(profile({ bootstrapConfig: { files } })));
   equal(denial, undefined);
@@ -116,13 +116,13 @@ Deno.test("user-data that a provider does not take gets a warning", async () => 
   match(warnings[0] ?? "", /the bootstrap user-data has \d+ bytes; the limit of provider "aws" is 16384/);
 });
 
-Deno.test("a child is tried with what its parent says", async () => {
+Deno.test("admitProfile: renders a child with the fields of its parent", async () => {
   const parent = profile({ provisioningConfig: { files: [file("/opt/parent", "FAULT of the parent")] } });
   const child = profile({ extends: { name: "parent" } });
   match(await denial(request(child), { profiles: { parent } }), /file "\/opt\/parent": FAULT of the parent/);
 });
 
-Deno.test("a child whose parent is not there yet is admitted with a warning; a circle is denied", async () => {
+Deno.test("admitProfile: admits a child of a missing parent with a warning, and denies a cycle", async () => {
   const child = profile({ extends: { name: "parent" } });
   const { denial: none, warnings } = await judge(request(child));
   equal(none, undefined);
@@ -130,7 +130,7 @@ Deno.test("a child whose parent is not there yet is admitted with a warning; a c
   match(await denial(request(child), { profiles: { parent: profile({ extends: { name: "osp-mine" } }) } }), /osp-mine/);
 });
 
-Deno.test("a trial that is called off says what it did not try", async () => {
+Deno.test("admitProfile: names what a cancelled trial did not render", async () => {
   const admit = admitProfile({
     ...{ specOf: () => Promise.resolve(undefined), trustedUsers: [] },
     engines: { go: echo, eta: echo },
@@ -140,7 +140,7 @@ Deno.test("a trial that is called off says what it did not try", async () => {
   match(warnings?.[0] ?? "", /took too long; it stopped before provider "aws"/);
 });
 
-Deno.test("a template that runs away is denied after its first trial", async () => {
+Deno.test("admitProfile: denies an endless template after its first trial", async () => {
   let renders = 0;
   const runaway: TemplateEngine = {
     ...echo,
@@ -159,7 +159,7 @@ Deno.test("a template that runs away is denied after its first trial", async () 
   equal(renders, 1);
 });
 
-Deno.test("a trial is called off in the middle of a rendering", async () => {
+Deno.test("admitProfile: cancels a trial during a rendering", async () => {
   const stop = new AbortController();
   const endless: TemplateEngine = {
     ...echo,
@@ -182,10 +182,10 @@ const engineStories: [string, Record<string, unknown>, RegExp][] = [
   ["an unknown field behind a proxy", { data: "{{ if .HTTPProxy }}\n{{ .Nonsense }}{{ end }}" }, /:2:.*Nonsense/],
   ["an unknown function", { data: "\n\n{{ frobnicate }}" }, /:3:.*frobnicate/],
   ["an open block", { data: "{{ if true }}" }, /"\/opt\/setup".*:1:/],
-  ["Eta that reads what is not there", { data: "\n<%= it.nonsense %>", templating: "eta" }, /line 2.*nonsense/],
+  ["Eta that reads a missing value", { data: "\n<%= it.nonsense %>", templating: "eta" }, /line 2.*nonsense/],
 ];
 
-Deno.test("the real engines name file and line", async (story) => {
+Deno.test("admitProfile: the real engines name file and line", async (story) => {
   const admit = admitProfile({ specOf: () => Promise.resolve(undefined), trustedUsers: [] });
   try {
     for (const [what, { data, templating = "go" }, wanted] of engineStories) {
@@ -196,7 +196,7 @@ Deno.test("the real engines name file and line", async (story) => {
         match(denial?.message ?? "admitted", wanted);
       });
     }
-    await story.step("what only some MachineDeployments say is a warning", async () => {
+    await story.step("admitProfile: warns of values that only some MachineDeployments have", async () => {
       const data = "{{ range $name, $value := .KubeReserved }}{{ $name }}{{ end }}{{ .NetworkConfig.IPFamily }}";
       const spec = { bootstrapConfig: {}, provisioningConfig: { files: [file("/opt/setup", data)] } };
       const { denial, warnings } = await admit(request(profile(spec)), AbortSignal.timeout(60_000));

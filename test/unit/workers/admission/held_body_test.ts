@@ -5,18 +5,18 @@ import { HeldBody } from "../../../../workers/admission/webhook_server.ts";
 const sent = (...chunks: string[]): IncomingMessage =>
   ReadableStream.from(chunks.map((chunk) => new TextEncoder().encode(chunk))) as unknown as IncomingMessage;
 
-Deno.test("HeldBody gives the text of what there is room for, and counts it until it is disposed", async () => {
+Deno.test("HeldBody: returns a text that fits into the limit, and counts it until it is disposed of", async () => {
   const held = { bytes: 0, atMost: 10 };
   {
     using body = new HeldBody(held);
     equal(await body.read(sent("12345", "678")), undefined);
     equal(body.take(), "12345678");
-    equal(held.bytes, 8, "what is made of it is still judged");
+    equal(held.bytes, 8, "Expected the space to be held while the result is in use");
   }
   equal(held.bytes, 0);
 });
 
-Deno.test("HeldBody refuses what has no room beside others, keeps nothing of it, and lets the next one in", async () => {
+Deno.test("HeldBody: refuses a text that does not fit beside others, keeps nothing of it, and accepts the next one", async () => {
   const held = { bytes: 0, atMost: 10 };
   using first = new HeldBody(held);
   equal(await first.read(sent("123456")), undefined);

@@ -5,7 +5,7 @@ import { OwnCertificate } from "../../../../workers/admission/certificate/own_ce
 const secret = { namespace: "ostler-system", name: "ostler-webhook-authority" };
 const overlapMs = 1_000;
 
-/** Webhooks on one API server, with a clock that tests turn. */
+/** Webhooks on one API server, with a clock that tests set. */
 function stage(): { kube: FakeKube; webhook: () => OwnCertificate; pass: (ms: number) => void } {
   const kube = new FakeKube();
   let time = Date.parse("2026-01-01T00:00:00Z");
@@ -14,14 +14,14 @@ function stage(): { kube: FakeKube; webhook: () => OwnCertificate; pass: (ms: nu
   return { kube, webhook: () => new OwnCertificate(kube.client, order), pass: (ms) => void (time += ms) };
 }
 
-Deno.test("of webhooks that begin at once all show what one of them wrote", async () => {
+Deno.test("own certificate: webhooks that start together all show the one that was written", async () => {
   const { kube, webhook } = stage();
   const seen = await Promise.all([webhook(), webhook(), webhook()].map((one) => one.look()));
   equal(new Set(seen.map(({ serving }) => serving.cert)).size, 1);
   equal(kube.get("secrets", secret.name, secret.namespace)?.["type"], "Opaque");
 });
 
-Deno.test("who deletes the Secret gets a new authority beside the old one, and what is shown stays until it is trusted", async () => {
+Deno.test("own certificate: a deleted Secret gets a new authority beside the old one, and the certificate stays until the new one is trusted", async () => {
   const { kube, webhook, pass } = stage();
   const own = webhook();
   const before = await own.look();
@@ -30,7 +30,7 @@ Deno.test("who deletes the Secret gets a new authority beside the old one, and w
   deepEqual(after.authorities.slice(1), before.authorities);
   deepEqual(after.serving, before.serving);
   pass(overlapMs * 10);
-  deepEqual((await own.look()).serving, before.serving, "nobody has told the API server yet");
+  deepEqual((await own.look()).serving, before.serving, "Expected the old certificate, because the API server does not trust the new one yet");
   own.sawTrusted(after);
   pass(overlapMs);
   const served = await own.look();
@@ -39,7 +39,7 @@ Deno.test("who deletes the Secret gets a new authority beside the old one, and w
   deepEqual((await own.look()).authorities, after.authorities.slice(0, 1));
 });
 
-Deno.test("a Secret with nonsense in it is one that was deleted", async () => {
+Deno.test("own certificate: treats an invalid Secret as deleted", async () => {
   const { kube, webhook } = stage();
   const own = webhook();
   const before = await own.look();
@@ -50,7 +50,7 @@ Deno.test("a Secret with nonsense in it is one that was deleted", async () => {
   equal((await webhook().look()).serving.cert, before.serving.cert);
 });
 
-Deno.test("a webhook that is always outpaced says so, and one that may not read the Secret too", async () => {
+Deno.test("own certificate: reports repeated conflicts, and a missing permission for the Secret", async () => {
   const { kube, webhook } = stage();
   kube.onRequest = (request) => {
     if (request.startsWith("create")) throw answer(409, "AlreadyExists", "there");

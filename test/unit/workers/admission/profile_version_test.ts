@@ -1,7 +1,7 @@
 import { equal, match } from "node:assert/strict";
 import { versionFault } from "../../../../workers/admission/admit_profile.ts";
 
-Deno.test("versionFault orders as SemVer 2.0 does", () => {
+Deno.test("versionFault: orders versions as SemVer 2.0 does", () => {
   // The example of semver.org, section 11, with a version of two digits.
   const rising = [
     ...["v1.0.0-alpha", "v1.0.0-alpha.1", "v1.0.0-alpha.beta", "v1.0.0-beta", "v1.0.0-beta.2", "v1.0.0-beta.11"],

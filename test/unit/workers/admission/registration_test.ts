@@ -25,7 +25,7 @@ function webhooksOf(kube: FakeKube, name: string): Configuration["webhooks"] {
   return (kube.get("mutatingwebhookconfigurations", name) as Configuration | undefined)?.webhooks;
 }
 
-Deno.test("the API server is told whom to trust once, and asked about new machines only as long as no policy holds them", async () => {
+Deno.test("register: sets the authority once, and registers the webhook for new machines only while no policy holds them", async () => {
   const kube = cluster();
   const { client } = kube;
   equal(await register(client, { endpoints, trusted: "PEM", holds: true }), "all");
@@ -42,13 +42,13 @@ Deno.test("the API server is told whom to trust once, and asked about new machin
   deepEqual(webhooksOf(kube, "hold-new-machines.ostler.dev"), []);
 });
 
-Deno.test("Operating System Manager's own webhooks, of the same names, keep the authority that they have", async () => {
+Deno.test("register: leaves the authority of webhooks of Operating System Manager with the same names", async () => {
   const kube = cluster({ namespace: "kube-system", name: "operating-system-manager-webhook" });
   await register(kube.client, { endpoints, trusted: "PEM", holds: false });
   deepEqual(kube.writes, []);
 });
 
-Deno.test("where cert-manager says whom to trust, that stays", async () => {
+Deno.test("register: leaves the authority that cert-manager sets", async () => {
   const kube = cluster();
   await register(kube.client, { endpoints, holds: true });
   const [hold] = webhooksOf(kube, "hold-new-machines.ostler.dev") ?? [];
@@ -59,7 +59,7 @@ Deno.test("where cert-manager says whom to trust, that stays", async () => {
   equal(webhooksOf(kube, "operatingsystemmanager.k8c.io")?.[0]?.clientConfig.caBundle, undefined);
 });
 
-Deno.test("a configuration that is not there yet is told of, and so is another webhook that was faster", async () => {
+Deno.test("register: reports a missing configuration, and a conflict with another webhook", async () => {
   const kube = cluster();
   kube.remove("validatingwebhookconfigurations", "operatingsystemmanager.k8c.io");
   equal(await register(kube.client, { endpoints, trusted: "PEM", holds: true }), "some");
@@ -69,13 +69,13 @@ Deno.test("a configuration that is not there yet is told of, and so is another w
   equal(await register(kube.client, { endpoints, trusted: "PEM2", holds: true }), "outpaced");
 });
 
-Deno.test("outside of the cluster the webhook is found by its address, which the certificate is for", () => {
+Deno.test("register: outside of the cluster uses the address of the webhook, for which its certificate is valid", () => {
   const { hosts, isIn, clientConfig } = endpointOf("https://10.0.0.7:9443", { systemNamespace: "ostler-system" });
   deepEqual([hosts, clientConfig("/x")], [["10.0.0.7"], { url: "https://10.0.0.7:9443/x" }]);
   deepEqual(["https://10.0.0.7:9443/x", "https://10.0.0.7:94431/x"].map((url) => isIn({ url })), [true, false]);
 });
 
-Deno.test("each of two API servers is told of what it asks about, and the one with the pools nothing where it asks no webhook", async () => {
+Deno.test("register: gives each of two API servers its webhooks, and the one with the pools none if it needs none", async () => {
   const [pools, profiles] = [cluster(), new FakeKube()];
   const name = "north.operatingsystemmanager.k8c.io";
   const service = { namespace: "ostler-system", name: "ostler-webhook" };

@@ -1,4 +1,4 @@
-/** Reviews as an API server would ask for. */
+/** Reviews as an API server would request them. */
 import type { AdmissionRequest, KubeObject } from "../../../../workers/admission/admission_review.ts";
 
 export const profileKey = "k8c.io/operating-system-profile";
@@ -12,7 +12,7 @@ export interface DeploymentWords {
   value?: Record<string, unknown>;
 }
 
-/** A MachineDeployment, as little as is needed. */
+/** A minimal MachineDeployment. */
 export function deployment(words: DeploymentWords = {}): KubeObject {
   const { annotations = { [profileKey]: "osp-ubuntu" }, kubelet = "1.36.1", deletionTimestamp, value } = words;
   const provider = { cloudProvider: "kubevirt", cloudProviderSpec: {}, operatingSystem: "ubuntu", ...value };
@@ -51,7 +51,7 @@ export function file(path: string, data: string): object {
   return { path, permissions: 644, content: { inline: { encoding: "b64", data } } };
 }
 
-/** A request to create an object, or to make `oldObject` it. */
+/** A request to create an object, or to change `oldObject` to that object. */
 export function request(object: KubeObject | null, oldObject: KubeObject | null = null): AdmissionRequest {
   const { name = "", namespace = "" } = (object ?? oldObject)?.metadata ?? {};
   return {

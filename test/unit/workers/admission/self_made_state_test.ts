@@ -14,7 +14,7 @@ const start = Date.parse("2026-01-01T00:00:00Z");
 const hosts = ["ostler-webhook.ostler-system.svc", "127.0.0.1"];
 const overlapMs = 600_000;
 
-/** The state as webhooks would make it, looked at twice a day from one time to the other; with what was done when. */
+/** The states that webhooks would write twice a day from one time to the other, with the events. */
 async function lived(
   state: SelfMade | undefined,
   from: number,
@@ -31,7 +31,7 @@ async function lived(
       state = await stepped(state, step, { now, hosts });
       done.push(`day ${Math.round((now - start) / dayMs)}: ${step}`);
       ok(isSound(state));
-      // Whoever has looked before this step trusts what is shown after it, and the other way round.
+      // A client that has read before this step trusts what is shown after it, and the reverse.
       for (const [shown, trusting] of before && step !== "begin" ? [[state, before], [before, state]] as const : []) {
         const certificate = new X509Certificate(shown.serving.cert);
         ok(trusting.authorities.some((pem) => certificate.verify(new X509Certificate(pem).publicKey)), done.at(-1));
@@ -47,7 +47,7 @@ function at(now: number, more: Partial<Circumstances> = {}): Circumstances {
   return { now, hosts, overlapMs, trustedMs: 0, shownMs: 0, ...more };
 }
 
-Deno.test("a year of a self-made certificate: each is renewed in time, and neither side is ever ahead of the other", async () => {
+Deno.test("self-made certificate: in a year each is renewed in time, and neither side is ahead of the other", async () => {
   const { state, done } = await lived(undefined, start, start + 380 * dayMs);
   deepEqual(done, [
     ...["day 0: begin", "day 61: serveAnew", "day 121: serveAnew", "day 182: serveAnew", "day 242: serveAnew"],
@@ -58,14 +58,14 @@ Deno.test("a year of a self-made certificate: each is renewed in time, and neith
   deepEqual(hosts.map((host, nth) => nth === 0 ? serving.checkHost(host) : serving.checkIP(host)), hosts);
 });
 
-Deno.test("certificates begin an hour ago, for an API server whose clock is behind", async () => {
+Deno.test("self-made certificate: begins an hour ago, for an API server whose clock is behind", async () => {
   const { authorities: [authority = ""], serving } = await stepped(undefined, "begin", { now: start, hosts });
   for (const pem of [authority, serving.cert]) {
     equal(Date.parse(new X509Certificate(pem).validFrom), start - lifetimes.skew);
   }
 });
 
-Deno.test("a new authority vouches for nothing that is shown before the API server has trusted it for the overlap", async () => {
+Deno.test("self-made certificate: a new authority signs nothing that is shown before it was trusted for the overlap", async () => {
   const state = await stepped(await stepped(undefined, "begin", at(start)), "addAuthority", at(start));
   equal(dueStepOf(state, at(start + dayMs, { trustedMs: overlapMs - 1 })), undefined);
   equal(dueStepOf(state, at(start, { trustedMs: overlapMs })), "serveAnew");
@@ -74,7 +74,7 @@ Deno.test("a new authority vouches for nothing that is shown before the API serv
   equal(dueStepOf(served, at(start, { shownMs: overlapMs })), "dropAuthorities");
 });
 
-Deno.test("what nobody can use any more is made anew at once", async () => {
+Deno.test("self-made certificate: an unusable one is replaced at once", async () => {
   const begun = await stepped(undefined, "begin", at(start));
   equal(dueStepOf(begun, at(start, { hosts: ["elsewhere.svc"] })), "serveAnew");
   const late = start + 91 * dayMs;
@@ -85,7 +85,7 @@ Deno.test("what nobody can use any more is made anew at once", async () => {
   ok(Date.parse(new X509Certificate(state.serving.cert).validTo) > asleep);
 });
 
-Deno.test("keys and certificates that do not belong together are not used", async () => {
+Deno.test("self-made certificate: keys and certificates that do not match are not used", async () => {
   const [one, two] = await Promise.all([1, 2].map(() => stepped(undefined, "begin", at(start))));
   ok(one && two && isSound(one));
   for (

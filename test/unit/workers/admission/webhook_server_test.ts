@@ -21,7 +21,7 @@ interface Answer {
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** A server on a free port whose certificate lies in a folder, and a client that trusts its authority. */
+/** A server on a free port whose certificate is in a folder, and a client that trusts its authority. */
 class Stage {
   readonly #agent: Agent;
 
@@ -30,7 +30,7 @@ class Stage {
     readonly authority: CertificateAuthority,
     readonly server: ReturnType<typeof createWebhookServer>,
   ) {
-    // No connection is kept: each shows the certificate anew.
+    // No connection is kept, so that each shows the certificate anew.
     this.#agent = new Agent({ ca: authority.certificatePem, keepAlive: false, maxCachedSessions: 0 });
   }
 
@@ -78,7 +78,7 @@ async function writeCertificate(folder: string, authority: CertificateAuthority,
   ]);
 }
 
-/** Whether a caller who knows this authority alone takes what is shown. */
+/** Returns whether a client that trusts only this authority accepts the certificate. */
 function isTrusted(port: number, { certificatePem: ca }: CertificateAuthority): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect({ host: "127.0.0.1", port, ca }, () => resolve(true));
@@ -90,7 +90,7 @@ function reviewText(request: object = asked(deployment())): string {
   return JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request });
 }
 
-Deno.test("a review is answered over HTTPS with its uid, a patch in base64 and warnings", async () => {
+Deno.test("webhook server: answers a review over HTTPS with its uid, a patch in base64 and warnings", async () => {
   const patch = [{ op: "add" as const, path: "/metadata/annotations", value: { a: "b" } }];
   await using stage = await Stage.open({ "/judge": () => Promise.resolve({ patch, warnings: ["mind this"] }) });
   const { status, body } = await stage.send("/judge?timeout=10s", reviewText());
@@ -103,7 +103,7 @@ Deno.test("a review is answered over HTTPS with its uid, a patch in base64 and w
   });
 });
 
-Deno.test("a denial carries code, reason and message", async () => {
+Deno.test("webhook server: a denial has code, reason and message", async () => {
   await using stage = await Stage.open({
     "/judge": () => Promise.resolve({ denial: { code: 422, message: "Cannot: no" } }),
   });
@@ -114,7 +114,7 @@ Deno.test("a denial carries code, reason and message", async () => {
   });
 });
 
-Deno.test("what is no review, or is sent elsewhere, is refused by HTTP", async () => {
+Deno.test("webhook server: refuses by HTTP what is not a review, or has another path", async () => {
   await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) });
   const sent: [string, string, string?][] = [
     ...[["/other", reviewText()], ["/judge", "{"], ["/judge", "{}"], ["/judge", "", "GET"]] as [string, string][],
@@ -126,13 +126,13 @@ Deno.test("what is no review, or is sent elsewhere, is refused by HTTP", async (
   deepEqual(statuses, [404, 400, 400, 405, 400, 413]);
 });
 
-Deno.test("a judge that fails denies with its words and asks for another try", async () => {
-  await using stage = await Stage.open({ "/judge": () => Promise.reject(new Error("Cannot read profile")) });
+Deno.test("webhook server: a failing check denies with its message and asks for a retry", async () => {
+  await using stage = await Stage.open({ "/judge": () => Promise.reject(new Error("Failed to read profile")) });
   const { body } = await stage.send("/judge", reviewText());
-  match(body, /"allowed":false.*"code":500.*Failed to validate the object: Cannot read profile; retry/);
+  match(body, /"allowed":false.*"code":500.*Failed to validate the object: Failed to read profile; retry/);
 });
 
-Deno.test("a judge that takes too long is called off, and answered for when it does not listen", async () => {
+Deno.test("webhook server: cancels a slow check, and answers when it does not stop", async () => {
   let wasCalledOff = false;
   await using stage = await Stage.open({
     "/judge": async (_, signal) => {
@@ -145,7 +145,7 @@ Deno.test("a judge that takes too long is called off, and answered for when it d
   equal(wasCalledOff, true);
 });
 
-Deno.test("a renewed certificate is shown without a restart, a broken one is not", async () => {
+Deno.test("webhook server: shows a renewed certificate without a restart, and ignores an invalid one", async () => {
   await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) });
   const stop = new AbortController();
   const warnings: string[] = [];
@@ -165,7 +165,7 @@ Deno.test("a renewed certificate is shown without a restart, a broken one is not
   await following;
 });
 
-Deno.test("who does not trust what is shown has it looked after at once, once in a short while", async () => {
+Deno.test("webhook server: a client that does not trust the certificate triggers a check, at most once in a short while", async () => {
   await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) });
   const { server, folder } = stage;
   const stop = new AbortController();
@@ -190,7 +190,7 @@ Deno.test("who does not trust what is shown has it looked after at once, once in
   await following;
 });
 
-Deno.test("an API server that will not be told is complained of once, until it was told", async () => {
+Deno.test("webhook server: logs an API server that cannot be configured once, until it works again", async () => {
   await using stage = await Stage.open({});
   const stop = new AbortController();
   const warnings: string[] = [];
@@ -210,7 +210,7 @@ Deno.test("an API server that will not be told is complained of once, until it w
   equal(warnings.length, 2);
 });
 
-Deno.test("a certificate that is missing or not of its key is refused", async () => {
+Deno.test("webhook server: refuses a missing certificate, and one with another key", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-webhook-"));
   try {
     await rejects(readCertificate(folder), { message: `Failed to use the certificate in "${folder}": ENOENT` });
@@ -224,7 +224,7 @@ Deno.test("a certificate that is missing or not of its key is refused", async ()
   }
 });
 
-Deno.test("more requests than can be judged at once are refused at once, and other paths are judged meanwhile", async () => {
+Deno.test("webhook server: refuses requests above the limit at once, while other paths still work", async () => {
   let release = (): void => {};
   const held = new Promise<void>((resolve) => release = resolve);
   let began = 0;
@@ -241,7 +241,7 @@ Deno.test("more requests than can be judged at once are refused at once, and oth
     2,
   );
   const waiting = [1, 2].map(() => stage.send("/slow", reviewText()));
-  await eventually("both to be judged", () => began === 2);
+  await eventually("both checks to begin", () => began === 2);
   equal((await stage.send("/slow", reviewText())).status, 429);
   equal((await stage.send("/quick", reviewText())).status, 200);
   release();
@@ -249,7 +249,7 @@ Deno.test("more requests than can be judged at once are refused at once, and oth
   equal((await stage.send("/slow", reviewText())).status, 200);
 });
 
-Deno.test("bodies of one path take no room from those of another: profiles let no machine pass unseen", async () => {
+Deno.test("webhook server: bodies of one path use no space of another, so that profiles let no machine pass unchecked", async () => {
   const { promise, resolve: release } = Promise.withResolvers<object>();
   let began = 0;
   const slow = (): Promise<object> => (began++, promise);
@@ -257,14 +257,14 @@ Deno.test("bodies of one path take no room from those of another: profiles let n
   const room = Math.ceil(text.length * 1.5);
   await using stage = await Stage.open({ "/slow": slow, "/quick": () => Promise.resolve({}) }, 5_000, 50, room);
   const waiting = stage.send("/slow", text);
-  await eventually("one to be judged", () => began === 1);
+  await eventually("one check to begin", () => began === 1);
   equal((await stage.send("/slow", text)).status, 429);
   equal((await stage.send("/quick", text)).status, 200);
   release({});
   equal((await waiting).status, 200);
 });
 
-Deno.test("a client that goes away while it is being read leaves its place to others", async () => {
+Deno.test("webhook server: a client that disconnects during its request leaves its space to others", async () => {
   await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) }, 5_000, 1);
   const { port } = stage.server.address() as { port: number };
   const { authority } = stage;

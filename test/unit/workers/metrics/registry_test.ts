@@ -32,7 +32,7 @@ async function lines(metrics: Awaited<ReturnType<typeof createMetrics>>, name: s
   return text.split("\n").filter((line) => line.startsWith(name));
 }
 
-Deno.test("a failure that an alert asks for is counted from 0, so that the first one is seen", async () => {
+Deno.test("metrics: a failure with an alert is counted from 0, so that the first one is visible", async () => {
   const controller = await createMetrics("controller");
   deepEqual(await lines(controller, "ostler_rollout_signals_total"), [
     ...['ostler_rollout_signals_total{outcome="told"} 0', 'ostler_rollout_signals_total{outcome="failed"} 0'],
@@ -50,7 +50,7 @@ Deno.test("a failure that an alert asks for is counted from 0, so that the first
   ]);
 });
 
-Deno.test("a controller leads as long as it watches, however that ends", async () => {
+Deno.test("metrics: a controller leads as long as it watches, however that ends", async () => {
   const metrics = await createMetrics("controller");
   const lead = new Lead(metrics);
   const told = async (): Promise<
@@ -64,7 +64,7 @@ Deno.test("a controller leads as long as it watches, however that ends", async (
   deepEqual(await told(), ["ostler_leader 0"]);
 });
 
-Deno.test("a worker polls when it says so, and not because it is up", async () => {
+Deno.test("metrics: a worker polls when it reports that, and not because it runs", async () => {
   const metrics = await createMetrics("worker");
   let isPolling = false;
   measurePolling(metrics, () => isPolling);
@@ -73,7 +73,7 @@ Deno.test("a worker polls when it says so, and not because it is up", async () =
   deepEqual(await lines(metrics, "ostler_worker_polling"), ["ostler_worker_polling 1"]);
 });
 
-Deno.test("without an address nothing is measured; with one the process tells what it is", async () => {
+Deno.test("metrics: measures nothing without an address, and describes the process with one", async () => {
   equal(await openMetrics("controller", { metricsAddress: { host: "0.0.0.0", port: 0 }, buildId: "" }), undefined);
   const metrics = await openMetrics("webhook", { metricsAddress: { host: "0.0.0.0", port: 9090 }, buildId: "1.2.3" });
   ok(metrics);
@@ -81,7 +81,7 @@ Deno.test("without an address nothing is measured; with one the process tells wh
   match((await lines(metrics, "process_cpu_seconds_total")).join(), /^process_cpu_seconds_total [\d.]+$/);
 });
 
-Deno.test("requests of the API server are counted by verb, resource and code, and never by name", async () => {
+Deno.test("metrics: requests to the API server are counted by verb, resource and code, and never by name", async () => {
   const metrics = await createMetrics("worker");
   const told = requestsTold(metrics);
   for (const code of [200, 200, 409]) told?.({ verb: "patch", resource: "rollouts/status", code, seconds: 0.02 });
@@ -92,7 +92,7 @@ Deno.test("requests of the API server are counted by verb, resource and code, an
   equal(requestsTold(undefined), undefined);
 });
 
-Deno.test("a machine is counted once, before the rung that it stands before now, and no longer than it is waited for", async () => {
+Deno.test("metrics: a machine is counted once, at its current join stage, and only while a wait for it runs", async () => {
   const metrics = await createMetrics("worker");
   const { underWay } = stepMeasures(metrics);
   const [one, other] = [{}, {}];
@@ -109,7 +109,7 @@ Deno.test("a machine is counted once, before the rung that it stands before now,
   deepEqual(await counts(), []);
 });
 
-Deno.test("how long machines take is told by pool and image, and of images of long ago no more", async () => {
+Deno.test("metrics: durations of machines have pool and image, without images of long ago", async () => {
   const metrics = await createMetrics("worker");
   const { joined } = stepMeasures(metrics);
   for (let nth = 0; nth <= 1_000; nth++) joined(40, { pool, image: `img-${nth}` });
@@ -119,14 +119,14 @@ Deno.test("how long machines take is told by pool and image, and of images of lo
   ok(counts.includes('ostler_join_duration_seconds_count{pool="fleet/workers",image="img-1000"} 1'));
 });
 
-Deno.test("the series that was used least of late goes first", () => {
+Deno.test("metrics: the least recently used series is dropped first", () => {
   const series = new BoundedSeries(2);
   const [a, b, c] = [{ image: "a" }, { image: "b" }, { image: "c" }];
   deepEqual([series.use("x", a), series.use("x", b), series.use("x", a), series.use("y", c)], [[], [], [], []]);
   deepEqual(series.use("x", c), [b]);
 });
 
-Deno.test("no login and no token of an image that is a URL becomes a label", async () => {
+Deno.test("metrics: credentials in the URL of an image do not become a label", async () => {
   equal(withoutLogin("https://robot:hunter2@images.example/u.qcow2?token=hunter2#x"), "https://images.example/u.qcow2");
   equal(withoutLogin("docker://registry.example:5000/img@sha256:abc"), "docker://registry.example:5000/img@sha256:abc");
   const metrics = await createMetrics("worker");
@@ -134,14 +134,14 @@ Deno.test("no login and no token of an image that is a URL becomes a label", asy
   equal((await metrics.scrape()).text.includes("hunter2"), false);
 });
 
-Deno.test("what is no metric of a process cannot be measured there", async () => {
+Deno.test("metrics: a process cannot measure a metric that it does not have", async () => {
   const metrics = await createMetrics("webhook");
   throws(() => metrics.set("ostler_leader", 1), {
     message: 'Failed to measure "ostler_leader": it is not a metric of this process',
   });
 });
 
-Deno.test("/metrics answers with ours and then the SDK's; without the SDK's where they cannot be had", async () => {
+Deno.test("metrics: /metrics returns Ostler's and then the SDK's, or only Ostler's without the SDK", async () => {
   const metrics = await createMetrics("controller");
   let sdk = (): Promise<string> => Promise.resolve("temporal_request 1\n");
   const said: string[] = [];
@@ -162,7 +162,7 @@ Deno.test("/metrics answers with ours and then the SDK's; without the SDK's wher
   deepEqual(said, ["Failed to read the metrics of Temporal's SDK"]);
 });
 
-Deno.test("where the address is taken the process says so, and lives on", async () => {
+Deno.test("metrics: a used address is logged, and the process continues", async () => {
   const metrics = await createMetrics("controller");
   const said: string[] = [];
   const log = { error: (message: string) => void said.push(message), warn: () => {} };

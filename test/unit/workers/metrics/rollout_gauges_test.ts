@@ -30,7 +30,7 @@ async function gauges(statuses: object[]): Promise<Metrics> {
   return metrics;
 }
 
-Deno.test("pools are counted by phase, and machines of all of them are summed", async () => {
+Deno.test("rollout gauges: count pools by phase, and sum up machines", async () => {
   const counts = { replicas: 5, updatedReplicas: 3, readyReplicas: 4, failedMachines: 1 };
   const underway = [{ machine: "a", step: "Draining" }, { machine: "b", step: "Joining" }];
   const metrics = await gauges([{ phase: "Rolling", ...counts, underway }, { phase: "Rolling", ...counts }, {
@@ -43,7 +43,7 @@ Deno.test("pools are counted by phase, and machines of all of them are summed", 
   deepEqual(await valuesOf(metrics, "ostler_rollout_steps"), ['{step="Joining"} 1', '{step="Draining"} 1']);
 });
 
-Deno.test("machines that failed are counted while something goes on, and not when it has ended", async () => {
+Deno.test("rollout gauges: count failed machines during a rollout, and not after its end", async () => {
   const failed = async (phase: string): Promise<string | undefined> => {
     const metrics = await gauges([{ phase, failedMachines: 2 }]);
     return (await valuesOf(metrics, "ostler_rollout_machines")).at(-1);
@@ -56,7 +56,7 @@ Deno.test("machines that failed are counted while something goes on, and not whe
   }
 });
 
-Deno.test("what blocks is told by reason, with the time of whom it has blocked for longest", async () => {
+Deno.test("rollout gauges: report blocks by reason, with the longest time", async () => {
   const blocks: [string, number][] = [["OutsideWindow", 1], ["OutsideWindow", 3], ["AwaitingApproval", 2]];
   const metrics = await gauges(blocks.map(([reason, hours]) => blockedFor(reason, hours)));
   deepEqual(await valuesOf(metrics, "ostler_rollouts_blocked"), [
@@ -67,15 +67,15 @@ Deno.test("what blocks is told by reason, with the time of whom it has blocked f
   ]);
   deepEqual(await valuesOf(metrics, "ostler_rollouts_awaiting_approval"), ["1"]);
   setRolloutGauges(metrics, [], noon);
-  deepEqual(await valuesOf(metrics, "ostler_rollouts_blocked"), [], "what blocks no more is told no more");
+  deepEqual(await valuesOf(metrics, "ostler_rollouts_blocked"), [], "Expected no gauge for an ended block");
 });
 
-Deno.test("who may write Rollouts cannot make more series than there are reasons", async () => {
+Deno.test("rollout gauges: have a bounded number of series, whatever reasons a Rollout has", async () => {
   const metrics = await gauges(Array.from({ length: 500 }, (_, at) => blockedFor(`Made${at}`, 1)));
   equal((await valuesOf(metrics, "ostler_rollouts_blocked")).length, 61);
 });
 
-Deno.test("credentials are told by the pool that is worst off: oldest, soonest to end, longest overdue", async () => {
+Deno.test("rollout gauges: report credentials of the worst pool: oldest, first to expire, longest overdue", async () => {
   const made = [0, 10, 30].map((hoursAgo, at) => {
     const issuedAt = new Date(noon - hoursAgo * hourMs);
     const expiresAt = new Date(issuedAt.getTime() + 24 * hourMs);
@@ -91,14 +91,14 @@ Deno.test("credentials are told by the pool that is worst off: oldest, soonest t
   equal(await number("ostler_credential_overdue_seconds"), (noon - due) / 1000);
 });
 
-Deno.test("who does not lead, or may have missed changes, tells nothing of Rollouts", async () => {
+Deno.test("rollout gauges: report nothing without leadership, or after missed changes", async () => {
   const metrics = await gauges([{ phase: "Halted", ...blockedFor("GateFailed", 1) }]);
   setRolloutGauges(metrics, undefined, noon);
   const { text } = await metrics.scrape();
   deepEqual(text.split("\n").filter((line) => /^ostler_(rollout(?!_signals)|credential|secret)/.test(line)), []);
 });
 
-Deno.test("a Rollout that says nonsense is counted as one that says nothing", () => {
+Deno.test("rollout gauges: count an invalid Rollout like an empty one", () => {
   const nonsense = {
     phase: "Rolling",
     replicas: "many",

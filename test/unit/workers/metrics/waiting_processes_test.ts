@@ -1,4 +1,4 @@
-/** What processes tell of themselves that are up and cannot work. */
+/** The metrics of processes that are up and cannot work. */
 import { match } from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,7 @@ import { runWorker } from "../../../../workers/worker.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { FakeTerminal } from "../../../support/fake_terminal.ts";
 
-/** What the process tells once it has looked at the cluster, with a Temporal that nobody reaches. */
+/** The metrics of a process that has read the cluster, without a reachable Temporal. */
 async function toldBy(run: (config: Config, signal: AbortSignal) => Promise<void>): Promise<string> {
   const api = createServer((_, response) => {
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-system", uid: "uid-north" } };
@@ -45,13 +45,13 @@ async function toldBy(run: (config: Config, signal: AbortSignal) => Promise<void
   return text;
 }
 
-Deno.test("a controller without Temporal is up, and does not lead", async () => {
+Deno.test("waiting processes: a controller without Temporal is up, and does not lead", async () => {
   const text = await toldBy(runController);
   match(text, /^ostler_build_info{process="controller",/m);
   match(text, /^ostler_leader 0$/m);
 });
 
-Deno.test("a worker without Temporal is up, and does not poll, and counts failures of every step from 0", async () => {
+Deno.test("waiting processes: a worker without Temporal is up, does not poll, and counts failures of every step from 0", async () => {
   const text = await toldBy(runWorker);
   match(text, /^ostler_build_info{process="worker",/m);
   match(text, /^ostler_worker_polling 0$/m);

@@ -21,7 +21,7 @@ function idOf(status: object, uid?: string): string {
   return noticesOf(status, uid)[0]?.id ?? "";
 }
 
-Deno.test("a rollout that is halted is told with its reason, and the same halt is the same notice", () => {
+Deno.test("noticesOf: returns a halted rollout with its reason, and the same halt as the same notification", () => {
   const [{ id = "", ...notice } = {}, ...more] = noticesOf(halted);
   deepEqual([notice, more], [{
     ...{ kind: "Halted", at: "2026-01-01T10:00:00.000Z", reason: "Quarantined", message: "Revision 4 is held" },
@@ -30,14 +30,14 @@ Deno.test("a rollout that is halted is told with its reason, and the same halt i
   equal(
     idOf({ ...halted, message: "Revision 4 is held, still", replicas: 9, conditions: [] }),
     id,
-    "a look finds the same",
+    "Expected the same notification after another read",
   );
-  notEqual(idOf({ ...halted, quarantine: [{ specHash: "s", since: 2_000 }] }), id, "it failed once more");
+  notEqual(idOf({ ...halted, quarantine: [{ specHash: "s", since: 2_000 }] }), id, "Expected another notification after another failure");
   notEqual(idOf({ ...halted, reason: "ProfileMissing" }), id, "another reason");
-  notEqual(idOf(halted, "other"), id, "another pool of that name");
+  notEqual(idOf(halted, "other"), id, "Expected another notification for another pool of that name");
 });
 
-Deno.test("of one rollout each machine that a gate leaves in doubt is told, and each look at it again is not", () => {
+Deno.test("noticesOf: returns each machine with an inconclusive gate once, and not each evaluation", () => {
   const inDoubt = (machine: string, why: string): object => ({
     ...halted,
     ...{ reason: "GateInconclusive", message: `${machine}: gate "errors" is inconclusive: ${why}`, quarantine: [] },
@@ -47,7 +47,7 @@ Deno.test("of one rollout each machine that a gate leaves in doubt is told, and 
   notEqual(idOf(inDoubt("workers-2", "Prometheus is away")), first);
 });
 
-Deno.test("the last good revision that fails again is told with the machines that failed", () => {
+Deno.test("noticesOf: returns a repeated failure of the last good revision with the failed machines", () => {
   const failed = (machines: string): object => ({
     ...halted,
     ...{
@@ -60,13 +60,13 @@ Deno.test("the last good revision that fails again is told with the machines tha
   notEqual(idOf(failed("m-3, m-4")), idOf(failed("m-1, m-2")));
 });
 
-Deno.test("a way back is told once, whatever is said on it", () => {
+Deno.test("noticesOf: returns a rollback once, whatever its later messages", () => {
   const back = { ...halted, phase: "RollingBack", reason: "RollBack" };
   equal(noticesOf(back)[0]?.kind, "RollingBack");
   equal(idOf({ ...back, reason: "Joining", revision: "5" }), idOf(back));
 });
 
-Deno.test("each plan and each wave that waits for approval is told", () => {
+Deno.test("noticesOf: returns each plan and each wave that waits for approval", () => {
   const waits = (hash: string, wave: string): object => ({
     ...{ phase: "Rolling", reason: "AwaitingApproval", plan: { hash, approved: false }, wave },
     conditions: [{ type: "Blocked", status: "True", reason: "AwaitingApproval" }],
@@ -75,7 +75,7 @@ Deno.test("each plan and each wave that waits for approval is told", () => {
   equal(new Set([idOf(waits("a", "1/3")), idOf(waits("b", "1/3")), idOf(waits("a", "2/3"))]).size, 3);
 });
 
-Deno.test("how the last rollout ended is told, also while the next one is under way", () => {
+Deno.test("noticesOf: returns the end of the last rollout, also during the next one", () => {
   const [notice, ...more] = noticesOf({ phase: "Rolling", history: [{ ...ended, outcome: "Aborted" }, ended] });
   deepEqual(more, []);
   deepEqual([notice?.kind, notice?.at, notice?.message], [
@@ -84,7 +84,7 @@ Deno.test("how the last rollout ended is told, also while the next one is under 
   deepEqual(noticesOf({ ...halted, history: [ended] }).map(({ kind }) => kind), ["Halted", "Converged"]);
 });
 
-Deno.test("a rollout that goes on, one that says nothing and one that says nonsense are not told", () => {
+Deno.test("noticesOf: returns nothing for running, empty and invalid rollouts", () => {
   const paused = { conditions: [{ type: "Blocked", status: "True", reason: "Paused" }] };
   deepEqual(
     [{ phase: "Rolling" }, {}, { ...paused, history: [{ outcome: "Exploded" }] }].flatMap((each) => noticesOf(each)),
@@ -92,6 +92,6 @@ Deno.test("a rollout that goes on, one that says nothing and one that says nonse
   );
 });
 
-Deno.test("what is said is bounded", () => {
+Deno.test("noticesOf: bounds its texts", () => {
   equal(noticesOf({ ...halted, message: "x".repeat(30_000) })[0]?.message.length, 1_000);
 });

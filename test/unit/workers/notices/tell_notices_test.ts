@@ -15,7 +15,7 @@ function noticed(id: string, kind: NoticeKind = "Halted", hoursAgo = 0): PoolNot
   return { pool: { namespace: "fleet", name: "workers" }, notice: { id, kind, at, ...said } };
 }
 
-/** Tells until `isEnough`, while `notices` may change. */
+/** Sends notifications until `isEnough`, while `notices` may change. */
 async function tell(
   notices: PoolNotice[],
   isEnough: (sent: string[]) => boolean,
@@ -30,13 +30,13 @@ async function tell(
     return "Sent";
   };
   const telling = tellNotices({ notices: () => notices, send, kinds, log, lookEvery: 1 }, ended.signal);
-  await eventually("all are told", () => isEnough(sent));
+  await eventually("all notifications to be sent", () => isEnough(sent));
   ended.abort();
   await telling;
   return sent;
 }
 
-Deno.test("a notice is sent once, however often it is seen, and the next one too", async () => {
+Deno.test("tellNotices: sends each notification once, however often it is read", async () => {
   const notices = [noticed("a")];
   const sent = await tell(notices, (sent) => {
     if (sent.length === 1) notices[0] = noticed("b");
@@ -45,17 +45,17 @@ Deno.test("a notice is sent once, however often it is seen, and the next one too
   deepEqual(sent, ["a", "b"]);
 });
 
-Deno.test("a notice that could not be sent is tried again", async () => {
+Deno.test("tellNotices: retries a notification that could not be sent", async () => {
   const sent = await tell([noticed("a")], (sent) => sent.length === 3, { refuse: (sent) => sent.length < 3 });
   deepEqual(sent, ["a", "a", "a"]);
 });
 
-Deno.test("what is older than a day when a controller begins is not told, and what nobody asked for neither", async () => {
+Deno.test("tellNotices: sends neither notifications from a day before the start, nor unrequested ones", async () => {
   const notices = [noticed("old", "Halted", 25), noticed("new", "Halted", 23), noticed("end", "Converged")];
   deepEqual(await tell(notices, (sent) => sent.includes("new"), { kinds: ["Halted"] }), ["new"]);
 });
 
-Deno.test("what came while a controller looked is told, however old its time is", async () => {
+Deno.test("tellNotices: sends notifications that arrive after the start, whatever their time", async () => {
   const notices = [noticed("a")];
   const sent = await tell(notices, (sent) => {
     if (sent.length === 1) notices[0] = noticed("b", "Halted", 48);
@@ -64,7 +64,7 @@ Deno.test("what came while a controller looked is told, however old its time is"
   deepEqual(sent, ["a", "b"]);
 });
 
-Deno.test("the run of a notice bears its id and is refused a second time", async () => {
+Deno.test("tellNotices: the workflow of a notification has its ID and is refused a second time", async () => {
   const calls: [string, Record<string, unknown>][] = [];
   const known = new Set<unknown>();
   const start = (type: string, options: Record<string, unknown>): Promise<void> => {

@@ -5,7 +5,7 @@ import { subjectOf } from "../../../../workers/telemetry/step_subject.ts";
 
 const pool = { namespace: "fleet", name: "workers" };
 
-/** Runs a step as the SDK does, and gives its log lines with what each bears. */
+/** Runs a step as the SDK does, and returns its log lines with their attributes. */
 async function logged(input: unknown, step: () => Promise<unknown> = () => Promise.resolve()): Promise<object[]> {
   const lines: object[] = [];
   const sdk = { workflowId: "machine-deployment/fleet/workers", activityType: "deleteMachine", taskToken: "long" };
@@ -17,7 +17,7 @@ async function logged(input: unknown, step: () => Promise<unknown> = () => Promi
   return lines;
 }
 
-Deno.test("every line of a step bears its workflow, pool, machine and node, and no token of the SDK's", async () => {
+Deno.test("step log: every line has workflow, pool, machine and node, and no token of the SDK", async () => {
   const about = {
     ...{ workflowId: "machine-deployment/fleet/workers", activityType: "deleteMachine" },
     ...{ pool: "fleet/workers", machine: "m-1", node: "w-1" },
@@ -28,15 +28,15 @@ Deno.test("every line of a step bears its workflow, pool, machine and node, and 
   ]);
 });
 
-Deno.test("a step about no machine is no news", async () => {
+Deno.test("step log: a step without a machine writes no line", async () => {
   deepEqual((await logged({ pool })).map((line) => (line as { message: string }).message), ["Activity completed"]);
 });
 
-Deno.test("a step that fails is not told as done", async () => {
+Deno.test("step log: a failed step is not logged as done", async () => {
   await rejects(logged({ pool, machine: "m-1" }, () => Promise.reject(new Error("x"))), { message: "x" });
 });
 
-Deno.test("a step is about the machines that it names, however it names them, and no more than twenty", () => {
+Deno.test("step log: a step has the machines that it names, in any field, at most twenty", () => {
   const machines = Array.from({ length: 30 }, (_, at) => ({ machine: `m-${at}`, deadlines: {} }));
   deepEqual(subjectOf({ pool, machines: machines.slice(0, 1) }), { pool: "fleet/workers", machine: "m-0" });
   deepEqual(subjectOf({ machines }).machines?.split(",").length, 20);

@@ -18,7 +18,7 @@ interface Exported {
   resourceSpans: { scopeSpans: { spans: Span[] }[] }[];
 }
 
-/** The spans that a process sends, and all that it sends. */
+/** The spans that a process sends, and everything that it sends. */
 async function sentBy(environment: Record<string, string>): Promise<{ spans: Span[]; text: string }> {
   const texts: string[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
@@ -42,7 +42,7 @@ async function sentBy(environment: Record<string, string>): Promise<{ spans: Spa
   return { spans, text: texts.join() };
 }
 
-Deno.test("from a change to a Ready node is one trace, with machine and workflow on its spans", async () => {
+Deno.test("tracing: from a change to a Ready node is one trace, with machine and workflow on its spans", async () => {
   const { spans, text } = await sentBy({ OTEL_DENO: "true" });
   deepEqual(spans.map(({ name }) => name), ["change", "awaitReplacementJoined", "publishConfig"]);
   equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
@@ -54,10 +54,10 @@ Deno.test("from a change to a Ready node is one trace, with machine and workflow
   ]);
   deepEqual(join?.events?.map(({ name }) => name), ["node Ready"]);
   deepEqual([publish?.status?.code, publish?.status?.message], [2, "NameCollision"]);
-  equal(text.includes("hunter2"), false, "what a failure says stays out");
+  equal(text.includes("hunter2"), false, "Expected no message of a failure");
 });
 
-Deno.test("nothing is traced, nor loaded for it, unless somebody asks", async () => {
+Deno.test("tracing: is off by default, and loads nothing then", async () => {
   equal(await openTracing(false), undefined);
   deepEqual(await sentBy({}), { spans: [], text: "" });
 });

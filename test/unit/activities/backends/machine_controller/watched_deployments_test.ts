@@ -6,7 +6,7 @@ import { watchedDeployments } from "../../../../../activities/backends/machine_c
 
 const { schema } = watchedDeployments("kube-system");
 
-/** As the API server has it of somebody who applies large objects. */
+/** The API server has this annotation from a user that applies large objects. */
 const large = {
   metadata: {
     ...{ name: "web", namespace: "fleet", uid: "u-1", generation: 3, resourceVersion: "77", labels: { tier: "web" } },
@@ -23,20 +23,20 @@ const large = {
   status: { replicas: 3, observedGeneration: 3 },
 };
 
-Deno.test("of a MachineDeployment no more is kept than decides about news", () => {
+Deno.test("watched deployments: keep only what decides whether a change is new", () => {
   const kept = schema.parse(large);
   ok(JSON.stringify(kept).length < 500);
   deepEqual([kept.name, kept.namespace, kept.labels, kept.isHeld], ["web", "fleet", { tier: "web" }, true]);
   deepEqual(kept.profile, { name: "osp-ubuntu", namespace: "kube-system" });
 });
 
-Deno.test("what is kept of a MachineDeployment has the identity of the whole", () => {
+Deno.test("watched deployments: have the identity of the whole object", () => {
   equal(observedOf(schema.parse(large), 5), observedOf(MachineDeployment.parse(large), 5));
   const leaving = { ...large, metadata: { ...large.metadata, deletionTimestamp: "2026-01-02T00:00:00Z" } };
   equal(observedOf(schema.parse(leaving), 5), observedOf(MachineDeployment.parse(leaving), 5));
 });
 
-Deno.test("what is kept of a MachineDeployment tells whether machine-controller has taken it up", () => {
+Deno.test("watched deployments: keep whether machine-controller has observed the generation", () => {
   equal(schema.parse(large).isNumbered, true);
   const changed = { ...large, metadata: { ...large.metadata, generation: 4 } };
   equal(schema.parse(changed).isNumbered, false);
@@ -44,7 +44,7 @@ Deno.test("what is kept of a MachineDeployment tells whether machine-controller 
   equal(schema.parse({ ...changed, metadata: leaving }).isNumbered, true);
 });
 
-Deno.test("a change of a MachineDeployment that no rollout looks at is no change", () => {
+Deno.test("watched deployments: ignore a change that no rollout reads", () => {
   const counted = { ...large, status: { replicas: 2, observedGeneration: 3 } };
   deepEqual(schema.parse(counted), schema.parse(large));
 });
