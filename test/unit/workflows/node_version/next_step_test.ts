@@ -15,35 +15,35 @@ const outdated: Present = {
   ...{ invalid: 0, says: "3 outdated" },
 };
 const table: [what: string, survey: Partial<Present>, step: string, reason: string][] = [
-  ["all is as wanted", { isSettled: true, says: "All 5" }, "Done", "UpToDate"],
+  ["everything is up to date", { isSettled: true, says: "All 5" }, "Done", "UpToDate"],
   [
-    "all is as wanted: what is released reaches no group that comes later, which is looked at first",
+    "everything is up to date and released: the release ends, and later groups are read first",
     { isSettled: true, isHeld: true, released: "Workers" },
     "EndRelease",
     "UpToDate",
   ],
   [
-    "K24 all is as wanted and an autoscaler is held: it is let go first",
+    "K24 everything is up to date and an autoscaler is held: it is released first",
     { isSettled: true, isHeld: true },
     "LetGo",
     "UpToDate",
   ],
   [
-    "K24 an autoscaler is on: it is held before anything is released",
+    "K24 an autoscaler runs: it is held before a release",
     { autoscalers: "On" },
     "Hold",
     "HoldingAutoscaler",
   ],
   [
-    "K24 its hold ended in an outage: it is held again",
+    "K24 the hold of the autoscaler expired in an outage: it is held again",
     { autoscalers: "On", released: "Workers" },
     "Hold",
     "HoldingAutoscaler",
   ],
-  ["an autoscaler is off and still runs", { autoscalers: "Stopping", isHeld: true }, "Wait", "HoldingAutoscaler"],
+  ["an autoscaler is off and its pods still run", { autoscalers: "Stopping", isHeld: true }, "Wait", "HoldingAutoscaler"],
   ["no autoscaler runs", {}, "Release", "Rolling"],
   ["the stage is released", { released: "Workers" }, "Wait", "Rolling"],
-  ["only the stage before is released", { released: "ControlPlane" }, "Release", "Rolling"],
+  ["only the previous stage is released", { released: "ControlPlane" }, "Release", "Rolling"],
   [
     "a group is halted",
     {
@@ -54,7 +54,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupHalted",
   ],
   [
-    "every group that is left waits for a person: nobody has to do without an autoscaler",
+    "every remaining group waits for a person: the autoscaler is released",
     {
       ...{ released: "Workers", isHeld: true },
       stages: { ControlPlane: none, Workers: { ...workers, atRest: 2, halted: ['group "a" is halted: Bad'] } },
@@ -63,7 +63,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupHalted",
   ],
   [
-    "the same once it was let go, and is on",
+    "every remaining group waits for a person, and the autoscaler runs",
     {
       ...{ released: "Workers", autoscalers: "On" },
       stages: { ControlPlane: none, Workers: { ...workers, atRest: 2, halted: ['group "a" is halted: Bad'] } },
@@ -72,20 +72,20 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupHalted",
   ],
   [
-    "two objects are one group, also where it is released",
+    "two objects have the same group, which is released",
     { released: "Workers", trouble: { reason: "GroupClaimedTwice", message: "a and b" } },
     "Wait",
     "GroupClaimedTwice",
   ],
   ["the cloud has no such group", { trouble: { reason: "GroupMissing", message: "a" } }, "Wait", "GroupMissing"],
   [
-    "K24 trouble comes up in mid-rollout, and nothing is under way: nobody has to do without an autoscaler",
+    "K24 a failure occurs during a rollout, and no group is in progress: the autoscaler is released",
     { isHeld: true, released: "Workers", trouble: { reason: "CloudRefused", message: "no rights" } },
     "LetGo",
     "CloudRefused",
   ],
   [
-    "K24 the same while a group goes on",
+    "K24 a failure occurs while a group is in progress",
     {
       ...{ isHeld: true, released: "Workers", trouble: { reason: "GroupMissing", message: "a" } },
       stages: { ControlPlane: none, Workers: { ...workers, moving: 1 } },
@@ -94,7 +94,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupMissing",
   ],
   [
-    "K24 a group begins although something is in the way: the autoscaler is held again",
+    "K24 a group begins despite a failure: the autoscaler is held again",
     {
       ...{ autoscalers: "On", released: "Workers", trouble: { reason: "GroupMissing", message: "a" } },
       stages: { ControlPlane: none, Workers: { ...workers, moving: 1 } },
@@ -103,7 +103,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupMissing",
   ],
   [
-    "K24, K26 all groups are done, and of a node nobody can tell what it runs: the autoscaler is let go",
+    "K24, K26 all groups are done, and the version of a node is unknown: the autoscaler is released",
     {
       ...{ isHeld: true, released: "Workers", invalid: 1, says: 'Of "w" nobody' },
       stages: { ControlPlane: none, Workers: { ...workers, done: 2, atRest: 2 } },
@@ -112,7 +112,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "NodesInvalid",
   ],
   [
-    "K24 all groups are done, and a PendingNode of nobody is left",
+    "K24 all groups are done, and an abandoned PendingNode remains",
     {
       ...{ isHeld: true, released: "Workers", says: '1 joining: PendingNode "x"' },
       stages: { ControlPlane: none, Workers: { ...workers, done: 2, atRest: 2 } },
@@ -121,7 +121,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "Rolling",
   ],
   [
-    "K24 the same once it was let go, and is on",
+    "K24 all groups are done, a PendingNode remains, and the autoscaler runs",
     {
       ...{ autoscalers: "On", released: "Workers", says: '1 joining: PendingNode "x"' },
       stages: { ControlPlane: none, Workers: { ...workers, done: 2, atRest: 2 } },
@@ -130,7 +130,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "Rolling",
   ],
   [
-    "K24 groups wait for the night: nobody has to do without an autoscaler by day",
+    "K24 groups wait for their window: the autoscaler is released until then",
     {
       ...{ isHeld: true, released: "Workers" },
       stages: { ControlPlane: none, Workers: { ...workers, atRest: 2, waiting: ['group "a" waits: OutsideWindow'] } },
@@ -139,7 +139,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "OutsideWindow",
   ],
   [
-    "K26 a node of which nobody can tell what it runs",
+    "K26 the version of a node is unknown",
     { released: "Workers", says: 'Of "w" nobody' },
     "Wait",
     "Rolling",
@@ -153,7 +153,7 @@ for (const [what, differs, step, reason] of table) {
   });
 }
 
-Deno.test("nextStep releases workers, and says so", () => {
+Deno.test("nextStep: releases workers, and reports that", () => {
   deepEqual(nextStep(outdated), {
     ...{ step: "Release", stage: "Workers" },
     standing: { ready: "False", reason: "Rolling", message: 'Releasing stage "Workers"' },

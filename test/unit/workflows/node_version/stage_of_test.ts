@@ -20,116 +20,116 @@ function seen({ control, workers, ...differs }: Differs): Present {
 }
 
 const table: [what: string, differs: Differs, step: string, reason: string][] = [
-  ["C11, K23 control planes have another image: they go first", {}, "Release ControlPlane", "Rolling"],
+  ["C11, K23 control planes have another image: they are released first", {}, "Release ControlPlane", "Rolling"],
   [
-    "K23 their nodes are outdated, though their groups are done",
+    "K23 nodes of control planes are outdated, though their groups are done",
     { control: { done: 1 } },
     "Release ControlPlane",
     "Rolling",
   ],
   [
-    "K23 a group of theirs has not taken it up, though its nodes run it",
+    "K23 a group of control planes has not taken the image up, though its nodes run it",
     { control: { outdated: 0 } },
     "Release ControlPlane",
     "Rolling",
   ],
   [
-    "K23 they are rolled: workers wait",
+    "K23 control planes are rolling: workers wait",
     { released: "ControlPlane", control: { moving: 1 } },
     "Wait",
     "Rolling",
   ],
   [
-    "K23 they are halted: no worker is released, though the image alone differs, and nobody has to do without an autoscaler",
+    "K23 control planes are halted: no worker is released, and the autoscaler is released",
     { released: "ControlPlane", control: halted },
     "LetGo",
     "GroupHalted",
   ],
   [
-    "K23 the same once the autoscaler is on",
+    "K23 control planes are halted, and the autoscaler runs",
     { released: "ControlPlane", control: halted, isHeld: false, autoscalers: "On" },
     "Wait",
     "GroupHalted",
   ],
   [
-    "K23 they wait for their window: so do workers",
+    "K23 control planes wait for their window: workers wait too",
     { released: "ControlPlane", control: { atRest: 1, waiting: ['group "cp" waits: OutsideWindow'] } },
     "LetGo",
     "OutsideWindow",
   ],
   [
-    "K24 they are halted while workers that began before go on: the autoscaler stays held",
+    "K24 control planes are halted while workers that began continue: the autoscaler stays held",
     { released: "ControlPlane", control: halted, workers: { moving: 1 } },
     "Wait",
     "GroupHalted",
   ],
-  ["C12, K23 they are done: workers follow", { released: "ControlPlane", control: done }, "Release Workers", "Rolling"],
-  ["K23 they were done before anything was released", { control: done }, "Release Workers", "Rolling"],
-  ["K23 they are done, and workers roll", { released: "Workers", control: done }, "Wait", "Rolling"],
+  ["C12, K23 control planes are done: workers are released", { released: "ControlPlane", control: done }, "Release Workers", "Rolling"],
+  ["K23 control planes were done before any release", { control: done }, "Release Workers", "Rolling"],
+  ["K23 control planes are done, and workers roll", { released: "Workers", control: done }, "Wait", "Rolling"],
   [
-    "K23 they are outdated again while workers roll: they go first; workers that began boot it already, and no other begins",
+    "K23 control planes are outdated again while workers roll: they are released first; workers that began continue",
     { released: "Workers", control: { done: 1 }, workers: { moving: 1 } },
     "Release ControlPlane",
     "Rolling",
   ],
   [
-    "K24 the same after the autoscaler was let go: it is held first",
+    "K24 control planes are outdated again, and the autoscaler runs: it is held first",
     { released: "Workers", isHeld: false, autoscalers: "On" },
     "Hold",
     "HoldingAutoscaler",
   ],
   [
-    "K23 workers run it before control planes do",
+    "K23 workers are done before control planes",
     { released: "Workers", workers: done },
     "Release ControlPlane",
     "Rolling",
   ],
   [
-    "K23 every node runs it, and a group of control planes has not taken it up",
+    "K23 every node is up to date, and a group of control planes has not taken the image up",
     { isSettled: true, control: { outdated: 0 }, workers: done },
     "Release ControlPlane",
     "Rolling",
   ],
-  ["K23 all is done", { isSettled: true, isHeld: false, control: done, workers: done }, "Done", "UpToDate"],
+  ["K23 everything is done", { isSettled: true, isHeld: false, control: done, workers: done }, "Done", "UpToDate"],
   [
-    "C11, C12, K23 they have other components: no worker goes before them",
+    "C11, C12, K23 control planes have other components: no worker precedes them",
     { isHeld: false, control: { skewed: 1 } },
     "Wait",
     "ControlPlaneRefused",
   ],
   [
-    "K23 the same in mid-rollout: no worker that has not begun does so",
+    "K23 control planes have other components during a rollout: no further worker begins",
     { released: "Workers", control: { skewed: 1 } },
     "EndRelease",
     "ControlPlaneRefused",
   ],
   [
-    "K23 the same once nothing is released: nobody has to do without an autoscaler",
+    "K23 control planes have other components, and nothing is released: the autoscaler is released",
     { control: { skewed: 1 } },
     "LetGo",
     "ControlPlaneRefused",
   ],
   [
-    "K23 they came to differ in components while workers roll: the autoscaler is held until these rest",
+    "K23 components of control planes changed while workers roll: the autoscaler is held until they are at rest",
     { control: { skewed: 1 }, workers: { moving: 1 } },
     "Wait",
     "ControlPlaneRefused",
   ],
   [
-    "K5, K23 a newcomer of theirs joined, and is still to be announced: that is no other component",
+    "K5, K23 a new control plane has no annotations yet: this does not count as other components",
     { released: "ControlPlane", control: { skewed: 1, unannounced: 1, moving: 1 } },
     "Wait",
     "Rolling",
   ],
   [
-    "K5, K23 one of two is not announced, and the other has other components",
+    "K5, K23 one of two control planes has no annotations yet, and the other has other components",
     { control: { outdated: 2, skewed: 2, unannounced: 1 } },
     "LetGo",
     "ControlPlaneRefused",
   ],
   ["there are no workers", { workers: { groups: 0, outdated: 0 } }, "Release ControlPlane", "Rolling"],
   [
-    "K24 there are no workers, and of a node nobody can tell what it runs",
+    "K24 there are no workers, and the version of a node is unknown",
     { released: "ControlPlane", control: done, workers: { groups: 0, outdated: 0 }, invalid: 1 },
     "LetGo",
     "NodesInvalid",
@@ -144,7 +144,7 @@ for (const [what, differs, step, reason] of table) {
   });
 }
 
-Deno.test("K23 why control planes are refused is told, and that workers wait for them", () => {
+Deno.test("K23 nextStep: reports why control planes are refused, and that workers wait for them", () => {
   equal(
     nextStep(seen({ control: { outdated: 3, skewed: 2 } })).standing.message,
     'Cannot begin stage "ControlPlane": this release does not upgrade the Kubernetes version of control planes, ' +
@@ -153,7 +153,7 @@ Deno.test("K23 why control planes are refused is told, and that workers wait for
   );
 });
 
-Deno.test("a NodeVersion whose nodes all run it tells which groups it waits for", () => {
+Deno.test("nextStep: names the groups that have not taken the image up when all nodes run it", () => {
   const { standing } = nextStep(
     seen({ isSettled: true, released: "ControlPlane", control: { outdated: 0, moving: 1 } }),
   );

@@ -12,10 +12,10 @@ const spread = [
   ...members("old", [2, "Ready", zone("b")], [2, "Ready", { zone: "a", id: "" }], [2, "Ready", zone("c")]),
 ].map((member, nth) => ({ ...member, id: `${member.zone}${nth}`, node: `${member.zone}${nth}` }));
 
-/** Returns the machine that each admitted new machine replaces, "nobody" for a missing machine. */
+/** Returns the machine that each admitted new machine replaces, "none" for a missing machine. */
 function victims(pool: Member[], difference: Difference): string[] {
   const turn = planTurn(situationOf(pool, { desired: six, ...difference }));
-  return turn.steps.flatMap((step) => step.kind === "admit" ? [step.victim?.id ?? "nobody"] : []);
+  return turn.steps.flatMap((step) => step.kind === "admit" ? [step.victim?.id ?? "none"] : []);
 }
 
 const rows: [name: string, pool: Member[], difference: Difference, admitted: number][] = [

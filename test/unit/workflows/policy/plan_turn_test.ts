@@ -12,13 +12,13 @@ const three = { desired: { surge: 3 }, budget: { machines: 3 } };
 const since = { since: now, attempt: 0 };
 
 const rows: Row[] = [
-  ["lets the first newcomer in for the oldest machine", [...full, ...waiting], {}, [
+  ["admits the first new machine for the oldest machine", [...full, ...waiting], {}, [
     "admit new Held 1 for old Ready 1",
   ]],
-  ["lets in one where one may change", [...full, ...members("new", [3, "Held"])], { desired: { surge: 3 } }, [
+  ["admits one machine when one may change", [...full, ...members("new", [3, "Held"])], { desired: { surge: 3 } }, [
     "admit new Held 1 for old Ready 1",
   ]],
-  ["lets in as many as may change", [...full, ...members("new", [3, "Held"])], three, [
+  ["admits as many machines as may change", [...full, ...members("new", [3, "Held"])], three, [
     "admit new Held 1 for old Ready 1",
     "admit new Held 2 for old Ready 2",
     "admit new Held 3 for old Ready 3",
@@ -36,7 +36,7 @@ const rows: Row[] = [
     ["admit new Held 2 for old Ready 2"],
   ],
   [
-    "reuses the chosen machine of a new machine that is gone",
+    "reuses the chosen machine of a deleted new machine",
     [...members("old", [2, "Ready"], [1, "Ready", { id: "chosen", ...ours }]), ...waiting],
     {},
     ["admit new Held 1 for chosen"],
@@ -55,7 +55,7 @@ const rows: Row[] = [
     [...members("old", [2, "Ready"]), ...members("new", [2, "Held"])],
     {},
     [
-      "admit new Held 1 for nobody",
+      "admit new Held 1 for none",
     ],
   ],
   [
@@ -106,7 +106,7 @@ const rows: Row[] = [
     "gives the highest attempt to the first new machine",
     [...members("old", [1, "Ready"]), ...members("new", [3, "Held"])],
     { situation: { retries: [1, 2] } },
-    ["admit new Held 1 for nobody, 2", "admit new Held 2 for nobody, 1"],
+    ["admit new Held 1 for none, 2", "admit new Held 2 for none, 1"],
   ],
   [
     "waits for machines to join that boot without admission",
@@ -171,7 +171,7 @@ const rows: Row[] = [
     "unmarks a machine that stays after an earlier change marked and held it",
     members("new", [2, "Ready"], [1, "Ready", { id: "stale", ...ours }]),
     {},
-    ["spare stale"],
+    ["unmark stale"],
   ],
   ["does not replace a skipped machine", [...full, ...waiting], { situation: { skipped: ["old Ready 1"] } }, [
     "admit new Held 1 for old Ready 2",
@@ -180,7 +180,7 @@ const rows: Row[] = [
     "unmarks a chosen machine that is now protected and has no new machine",
     [...members("new", [1, "Ready"]), ...members("old", [1, "Ready", { id: "kept", kept: "Wait", ...ours }])],
     { desired: { replicas: 2 } },
-    ["spare kept"],
+    ["unmark kept"],
   ],
   ["repairs an unhealthy machine", members("new", [2, "Ready"], [1, "NotReady", ill]), {}, ["repair new NotReady 1"]],
   [
@@ -193,7 +193,7 @@ const rows: Row[] = [
     "admits one machine for each removed by a repair while paused, and no other",
     members("new", [2, "Ready"], [2, "Held"]),
     { desired: { replicas: 4 }, situation: { paused: true, repaired: ["ill"] } },
-    ["admit new Held 1 for nobody"],
+    ["admit new Held 1 for none"],
   ],
   [
     "admits no machine for one removed by a repair while the change is quarantined",

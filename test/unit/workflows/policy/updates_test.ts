@@ -16,17 +16,17 @@ function steps(pool: Member[], difference: Difference = {}): string[] {
 
 Deno.test("planTurn: uncordons a node of an abandoned change while it fetches the next image", () => {
   const pool = members("old", [1, "Ready", { ...ours, id: "cordoned" }], [2, "Ready"]);
-  deepEqual(steps(pool), ["spare cordoned", "stage cordoned", "stage old Ready 1", "stage old Ready 2"]);
+  deepEqual(steps(pool), ["unmark cordoned", "stage cordoned", "stage old Ready 1", "stage old Ready 2"]);
 });
 
 Deno.test("planTurn: uncordons a node of an abandoned change when another node uses the budget", () => {
   const pool = members("old", [1, "Ready", { ...ours, id: "cordoned" }], [1, "Ready", { ...staged, id: "staged" }]);
-  deepEqual(steps(pool), ["spare cordoned", "update staged", "stage cordoned"]);
+  deepEqual(steps(pool), ["unmark cordoned", "update staged", "stage cordoned"]);
 });
 
 Deno.test("planTurn: updates a cordoned node with a staged image if the budget allows", () => {
   const pool = members("old", [2, "Ready", { ...ours, ...staged }]);
-  deepEqual(steps(pool), ["spare old Ready 2", "update old Ready 1"]);
+  deepEqual(steps(pool), ["unmark old Ready 2", "update old Ready 1"]);
 });
 
 Deno.test("planTurn: keeps a node cordoned whose update failed", () => {

@@ -54,7 +54,7 @@ Deno.test("recordReplacement: counts all replacements, keeps the last hundred an
   deepEqual([memory.usual.leave.length, memory.usual.leave[0]], [20, 130]);
 });
 
-Deno.test("tell: keeps the latest Events while nothing can be written", () => {
+Deno.test("rollout: keeps the latest Events while nothing can be written", () => {
   const { view } = openRun();
   for (let nth = 0; nth < 200; nth++) tell(view, "Admitted", `m${nth}`);
   equal(view.news.length <= 50, true);

@@ -71,7 +71,7 @@ Deno.test("standingOf: halts only when a person must act", () => {
   deepEqual([phase, reason], ["Halted", "GateInconclusive"]);
 });
 
-Deno.test("standingOf: says what the run waits for when no task is running", () => {
+Deno.test("standingOf: returns what the run waits for when no task is running", () => {
   const { reason, message, until } = standingOf(rollout(), { ...idle, lookAgainAt: 9 });
   deepEqual([reason, message, until], ["Settling", "Waiting for machine-controller to create a machine", 9]);
 });

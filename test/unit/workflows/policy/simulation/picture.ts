@@ -64,11 +64,13 @@ export function situationOf(pool: Member[], difference: Difference = {}): Situat
 export function told(step: Step): string {
   switch (step.kind) {
     case "admit":
-      return `admit ${step.newcomer.id} for ${step.victim?.id ?? "nobody"}${step.attempt ? `, ${step.attempt}` : ""}`;
+      return `admit ${step.newcomer.id} for ${step.victim?.id ?? "none"}${step.attempt ? `, ${step.attempt}` : ""}`;
     case "join":
       return `join ${step.machine}${step.attempt ? `, ${step.attempt}` : ""}`;
     case "gates":
       return `gates ${step.wave}`;
+    case "spare":
+      return `unmark ${step.machine.id}`;
     default:
       return `${step.kind} ${step.machine.id}`;
   }

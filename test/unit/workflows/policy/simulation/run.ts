@@ -195,7 +195,7 @@ export class Run {
     this.joining.delete(id);
     this.victims.delete(id);
     this.#judged.delete(id);
-    // An object is slow to enumerate after `delete`, and every turn enumerates it.
+    // An object is slow to enumerate after `delete`, and every reconcile enumerates it.
     if (id in this.booting) {
       this.booting = Object.fromEntries(Object.entries(this.booting).filter(([key]) => key !== id));
     }

@@ -77,7 +77,7 @@ Deno.test("details: shows no estimated end when a person or a pod must act first
   ok(!details(pool, progress({ phase: "RolledBack" })).includes("Wave"));
 });
 
-Deno.test("details: says what to change elsewhere, also after the end of the run", () => {
+Deno.test("details: shows what to change elsewhere, also after the end of the run", () => {
   tells({ reason: "PodsRemaining" }, "**What to do** Let the pods listed above move");
   const back = { phase: "RolledBack" as const, reason: "RolledBack", message: `All machines run ${"x".repeat(100)}` };
   tells(back, "## RolledBack\n\nAll machines run xxx", "**What to do** The failed spec is quarantined");
