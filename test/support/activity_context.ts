@@ -1,4 +1,4 @@
-/** Runs activity code as a worker would: with an identity, heartbeats and cancellation, and without a server. */
+/** Runs activity code as a worker would, with an identity, heartbeats and cancellation, and without a server. */
 import { asyncLocalStorage, Context } from "@temporalio/activity";
 import type { Info } from "@temporalio/activity";
 import { CancelledFailure, noopMetricMeter } from "@temporalio/common";
@@ -7,15 +7,15 @@ import type { Logger } from "@temporalio/common";
 export interface ActivityRun {
   activityId?: string;
   runId?: string;
-  /** Which try it is. */
+  /** Number of the attempt. */
   attempt?: number;
-  /** When it was ordered (epoch ms). */
+  /** When the activity was scheduled (epoch ms). */
   scheduledTimestampMs?: number;
-  /** The last heartbeat of the try before. */
+  /** The last heartbeat of the previous attempt. */
   heartbeatDetails?: unknown;
-  /** Collects what is sent as a heartbeat. */
+  /** Collects the heartbeats. */
   heartbeats?: unknown[];
-  /** Missing for an activity that is not missed. */
+  /** Missing for an activity without a heartbeat timeout. */
   heartbeatTimeoutMs?: number;
   /** Aborting it cancels the activity. */
   cancel?: AbortSignal;
@@ -36,7 +36,7 @@ export function inActivity<T>(work: () => Promise<T>, run: ActivityRun = {}): Pr
   const execution = { workflowId: "machine-deployment/fleet/pool", runId };
   const stopping = new AbortController();
   const { promise: cancelled, reject } = Promise.withResolvers<never>();
-  cancelled.catch(() => undefined); // nobody has to listen
+  cancelled.catch(() => undefined); // no listener is needed
   const stop = (): void => {
     const reason = new CancelledFailure("CANCELLED");
     stopping.abort(reason);

@@ -1,4 +1,7 @@
-/** Runs the boot scripts of our profiles on this computer: their paths point into a scratch folder, commands are made up. */
+/**
+ * Runs the boot scripts of Ostler's profiles on this computer: their paths point to a temporary folder, commands are
+ * fakes.
+ */
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,10 +14,10 @@ import {
   type RenderFacts,
 } from "../../profiles/mod.ts";
 
-// Kept until then, as one is started in no less time than it takes to run what it renders.
+// Kept until then, because a start takes longer than a render.
 Deno.test.afterAll(() => closeTemplateEngines());
 
-/** How a script ended; nothing of it is thrown. */
+/** The end of a script; never an exception. */
 export interface Ending {
   code: number;
   stdout: string;
@@ -23,7 +26,7 @@ export interface Ending {
 
 const moved = /(?<![\w/.])\/(etc|opt|run|var|usr\/local|usr\/share\/oem|oem|boot)(?![\w-])/g;
 
-/** A machine's folders, somewhere else. */
+/** The folders of a machine, below another root. */
 export class BootSandbox implements AsyncDisposable {
   private constructor(readonly root: string) {}
 
@@ -47,13 +50,13 @@ export class BootSandbox implements AsyncDisposable {
     return join(this.root, path);
   }
 
-  /** Writes a file, and the folders above it. */
+  /** Writes a file, and creates its folders. */
   async write(path: string, text: string): Promise<void> {
     await mkdir(dirname(this.#at(path)), { recursive: true });
     await writeFile(this.#at(path), text);
   }
 
-  /** Text of a file; undefined when it is not there. */
+  /** Returns the text of a file; undefined if it does not exist. */
   async read(path: string): Promise<string | undefined> {
     try {
       return await readFile(this.#at(path), "utf8");
@@ -62,7 +65,7 @@ export class BootSandbox implements AsyncDisposable {
     }
   }
 
-  /** Puts a command in front of the real one of that name. */
+  /** Puts a command before the real one of that name on the PATH. */
   async command(name: string, script: string): Promise<void> {
     await this.write(`/commands/${name}`, `#!/usr/bin/env bash\n${script}\n`);
     await chmod(this.#at(`/commands/${name}`), 0o755);

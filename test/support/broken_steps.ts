@@ -1,9 +1,12 @@
-/** Steps that fail once at each point: to Temporal that is what a killed worker looks like. */
+/** Steps that fail once at each point, which Temporal sees like a killed worker. */
 import { deepEqual } from "node:assert/strict";
 
 type Step = (input: never) => Promise<unknown>;
 
-/** Returns the same steps, each of which fails once before and once after its work; `broken` fills with "before step" and "after step". */
+/**
+ * Returns the same steps, each of which fails once before and once after its work; adds "before step" and "after step"
+ * to `broken`.
+ */
 export function breakEachOnce(steps: object): { steps: Record<string, Step>; broken: Set<string> } {
   const broken = new Set<string>();
   const breakAt = (point: string): void => {
@@ -23,7 +26,7 @@ export function breakEachOnce(steps: object): { steps: Record<string, Step>; bro
   return { steps: Object.fromEntries(wrapped), broken };
 }
 
-/** Fails unless each of these steps was broken off before and after its work. */
+/** Fails unless each of these steps was interrupted before and after its work. */
 export function assertAllBroken(broken: ReadonlySet<string>, steps: readonly string[]): void {
   const points = steps.flatMap((step) => [`before ${step}`, `after ${step}`]);
   deepEqual(points.filter((point) => !broken.has(point)), [], [...broken].join(", "));

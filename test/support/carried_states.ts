@@ -1,4 +1,4 @@
-/** The state of a run in the middle of everything, as it is carried. */
+/** The state of a run with every part in use, as the next run gets it. */
 import type { CarriedState } from "../../workflows/contracts/mod.ts";
 
 const request = { by: "ada", reason: "incident", since: 2000 };

@@ -1,4 +1,7 @@
-/** Runs V8's garbage collector now, which a program otherwise cannot time: https://nodejs.org/api/v8.html#v8setflagsfromstringflags */
+/**
+ * Runs V8's garbage collector now, which a program otherwise cannot time:
+ * https://nodejs.org/api/v8.html#v8setflagsfromstringflags
+ */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 

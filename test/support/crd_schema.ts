@@ -1,6 +1,6 @@
-/** Schemas of CustomResourceDefinitions, read and judged as the API server judges by them. */
+/** Schemas of CustomResourceDefinitions, applied as the API server does. */
 
-/** A structural schema, as far as ours go. */
+/** A structural schema, with the fields that Ostler's CRDs use. */
 export interface CrdSchema {
   type?: string;
   format?: string;
@@ -23,13 +23,16 @@ interface Place {
   path: string;
 }
 
-/** Why an object would be refused, and which fields of it would be dropped; a line for each, none where it stays as it is. */
+/**
+ * Returns why an object would be refused, and which fields would be dropped, one line each; none if it is stored
+ * unchanged.
+ */
 export function faultsBy(schema: CrdSchema, value: unknown): string[] {
   return faultsAt({ schema, value, path: "" });
 }
 
 function faultsAt({ schema, value, path }: Place): string[] {
-  if (path === "metadata") return []; // the API server knows it by itself
+  if (path === "metadata") return []; // the API server defines it
   const faults = [...valueFaults(schema, value)].map((fault) => `${path} ${fault}`);
   if (Array.isArray(value)) {
     const { items = {} } = schema;
@@ -53,7 +56,7 @@ function* valueFaults(schema: CrdSchema, value: unknown): Generator<string> {
   if (schema.enum && !schema.enum.includes(value)) yield `is none of ${schema.enum.join(", ")}`;
   if (typeof value === "number" && value < (schema.minimum ?? -Infinity)) yield "is too small";
   if (typeof value !== "string") return;
-  if (schema.format === "date-time" && Number.isNaN(Date.parse(value))) yield "is no time";
+  if (schema.format === "date-time" && Number.isNaN(Date.parse(value))) yield "is not a time";
   if (value.length < (schema.minLength ?? 0) || value.length > (schema.maxLength ?? Infinity)) {
     yield "has a wrong length";
   }

@@ -1,4 +1,4 @@
-/** Grafana's dashboards of deploy/chart, as far as tests look at them. */
+/** Grafana's dashboards of deploy/chart, with the fields that tests read. */
 import { readdir, readFile } from "node:fs/promises";
 
 /** On a grid that is 24 wide. */
@@ -17,7 +17,7 @@ export interface Dashboard {
 
 const folder = new URL("../../deploy/chart/monitoring/dashboards/", import.meta.url);
 
-/** All of them. */
+/** All dashboards. */
 export async function readDashboards(): Promise<Dashboard[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith(".json")).sort();
   return await Promise.all(files.map(async (file) => JSON.parse(await readFile(new URL(file, folder), "utf8"))));

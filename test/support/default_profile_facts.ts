@@ -1,10 +1,10 @@
-/** Facts for our own profiles: as little said as possible, and as much. */
+/** Facts for Ostler's own profiles: the minimum, and the maximum. */
 import type { OsProfile, RenderFacts } from "../../profiles/mod.ts";
 import { type FactOverrides, renderFacts, testCa } from "./render_facts.ts";
 
 export const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGolden0000000000000000000000000000000000000 ops@example";
 
-/** A machine behind a proxy and an air gap; everything it gets comes from `mirror.test`. */
+/** A machine behind a proxy and an air gap; everything it downloads comes from `mirror.test`. */
 export const airGap: FactOverrides = {
   deployment: { annotations: { "parameter.ostler.dev/packageMirror": "https://mirror.test" } },
   settings: {

@@ -1,12 +1,15 @@
-/** What every driver of a cloud must keep to, whatever befalls its calls; run for each driver over a cloud that a test can look into. */
+/**
+ * The promises of every cloud driver, with faults in its calls; each driver runs this suite over a cloud that a test
+ * can inspect.
+ */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import type { Driver, Instance } from "../../activities/clouds/driver.ts";
 import { eventually } from "./eventually.ts";
 
-/** What befalls a call of the driver to its cloud. */
+/** A fault of a call of the driver to its cloud. */
 export type Befalls = "CutBefore" | "CutAfter" | "Throttled" | "Broken";
 
-/** What a group has, whatever its cloud shows. */
+/** The actual state of a group, whatever its cloud shows. */
 export interface Truth {
   size: number;
   alive: number;
@@ -15,29 +18,29 @@ export interface Truth {
   templates: number;
 }
 
-/** A cloud with one group, and its driver; what is said of it here is what it really has. */
+/** A cloud with one group, and its driver; the fields are the actual state. */
 export interface CloudUnderTest extends AsyncDisposable {
   driver: Driver;
-  /** Id of the group, of 2 instances with at most 4, that boots "image-1". */
+  /** ID of the group, of 2 instances with at most 4, that boots "image-1". */
   group: string;
-  /** Images beside it that the cloud has, of which it never had a template. */
+  /** Other images in the cloud, which never had a template. */
   images: [string, string];
   /** Calls until now. */
   calls: () => number;
-  /** From now on, what befalls the call after so many others; nothing where undefined. */
+  /** Sets the fault of the call after the given number of calls; undefined sets none. */
   befall: (fault: Befalls | undefined, after: number) => void;
-  /** What it really keeps and has: instances that go do not count. */
+  /** Actual size and instances, without those that are being deleted. */
   truth: () => Truth | Promise<Truth>;
-  /** What was hidden is shown. */
+  /** Makes everything visible. */
   show: () => void | Promise<void>;
-  /** All that go are gone. */
+  /** Completes all deletions. */
   settle: () => void | Promise<void>;
 }
 
 export interface CloudConditions {
-  /** What is new is shown nowhere, until it is to be. */
+  /** New instances are hidden until they are shown. */
   hidesNew?: boolean;
-  /** Instances that there is room for. */
+  /** Maximum number of instances by capacity. */
   capacity?: number;
 }
 
@@ -55,26 +58,26 @@ export function conforms(title: string, open: Open): void {
   };
   for (const verb of Object.keys(verbs) as (keyof typeof verbs)[]) {
     for (const fault of befalls) {
-      test(`K22 ${verb}, ${fault} at every call and done again, is done once`, (cloud) =>
+      test(`K22 ${verb}: has its effect once when repeated, ${fault} at every call`, (cloud) =>
         interrupted(cloud, verb, fault));
     }
   }
-  test("K7 an instance is removed once, however often that is said, until it is gone", removesOnce);
-  test("an instance that is removed without shrinking is made up for, and the size stays", replaces);
-  test("K8 two orders of one token are one instance, those of two tokens two (K16)", ordersByToken);
-  test("K9, K12 what was ordered is absent while nobody sees it, and ordering it again makes no other", seesLate, {
+  test("K7 remove: deletes an instance once, however often it is called", removesOnce);
+  test("remove: replaces an instance without shrinking, and keeps the size", replaces);
+  test("K8 order: makes one instance for a repeated token, and two for two tokens (K16)", ordersByToken);
+  test("K9, K12 order: a hidden instance is Absent, and a repeated order makes no other", seesLate, {
     hidesNew: true,
   });
-  test("K10 a group at its most refuses, and keeps its size", isFull);
-  test("K10 a cloud without room says so, and keeps the size", hasNoRoom, { capacity: 2 });
-  test("an order by a token that is too long is refused before anything is done", refusesTooLong);
-  test("K17 what a group boots is what was asked for; a template of before can be had again", goesBack);
-  test("K18 an image that it boots needs no other template, and an equal one is taken", takesEqual);
-  test("K21 ids of groups are the same in any case", anyCase);
-  test("what is not there is absent, or refused", absent);
+  test("K10 order: refuses at the maximum size, and keeps the size", isFull);
+  test("K10 order: reports missing capacity, and keeps the size", hasNoRoom, { capacity: 2 });
+  test("order: refuses a token that is too long before any change", refusesTooLong);
+  test("K17 boot: the group boots the requested image, and a previous template can be used again", goesBack);
+  test("K18 boot: makes no template for the current image, and uses an equal one", takesEqual);
+  test("K21 group IDs: are equal in any case", anyCase);
+  test("missing objects: are Absent, or refused", absent);
 }
 
-/** Each does its work from wherever a try before left it. */
+/** Each continues from any state that an earlier attempt left. */
 const verbs = {
   ensureImage: async ({ driver, group, images: [image] }: CloudUnderTest): Promise<void> => {
     equal((await driver.ensureImage({ group, image })).image, image);
@@ -85,13 +88,13 @@ const verbs = {
   remove: async ({ driver, group }: CloudUnderTest): Promise<void> => {
     const [first] = await alive(driver, group);
     ok(first);
-    // Who was killed remembers whom it was told to remove: the oldest is that one until it goes.
+    // A killed driver remembers which instance it was to remove: the oldest is that one until it is deleted.
     if ((await alive(driver, group)).length < 2) return;
     await driver.remove({ group, providerId: first.providerId, shrinks: true });
   },
 };
 
-/** What each must come to, and nothing else. */
+/** The exact result of each verb. */
 const outcomes: Record<keyof typeof verbs, object> = {
   ensureImage: { size: 2, alive: 2, tokens: [] },
   order: { size: 3, alive: 3, tokens: ["t"] },
@@ -100,7 +103,8 @@ const outcomes: Record<keyof typeof verbs, object> = {
 
 async function interrupted(cloud: CloudUnderTest, verb: keyof typeof verbs, fault: Befalls): Promise<void> {
   const before = await cloud.truth();
-  // Tries are befallen at their first call, their second, until one has none left; each leaves what it has done to the next.
+  // The first attempt fails at its first call, the second at its second, until one has no call left; each continues
+  // from the state of the last.
   for (let nth = 0, isBefallen = true; isBefallen; nth++) {
     const first = cloud.calls();
     cloud.befall(fault, nth);
@@ -152,14 +156,14 @@ async function seesLate(cloud: CloudUnderTest): Promise<void> {
   equal(await driver.instance(providerId), undefined);
   const again = await driver.order({ group, token: "t" });
   ok(again.outcome === "Ordered");
-  // When it was made is for who has seen it.
+  // Only a reader who has seen it knows when it was made.
   deepEqual(again.instance, { ...first.instance, since: again.instance.since });
   deepEqual([(await truth()).size, (await truth()).alive], [3, 3]);
   await show();
   equal((await driver.instance(providerId))?.token, "t");
 }
 
-/** Who finds it by what is there waits until it is shown. */
+/** A driver that finds the instance in a list waits until it is shown. */
 async function awaitsLate({ driver, group, truth, show }: CloudUnderTest): Promise<void> {
   const first = driver.order({ group, token: "t" });
   await eventually("three machines", async () => (await truth()).alive >= 3);
@@ -180,11 +184,11 @@ async function hasNoRoom({ driver, group, truth }: CloudUnderTest): Promise<void
 }
 
 async function refusesTooLong({ driver, group, truth, calls }: CloudUnderTest): Promise<void> {
-  // Whoever takes any token says nothing of it.
+  // A driver that accepts any token returns no limit.
   if (!driver.checkToken) return;
   const order = { group, token: `${"a".repeat(300)}-new-1` };
   const refused = { type: "CloudRefused", nonRetryable: true };
-  // Some tests open their driver when it is first asked.
+  // Some tests open their driver at the first call.
   await driver.group(group);
   const before = calls();
   await rejects(async () => await driver.checkToken?.(order), refused);

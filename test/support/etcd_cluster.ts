@@ -1,5 +1,5 @@
 /**
- * A real etcd of several members, each a process on an address of its own with TLS on both sides, as kubeadm makes it:
+ * A real etcd of several members, each a process with its own address and with TLS on both sides, as kubeadm makes it:
  * members are started one by one, join as learners, and are stopped, killed and emptied.
  */
 import { Buffer } from "node:buffer";
@@ -12,27 +12,27 @@ import type { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { CertificateAuthority, type KeyedCertificate } from "../../deploy/local/stack/certificate_authority.ts";
 import { eventually } from "./eventually.ts";
 
-/** One member as a test thinks of it. */
+/** A member as a test sees it. */
 export interface EtcdPlace {
-  /** Its machine's, and the member's. */
+  /** The name of the machine and of the member. */
   readonly name: string;
-  /** Such as 127.1.2.3, which needs no set-up on Linux. */
+  /** Such as 127.1.2.3, which needs no setup on Linux. */
   readonly address: string;
 }
 
 export interface EtcdClusterOptions {
-  /** Certificates, data, and nothing else. */
+  /** Only certificates and data. */
   readonly directory: string;
   /** The binary. */
   readonly etcd: string;
   readonly supervisor: Supervisor;
   /** Added to the command line of every member. */
   readonly args?: readonly string[];
-  /** An authority that outlives this etcd; a new one unless told. */
+  /** An authority that outlives this etcd; by default a new one. */
   readonly authority?: CertificateAuthority;
 }
 
-/** A member in etcd's own list, in its own spelling. */
+/** A member in etcd's own list, in etcd's notation. */
 export interface ListedMember {
   ID: string;
   name?: string;
@@ -43,7 +43,7 @@ export interface ListedMember {
 
 const [clientPort, peerPort] = [2379, 2380];
 
-/** As long as kubeadm asks etcd for one thing (its constant `EtcdAPICallTimeout`). */
+/** The timeout of kubeadm for one request to etcd (its constant `EtcdAPICallTimeout`). */
 const patienceMs = 120_000;
 
 export class EtcdCluster {
@@ -58,7 +58,7 @@ export class EtcdCluster {
     this.#client = client;
   }
 
-  /** Keys and certificates; no member yet. */
+  /** Keys and certificates, without members. */
   static async create(options: EtcdClusterOptions): Promise<EtcdCluster> {
     await mkdir(options.directory, { recursive: true, mode: 0o700 });
     const authority = options.authority ?? await CertificateAuthority.create("etcd");
@@ -67,13 +67,13 @@ export class EtcdCluster {
     return new EtcdCluster(options, authority, client);
   }
 
-  /** What a client needs, as a Secret has it. */
+  /** The client's credentials, as in a Secret. */
   get credentials(): { ca: string; cert: string; key: string } {
     const { certificatePem: cert, keyPem: key } = this.#client;
     return { ca: this.#authority.certificatePem, cert, key };
   }
 
-  /** Of all members that were ever started and not forgotten. */
+  /** All members that were ever started and not forgotten. */
   get endpoints(): string[] {
     return [...this.#places.values()].map(endpointAt);
   }
@@ -82,14 +82,14 @@ export class EtcdCluster {
     return endpointAt(this.#place(name));
   }
 
-  /** Begins a new etcd of these members, all at once; resolves when all of them serve. */
+  /** Begins a new etcd of these members together; resolves when all of them serve. */
   async start(...places: EtcdPlace[]): Promise<void> {
     const cluster = places.map((place) => `${place.name}=${peerAt(place)}`).join(",");
     await Promise.all(places.map((place) => this.#run(place, { cluster, state: "new" })));
     await this.settled();
   }
 
-  /** As kubeadm joins a machine: added as a learner, started, promoted; `added` happens before it is started. */
+  /** Adds a member as kubeadm joins a machine: added as a learner, started, promoted; `added` runs before the start. */
   async join(place: EtcdPlace, added: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     const id = await this.addLearner(place);
     await added();
@@ -97,19 +97,22 @@ export class EtcdCluster {
     await eventually(`"${place.name}" votes`, () => this.promote(id), { withinMs: patienceMs });
   }
 
-  /** Only adds it to the list; gives its id in decimal. Waits while etcd takes its members for unwell, as it does at first. */
+  /**
+   * Adds a learner without starting it; returns its ID in decimal. Waits while etcd treats its members as unhealthy, as
+   * it does at first.
+   */
   async addLearner(place: EtcdPlace): Promise<string> {
     return await this.#add(place, true);
   }
 
-  /** A voter that is not started, as a machine that is gone for good leaves it. */
+  /** Adds a voter that is not started, like a machine that is lost for good. */
   async addVoter(place: EtcdPlace): Promise<string> {
     return await this.#add(place, false);
   }
 
-  /** Starts the process of a member that was added; resolves when it answers. */
+  /** Starts the process of an added member; resolves when it responds. */
   async startAdded(place: EtcdPlace): Promise<void> {
-    // Without a leader nobody gives the list, as for a moment after one is lost.
+    // Without a leader there is no list, as for a moment after one is lost.
     const members = await eventually(`"${place.name}" is listed`, async () => {
       const listed = await this.members();
       return listed.some(({ peerURLs }) => peerURLs.includes(peerAt(place))) && listed;
@@ -120,16 +123,16 @@ export class EtcdCluster {
     await this.#run(place, { cluster: named.join(","), state: "existing" });
   }
 
-  /** Whether it votes now; false where it is not in sync yet. */
+  /** Returns whether it votes now; false if it is not in sync yet. */
   async promote(id: string): Promise<boolean> {
     const { status } = await this.#ask("/v3/cluster/member/promote", { ID: id });
     if (status === 200) return true;
-    // Etcd also refuses to promote a member that another client has promoted already.
+    // etcd also refuses to promote a member that another client has promoted already.
     const member = (await this.members()).find(({ ID }) => ID === id);
     return member !== undefined && !member.isLearner;
   }
 
-  /** It neither answers nor ends: a partition, or a disk that is stuck. */
+  /** Suspends the process, which neither responds nor ends, like a partition or a stuck disk. */
   stop(name: string): void {
     this.#options.supervisor.get(name).kill("SIGSTOP");
   }
@@ -138,26 +141,26 @@ export class EtcdCluster {
     this.#options.supervisor.get(name).kill("SIGCONT");
   }
 
-  /** As a machine that loses power; its data stay. */
+  /** Kills the process like a power failure; the data stay. */
   async kill(name: string): Promise<void> {
     const process = this.#options.supervisor.get(name);
     process.kill("SIGKILL");
     await process.exit;
   }
 
-  /** Starts it again on the data that it has. */
+  /** Starts it again on its data. */
   async restart(name: string): Promise<void> {
     await this.#options.supervisor.get(name).restart();
   }
 
-  /** Its disk is empty, and nothing here remembers it; etcd's list does. */
+  /** Deletes its data and forgets it here; etcd's list keeps it. */
   async forget(name: string): Promise<void> {
     await this.kill(name);
     await rm(this.#data(name), { recursive: true, force: true });
     this.#places.delete(name);
   }
 
-  /** Resolves when every member of the list answers and all have one leader. */
+  /** Resolves when every member of the list responds and all have one leader. */
   async settled(): Promise<void> {
     await eventually("members have one leader", async () => {
       const told = await Promise.all(this.endpoints.map((at) => this.#askAt(at, "/v3/maintenance/status", {})));
@@ -181,7 +184,7 @@ export class EtcdCluster {
     return value === undefined ? undefined : Buffer.from(value, "base64").toString();
   }
 
-  /** Asks a member what it knows by itself: answered without a quorum, by whoever would be asked to write. */
+  /** Reads what a member knows by itself, which needs no quorum. */
   async ask(): Promise<void> {
     await this.#ask("/v3/maintenance/status", {});
   }
@@ -202,7 +205,7 @@ export class EtcdCluster {
 
   async #run(place: EtcdPlace, joining: Joining): Promise<void> {
     const { address, name } = place;
-    // Members look whether who calls has its address in its certificate, and over the loopback all call from this one.
+    // Members check that the certificate of a client has its address, and over the loopback all clients have this one.
     const ipAddresses = [address, "127.0.0.1"];
     const { certificatePem, keyPem } = await this.#authority.issue({
       ...{ commonName: name, use: "client and server", ipAddresses } as const,
@@ -233,7 +236,7 @@ export class EtcdCluster {
         ...[`--initial-cluster=${cluster}`, `--initial-cluster-state=${state}`],
         ...[...tls(""), ...tls("peer-"), "--unsafe-no-fsync", "--log-level=warn", ...args],
       ],
-      // A learner is not healthy for all, and answers of itself.
+      // A learner is not healthy for all, and answers only for itself.
       ready: httpProbe({ url: `${client}/version`, ...this.#asClient() }),
       readyTimeoutMs: 30_000,
     };
@@ -247,7 +250,7 @@ export class EtcdCluster {
     return join(this.#options.directory, `${name}.data`);
   }
 
-  /** Asks one after the other, until one answers at all. */
+  /** Calls one member after another until one responds. */
   async #ask(path: string, body: object): Promise<Asked> {
     for (const endpoint of this.endpoints) {
       const asked = await this.#askAt(endpoint, path, body);
@@ -274,13 +277,13 @@ export class EtcdCluster {
 }
 
 interface Joining {
-  /** As `name=https://…,…`. */
+  /** In the form `name=https://…,…`. */
   cluster: string;
   state: "new" | "existing";
 }
 
 interface Asked {
-  /** 0 for no answer. */
+  /** 0 without a response. */
   status: number;
   answer: unknown;
 }

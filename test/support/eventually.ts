@@ -1,7 +1,7 @@
 /** Waits for what another process or task brings about, where an error of a look is an error of the test. */
 import { waitFor, type WaitOptions } from "../../deploy/local/process/wait_until.ts";
 
-/** Looks until `look` gives something other than undefined or false, and returns it; throws after `withinMs`. */
+/** Calls `look` until it returns something other than undefined or false, and returns that; throws after `withinMs`. */
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined | false> | T | undefined | false,

@@ -1,4 +1,4 @@
-/** The activities of a rollout over pools in memory: each finds its pool by the input, notes the call, and acts. */
+/** The activities of a rollout over pools in memory: each finds its pool by the input, records the call, and acts. */
 import { Context } from "@temporalio/activity";
 import { orderFirst } from "../../activities/pool/stages.ts";
 import { snapshotOf, withEtcd } from "../../activities/pool/snapshot.ts";
@@ -70,12 +70,12 @@ export class FakeActivities {
   readonly #pools: FakePool[] = [];
   readonly slots = new FakeSlots();
   readonly images = new FakeImages();
-  /** Due pools that are listed at once. */
+  /** Due pools in one list. */
   pageSize = 50;
-  /** Pools that have converged are listed as being at rest. */
+  /** Converged pools are listed as resting. */
   tellsRest = false;
 
-  /** The pool that was made last. */
+  /** The pool that was created last. */
   get last(): FakePool | undefined {
     return this.#pools.at(-1);
   }
@@ -85,30 +85,30 @@ export class FakeActivities {
     return pool;
   }
 
-  /** Notices that were to be delivered, as "target id"; what is given for one fails it. */
+  /** Notifications to deliver, as "target id"; the entry for one makes it fail. */
   readonly notices: string[] = [];
   noticeFate: (asked: readonly string[], target: NoticeTarget) => Error | undefined = () => undefined;
 
-  /** What each look at a JoiningNode finds, by its name; it is gone then. */
+  /** The result of each read of a JoiningNode, by its name; afterwards it is deleted. */
   readonly joining = new Map<string, JoiningOutcome[]>();
 
-  /** The same of each look at an AutoscalingStrategy, and what happens during one. */
+  /** The result of each read of an AutoscalingStrategy, and events during one. */
   readonly autoscalers = new Map<string, AutoscalerOutcome[]>();
   whileKept: (name: string) => Promise<void> = () => Promise.resolve();
 
   readonly versions = new FakeVersions();
 
-  /** Real activities of pools that are none of these, by their Rollouts' names. */
+  /** Real activities of other pools, by the names of their Rollouts. */
   readonly others = new Map<string, RealActivities>();
-  /** Real activities of all that is of another cluster, by its name. */
+  /** Real activities of other clusters, by name. */
   readonly clusters = new Map<string, RealActivities>();
 
-  /** What a worker registers. */
+  /** Returns the activities that a worker registers. */
   all(): Activities {
     return this.#ofClusters(this.#ofPools());
   }
 
-  /** The same steps, but for what is of a cluster that has its own. */
+  /** Returns the same steps, except for clusters with their own. */
   #ofClusters<Steps extends object>(steps: Steps): Steps {
     type Input = { pool?: PoolRef; object?: ClusterObject } | undefined;
     type Step = (input: Input) => Promise<unknown>;
@@ -146,7 +146,7 @@ export class FakeActivities {
     };
   }
 
-  /** The same steps, but for pools that have others. */
+  /** Returns the same steps, except for pools with others. */
   #routed<Steps extends object>(steps: Steps): Steps {
     type Step = (input: { pool?: PoolRef }) => Promise<unknown>;
     const routed = Object.entries(steps as Record<string, Step>).map((
@@ -241,7 +241,7 @@ export class FakeActivities {
     };
   }
 
-  // By the orders and waits that they are made of, so that a story tells what happened.
+  // Runs the orders and waits of a composed step, so that a failed story shows them.
   #stages(): Pick<AwaitActivities, "awaitReplacementJoined" | "awaitNodeEmptied" | "awaitVictimGone"> {
     const { ensureVictimMarked, ensureMachineAdmitted } = this.#write();
     return {
@@ -338,7 +338,7 @@ export class FakeActivities {
     });
   }
 
-  /** Looks at every change until there is an answer, the activity is cancelled, or it is too late for one. */
+  /** Checks after every change until there is an answer, the activity is cancelled, or the deadline has passed. */
   async #until<T>(
     name: string,
     input: { pool: PoolRef; machine?: string; until?: number; late?: FailureType },
@@ -382,7 +382,7 @@ function isOver({ until = Infinity }: { until?: number }): boolean {
   return Date.now() >= until;
 }
 
-/** Deadlines are looked at this often; everything else is told by the pool. */
+/** Deadlines are checked at this interval; the pool reports everything else. */
 function tick(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20));
 }

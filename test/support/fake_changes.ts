@@ -1,23 +1,23 @@
-/** What activities do to machines and nodes of a fake pool; absent machines count as done. */
+/** Changes by activities to machines and nodes of a fake pool; absent machines count as success. */
 import { failure } from "./fake_failure.ts";
 import type { FakeMachine, FakePool } from "./fake_pool.ts";
 
 type Change<Input = unknown> = (pool: FakePool, machine: FakeMachine | undefined, input: Input) => void;
 
-/** Chooses a machine to go next, and holds it. */
+/** Chooses a machine to be replaced next, and holds it. */
 export const mark: Change = (pool, machine) => {
   if (!machine) throw failure("MachineGone", "Cannot choose the machine: it is gone");
   machine.mark = machine.hold = pool.holder;
 };
 
-/** A machine that is leaving stays held: without the hold it would go before anybody said that it may. */
+/** A leaving machine stays held: without the hold it would be deleted before its release. */
 export const spare: Change<{ letGo?: boolean }> = (_pool, machine, { letGo = false }) => {
   if (!machine || (machine.leaving && !letGo)) return;
   machine.mark = machine.hold = "";
   machine.cordoned = machine.isSparedByAutoscaler = false;
 };
 
-/** Lets a held machine boot; notes when that may not be. */
+/** Lets a held machine boot; records if that was forbidden. */
 export const admit: Change = (pool, machine) => {
   if (!machine) throw failure("MachineGone", "Cannot admit the machine: it is gone");
   if (pool.published?.revision !== machine.set.revision) {
@@ -32,29 +32,29 @@ export const admit: Change = (pool, machine) => {
   machine.hold = "";
 };
 
-// A machine that was missing is no replacement: it does not count against the budget.
+// A machine for a missing one is not a replacement: it does not count against the budget.
 function isAboveWanted({ machines, replicas }: FakePool): boolean {
   return machines.filter(({ booted, leaving }) => booted && !leaving).length >= replicas;
 }
 
-/** Keeps new pods and the autoscaler off a node. */
+/** Keeps new pods and the autoscaler away from a node. */
 export const cordon: Change = (_pool, machine) => {
   if (machine) machine.cordoned = machine.isSparedByAutoscaler = true;
 };
 
-/** Lets a drained machine go; notes when it was not drained. */
+/** Releases a drained machine; records if it was not drained. */
 export const release: Change = (pool, machine) => {
   if (!machine) return;
-  if (machine.ready && !machine.drained) pool.violations.push(`${machine.name} was let go undrained`);
+  if (machine.ready && !machine.drained) pool.violations.push(`${machine.name} was released undrained`);
   Object.assign(machine, { hold: "", skipsEviction: true });
 };
 
-/** Deletes a machine, hold and all. */
+/** Deletes a machine and its hold. */
 export const remove: Change<{ drain?: boolean }> = (_pool, machine, { drain = false }) => {
   if (machine) Object.assign(machine, { leaving: true, hold: "", skipsEviction: !drain });
 };
 
-/** Takes back all that was made for the pool. */
+/** Removes everything that was made for the pool. */
 export function cleanUp(pool: FakePool): void {
   for (const machine of pool.machines) machine.hold = machine.mark = "";
   pool.published = undefined;

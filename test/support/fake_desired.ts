@@ -1,4 +1,4 @@
-/** What a fake pool asks for, and what is published for it. */
+/** The desired state of a fake pool, and its publications. */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { byTurn } from "../../activities/pool/snapshot.ts";
@@ -19,7 +19,7 @@ import { hashOf } from "./fake_machine.ts";
 import type { FakePool } from "./fake_pool.ts";
 import { recall } from "./fake_rollout.ts";
 
-/** The MachineDeployment as it stands now, with the rules of its policy. */
+/** Returns the current MachineDeployment, with the rules of its policy. */
 export function desiredOf(pool: FakePool): DesiredState {
   if (pool.state !== "Present") return { state: pool.state };
   const { generation, replicas, surge, template, current, profileVersion, actor } = pool;
@@ -40,13 +40,13 @@ export function desiredOf(pool: FakePool): DesiredState {
   };
 }
 
-/** Depends on everything a machine boots with, and so not on itself where it was stamped into the template. */
+/** Depends on everything a machine boots with, except for itself where it is stamped into the template. */
 export function digestOf({ template, profileVersion }: FakePool): string {
   const { image, kubelet } = template;
   return Buffer.from(`${image} ${kubelet}/${profileVersion}`).toString("hex");
 }
 
-/** Publishes for the revision as it is now. */
+/** Publishes for the current revision. */
 export function publish(
   pool: FakePool,
   { revision, configDigest = digestOf(pool) }: { revision: string; configDigest?: string },
@@ -68,7 +68,7 @@ export function render(pool: FakePool): Rendering {
   return { configDigest: digestOf(pool), profileVersion: `1.0.${pool.profileVersion}`, files: 9, bytes: 900 };
 }
 
-/** Renews what stands published. */
+/** Renews the published credentials. */
 export function renewStanding(pool: FakePool): Renewal {
   if (!pool.published) return { news: "Unpublished" };
   const isDue = pool.renewAt <= Date.now();
@@ -76,7 +76,7 @@ export function renewStanding(pool: FakePool): Renewal {
   return { news: isDue ? "Renewed" : "None", ...lifeOf(pool) };
 }
 
-/** The same of a pool at rest, where all is as its rollout left it. */
+/** Does the same for a resting pool, whose artefacts are as its rollout left them. */
 export function renewAtRest(pool: FakePool, { rest }: { rest: Rest }): RestRenewal {
   const seen = desiredOf(pool);
   if (seen.state !== "Present") return { news: "Unserved" };
@@ -91,7 +91,7 @@ function lifeOf({ renewAt }: FakePool): { renewAt: string; expiresAt: string } {
   return { renewAt: new Date(renewAt).toISOString(), expiresAt: new Date(renewAt + 57_600_000).toISOString() };
 }
 
-/** Goes back to the template that the last good machines came from, as long as its set is there. */
+/** Rolls back to the template of the last good machines, while its set exists. */
 export function restoreLastGood(pool: FakePool): { changed: boolean } {
   const { lastGood } = pool.rollout;
   const good = pool.sets.find(({ hash }) => hash === lastGood?.templateHash);
@@ -106,18 +106,18 @@ export function restoreLastGood(pool: FakePool): { changed: boolean } {
   return { changed: true };
 }
 
-/** Writes a digest of the order into the template; a second time nothing changes. */
+/** Writes a digest of the order into the template; a second call changes nothing. */
 export function stampTemplate(pool: FakePool, order: Omit<TemplateStamp, "pool">): void {
   const stamp = createHash("sha256").update(`${order.templateHash} ${order.configDigest}`).digest("hex").slice(0, 16);
   if (pool.template.stamp !== stamp) pool.change({ stamp });
 }
 
-/** Another image is to replace no machine: the pool says what comes of that. */
+/** Another image with InPlace: the pool determines the outcome. */
 export function keepMachines(pool: FakePool): Keeping {
   return pool.keeping();
 }
 
-/** The plan as the real planner makes it, bounded as the real activity bounds it. */
+/** Returns the plan of the real planner, bounded like the real activity. */
 export function planOf(pool: FakePool, { templateHash }: { templateHash?: string }): RolloutPlan {
   const seen = desiredOf(pool);
   if (seen.state !== "Present" || (templateHash !== undefined && seen.desired.templateHash !== templateHash)) {

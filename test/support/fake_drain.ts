@@ -1,4 +1,4 @@
-/** How nodes of a fake pool are drained, and how its gates are judged. */
+/** How nodes of a fake pool are drained, and how its gates are evaluated. */
 import type { AwaitActivities, Blocker, DrainOutcome, GateVerdict } from "../../workflows/contracts/mod.ts";
 import { failure } from "./fake_failure.ts";
 import { nodeOf } from "./fake_machine.ts";
@@ -10,7 +10,7 @@ type GateOrder = Parameters<AwaitActivities["awaitGates"]>[0];
 /** Pods that leave with their node when nothing blocks. */
 const pods = 2;
 
-/** Drained once nothing blocks; blocked when what blocks is news, or the time is over. */
+/** Returns Drained when nothing blocks, and Blocked for a new blocker or at the deadline. */
 export function drain(pool: FakePool, order: DrainOrder): DrainOutcome | undefined {
   const machine = pool.machines.find(({ name }) => nodeOf(name) === order.node);
   if (!machine || machine.drained) return { outcome: "Drained", evicted: 0 };
@@ -33,7 +33,7 @@ function blockersOf(pool: FakePool, machine: FakeMachine): Blocker[] {
   return [{ pod: "default/web-1", owner: "Deployment default/web", why: "node unreachable" }];
 }
 
-// A machine that is drained while others are not Ready takes capacity that was promised.
+// Draining a machine while others are not Ready takes promised capacity.
 function checkOthers(pool: FakePool, machine: FakeMachine): void {
   const others = pool.machines.filter((other) =>
     other !== machine && other.ready && !other.isNodeDown && !other.leaving &&
@@ -46,7 +46,7 @@ function checkOthers(pool: FakePool, machine: FakeMachine): void {
   }
 }
 
-/** The verdicts once all passed, one failed or the time is over; before, none. */
+/** Returns the verdicts when all passed, one failed or the deadline passed; before, none. */
 export function judge(pool: FakePool, { gates, machine, until }: GateOrder): GateVerdict[] | undefined {
   const found = machine === undefined ? undefined : pool.find(machine);
   if (machine !== undefined && !found) throw failure("MachineGone", "Cannot ask the gates of the machine: it is gone");
@@ -56,12 +56,12 @@ export function judge(pool: FakePool, { gates, machine, until }: GateOrder): Gat
   });
   const isDecided = verdicts.every(({ outcome }) => outcome === "Passed") ||
     verdicts.some(({ outcome }) => outcome === "Failed") || Date.now() >= until;
-  // Nobody waits for the judgement of a machine whose change was left meanwhile.
+  // The gates of a machine whose change was abandoned meanwhile are not evaluated.
   if (found) found.isJudged = found.set === pool.current;
   return isDecided ? verdicts : undefined;
 }
 
-/** However it ended: a machine whose gates nobody asks is judged by nobody. */
+/** In any case: a machine without running gates is not evaluated. */
 export function endJudgement(pool: FakePool, machine: string | undefined): void {
   const found = machine === undefined ? undefined : pool.find(machine);
   if (found) found.isJudged = false;

@@ -1,4 +1,4 @@
-/** Servers that stand where a member of etcd should, with a certificate that is right, and answer whatever a test wants. */
+/** Servers in place of a member of etcd, with a valid certificate and any answers. */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -6,20 +6,20 @@ import type { AddressInfo } from "node:net";
 import { EtcdAccess } from "../../activities/etcd/access.ts";
 import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
 
-/** What is asked, as "path body". */
+/** A request, as "path body". */
 export type Reply = (asked: string, response: ServerResponse, request: IncomingMessage) => void;
 
 export interface FakeEtcd {
-  /** As https://127.0.0.1:port. */
+  /** In the form https://127.0.0.1:port. */
   endpoint: string;
   access: EtcdAccess;
-  /** All that was asked, in order. */
+  /** All requests, in order. */
   asked: string[];
 }
 
 const authority = CertificateAuthority.create("etcd");
 
-/** Runs a story beside one such server. */
+/** Runs a story with one such server. */
 export async function withFakeEtcd(reply: Reply, story: (etcd: FakeEtcd) => Promise<void>): Promise<void> {
   const ca = await authority;
   const { certificatePem: cert, keyPem: key } = await ca.issue({
@@ -45,7 +45,7 @@ export function json(response: ServerResponse, value: unknown, status = 200): vo
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
 }
 
-/** Answers by the end of the path; what is not named is not found. */
+/** Answers by the end of the path; other paths are not found. */
 export function answering(answers: Record<string, unknown>): Reply {
   return (asked, response) => {
     const found = Object.entries(answers).find(([path]) => asked.startsWith(`/v3/${path} `));
@@ -56,7 +56,7 @@ export function answering(answers: Record<string, unknown>): Reply {
   };
 }
 
-/** What etcd answers instead of doing it. */
+/** An error of etcd. */
 export class Refused {
   constructor(readonly message: string, readonly code = 9, readonly status = 400) {}
 }

@@ -1,4 +1,4 @@
-/** The Temporal that several clusters share, in memory, as `ostler clusters` asks it. */
+/** The Temporal that several clusters share, in memory, with the calls of `ostler clusters`. */
 import { defaultPayloadConverter } from "@temporalio/common";
 import { runProgram } from "../../cli/program.ts";
 import type { Server } from "../../cli/connect/server.ts";
@@ -10,24 +10,24 @@ import { grpcStatus } from "./grpc_status.ts";
 /** When every test begins. */
 export const start = Date.parse("2026-11-21T03:00:00Z");
 
-/** A cluster; what is missing is as it should be. */
+/** A cluster; missing fields have healthy values. */
 export interface FakeCluster {
   uid?: string;
   taskQueue?: string;
   isPaused?: boolean;
   /** Minutes for which the Schedule's run has been open. */
   openFor?: number;
-  /** Minutes since the last poll; missing polls now, null never did. */
+  /** Minutes since the last poll; missing means now, null never. */
   silentFor?: number | null;
   /** Versions that poll, the first of them current unless `current` names another. */
   versions?: string[];
   current?: string;
   hasSchedule?: boolean;
-  /** gRPC's number of what is answered instead of the Schedule. */
+  /** gRPC status code in place of the Schedule. */
   refusal?: number;
 }
 
-/** An open rollout, and what it says to the query. */
+/** An open rollout, and its answer to the query. */
 export interface FakeRun {
   cluster?: string;
   name: string;
@@ -36,7 +36,7 @@ export interface FakeRun {
   progress?: object;
 }
 
-/** What of a request is looked at. */
+/** The fields of a request that are read. */
 interface Asked {
   scheduleId: string;
   query: string & { queryType?: string };
@@ -56,17 +56,17 @@ export class FakeFleet {
   readonly runs: FakeRun[] = [];
   /** Whether the server groups by more than ExecutionStatus. */
   doesGroup = true;
-  /** Of the whole server; the answer is then none. */
+  /** gRPC status code of the whole server, without any answers. */
   outage: Error | undefined;
-  /** Said to be open though only `runs` can be listed. */
+  /** Counted as open, though only `runs` can be listed. */
   total: number | undefined;
-  /** Ids of Schedules of somebody else's. */
+  /** IDs of foreign Schedules. */
   readonly foreign: string[] = [];
   time = start;
-  /** Methods as they were asked. */
+  /** Methods in the order of the calls. */
   readonly asked: string[] = [];
 
-  /** Runs `ostler` where no cluster can be reached. */
+  /** Runs `ostler` without a reachable cluster. */
   async run(args: string[]): Promise<Ended> {
     const said = { out: "", err: "" };
     const terminal = {
@@ -75,7 +75,7 @@ export class FakeFleet {
       ...{ isWatched: false, isErrWatched: false, readStdin: () => Promise.resolve(""), directory: "/", env: {} },
     };
     const nothing = (): never => {
-      throw new Error("Kubernetes was asked");
+      throw new Error("Unexpected request to Kubernetes");
     };
     const world = {
       ...{ cluster: nothing, engine: nothing, whoAsks: nothing, sleep: nothing, close: () => Promise.resolve() },

@@ -1,4 +1,4 @@
-/** The activities that admit an image, over answers that a test gives by the object's name. */
+/** The activities that admit an image, over answers of the test by the object's name. */
 import type {
   ImageActivities,
   ImageFinding,
@@ -7,21 +7,21 @@ import type {
   ResolvedImage,
 } from "../../workflows/contracts/mod.ts";
 
-/** An image that a registry has. */
+/** An image of a registry. */
 export function resolved(overrides: Partial<ResolvedImage> = {}): ResolvedImage {
   const digest = `sha256:${"1".repeat(64)}`;
   return { generation: 1, repository: "registry.example/os", digest, ...overrides };
 }
 
 export class FakeImages {
-  /** What is answered in turn, the last one again and again; a failure is thrown. */
+  /** The answers in order, the last one repeatedly; a failure is thrown. */
   readonly looks = new Map<string, (ImageLook | Error)[]>();
   readonly verdicts = new Map<string, (ImageVerdict | Error)[]>();
-  /** What was told, by name. */
+  /** The reported results, by name. */
   readonly told = new Map<string, ImageFinding[]>();
   /** Calls in order, as "activity name". */
   readonly calls: string[] = [];
-  /** Happens while an image is verified. */
+  /** Runs while an image is verified. */
   whileVerified: (name: string) => Promise<void> = () => Promise.resolve();
 
   all(): ImageActivities {
@@ -44,7 +44,7 @@ export class FakeImages {
     this.calls.push(`${activity} ${name}`);
     const queue = answers.get(name) ?? [];
     const answer = queue.length > 1 ? queue.shift() : queue[0];
-    if (answer === undefined) throw new Error(`Cannot answer ${activity} of "${name}": no test said how`);
+    if (answer === undefined) throw new Error(`Failed to answer ${activity} of "${name}": the test set no answer`);
     if (answer instanceof Error) throw answer;
     return answer;
   }

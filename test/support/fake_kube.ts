@@ -37,7 +37,7 @@ interface Request {
 
 type Verb = "get" | "list" | "create" | "replace" | "patch" | "delete";
 
-/** What somebody's rights are reviewed for. */
+/** The attributes of a permission review. */
 export interface Reviewed {
   verb: string;
   resource: string;
@@ -48,29 +48,29 @@ export interface Reviewed {
 export class FakeKube {
   /** Every change as "verb plural namespace/name", in order. */
   readonly writes: string[] = [];
-  /** Runs before each request as "verb plural namespace/name"; may throw what the API server would answer, or hold it up. */
+  /** Runs before each request as "verb plural namespace/name"; may throw the error of the API server, or delay it. */
   onRequest: (request: string) => void | Promise<void> = () => {};
-  /** Told of each change as a watch would be. */
+  /** Receives each change as a watch would. */
   onChange: (change: { type: "ADDED" | "MODIFIED" | "DELETED"; plural: string; object: Stored }) => void = () => {};
-  /** What a token request is answered with. */
+  /** The answer to a token request. */
   token: { token: string; expirationTimestamp: Date } | undefined;
   /** Whether a key that signed a token is trusted no more. */
   isDistrusted: (token: string) => boolean = () => false;
   /** Whether its version has mutating admission policies. */
   hasPolicies = true;
-  /** Whether whose rights are reviewed may do it. */
+  /** Returns whether a permission review is allowed. */
   mayDo: (user: string, right: Reviewed) => boolean = () => true;
-  /** Epoch ms at which objects are created and deleted; unless told, one second of 1970 passes with each write. */
+  /** Epoch ms at which objects are created and deleted; by default, one second of 1970 passes with each write. */
   clock: (() => number) | undefined;
   #objects = new Map<string, Stored>();
   #versions = 0;
 
-  /** The cluster that activities are given. */
+  /** The cluster of the activities. */
   get client(): Cluster {
     return openCluster(this.clients);
   }
 
-  /** Its clients alone. */
+  /** Only its clients. */
   get clients(): Kube {
     const named = this.#named();
     const groups = {
@@ -85,7 +85,7 @@ export class FakeKube {
     return { ...groups, authentication: named, custom: this.#custom() } as unknown as Kube;
   }
 
-  /** Puts an object in place as it is, unseen by the log. */
+  /** Stores an object unchanged, without a log entry. */
   put(plural: string, object: Given & { metadata: { name: string } }): Stored {
     const key = keyOf(plural, object.metadata);
     const stored = this.#stamped({ uid: `uid-of-${object.metadata.name}`, generation: 1, ...object.metadata }, object);
@@ -105,17 +105,17 @@ export class FakeKube {
     return [...this.#objects].filter(([key]) => key.startsWith(`${plural} `)).map(([, object]) => object);
   }
 
-  /** Everything that is stored. */
+  /** Returns everything that is stored. */
   everything(): Stored[] {
     return [...this.#objects.values()];
   }
 
-  /** Everything that is stored, as one text to search in. */
+  /** Returns everything that is stored, as one text to search in. */
   dump(): string {
     return JSON.stringify([...this.#objects.values()]);
   }
 
-  // Typed calls such as readNamespacedSecret carry verb and kind in their name.
+  // Typed calls such as readNamespacedSecret have verb and kind in their name.
   #named(): unknown {
     return new Proxy({}, {
       get: (_, method) => {
@@ -124,7 +124,7 @@ export class FakeKube {
         const [, word, kind] = /^(read|list|create|replace|patch|delete)(?:Namespaced)?(\w+)$/.exec(String(method)) ??
           [];
         if (!word || !kind) {
-          throw new TypeError(`Cannot call "${String(method)}": the fake API server has no such method`);
+          throw new TypeError(`Failed to call "${String(method)}": the fake API server does not have that method`);
         }
         const verb = (word === "read" ? "get" : word) as Verb;
         return async (request: Request) =>
@@ -158,7 +158,7 @@ export class FakeKube {
     return undefined;
   }
 
-  // As long as the service account that it was made for is there.
+  // Valid as long as its service account exists.
   #isTaken(token: string): boolean {
     const { account, uid } = accountOf(token) ?? { account: "", uid: "" };
     const [namespace, name = ""] = account.split("/");
@@ -225,7 +225,7 @@ export class FakeKube {
     return structuredClone(stored);
   }
 
-  // Who may grant only what a Role says cannot bind one that says nothing yet.
+  // A user who may grant only what a Role contains cannot bind an empty Role.
   #checkRole(key: string, { roleRef }: Given, namespace: string | undefined): void {
     const { name = "" } = (roleRef ?? {}) as { name?: string };
     if (!key.startsWith("rolebindings ") || this.get("roles", name, namespace)) return;
@@ -290,17 +290,18 @@ export class FakeKube {
   }
 }
 
-/** An answer of the API server that is no success. */
+/** An error response of the API server. */
 export function answer(code: number, reason: string, message = reason): ApiException<string> {
   return new ApiException(code, reason, JSON.stringify({ kind: "Status", code, reason, message }), {});
 }
 
-/** What an eviction is answered with as long as a budget does not allow it. */
+/** The response to an eviction while a budget does not allow it. */
 export function overBudget(): ApiException<string> {
-  return answer(429, "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget.");
+  const message = "Cannot evict pod as it would violate the pod's disruption budget";
+  return answer(429, "TooManyRequests", `${message}.`);
 }
 
-// The API server keeps bytes only: what was given as text is stored encoded.
+// The API server stores only bytes, so text is stored encoded.
 function encoded({ stringData, ...object }: Given): Given {
   if (!isRecord(stringData)) return object;
   const texts = Object.entries(stringData).map(([key, text]) => [key, Buffer.from(String(text)).toString("base64")]);
@@ -313,7 +314,7 @@ function page(items: Stored[], { limit = Infinity, _continue = "0" }: Request, v
   return { items: items.slice(Number(_continue), end), metadata: { resourceVersion: String(version), ...more } };
 }
 
-// In answers that it has a type for the client gives the word `continue` another name.
+// In typed responses the client renames the field `continue`.
 function typed(answer: unknown): unknown {
   const { metadata } = (answer ?? {}) as { metadata?: { continue?: string } };
   if (metadata?.continue === undefined) return answer;
@@ -331,7 +332,7 @@ interface Edit {
   value?: unknown;
 }
 
-/** JSON patch (RFC 6902), as far as it is used: operations that say what stands there then. */
+/** JSON patch (RFC 6902), with the operations that set a value. */
 function edit(target: unknown, edits: Edit[]): unknown {
   const edited = structuredClone(target);
   for (const { op, path, value } of edits) {
@@ -366,7 +367,7 @@ function fits(object: Stored, { namespace, labelSelector, fieldSelector }: Reque
     fields.every(([path = "", value]) => path.split(".").reduce<unknown>(step, object) === value);
 }
 
-// A comma within brackets is one of a list of values.
+// A comma within brackets belongs to a list of values.
 function hasLabels({ metadata: { labels = {} } }: Stored, labelSelector = ""): boolean {
   return labelSelector.split(/,(?![^(]*\))/).filter(Boolean).every((asked) => {
     const [, key = "", not, list = ""] = /^(\S+) (not)?in \((.*)\)$/.exec(asked) ?? [];

@@ -1,9 +1,9 @@
-/** How machines of a fake pool climb the join ladder. */
+/** How machines of a fake pool pass the join stages. */
 import type { JoinDeadlines, JoinVerdict, Rung } from "../../workflows/contracts/mod.ts";
 import { nodeOf } from "./fake_pool.ts";
 import type { FakeMachine, FakePool } from "./fake_pool.ts";
 
-/** The verdict once each machine has joined or is late; undefined before. */
+/** Returns the verdict when each machine has joined or is late; undefined before. */
 export function climb(
   pool: FakePool,
   asked: { machine: string; deadlines: JoinDeadlines }[],

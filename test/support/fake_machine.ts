@@ -4,7 +4,7 @@ import type { Member, RepairRules } from "../../workflows/contracts/mod.ts";
 export interface FakeTemplate {
   image: string;
   kubelet: string;
-  /** The config's digest, once it was stamped into the template. */
+  /** The digest of the config, after it was stamped into the template. */
   stamp?: string;
 }
 
@@ -14,7 +14,7 @@ export interface FakeSet extends FakeTemplate {
   replicas: number;
 }
 
-/** How far a machine gets by itself: it joins, or it stops before the named rung. */
+/** How far a machine gets by itself: it joins, or it stops before the named stage. */
 export type Fate = "joins" | "instance" | "address" | "registered" | "ready" | "gates";
 
 export interface FakeMachine {
@@ -29,7 +29,7 @@ export interface FakeMachine {
   ready: boolean;
   /** Its node is not Ready now. */
   isNodeDown: boolean;
-  /** What is wrong with it; without a condition it is that its node is not Ready. */
+  /** Why it is unhealthy; without a condition its node is not Ready. */
   ill: { why: string; since: number; condition?: string } | undefined;
   leaving: boolean;
   hold: string;
@@ -41,17 +41,20 @@ export interface FakeMachine {
   skipsEviction: boolean;
   isJoining: boolean;
   isGoing: boolean;
-  /** It was held when it was made, and somebody let it boot. */
+  /** It was created with a hold and admitted later. */
   isAdmitted: boolean;
-  /** Its gates are being asked. */
+  /** Its gates are being evaluated. */
   isJudged: boolean;
-  /** Others that were Ready when its drain began. */
+  /** Number of other Ready machines when its drain began. */
   othersAtDrain: number | undefined;
   /** It could not be drained in time and may be set aside. */
   isStuck: boolean;
 }
 
-/** What activities read off the machine and its node; holds and marks are ours when they name the holder. */
+/**
+ * Returns the fields that activities read from the machine and its node; holds and marks are Ostler's when they name
+ * the holder.
+ */
 export function memberOf(machine: FakeMachine, holder: string, repair?: RepairRules): Member {
   const { name, set, created, hold, mark, zone } = machine;
   const ill = repair && illOf(machine, repair);
@@ -81,7 +84,7 @@ function phaseOf(machine: FakeMachine): Member["phase"] {
   return machine.hold ? "Held" : "Provisioning";
 }
 
-/** The node of a machine bears its name with a prefix, so that a mix-up of the two shows. */
+/** The node of a machine has its name with a prefix, so that a mix-up of the two shows. */
 export function nodeOf(machine: string): string {
   return `node-${machine}`;
 }

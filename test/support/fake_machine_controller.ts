@@ -1,8 +1,11 @@
-/** machine-controller's rules for sets and machines (1.66), without its waiting: rolling, victims, boot and removal. */
+/**
+ * machine-controller's rules for sets and machines (1.66), without its waiting: rolling, choice of machines, boot and
+ * removal.
+ */
 import { hashOf } from "./fake_machine.ts";
 import type { FakeMachine, FakeSet, FakeTemplate } from "./fake_machine.ts";
 
-/** What machine-controller sees of a pool, and does to it. */
+/** The parts of a pool that machine-controller reads and changes. */
 export interface ControlledPool {
   state: "Present" | "Deleting" | "Gone";
   template: FakeTemplate;
@@ -19,7 +22,7 @@ export interface ControlledPool {
   touch(): void;
 }
 
-/** Acts until nothing is left to do; what takes time in reality comes back through a timer. */
+/** Acts until nothing is left to do; slow steps continue through a timer. */
 export function reconcile(pool: ControlledPool): void {
   if (pool.state === "Present") {
     number(pool);
@@ -31,7 +34,7 @@ export function reconcile(pool: ControlledPool): void {
   for (const machine of [...pool.machines]) machine.leaving ? leave(pool, machine) : boot(pool, machine);
 }
 
-// A template that was seen before gets its set back, with a new number.
+// A template that existed before gets its set back, with a new number.
 function number(pool: ControlledPool): void {
   const highest = Math.max(0, ...pool.sets.map((set) => set.revision));
   const known = pool.current;
@@ -56,7 +59,7 @@ function roll(pool: ControlledPool): void {
   for (const set of old) spare = shrink(set, spare) + spare;
 }
 
-/** Gives what was taken as a negative number. */
+/** Returns what was taken as a negative number. */
 function shrink(set: FakeSet, by: number): number {
   const taken = Math.max(0, Math.min(by, set.replicas));
   set.replicas -= taken;
@@ -78,7 +81,7 @@ function available(pool: ControlledPool, set: FakeSet): FakeMachine[] {
 function scale(pool: ControlledPool, set: FakeSet): void {
   const there = staying(pool, set);
   for (let missing = set.replicas - there.length; missing > 0; missing--) pool.make(set);
-  // The real one picks at random among the unmarked; the worst is one that serves, and the newest of them.
+  // The real one picks at random among the unmarked; this one picks the worst, the newest that serves.
   const byTurn = there.sort((a, b) =>
     Number(b.mark !== "") - Number(a.mark !== "") || Number(b.ready) - Number(a.ready) || b.created - a.created
   );

@@ -1,4 +1,4 @@
-/** A host whose operating system tools are strict fakes over files; hands run on it with the scripts that they really run. */
+/** A host whose operating system tools are strict fakes over files; it runs the real scripts of the agent. */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,12 +12,12 @@ import { handScripts } from "./hand_scripts.ts";
 
 const bin = fileURLToPath(new URL("os_host/bin", import.meta.url));
 
-/** A digest, told by one character. */
+/** Returns a digest, identified by one character. */
 export const digestOf = (letter: string): string => `sha256:${letter.repeat(64)}`;
 const bootIdOf = (boot: number): string => `00000000-0000-4000-8000-${String(boot).padStart(12, "0")}`;
 const [a, b] = [digestOf("a"), digestOf("b")];
 
-/** As it stands: image a is booted, and b can be had. */
+/** The initial state: image a is booted, and b is available. */
 const standing: Record<string, string> = {
   ...{ booted: a, staged: "", rollback: "", queued: "false", locked: "false", layered: "false" },
   ...{ registry: `registry.example/os/worker@${a}\nregistry.example/os/worker@${b}\n`, systemd: "", etc: "" },
@@ -38,7 +38,7 @@ export class FakeOsHost implements AsyncDisposable {
     this.#programs = programs;
   }
 
-  /** A host of its own; `programs` is where its tools are. */
+  /** A separate host; `programs` is the folder of its tools. */
   static async make(driver: OsDriver, programs = bin): Promise<FakeOsHost> {
     const directory = await mkdtemp(join(tmpdir(), "ostler-host-"));
     await mkdir(join(directory, "units"));
@@ -50,7 +50,7 @@ export class FakeOsHost implements AsyncDisposable {
     return host;
   }
 
-  /** Where a file of its state is. */
+  /** Path of a file of its state. */
   at(name: string): string {
     return join(this.#directory, name);
   }
@@ -59,7 +59,7 @@ export class FakeOsHost implements AsyncDisposable {
     await writeFile(this.at(name), text);
   }
 
-  /** What a file of its state says; "" where there is none. */
+  /** Content of a file of its state; "" if the file does not exist. */
   async get(name: string): Promise<string> {
     return await readFile(this.at(name), "utf8").catch(() => "");
   }
@@ -76,11 +76,11 @@ export class FakeOsHost implements AsyncDisposable {
     };
   }
 
-  /** Carries an order out as its pod would; with `stallSeconds` as the time after which a fetch has stalled. */
+  /** Executes an order as its pod would; a download counts as stalled after `stallSeconds`. */
   async give(verb: OsOrder["verb"], more: Partial<OsOrder> = {}, stallSeconds = 30): Promise<OsOutcome> {
     const said = await this.run(this.order(verb, more), stallSeconds);
     const outcome = verdictIn(said);
-    if (!outcome) throw new Error(`Cannot read what the hand said: ${JSON.stringify(said)}`);
+    if (!outcome) throw new Error(`Failed to parse the output of the agent: ${JSON.stringify(said)}`);
     return outcome;
   }
 
@@ -88,7 +88,7 @@ export class FakeOsHost implements AsyncDisposable {
     return { PATH: `${this.#programs}:${process.env["PATH"]}`, HOST: this.#directory };
   }
 
-  /** What it said. */
+  /** The output of the agent. */
   run(order: OsOrder, stallSeconds: number, cancel?: AbortSignal): Promise<string> {
     const args = handPodOf(order, "", Date.now()).spec?.containers[0]?.args ?? [];
     const child = spawn("/bin/sh", [this.at("hands/hand.sh"), ...args.slice(0, -1), String(stallSeconds)], {
@@ -104,20 +104,20 @@ export class FakeOsHost implements AsyncDisposable {
     return promise;
   }
 
-  /** The time of what was ordered comes: the host is booted by it, or says why not. */
+  /** The scheduled boot happens: boots the host, or returns why not. */
   async elapse(): Promise<void> {
     for (const command of await this.ordered()) {
       const [program = "", ...args] = command.split(" ");
       execFileSync(program, args, { env: this.#environment() });
     }
     if (await this.get("reboots") !== "reboot\n") {
-      throw new Error("Cannot boot: what was ordered does not boot the host once");
+      throw new Error("Failed to boot: the scheduled command does not boot the host exactly once");
     }
     await rm(this.at("reboots"));
     await this.boot();
   }
 
-  /** It is booted, by whomever. */
+  /** Boots it, without an order. */
   async boot(): Promise<void> {
     this.#boots += 1;
     await this.put("boot_id", `${this.bootId}\n`);
@@ -135,7 +135,7 @@ export class FakeOsHost implements AsyncDisposable {
     await mkdir(this.at("units"));
   }
 
-  /** What the boots that were ordered run, in ten seconds. */
+  /** Commands of the ordered boots, in ten seconds. */
   async ordered(): Promise<string[]> {
     const timers = (await readdir(this.at("units"))).filter((name) => name.endsWith(".timer"));
     return await Promise.all(timers.map(async (name) => (await this.get(join("units", name))).trim()));

@@ -1,6 +1,6 @@
 /**
- * Operating System Manager (1.11) by its rules, on any API server that a client is given for: what it looks at, in which
- * order, and where it can go on no more. What it renders is given to it.
+ * Operating System Manager (1.11) by its rules, on any API server: what it reads, in which order, and where it fails.
+ * Its rendered output is an input.
  */
 import { Buffer } from "node:buffer";
 import { annotationsHash, namesOf, secretsNamespace } from "../../profiles/mod.ts";
@@ -21,7 +21,7 @@ const finalizer = "kubermatic.io/cleanup-operating-system-configs";
 const tokenLabel = "machinedeployment.k8s.io/name";
 const tokens = "kube-system";
 
-/** What is rendered for a pool, from the tokens of the cluster. */
+/** Returns the rendered output for a pool, from the tokens of the cluster. */
 export type Render = (
   pool: Pool,
   tokens: { getter: string; join: string },
@@ -32,14 +32,14 @@ export interface Pool {
   spec: { replicas?: number; template: unknown };
 }
 
-/** A default profile that comes with it. */
+/** One of its default profiles. */
 export interface DefaultProfile {
   name: string;
   spec: { version: string } & Record<string, unknown>;
 }
 
 export class FakeOsm {
-  /** Machine deployments that it could not go on with, by name, with what it logged. */
+  /** MachineDeployments that it failed on, by name, with its log message. */
   readonly errors: Record<string, string> = {};
 
   constructor(
@@ -48,12 +48,12 @@ export class FakeOsm {
     private readonly defaults: DefaultProfile[] = [],
   ) {}
 
-  /** Starts: puts its profiles in place, and looks at each MachineDeployment once. */
+  /** Starts: installs its profiles, and reconciles each MachineDeployment once. */
   async look(): Promise<void> {
     for (const profile of this.defaults) await this.#install(profile);
     for (const key of Object.keys(this.errors)) delete this.errors[key];
     for (const pool of await listEach(this.kube, machineDeployments, (object) => object as Pool)) {
-      // It sees no other.
+      // It sees no other namespace.
       if (!pool.metadata.annotations?.["k8c.io/operating-system-profile"]) continue;
       await this.#reconcile(pool).catch((error: Error) => void (this.errors[pool.metadata.name] = error.message));
     }
@@ -118,7 +118,7 @@ export class FakeOsm {
     }
   }
 
-  /** Gives the token that machines join with, as it is in the kubeconfig that it knows. */
+  /** Returns the token that machines join with, as in its kubeconfig. */
   async #kubeconfig(pool: Pool): Promise<string> {
     const { key, kubeletBootstrap: name } = namesOf(pool.metadata);
     const { token, isReused } = await this.#token(key);
@@ -179,7 +179,7 @@ export class FakeOsm {
     const texts = this.render(pool, { getter, join });
     for (const [each, text] of [[provisioning, texts.provisioning], [bootstrap, texts.bootstrap]] as const) {
       const where = { namespace: secretsNamespace, name: each };
-      // Whatever it holds.
+      // Whatever its content.
       if (await ifFound(this.kube.core.readNamespacedSecret(where))) continue;
       const metadata = { ...where, annotations: stamp };
       const body = { metadata, type: "Opaque", immutable: true, data: { "cloud-config": encoded(text) } };

@@ -1,4 +1,4 @@
-/** A pool of machines in memory with a machine-controller that behaves as the real one does, as far as a rollout sees. */
+/** A pool of machines in memory with a machine-controller that behaves like the real one, as far as a rollout sees. */
 import { defaultRules } from "../../activities/policy/default_rules.ts";
 import type {
   Blocker,
@@ -24,7 +24,7 @@ export interface FakePoolOptions {
   surge?: number;
   /** Decides how far the nth machine (from 1) with that image gets. */
   fate?: (nth: number, image: string) => Fate;
-  /** Machines are spread over them in turn. */
+  /** Zones, to which machines are assigned in rotation. */
   zones?: string[];
   /** Rules that differ from the defaults. */
   rules?: Partial<Rules>;
@@ -51,13 +51,13 @@ export class FakePool {
   isControllerDown = false;
   /** Pods that cannot be evicted, by machine; those of "*" are everywhere. */
   blockers: Record<string, Blocker[]> = {};
-  /** Times (ms) in which nobody could look: each is told once, by the next wait that judges by a deadline. */
+  /** Times (ms) without reads: the next wait with a deadline reports each once. */
   readonly unseen: number[] = [];
   published: { revision: number; digest: string } | undefined;
-  /** Epoch ms at which its credentials are due; and how long that is after they were made. */
+  /** Epoch ms at which its credentials are due; and the delay from their creation. */
   renewAt = Infinity;
   renewAfterMs = 28_800_000;
-  /** What the admission policy reads off the Rollout. */
+  /** The fields of the Rollout that the admission policy reads. */
   convergedHash = "";
   rollout = emptyRollout();
   sets: FakeSet[] = [];
@@ -71,23 +71,23 @@ export class FakePool {
   readonly watch = new FakeWatch();
   /** Machines whose pods machine-controller evicted by its own rules. */
   readonly drainedByController: string[] = [];
-  /** Rules of every drain that began, in order; and nodes that were drained by force. */
+  /** Rules of every drain that began, in order; and nodes that were drained with force. */
   readonly drains: DrainRules[] = [];
   readonly forced: string[] = [];
   /** Runs before the activity of that name does its work; may throw. */
   readonly before: Record<string, (times: number) => void | Promise<void>> = {};
-  /** Runs after it, before its answer is on its way: what it read may be old by then. */
+  /** Runs after it, before its answer is sent: what it read may be outdated by then. */
   readonly after: Record<string, () => Promise<void>> = {};
-  /** Nobody holds new machines, as where the webhook is down that should. */
+  /** New machines are not held, as when the webhook for them is down. */
   isAdmissionDown = false;
   fate: (nth: number, image: string) => Fate;
   /** Of a group of control planes. */
   etcd: EtcdStanding | undefined;
-  /** What is kept when a machine of it is relieved. */
+  /** The snapshots that were kept when a control plane was relieved. */
   snapshot: SnapshotTaken | null = null;
-  /** What a gate says, of a machine or of a wave without one. */
+  /** The verdict of a gate, for a machine or, without one, for a wave. */
   verdict: (gate: string, machine: string | undefined) => GateVerdict["outcome"] = () => "Passed";
-  /** What comes of another image that is to replace no machine. */
+  /** The outcome of another image with InPlace. */
   keeping: () => Keeping = () => ({ outcome: "Unneeded" });
   #made = 0;
   #change = Promise.withResolvers<void>();
@@ -106,7 +106,7 @@ export class FakePool {
     return `machine-deployment/${this.ref.namespace}/${this.ref.name}`;
   }
 
-  /** The set of the template as it is desired, once machine-controller has made it. */
+  /** The set of the desired template, after machine-controller has made it. */
   get current(): FakeSet | undefined {
     return this.sets.find((set) => set.hash === hashOf(this.template));
   }
@@ -124,12 +124,12 @@ export class FakePool {
     return this.rollout.history;
   }
 
-  /** Pods cannot be evicted anywhere while this is true. */
+  /** No pod can be evicted anywhere while this is true. */
   set isDrainBlocked(isBlocked: boolean) {
     this.blockers = isBlocked ? { "*": [protectedPod] } : {};
   }
 
-  /** Lets machine-controller act on whatever was changed, and tells all who wait. */
+  /** Lets machine-controller act on any change, and resolves all waits. */
   touch(): void {
     if (!this.isControllerDown) reconcile(this);
     this.watch.look(this);
@@ -138,7 +138,7 @@ export class FakePool {
     change.resolve();
   }
 
-  /** Edits what is desired, as kubectl would. */
+  /** Edits the desired state, as kubectl would. */
   change(edit: Partial<FakeTemplate & { replicas: number; surge: number }>): void {
     const { replicas = this.replicas, surge = this.surge, ...template } = edit;
     Object.assign(this, { replicas, surge, template: { ...this.template, ...template } });
@@ -146,14 +146,14 @@ export class FakePool {
     this.touch();
   }
 
-  /** Lets every machine that got stuck go on, and those to come join. */
+  /** Lets every stuck machine continue, and later ones join. */
   mend(): void {
     this.fate = () => "joins";
     for (const machine of this.machines) machine.fate = "joins";
     this.touch();
   }
 
-  /** Newcomers that fit join when they are waited for: they are seen to come, however slow the worker is. */
+  /** New machines that fit join when a step waits for them, so that a slow worker sees them come. */
   joinOnceAwaited(fits: (nth: number) => boolean = () => true): void {
     this.fate = () => "registered";
     this.before["awaitMachinesJoined"] = () => {
@@ -163,16 +163,16 @@ export class FakePool {
     };
   }
 
-  /** Lets go whatever a test held back. */
+  /** Continues everything that a test paused. */
   unblock(): void {
     this.isDrainBlocked = this.isControllerDown = false;
     this.touch();
   }
 
-  /** The node of the nth machine is not Ready since so long ago, or a condition of it is bad. */
+  /** Makes the node of the nth machine NotReady since that long ago, or sets a bad condition. */
   sicken(nth: number, { agoMs = 3_600_000, condition }: { agoMs?: number; condition?: string } = {}): void {
     const machine = this.machines.find(({ created }) => created === nth);
-    if (!machine) throw new Error(`Cannot make machine ${nth} of "${this.ref.name}" ill: it is gone`);
+    if (!machine) throw new Error(`Failed to make machine ${nth} of "${this.ref.name}" unhealthy: it was deleted`);
     machine.isNodeDown = condition === undefined;
     const why = condition === undefined ? "Ready is Unknown" : `${condition} is True`;
     machine.ill = { why, since: Date.now() - agoMs, ...(condition === undefined ? {} : { condition }) };
@@ -200,7 +200,7 @@ export class FakePool {
     });
   }
 
-  /** The name of the nth machine that was made, from 1. */
+  /** The name of the nth machine that was created, from 1. */
   nth(nth: number): string {
     return `${this.ref.name}-${nth}`;
   }
@@ -218,7 +218,7 @@ export class FakePool {
     return this.machines.map(({ set }) => set.image);
   }
 
-  /** The numbers of all machines that are there. */
+  /** The numbers of all existing machines. */
   numbers(): number[] {
     return this.machines.map(({ created }) => created);
   }
@@ -232,14 +232,14 @@ export class FakePool {
     return this.calls.filter((made) => made.startsWith(`${call} `)).map((made) => made.slice(call.length + 1));
   }
 
-  /** All activities called so far that change machines, nodes or the template. */
+  /** All activity calls so far that change machines, nodes or the template. */
   writes(): string[] {
     return this.calls.filter((call) =>
       /^(ensure(Victim|Machine|Node|Pool|LastGood|Template|SlotTaken)|deleteMachine)/.test(call)
     );
   }
 
-  /** What was set on machines and their nodes and is still there. */
+  /** Returns what was set on machines and their nodes and still exists. */
   leftovers(): string[] {
     return this.machines.flatMap(({ name, hold, mark, cordoned, isSparedByAutoscaler }) => [
       ...(hold ? [`hold on ${name}`] : []),

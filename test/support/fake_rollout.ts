@@ -1,15 +1,15 @@
-/** The Rollout object of a fake pool: what runs report, and what later runs recall. */
+/** The Rollout object of a fake pool: the reports of runs, and what later runs recall. */
 import type { Memory, PublishActivities } from "../../workflows/contracts/mod.ts";
 import type { HistoryEntry, PoolEvent, RolloutReport } from "../../workflows/contracts/progress.ts";
 
-/** Entries that the real object keeps. */
+/** Number of entries that the real object keeps. */
 const historyKept = 10;
 
 export interface FakeRollout extends Memory {
   history: HistoryEntry[];
 }
 
-/** A pool that is reported about. */
+/** A pool with a Rollout. */
 export interface ReportedPool {
   rollout: FakeRollout;
   reports: RolloutReport[];
@@ -17,19 +17,19 @@ export interface ReportedPool {
   convergedHash: string;
 }
 
-/** What a pool without any run has. */
+/** The state of a pool without any run. */
 export function emptyRollout(): FakeRollout {
   const usual = { join: [], leave: [] };
   return { paused: null, quarantine: [], lastGood: null, usual, left: null, history: [] };
 }
 
-/** Through JSON, as the API server gives it back. */
+/** Through JSON, as the API server returns it. */
 export function recall({ rollout }: Pick<ReportedPool, "rollout">): Memory {
   const { history: _, ...memory } = rollout;
   return JSON.parse(JSON.stringify(memory)) as Memory;
 }
 
-/** Writes the report; an end that is news is appended to the history, with an Event. */
+/** Writes the report; adds a new end to the history, with an Event. */
 export function writeReport(
   pool: ReportedPool,
   { report, events }: Parameters<PublishActivities["ensureRolloutReported"]>[0],

@@ -6,13 +6,13 @@ interface Place {
   machine: string;
 }
 
-/** Places by machine; names of machines are unique over all pools of a stage. */
+/** Slots by machine; names of machines are unique over all pools of a stage. */
 export class FakeSlots {
   readonly #places = new Map<string, Place>();
-  /** The most places that were ever taken at once. */
+  /** Maximum number of slots that were taken at the same time. */
   most = 0;
 
-  /** Whose budgets places were taken of since it was cleared. */
+  /** The pools whose budgets gave slots since the last reset. */
   budgets: BudgetName[] = [];
 
   take(

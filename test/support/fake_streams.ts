@@ -1,4 +1,4 @@
-/** Watches over a fake API server: what changes there is streamed to whoever watches its kind. */
+/** Watches over a fake API server: each change is streamed to the watches of its kind. */
 import type { Watch } from "@kubernetes/client-node";
 import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import type { FakeKube } from "./fake_kube.ts";
@@ -8,12 +8,12 @@ type Ends = { handler: Parameters<Watch["watch"]>[2]; done: Parameters<Watch["wa
 export class FakeStreams {
   /** Kinds whose watch was opened, in order. */
   readonly opened: string[] = [];
-  /** Requests that the API server was asked, watches left out. */
+  /** Requests to the API server, without watches. */
   readonly requests: string[] = [];
   readonly client: Cluster;
   /** No stream can be opened. */
   isDown = false;
-  /** How many could not be opened. */
+  /** Number of streams that could not be opened. */
   refused = 0;
   readonly #streams = new Map<string, Ends>();
 
@@ -24,7 +24,7 @@ export class FakeStreams {
     kube.onChange = ({ type, plural, object }) => this.#streams.get(plural)?.handler(type, structuredClone(object));
   }
 
-  /** Ends the stream of a kind, as a dying API server does, or as one that went quiet. */
+  /** Ends the stream of a kind, as a dying API server does, or like a silent one. */
   end(plural: string, error: unknown = null): void {
     const ends = this.#streams.get(plural);
     this.#streams.delete(plural);

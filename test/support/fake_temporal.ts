@@ -1,4 +1,4 @@
-/** What of a Temporal server is looked after by people: namespaces and search attributes, in memory. */
+/** The parts of a Temporal server that administrators manage, namespaces and search attributes, in memory. */
 import type { NativeConnection } from "@temporalio/worker";
 import { grpcStatus } from "./grpc_status.ts";
 
@@ -10,7 +10,7 @@ interface Kept {
   columns: Set<string>;
 }
 
-/** gRPC's numbers. */
+/** gRPC status codes. */
 const [invalidArgument, notFound] = [3, 5];
 
 interface Asked {
@@ -27,13 +27,13 @@ export class FakeTemporal {
   readonly namespaces = new Map<string, Kept>();
   /** Methods that wrote, in order. */
   readonly writes: string[] = [];
-  /** gRPC's number of what is answered to a method; undefined does what is asked. */
+  /** gRPC status code for a method; undefined executes it. */
   refusal: (method: string) => number | undefined = () => undefined;
-  /** Ids of Schedules, with the memo of what they start. */
+  /** IDs of Schedules, with the memo of the workflow that they start. */
   readonly schedules = new Map<string, { cluster?: { uid: string } }>();
-  /** Ids of open runs. */
+  /** IDs of open runs. */
   readonly runs = new Set<string>();
-  /** Looks at a new namespace that are too early, as a server's own parts hear of it later. */
+  /** Number of reads of a new namespace that are too early, because a server's own parts see it later. */
   deafFor = 0;
 
   get service(): Service {

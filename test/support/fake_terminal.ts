@@ -1,4 +1,4 @@
-/** A terminal for tests of the command line: files in a folder of its own, and what was said. */
+/** A terminal for tests of the command line: files in its own folder, and the output. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -8,14 +8,14 @@ import { closeTemplateEngines } from "../../profiles/mod.ts";
 
 Deno.test.afterAll(() => closeTemplateEngines());
 
-/** How a command ended. */
+/** The end of a command. */
 export interface Ended {
   code: number;
   out: string;
   err: string;
 }
 
-/** A folder with files in which commands are run; disposing removes it. */
+/** A folder with files in which commands run; disposing removes it. */
 export class FakeTerminal {
   readonly directory = mkdtempSync(join(tmpdir(), "ostler-cli-"));
 
@@ -72,7 +72,7 @@ spec:
 `;
 }
 
-/** A whole profile in YAML with one file a phase; `more` is indented as fields of the spec. */
+/** A complete profile in YAML with one file per phase; `more` is indented as fields of the spec. */
 export function profileYaml(
   { name = "osp-acme", version = "v1.0.0", data = "pool <%= it.name %>", more = "" } = {},
 ): string {

@@ -1,4 +1,4 @@
-/** NodeVersions as a run sees them, look by look; and what it has done. */
+/** NodeVersions as a run sees them, read by read, and its actions. */
 import { Context } from "@temporalio/activity";
 import type {
   ClusterObject,
@@ -29,7 +29,7 @@ export function surveyed(differs: Partial<Present> = {}): Present {
   };
 }
 
-/** Looks at a NodeVersion whose control planes roll, and then its workers. */
+/** Reads of a NodeVersion whose control planes roll, and then its workers. */
 export function controlPlaneFirst(): Present[] {
   const [outdated, held] = [{ ...stage, outdated: 1 }, { isHeld: true, autoscalers: "Off" } as const];
   const rolling = { ControlPlane: { ...outdated, moving: 1 }, Workers: stage };
@@ -49,11 +49,11 @@ export function controlPlaneFirst(): Present[] {
 }
 
 export class FakeVersions {
-  /** What each look sees, by name; the last for ever, and nothing where nothing is told. */
+  /** The result of each read, by name; the last one repeats, and without an entry nothing is read. */
   readonly looks = new Map<string, VersionSurvey[]>();
-  /** What was done, as "name what". */
+  /** The actions, as "name what". */
   readonly done: string[] = [];
-  /** Returns how a step fails, by "name what"; undefined lets it succeed. */
+  /** Returns the failure of a step, by "name what"; undefined lets it succeed. */
   failing: (step: string) => Error | undefined = () => undefined;
   /** Ends waits. */
   changed: Promise<void> = Promise.resolve();
@@ -76,7 +76,7 @@ export class FakeVersions {
       ensureAutoscalersHeld: ({ object }) => note(object, "hold"),
       ensureAutoscalersLetGo: ({ object }) => note(object, "let go"),
       ensureVersionTold: ({ object, standing: { reason } }) => note(object, `tell ${reason}`),
-      // Whoever never hears of a cancellation keeps its worker from ending.
+      // A workflow that never sees its cancellation keeps its worker from ending.
       awaitNodeVersionChanged: () => Promise.race([this.changed, Context.current().cancelled]),
       ensureGroupsDiscovered: () => Promise.resolve({ groups: 2, made: ["a"], removed: [] }),
     };

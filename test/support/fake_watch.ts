@@ -1,8 +1,8 @@
-/** What a foreign observer of a fake pool may rely on, looked at after every change once the pool was complete. */
+/** The promises to a foreign observer of a fake pool, checked after every change from when the pool was complete. */
 import type { Amount, Rules } from "../../workflows/contracts/mod.ts";
 import type { FakeMachine, FakeSet } from "./fake_machine.ts";
 
-/** What of a pool is looked at. */
+/** The fields of a pool that are checked. */
 export interface WatchedPool {
   state: "Present" | "Deleting" | "Gone";
   convergedHash: string;
@@ -14,18 +14,18 @@ export interface WatchedPool {
   published: object | undefined;
 }
 
-/** Notes every break of a promise once, in words. */
+/** Records every broken promise once, as text. */
 export class FakeWatch {
   readonly violations: string[] = [];
-  /** The most machines that were changing at the same time. */
+  /** Maximum number of machines that were changing at the same time. */
   mostChanging = 0;
-  /** The number of machines that were Ready at the last time when all were. */
+  /** The number of machines that were Ready when all were for the last time. */
   #complete = 0;
   #booted = 0;
-  /** Machines that went because they were ill, until the pool is complete again. */
+  /** Machines that were removed as unhealthy, until the pool is complete again. */
   #lost = 0;
 
-  /** An ill machine went: the pool is smaller than wanted by no fault of the rollout. */
+  /** After the removal of an unhealthy machine the pool is small through no action of the rollout. */
   lose(): void {
     this.#lost += 1;
   }
@@ -70,14 +70,14 @@ export class FakeWatch {
   }
 }
 
-// A newcomer from its admission until it has passed, and an old machine from its cordon until it is gone. What
-// machine-controller takes by itself, as after a scale-down, is no doing of the rollout.
+// A new machine from its admission until it has passed, and an old machine from its cordon until it is deleted.
+// Removals by machine-controller itself, as after a scale-down, do not count.
 function isChanging(machine: FakeMachine, { current }: WatchedPool): boolean {
   if (machine.leaving) return machine.ready && !machine.ill && machine.cordoned;
   return machine.isAdmitted && machine.booted && (!machine.ready || (machine.isJudged && machine.set === current));
 }
 
-/** A share is rounded up, and one machine is the least. */
+/** A percentage is rounded up, to at least one machine. */
 function amountOf(amount: Amount, replicas: number): number {
   if (typeof amount === "number") return amount;
   return Math.max(1, Math.ceil((parseFloat(amount) / 100) * replicas));

@@ -16,17 +16,17 @@ export const start = Date.parse("2026-11-21T14:00:00Z");
 export class FakeWorld {
   readonly temporal = new FakeTemporal();
   readonly sent: Order[] = [];
-  /** The pools whose runs were asked where they are. */
+  /** The pools whose runs were queried. */
   readonly asked: PoolRef[] = [];
   time = start;
-  /** What a rollout answers; may throw what it says instead. */
+  /** Returns the answer of a rollout; may throw its refusal. */
   answer: (order: Order) => string = ({ name }) => `${name} it is`;
   progress: Progress | undefined;
-  /** What a worker plans, and of which pools it was asked. */
+  /** The plans of a worker, and the pools of the calls. */
   plan: RolloutPlan | undefined;
   planned: PoolRef[] = [];
   steps: Step[] = [];
-  /** What a worker says of an image, and of which it was asked. */
+  /** The results of a worker for images, and the images of the calls. */
   verdict: ImageOutcome | undefined;
   judged: string[] = [];
   /** Runs instead of each pause. */
@@ -103,7 +103,7 @@ export class FakeWorld {
     };
   }
 
-  /** Puts a pool in place whose Rollout says this. */
+  /** Puts a pool with this Rollout in place. */
   putPool(status: object | undefined, { name = "pool", labels = {}, generation = 1 } = {}): void {
     const place = { namespace: "fleet", name };
     this.kube.put(
@@ -113,7 +113,7 @@ export class FakeWorld {
     if (status !== undefined) this.putRollout(status, name);
   }
 
-  /** Changes what the Rollout says. */
+  /** Changes the status of the Rollout. */
   putRollout(status: object, name = "pool"): void {
     const metadata = { namespace: "fleet", name, creationTimestamp: new Date(start - 3_600_000).toISOString() };
     this.kube.put("rollouts", { metadata, status });
@@ -161,7 +161,7 @@ export function rollingStatus(overrides: object = {}): object {
   };
 }
 
-/** The status of a pool at rest. */
+/** The status of a converged pool. */
 export function readyStatus(overrides: object = {}): object {
   return {
     ...{ phase: "Converged", message: "All 10 machines run revision 2", observedGeneration: 1, updated: "10/10" },

@@ -1,19 +1,22 @@
-/** An API server that answers any number of requests on a connection, until one meets a fault; it notes each that arrives. */
+/** An API server that answers any number of requests on a connection until a fault; it records each request. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import { createServer } from "node:tls";
 import type { Server, TLSSocket } from "node:tls";
 import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
 
-/** What becomes of a request: the connection breaks, breaks within the answer's head or body, or the answer is this. */
+/**
+ * The fault of a request: the connection breaks, breaks within the head or body of the response, or the response is
+ * this.
+ */
 export type Fault = "break" | "end" | "break in head" | "break in body" | string;
 
 const answered = response(200, {}, JSON.stringify({ metadata: { name: "x", namespace: "y" } }));
 
 export class FaultyApi {
-  /** "verb path" of every request that arrived whole, and the number of requests on its connection up to it. */
+  /** "verb path" of every complete request, and its number on its connection. */
   readonly seen: { request: string; nth: number }[] = [];
-  /** What the next request meets; then all is well again. */
+  /** The fault of the next request; afterwards all succeed. */
   faults: Fault[] = [];
   readonly #sockets = new Set<TLSSocket>();
 
@@ -49,7 +52,7 @@ export class FaultyApi {
 
   #serve(socket: TLSSocket): void {
     this.#sockets.add(socket);
-    socket.on("error", () => {}); // the client's end of what was broken on purpose
+    socket.on("error", () => {}); // the client's end of a connection that was broken on purpose
     let [text, nth] = ["", 0];
     socket.on("data", (data: Uint8Array) => {
       text += Buffer.from(data).toString("latin1");
@@ -63,7 +66,7 @@ export class FaultyApi {
   }
 }
 
-/** The text of an answer. */
+/** The text of a response. */
 export function response(status: number, headers: Record<string, string>, body = "{}"): string {
   const all = { "Content-Type": "application/json", "Content-Length": String(body.length), ...headers };
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
@@ -78,7 +81,7 @@ function meet(socket: TLSSocket, fault: Fault | undefined): void {
   socket.write(fault ?? answered);
 }
 
-/** Characters of the first request in a text; 0 while it is not whole. */
+/** Characters of the first request in a text; 0 while it is incomplete. */
 function lengthOf(text: string): number {
   const head = text.indexOf("\r\n\r\n");
   const length = Number(/content-length: (\d+)/i.exec(text.slice(0, head))?.[1] ?? 0);

@@ -1,7 +1,7 @@
-/** What a run asked its gates, read off its history. */
+/** The gate evaluations of a run, read from its history. */
 import type { Handle } from "./workflow_stage.ts";
 
-/** Keys that gates were asked under, in order. */
+/** Keys of the gate evaluations, in order. */
 export async function gateKeysOf(handle: Handle): Promise<string[]> {
   const { events } = await handle.fetchHistory();
   const scheduled = events?.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []) ?? [];

@@ -1,4 +1,6 @@
-/** What happens to two scaling groups every day, wherever it is told: another image, other components, an image that does not boot. */
+/**
+ * Everyday events of two scaling groups, for any stage: another image, other components, an image that does not boot.
+ */
 import assert from "node:assert/strict";
 import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import {
@@ -35,9 +37,9 @@ export async function image({ world, ground }: Scene): Promise<void> {
   await ground.ask(world, { ...first, image: "image-2" });
   await upToDate(world, { ...first, image: "image-2" }, machines);
   clearInterval(look);
-  assert.equal(ground.cloud.instances().length - before, machines, "as many were made as were replaced");
+  assert.equal(ground.cloud.instances().length - before, machines, "Expected as many orders as replacements");
   assert.deepEqual(await bornBy(world), nodes.map((_, nth) => `${nth} ${nth} o${nth}`));
-  assert.ok(wasOff, "the autoscaler was off meanwhile");
+  assert.ok(wasOff, "Expected the autoscaler to be off meanwhile");
 }
 
 /** Slot, taint and owner of each node. */
@@ -63,7 +65,7 @@ export async function badImage(scene: Scene): Promise<void> {
   const { world, ground, befalls, joinSeconds, idle } = scene;
   befalls.isDead = ({ template }) => template.fields.image === "image-dead";
   await world.patch(`${policies}/alpha`, { spec: { join: { ...durations(joinSeconds, 1), attempts: 1 } } });
-  // On its way back machines join that do boot.
+  // During the rollback, machines with a good image join.
   const longer = { ...durations(joinSeconds, 2), attempts: 0 };
   await world.patch(`${policies}/beta`, { spec: { join: longer, onFailure: "Rollback" } });
   const before = ground.cloud.group(beta.id)?.boots.fields.image;
@@ -76,12 +78,12 @@ export async function badImage(scene: Scene): Promise<void> {
     ground.cloud.instances(alpha.id).filter(({ template }) => template.fields.image === "image-dead").length;
   const atHalt = made();
   await idle();
-  assert.equal(made(), atHalt, "nothing more is ordered");
-  await world.until("the other group to be back on the image of before", async () => {
+  assert.equal(made(), atHalt, "Expected no further order");
+  await world.until("the other group to be back on the previous image", async () => {
     const { phase, image } = await world.status("scaling-group.beta") ?? {};
     return phase === "RolledBack" && image === before && ground.cloud.group(beta.id)?.boots.fields.image === before;
   });
-  await world.until("both to be told, and nobody to do without an autoscaler", async () => {
+  await world.until("both groups to be reported, and the autoscaler to be released", async () => {
     const { reason, message } = await conditionOf(world, "Ready");
     const strategy = await world.get<{ spec: { enabled: boolean } }>(`${strategies}/strategy`);
     return reason === "GroupHalted" && ["alpha", "beta"].every((name) => message.includes(`"${name}"`)) &&
@@ -94,7 +96,7 @@ export async function badImage(scene: Scene): Promise<void> {
   await upToDate(world, { ...first, image: "image-3" }, machines);
 }
 
-/** The deadlines of a policy, so many times as long. */
+/** Returns the deadlines of a policy, multiplied. */
 export function durations(join: JoinSeconds, times: number): Record<string, string> {
   return Object.fromEntries(Object.entries(join).map(([rung, seconds]) => [rung, `${times * seconds}s`]));
 }
@@ -110,8 +112,8 @@ export async function meddled({ world, ground }: Scene): Promise<void> {
   );
   const record = `${kinds}/pendingnodes/${ordered.token}`;
   await world.remove(record);
-  assert.ok(await world.get(record), "it is kept until we are done with it");
-  // The group makes another, from what it boots then.
+  assert.ok(await world.get(record), "Expected the record to stay until Ostler is done with it");
+  // The group makes another one, from its current template.
   ground.cloud.remove(ordered.providerId, false);
   const group = ground.cloud.group(alpha.id);
   assert.ok(group);

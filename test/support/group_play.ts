@@ -1,4 +1,4 @@
-/** What stories of scaling groups share, wherever they are told: against real parts, or in a cluster in memory. */
+/** The common parts of stories of scaling groups, against real parts or a cluster in memory. */
 import assert from "node:assert/strict";
 import type { ApiOptions } from "../../deploy/local/cloud/groups/group_api.ts";
 import type { CloudInstance, GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
@@ -22,7 +22,7 @@ export const alpha: GroupSpec = {
   max: 6,
   size: 3,
 };
-/** K10: at its most, so that one has to go before another comes. */
+/** K10: at its maximum, so that one must be deleted before another is ordered. */
 export const beta: GroupSpec = {
   ...common,
   id: "projects/p/groups/beta",
@@ -40,7 +40,7 @@ const autoscaler = { namespace: "kube-system", name: "constellation-cluster-auto
 export const policies = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rolloutpolicies";
 export const strategies = `${kinds}/autoscalingstrategies`;
 
-/** What befalls the cloud and its machines; a story sets it, and nothing of it outlives the story. */
+/** Faults of the cloud and its machines; a story sets them, and they end with the story. */
 export interface Befalls {
   fault?: ApiOptions["fault"];
   lagMs?: number;
@@ -56,7 +56,7 @@ export interface GroupWorld extends Pick<ApiObjects, "get" | "list" | "create" |
   status(name: string): Promise<RolloutStatus | undefined>;
 }
 
-/** Deadlines of joining that machines of this scene which are well keep, in whole seconds. */
+/** Join deadlines that healthy machines of this scene keep, in whole seconds. */
 export interface JoinSeconds {
   instance: number;
   address: number;
@@ -70,7 +70,7 @@ export interface Scene<World extends GroupWorld = GroupWorld> {
   observer: GroupObserver;
   befalls: Befalls;
   joinSeconds: JoinSeconds;
-  /** Waits so long that whoever would still do something has done it. */
+  /** Waits so long that any remaining action has happened. */
   idle: () => Promise<void>;
 }
 
@@ -80,7 +80,7 @@ export type GroupStory<World extends GroupWorld = GroupWorld> = [
   story: (scene: Scene<World>) => Promise<void>,
 ];
 
-/** A group with how many are replaced at a time; 0 where one goes first. */
+/** A group with its budget; 0 when one is deleted first. */
 export type Cast = readonly (readonly [group: GroupSpec, surge: number])[];
 
 /** The objects beside groups: a cluster-autoscaler, and a policy for each group. */
@@ -89,7 +89,7 @@ export async function prepareGroups(world: GroupWorld, cast: Cast): Promise<void
   for (const [{ name }, surge] of cast) await world.create(policies, policyOf(name, Math.max(1, surge)));
 }
 
-/** Tells one, which leaves nothing behind. */
+/** Runs a story, which leaves nothing behind. */
 export async function tell<World extends GroupWorld>(
   scene: Scene<World>,
   groups: readonly GroupSpec[],
@@ -107,7 +107,7 @@ export async function tell<World extends GroupWorld>(
   assert.deepEqual(observer.broken, []);
 }
 
-/** Where everything is, for whoever reads why a story failed. */
+/** Describes the state of everything, for the message of a failed story. */
 export async function standing(world: GroupWorld, ground: GroupGround): Promise<string> {
   const rollouts = await world.list<{ metadata: { name: string }; status?: Record<string, unknown> }>(
     "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts",
@@ -138,7 +138,7 @@ async function leavesNothing(world: GroupWorld, ground: GroupGround, groups: rea
   });
 }
 
-/** Waits until all nodes run it, so many there are, and its NodeVersion says so. */
+/** Waits until this number of nodes is up to date and the NodeVersion reports that. */
 export async function upToDate(world: GroupWorld, version: Version, nodes: number, seconds = 180): Promise<void> {
   await world.until(`all nodes to run ${version.image}`, async () => {
     const runs = await runsOf(world);
@@ -160,7 +160,7 @@ export async function conditionOf(world: Pick<GroupWorld, "get">, type: string):
   return version?.status?.conditions?.find((each) => each.type === type) ?? { type, reason: "", message: "" };
 }
 
-/** Image and components of each node of the cloud. */
+/** Returns image and components of each node of the cloud. */
 export async function runsOf(world: Pick<GroupWorld, "list">): Promise<string[]> {
   const prefix = "constellation.edgeless.systems";
   const nodes = await world.list<{
@@ -172,7 +172,7 @@ export async function runsOf(world: Pick<GroupWorld, "list">): Promise<string[]>
   );
 }
 
-/** Names of the nodes of all groups. */
+/** Returns the names of the nodes of all groups. */
 export async function nodesOf(world: Pick<GroupWorld, "list">): Promise<string[]> {
   const nodes = await world.list<{ metadata: { name: string }; spec: { providerID?: string } }>("/api/v1/nodes");
   return nodes.filter(({ spec }) => spec.providerID?.startsWith("sim:")).map(({ metadata }) => metadata.name);

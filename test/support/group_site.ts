@@ -1,6 +1,7 @@
 /**
- * A cluster in memory with scaling groups in a cloud in memory: workflows, activities, what the controller tells, and the
- * driver of the cloud are real; the API server, its watches and the machines are not. Any number of them share one stage.
+ * A cluster in memory with scaling groups in a cloud in memory. Workflows, activities, signals of the controller, and
+ * the driver of the cloud are real; the API server, its watches and the machines are not. Any number of them share one
+ * stage.
  */
 import type { Client } from "@temporalio/client";
 import { setTimeout as pause } from "node:timers/promises";
@@ -26,17 +27,19 @@ import { GroupSiteMachines } from "./group_site_machines.ts";
 import { KubeStreams } from "./kube_streams.ts";
 import type { Stage } from "./workflow_stage.ts";
 
-/** Milliseconds between looks: of who waits at the cloud, of who tells of objects, of who tells of pools, and of stories. */
+/**
+ * Poll intervals in milliseconds: of waits for the cloud, of signals for objects, of signals for pools, and of stories.
+ */
 const every = { cloud: 100, objects: 100, pools: 1_000, looks: 25 };
 
-/** Milliseconds for which the cloud may not show what it makes: less than machines have until they must have joined. */
+/** Milliseconds for which the cloud may hide a new instance: less than the join deadline. */
 const lagMs = 3_000;
 
 const quiet = { info: () => {}, warn: () => {} };
 
 let sites = 0;
 
-/** Where an object is. */
+/** Path of an object. */
 interface Place {
   plural: string;
   namespace?: string;
@@ -79,14 +82,17 @@ export class GroupSite implements AsyncDisposable {
     this.#told = this.#tell(config);
   }
 
-  /** Breaks off each step of this cluster once before and once after its work; returns the points that fill up meanwhile. */
+  /**
+   * Interrupts each step of this cluster once before and once after its work; returns the points, which fill up
+   * meanwhile.
+   */
   breakSteps(): Set<string> {
     const { steps, broken } = breakEachOnce(this.#served.get(this.cluster) ?? {});
     this.#served.set(this.cluster, steps as never);
     return broken;
   }
 
-  /** What the controller does. */
+  /** The actions of the controller. */
   async #tell(config: ReturnType<typeof readConfig>): Promise<void> {
     const { signal } = this.#ended;
     const kube = this.#streams.client;
@@ -109,7 +115,7 @@ export class GroupSite implements AsyncDisposable {
     ]);
   }
 
-  /** Ends what is told, and every run of this cluster. */
+  /** Ends the signals, and every run of this cluster. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort();
     await this.#told;
@@ -168,12 +174,12 @@ export class GroupSite implements AsyncDisposable {
     return rollout?.status;
   }
 
-  /** Nothing that is still to come is later than this: every wait looks many times meanwhile. */
+  /** Nothing comes later than this: every wait polls many times meanwhile. */
   async idle(): Promise<void> {
     await pause(10 * every.cloud);
   }
 
-  /** A node has a condition by the word of somebody who looks at its parts. */
+  /** Sets a condition of a node, as a monitoring agent does. */
   report(name: string, condition: { type: string; status: string }): void {
     const node = this.kube.get("nodes", name);
     const status = node?.["status"] as { conditions: object[] };
@@ -181,7 +187,7 @@ export class GroupSite implements AsyncDisposable {
     this.kube.put("nodes", { ...node, metadata: { ...node?.metadata, name }, status: { ...status, conditions } });
   }
 
-  // The budgets of this cluster allow no disruption as long as they are there.
+  // The budgets of this cluster allow no disruption while they exist.
   #guard(request: string): void {
     const [, namespace] = /^evict pods ([^/]+)\//.exec(request) ?? [];
     if (namespace === undefined) return;
@@ -201,7 +207,7 @@ function placeOf(path: string): Place {
   return { plural, namespace, ...(name === undefined ? {} : { name }) };
 }
 
-/** What others than Ostler make of a new object: its pod runs, its budget is used up. */
+/** Reactions of other controllers to a new object: its pod runs, its budget is used up. */
 function statusOf(plural: string, body: object): object {
   if (plural === "pods") return { status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } };
   if (plural !== "poddisruptionbudgets") return {};

@@ -1,4 +1,4 @@
-/** Machines of scaling groups that join a fake API server: what `GroupMachines` does over the network, without it. */
+/** Machines of scaling groups that join a fake API server: `GroupMachines` without a network. */
 import { setTimeout as pause } from "node:timers/promises";
 import { nodeConditions, nodeObject } from "../../deploy/local/cloud/boot/node_object.ts";
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
@@ -6,7 +6,10 @@ import type { FleetWorld, GroupFleet } from "../../deploy/local/cloud/groups/gro
 import type { MachineIlls } from "../../deploy/local/cloud/groups/group_machines.ts";
 import type { FakeKube } from "./fake_kube.ts";
 
-/** Milliseconds from an order to a kubelet, from that to Ready, from a removal until it is gone, and until its Node is. */
+/**
+ * Milliseconds from an order to a kubelet, from that to Ready, from a removal until the instance is gone, and until its
+ * Node is.
+ */
 const takes = { boot: 120, ready: 80, gone: 100, left: 300 };
 const ticketMs = 60_000;
 const kubelet = "v1.36.1";
@@ -62,14 +65,14 @@ export class GroupSiteMachines implements GroupFleet {
     const role = isControlPlane ? { "node-role.kubernetes.io/control-plane": "" } : {};
     const labels = { ...metadata?.labels, ...role };
     const annotations = { ...metadata?.annotations };
-    // As the API server adds it to each new Node, and the node lifecycle controller takes it away.
+    // Added by the API server to each new Node, and removed by the node lifecycle controller.
     const taints = [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }];
     this.#kube.put("nodes", { metadata: { name, labels, annotations }, spec: { ...spec, taints }, status });
     await pause(takes.ready, undefined, { signal }).catch(() => undefined);
     if (!signal.aborted && !this.#ills.isUnready?.(instance)) this.#setReady(name);
   }
 
-  /** The record that says what the node will run; that of control planes has one name, and each waits for its turn (JN4). */
+  /** The JoiningNode with the version of the node; control planes share one name, and wait for each other (JN4). */
   async #announce(
     node: string,
     { isControlPlane, signal }: { isControlPlane: boolean; signal: AbortSignal },
@@ -101,7 +104,7 @@ export class GroupSiteMachines implements GroupFleet {
     this.#world.cloud.set(providerId, { state: "Terminated" });
     const pods = this.#kube.all("pods").filter(({ spec }) => (spec as { nodeName?: string }).nodeName === node);
     for (const { metadata: { name, namespace } } of pods) this.#kube.remove("pods", name, namespace);
-    // A cloud-controller-manager takes away what nobody else did.
+    // A cloud-controller-manager removes the Nodes that remain.
     await pause(takes.left, undefined, { signal });
     const left = this.#kube.get("nodes", node);
     if ((left?.["spec"] as { providerID?: string } | undefined)?.providerID === providerId) {

@@ -1,4 +1,4 @@
-/** Tells stories of scaling groups side by side on one stage, each in a cluster in memory of its own. */
+/** Runs stories of scaling groups concurrently on one stage, each in its own cluster in memory. */
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { type Befalls, type Cast, type GroupStory, prepareGroups, type Scene, tell, upToDate } from "./group_play.ts";
@@ -12,10 +12,10 @@ export type SiteStory = GroupStory<GroupSite>;
 const joinSeconds = { instance: 4, address: 4, registered: 6, ready: 8 };
 /** Less than any step of a machine takes. */
 const observedEveryMs = 25;
-/** Stories that are told at a time. */
+/** Number of concurrent stories. */
 const width = 3;
 
-/** The steps of a test: Temporal is busy with some of them while others wait. */
+/** The steps of a test: Temporal works for some of them while others wait. */
 export async function tellOnSites(
   { stage, t }: { stage: Stage; t: Deno.TestContext },
   { cast, stories }: { cast: Cast; stories: readonly SiteStory[] },
@@ -24,7 +24,7 @@ export async function tellOnSites(
   const tellNext = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift()) {
       const [name, story] = next;
-      // Only steps without these may be told side by side.
+      // Only steps without sanitizers may run concurrently.
       const apart = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
       await t.step({ name, ...apart, fn: () => onSite({ stage, cast }, story) });
     }

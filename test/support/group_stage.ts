@@ -1,4 +1,4 @@
-/** A scaling group in memory: an API server, a cloud that is asked without a wire, and the backend over both. */
+/** A scaling group in memory: an API server, a cloud without a wire format, and the backend over both. */
 import type { Cluster } from "../../activities/cluster.ts";
 import { scalingGroup } from "../../activities/backends/scaling_group/mod.ts";
 import { useCloud } from "./staged_cluster.ts";
@@ -24,7 +24,7 @@ export const spec: GroupSpec = {
   ...{ min: 1, max: 5, size: 3, zones: ["a"], template: { image: version.image, machineType: "m" } },
 };
 
-/** The driver of a cloud at hand. */
+/** The driver of a cloud in this process. */
 export function directCloud(cloud: GroupCloud): Driver {
   const group = (id: string): NonNullable<ReturnType<GroupCloud["group"]>> => {
     const found = cloud.group(id);
@@ -113,7 +113,7 @@ export class GroupStage {
     return this.client.cloud.driver();
   }
 
-  /** What its NodeVersion asks for, released to it. */
+  /** Changes the desired version of its NodeVersion, and releases it. */
   ask(
     { image, components }: typeof version,
     released: { stage: string; digest: string } | undefined = undefined,
@@ -123,7 +123,7 @@ export class GroupStage {
     this.kube.put("nodeversions", { metadata: { name: "v" }, spec: asked, status });
   }
 
-  /** An instance's node is there, and Ready. */
+  /** The node of an instance exists and is Ready. */
   join(
     providerId: string,
     { image, components }: typeof version,
@@ -139,7 +139,7 @@ export class GroupStage {
     });
   }
 
-  /** What goes is gone. */
+  /** Completes all deletions. */
   settle(): void {
     for (const { providerId, state } of this.cloud.instances()) {
       if (state === "Terminating") this.cloud.set(providerId, { state: "Terminated" });

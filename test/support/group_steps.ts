@@ -1,4 +1,4 @@
-/** Steps that stories of scaling groups have in common: to ask for an image, to hold nodes, to wait for what is told. */
+/** Common steps of stories of scaling groups: ask for an image, hold nodes, wait for a status. */
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { alpha, nodesOf, type Scene, upToDate } from "./group_play.ts";
@@ -22,7 +22,7 @@ export function came({ world }: Scene, image: string): Promise<void> {
   return upToDate(world, { ...first, image }, alpha.size);
 }
 
-/** Machines that were ordered of an image. */
+/** Machines that were ordered with an image. */
 export function madeOf({ ground }: Scene, image: string): number {
   return ground.cloud.instances().filter(({ template, token }) => token && template.fields.image === image).length;
 }
@@ -36,7 +36,7 @@ export async function isReady({ world }: Scene, name: string): Promise<void> {
   });
 }
 
-/** What the Rollout of group alpha says to people. */
+/** The message of the Rollout of group alpha. */
 export async function untilTold({ world }: Scene, said: RegExp): Promise<void> {
   await world.until(`the rollout to say ${said}`, async () => {
     const status = await world.status("scaling-group.alpha");
@@ -44,7 +44,7 @@ export async function untilTold({ world }: Scene, said: RegExp): Promise<void> {
   });
 }
 
-/** A pod on each node that its budget does not let go; gives how they are let go. */
+/** Puts a pod on each node whose budget blocks its eviction; returns a function that unblocks them. */
 export async function holdNodes({ world }: Scene): Promise<() => Promise<void>> {
   const [pods, budgets] = [
     "/api/v1/namespaces/default/pods",

@@ -1,4 +1,4 @@
-/** The scripts of hands, as they are mounted: one folder, by their names there. */
+/** The mounted scripts of the agent: one folder, by file name. */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 

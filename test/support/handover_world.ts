@@ -1,4 +1,7 @@
-/** A cluster with recorded pools of Operating System Manager and one of a default profile, for `ostler adopt` and `release`. */
+/**
+ * A cluster with recorded pools of Operating System Manager and one of a default profile, for `ostler adopt` and
+ * `release`.
+ */
 import { publishConfig } from "../../activities/config/publish_config.ts";
 import { renderingOf, renderPool } from "../../activities/config/render_config.ts";
 import { defaultProfiles, namesOf } from "../../profiles/mod.ts";
@@ -15,7 +18,7 @@ import { accountToken } from "./publishing_kube.ts";
 export const cases = ["gen-minimal", "gen-namespaces", "rot-revision"].map(osmCase);
 const plain = cases[0] as OsmCase;
 
-/** The pool whose profile comes with whoever looks after it. */
+/** The pool whose profile either system installs. */
 export const usual: PoolRef = { namespace: "fleet", name: "pool" };
 
 const theirs = {
@@ -41,7 +44,7 @@ export class HandoverWorld extends FakeWorld {
     this.osm = new FakeOsm(this.kube.client, rendered, [{ name: "osp-ubuntu", spec: theirs }]);
   }
 
-  /** As deploy/cloud-init-settings.yaml of Operating System Manager makes it. */
+  /** As deploy/cloud-init-settings.yaml of Operating System Manager creates it. */
   putGetter(mark: string): void {
     const namespace = "cloud-init-settings";
     const token = accountToken(mark, `${namespace}:cloud-init-getter`);
@@ -59,7 +62,7 @@ export class HandoverWorld extends FakeWorld {
     return [...cases.map(({ deployment: { metadata: { namespace, name } } }) => ({ namespace, name })), usual];
   }
 
-  /** What Ostler does once it is up: default profiles, and everything published. */
+  /** The effect of a running Ostler: default profiles, and everything published. */
   async runOstler(): Promise<void> {
     for (const { metadata: { name }, spec } of await defaultProfiles()) {
       const annotations = { "ostler.dev/default-profile": spec.version };
@@ -110,7 +113,7 @@ export class HandoverWorld extends FakeWorld {
   }
 }
 
-// As recorded, but for the tokens, which stand in what the others boot from.
+// As recorded, except for the tokens, which are in the published secrets.
 function rendered(
   { metadata: { name } }: { metadata: { name: string } },
   { getter, join }: { getter: string; join: string },

@@ -1,11 +1,11 @@
-/** Finds circles of imports: a module that, over others, needs itself. Types count, as readers follow them too. */
+/** Finds cycles of imports: a module that needs itself through others. Types count, because readers follow them too. */
 
 import { importsOf } from "../run/import_graph.ts";
 
 /** Modules by path, with their text. */
 export type Modules = ReadonlyMap<string, string>;
 
-/** Each circle once, as the paths of its modules in alphabetical order. */
+/** Returns each cycle once, as the paths of its modules in alphabetical order. */
 export function importCycles(modules: Modules): string[][] {
   const graph = new Map(
     [...modules].map(([path, text]) => [path, importsOf(path, text).filter((target) => modules.has(target))]),

@@ -3,13 +3,13 @@
 export interface Interruption {
   /** The call that is interrupted, from 0. */
   at: number;
-  /** Before anything happened, or when it had happened and only the answer was lost. */
+  /** Before any effect, or after it when only the response was lost. */
   when: "before" | "after";
   /** The process is dead from then on, or only that call failed. */
   then: "dead" | "alive";
 }
 
-/** The same groups of calls; each counts, and the one that is meant fails as a connection that broke. */
+/** Returns the same groups of calls; counts them, and lets the chosen one fail like a broken connection. */
 export function interrupted<T extends object>(client: T, { at, when, then }: Interruption, onCall: () => void): T {
   let calls = 0;
   const broken = (): Error => Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });

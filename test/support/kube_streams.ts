@@ -1,9 +1,9 @@
-/** Watches over a fake API server: any number a kind, each from the version on that it asks for. */
+/** Watches over a fake API server: any number per kind, each from the version that it requests. */
 import type { Watch } from "@kubernetes/client-node";
 import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import type { FakeKube, Stored } from "./fake_kube.ts";
 
-/** Milliseconds from a change until watches report it: the order of things at a real API server, where a writer knows first. */
+/** Milliseconds from a change until watches report it: as at a real API server, a writer knows first. */
 const lagMs = 1;
 
 interface Event {

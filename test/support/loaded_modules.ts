@@ -1,4 +1,4 @@
-/** What a file of ours loads when it is run, as Deno sees it. */
+/** The modules that a file of Ostler loads when it runs, as Deno sees it. */
 import { execFile } from "node:child_process";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -24,7 +24,10 @@ async function graphOf(file: string): Promise<Graph> {
   return JSON.parse(stdout);
 }
 
-/** Specifiers of every module that a file loads at once, itself among them; not what packages load in their turn. */
+/**
+ * Returns the specifiers of every module that a file loads at once, including itself; without modules that packages
+ * load.
+ */
 export async function loadedBy(file: string): Promise<string[]> {
   const { roots, redirects, modules } = await graphOf(file);
   const next = new Map(modules.map(({ specifier, dependencies = [] }) => [specifier, dependencies]));
@@ -43,7 +46,7 @@ export function packagesOf(specifiers: readonly string[]): string[] {
   return [...new Set(names)].filter((name) => name !== "").sort();
 }
 
-/** Those of our files that take more than types from a package, of all that a file may load at some time. */
+/** Returns the files that use more than types of a package, among all that the file may ever load. */
 export async function importersOf(file: string, name: string): Promise<string[]> {
   const { modules } = await graphOf(file);
   const takes = ({ specifier, code }: Dependency): boolean => specifier === name && code !== undefined;

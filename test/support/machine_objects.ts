@@ -31,7 +31,7 @@ export interface DeploymentOverrides {
   kubelet?: string;
 }
 
-/** A MachineDeployment that machine-controller has numbered 1. */
+/** A MachineDeployment to which machine-controller has given number 1. */
 export function machineDeployment(overrides: DeploymentOverrides = {}): Stored {
   const { annotations, metadata, spec, value = providerConfig(), kubelet = "1.35.3" } = overrides;
   return {
@@ -70,7 +70,7 @@ export interface MachineOverrides {
   finalizers?: string[];
 }
 
-/** A Machine that has joined; its node bears its name with a prefix. */
+/** A Machine that has joined; its node has its name with a prefix. */
 export function machine(name: string, overrides: MachineOverrides = {}): Stored {
   const { hash = "hash-1", annotations = {}, labels, metadata, status, finalizers = [instanceFinalizer] } = overrides;
   return {
@@ -99,7 +99,7 @@ export interface NodeOverrides {
   conditions?: Record<string, string>[];
 }
 
-/** A Node; Ready unless told. */
+/** A Node; by default Ready. */
 export function node(name: string, overrides: NodeOverrides = {}): Stored {
   const { ready = true, heard = true, since, kubelet = "v1.35.3", zone, conditions = [] } = overrides;
   const status = !heard ? "Unknown" : ready ? "True" : "False";
@@ -108,7 +108,7 @@ export function node(name: string, overrides: NodeOverrides = {}): Stored {
   return {
     metadata: { name, ...(zone ? { labels: { "topology.kubernetes.io/zone": zone } } : {}) },
     status: {
-      conditions: [{ ...condition, ...last, message: "kubelet says so" }, ...conditions],
+      conditions: [{ ...condition, ...last, message: "reported by the kubelet" }, ...conditions],
       nodeInfo: { kubeletVersion: kubelet },
     },
   };
@@ -138,7 +138,7 @@ export function pod(name: string, on: string, overrides: PodOverrides = {}): Sto
 
 const caPem = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUEXAMPLE\n-----END CERTIFICATE-----\n";
 
-/** The announcement of the cluster's own address. */
+/** The cluster-info of the cluster. */
 export function clusterInfo(server = "https://api.example:6443"): Stored {
   const ca = Buffer.from(caPem).toString("base64");
   const cluster = `{ name: "", cluster: { server: "${server}", certificate-authority-data: ${ca} } }`;

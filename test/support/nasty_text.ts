@@ -1,4 +1,4 @@
-/** Texts that encodings get wrong, made up from a seed. */
+/** Texts that encodings get wrong, generated from a seed. */
 
 const pieces = [
   ...[" ", "  ", "\t", "\n", "\n\n", "\r\n", "\r", ":", ": ", " #", "#", "-", "- ", "?", "? ", ",", "[", "]", "{", "}"],
@@ -21,7 +21,7 @@ const pieces = [
   ],
 ];
 
-// Numbers below `limit`, the same ones for the same seed.
+// Returns numbers below `limit`, the same ones for the same seed.
 function chance(seed: number): (limit: number) => number {
   let state = seed >>> 0;
   return (limit) => {
@@ -30,14 +30,14 @@ function chance(seed: number): (limit: number) => number {
   };
 }
 
-/** `count` texts of up to eight pieces. */
+/** Returns `count` texts of up to eight pieces. */
 export function nastyTexts(seed: number, count: number): string[] {
   const below = chance(seed);
   const text = (): string => Array.from({ length: 1 + below(8) }, () => pieces[below(pieces.length)] ?? "").join("");
   return Array.from({ length: count }, text);
 }
 
-/** A text that shows every character of another. */
+/** Returns a text that shows every character of another. */
 export function shown(text: string): string {
   return JSON.stringify(text).replace(/[^ -~]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }

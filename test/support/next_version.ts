@@ -1,4 +1,7 @@
-/** Makes today's workflows those of a version to come: behind a patch, each look at the machines is preceded by a pause. */
+/**
+ * Changes today's workflows into those of a future version: behind a patch, each read of the machines is preceded by a
+ * pause.
+ */
 import { patched, sleep } from "@temporalio/workflow";
 import type { WorkflowInterceptors } from "@temporalio/workflow";
 

@@ -1,19 +1,22 @@
-/** machine-controller as far as the nodes of a stage are its own: a Machine that is deleted goes with its node, and another comes. */
+/**
+ * machine-controller for the nodes of a stage that it makes: a deleted Machine is deleted with its node, and another
+ * one is made.
+ */
 import { hold, machine, machineDeployment, machineSet } from "./machine_objects.ts";
 import type { NodeStage } from "./node_stage.ts";
 
 export interface NodeMakerOptions {
-  /** From the Machine being let go to its node being gone. */
+  /** From the release of the Machine until its node is deleted. */
   goneMs?: number;
-  /** Whether the node that comes has the name of the one that went. */
+  /** Whether the new node has the name of the deleted one. */
   sameName?: boolean;
 }
 
-/** Makes a Machine of MachineDeployment fleet/pool for each node of a stage, and those that come later. */
+/** Makes a Machine of MachineDeployment fleet/pool for each node of a stage, and for later ones. */
 export class NodeMaker {
-  /** Nodes that went, in order. */
+  /** Deleted nodes, in order. */
   readonly gone: string[] = [];
-  /** What was left on a node, as pods, when its Machine was deleted. */
+  /** The pods left on a node when its Machine was deleted. */
   readonly podsLeft: string[] = [];
   readonly #stage: NodeStage;
   readonly #options: Required<NodeMakerOptions>;
@@ -33,7 +36,7 @@ export class NodeMaker {
     };
   }
 
-  /** Machines whose deletion was ordered, each as often as it was. */
+  /** Machines whose deletion was requested, each as often as it was. */
   get deleted(): string[] {
     return this.#stage.kube.writes.filter((write) => write.startsWith("delete machines "))
       .map((write) => write.slice("delete machines fleet/".length));

@@ -1,4 +1,4 @@
-/** Nodes in memory that keep images and boot them, an API server that knows them, and the real activities over both. */
+/** Nodes in memory that stage and boot images, an API server that has them, and the real activities over both. */
 import { type Lock, lockAnnotation, lockOf } from "../../activities/backends/node_pool/lock.ts";
 import { createActivities } from "../../activities/mod.ts";
 import type { NodePool } from "../../activities/kube/node_pools.ts";
@@ -23,7 +23,7 @@ export function digestOf(letter: string): string {
   return `sha256:${letter.repeat(64).slice(0, 64)}`;
 }
 
-/** What a node makes of an order to boot. */
+/** The reaction of a node to a boot order. */
 export type Fate = "boots" | "rolls back" | "never comes back" | "comes back without kubelet" | "stays up";
 
 export interface StagedNode extends Omit<OsStatus, "bootId"> {
@@ -36,10 +36,10 @@ export interface NodeStageOptions {
   nodes?: number;
   /** A RolloutPolicy's spec. */
   policy?: Record<string, unknown>;
-  /** Of the node with that name when it boots that image. */
+  /** The reaction of the node with that name when it boots that image. */
   fate?: (node: string, digest: string) => Fate;
   labels?: (nth: number) => Record<string, string>;
-  /** From the order to the node being back. */
+  /** From the order to the return of the node. */
   bootMs?: number;
 }
 
@@ -52,10 +52,10 @@ export class NodeStage {
   readonly nodes = new Map<string, StagedNode>();
   /** Every order as "verb node", in order. */
   readonly orders: string[] = [];
-  /** Most nodes that were down, or cordoned, at once. */
+  /** Maximum number of nodes that were down, or cordoned, at once. */
   mostOut = 0;
   fate: (node: string, digest: string) => Fate;
-  /** What a Stage order meets: refuses, or stays silent. */
+  /** The reaction to a Stage order: a refusal, or no answer. */
   meet: (order: OsOrder) => OsOutcome | undefined = () => undefined;
   findings: OsFinding[] = [];
   bootMs: number;
@@ -88,7 +88,7 @@ export class NodeStage {
     });
   }
 
-  /** What the NodePool asks for. */
+  /** Changes the image of the NodePool. */
   ask(letter: string): void {
     const metadata = this.kube.get("nodepools", this.name, "fleet")?.metadata;
     const generation = (metadata?.["generation"] as number | undefined ?? 0) + 1;
@@ -99,7 +99,7 @@ export class NodeStage {
     this.kube.put("nodepools", { metadata: { ...metadata, namespace: "fleet", name: this.name, generation }, spec });
   }
 
-  /** The NodePool asks for what the OSImage of that name is. */
+  /** Sets the image of the NodePool to that of the OSImage with this name. */
   askForOSImage(name: string): void {
     this.ask("a");
     const found = this.kube.get("nodepools", this.name, "fleet");
@@ -107,7 +107,7 @@ export class NodeStage {
     this.kube.put("nodepools", { metadata: { ...found?.metadata, name: this.name }, spec });
   }
 
-  /** An OSImage was judged: accepted with the digest of a letter, or refused. */
+  /** Validates an OSImage: accepted with the digest of a letter, or refused. */
   judge(name: string, verdict: { letter: string } | { reason: string }): void {
     const accepted = "letter" in verdict;
     const condition = {
@@ -136,12 +136,12 @@ export class NodeStage {
     });
   }
 
-  /** What stands on a node about its lock; undefined for nothing. */
+  /** The lock annotation of a node; undefined if there is none. */
   lockOf(name: string): Lock | undefined {
     return lockOf(this.kube.get("nodes", name)?.metadata["annotations"] as Record<string, string> | undefined);
   }
 
-  /** A node asks for a lock, or gives it back, as the controller writes that down. */
+  /** Lets a node ask for a lock, or release it, as the controller records that. */
   setLock(name: string, lock: Lock | undefined): void {
     const stored = this.kube.get("nodes", name);
     if (!stored) return;
@@ -150,7 +150,7 @@ export class NodeStage {
     this.kube.put("nodes", { ...stored, metadata: { ...stored.metadata, annotations } });
   }
 
-  /** Has the worker of a stage serve the pool by real activities. */
+  /** Has the worker of a stage serve the pool with real activities. */
   serve(stage: Stage): void {
     stage.activities.others.set(
       this.pool.name,
@@ -182,7 +182,7 @@ export class NodeStage {
     }) as Handle;
   }
 
-  /** Converges by what is asked for, and forgets how. */
+  /** Converges on the current image, and forgets the records. */
   async settle(stage: Stage): Promise<RollOutResult> {
     const result = await (await this.rollOut(stage)).result();
     this.orders.length = 0;
@@ -194,12 +194,12 @@ export class NodeStage {
     return await stage.client.workflow.getHandle(this.workflowId).query<Progress>("progress");
   }
 
-  /** What its Rollout says. Unlike a query it costs the run nothing, however often it is looked at. */
+  /** The status of its Rollout, which, unlike a query, costs the run nothing. */
   told(): { phase?: string; reason?: string } | undefined {
     return this.kube.get("rollouts", this.pool.name, this.pool.namespace)?.["status"] as object | undefined;
   }
 
-  /** Orders of one verb, as the nodes they were given to. */
+  /** Orders of one verb, as their nodes. */
   given(verb: OsOrder["verb"]): string[] {
     return this.orders.filter((order) => order.startsWith(`${verb} `)).map((order) => order.slice(verb.length + 1));
   }
@@ -208,7 +208,7 @@ export class NodeStage {
     return [...this.nodes.values()].filter(({ isDown }) => isDown).map(({ name }) => name);
   }
 
-  /** What each node booted, as letters in the order of names. */
+  /** Returns the image of each node, as letters in the order of names. */
   booted(): string {
     return [...this.nodes.values()].map(({ booted }) => booted.slice(7, 8)).join("");
   }

@@ -5,10 +5,10 @@ import type { Rollout } from "../../workflows/state/rollout.ts";
 
 const hour = 3_600_000;
 
-/** Groups, of which only some fields are given. */
+/** Groups with only some fields given. */
 export type Given = { [Group in keyof Rollout]?: Partial<Rollout[Group]> };
 
-/** A run as it opens, with the fields that are given. */
+/** A run as it opens, with the given fields. */
 export function openRun(given: Given = {}, carried?: CarriedState): Rollout {
   const rollout = openRollout({
     pool: { namespace: "fleet", name: "pool" },

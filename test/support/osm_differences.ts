@@ -1,4 +1,7 @@
-/** Where Ostler differs from the recorded cases on purpose; every difference that a test accepts is listed with its reason. */
+/**
+ * Where Ostler differs from the recorded cases on purpose; every difference that a test accepts is listed with its
+ * reason.
+ */
 import { readFileSync } from "node:fs";
 import { loadYaml } from "@kubernetes/client-node";
 
@@ -12,11 +15,11 @@ const listed = loadYaml<Record<string, Difference>>(
   readFileSync(new URL("../golden/osm/differences.yaml", import.meta.url), "utf8"),
 );
 
-/** The difference of that name holds for a case; throws when none of that name is listed. */
+/** The difference of that name holds for a case; throws for an unlisted name. */
 export function differs(name: string, caseName: string): boolean {
   const difference = listed[name];
   if (!difference?.ours || !difference.reason) {
-    throw new Error(`Cannot accept "${name}": it is not listed with a reason`);
+    throw new Error(`Failed to accept "${name}": it is not listed with a reason`);
   }
   return difference.cases === "all" || difference.cases.includes(caseName);
 }

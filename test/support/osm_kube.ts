@@ -9,7 +9,7 @@ import { putSeed } from "./publishing_kube.ts";
 
 const root = new URL("../golden/osm/", import.meta.url);
 
-/** The token that machines get is the recorded one; everything else that was there before is there. */
+/** The token of the machines is the recorded one; all other earlier objects exist. */
 export function osmKube(of: OsmCase): FakeKube {
   const kube = new FakeKube();
   kube.token = { token: getterToken, expirationTimestamp: new Date(Date.now() + 3_600_000) };
@@ -22,7 +22,7 @@ export function osmKube(of: OsmCase): FakeKube {
   return kube;
 }
 
-/** Puts profile and MachineDeployment in place, or replaces them, as people do; what we added to it stays. */
+/** Puts profile and MachineDeployment in place, or replaces them, as users do; Ostler's additions stay. */
 export function putInput(kube: FakeKube, { profile, deployment }: OsmCase): void {
   if (profile) kube.put("operatingsystemprofiles", { ...profile, metadata: { ...profile.metadata } });
   const { name, namespace } = deployment.metadata;
@@ -31,7 +31,7 @@ export function putInput(kube: FakeKube, { profile, deployment }: OsmCase): void
   kube.put("machinedeployments", { ...deployment, metadata });
 }
 
-/** What activities are given, with the flags of the case. */
+/** The inputs of the activities, with the flags of the case. */
 export function osmPublisher(kube: FakeKube, { flags }: OsmCase): Publisher {
   const argv = Object.entries(flags).flatMap(([flag, values]) => [values].flat().map((value) => `--${flag}=${value}`));
   const { settings } = readNodeSettings({ argv }, (path) => readFileSync(new URL(path, root), "utf8"));

@@ -1,4 +1,4 @@
-/** The cases of test/golden/osm: inputs, and what Operating System Manager made of them on a live cluster. */
+/** The cases of test/golden/osm: inputs, and the output of Operating System Manager on a live cluster. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { loadAllYaml, loadYaml } from "@kubernetes/client-node";
@@ -14,7 +14,7 @@ import {
 
 const root = fileURLToPath(new URL("../golden/osm/", import.meta.url));
 
-/** The token that every case's cluster keeps for machines to fetch their config with. */
+/** The token in every case's cluster with which machines fetch their config. */
 export const getterToken = "getter-token-0123456789";
 
 interface Metadata {
@@ -41,13 +41,13 @@ export interface InputObject {
 /** One case after its first or its second input. */
 export interface OsmCase {
   name: string;
-  /** Unparsed, as some are refused; missing where the case has no profile. */
+  /** Unparsed, because some are refused; missing when the case has no profile. */
   profile?: { metadata: Metadata; spec: unknown };
   deployment: MachineDeploymentManifest;
   /** Flags as written: a list is a repeated flag. */
   flags: Record<string, unknown>;
   inputs: InputObject[];
-  /** Folder with what came out. */
+  /** Folder with the output. */
   expected: string;
 }
 
@@ -56,7 +56,7 @@ export function osmCaseNames(): string[] {
   return Object.keys(loadYaml<Record<string, string>>(readText("index.yaml"))).sort();
 }
 
-/** Reads a case as it is after its first input. */
+/** Reads a case after its first input. */
 export function osmCase(name: string): OsmCase {
   const folder = `${root}${name}/`;
   const inputs = existsSync(`${folder}inputs`) ? readdirSync(`${folder}inputs`).sort() : [];
@@ -70,7 +70,7 @@ export function osmCase(name: string): OsmCase {
   };
 }
 
-/** The same case after its second input; undefined where it has none. */
+/** Reads the same case after its second input; undefined if it has none. */
 export function secondInput(first: OsmCase): OsmCase | undefined {
   const has = (file: string): boolean => existsSync(`${root}${first.name}/${file}`);
   if (!has("expected2")) return undefined;
@@ -82,12 +82,12 @@ export function secondInput(first: OsmCase): OsmCase | undefined {
   };
 }
 
-/** Bytes of one expected output (bootstrap, provisioning, kubeconfig, edge-script, error.txt), undefined where there is none. */
+/** Bytes of one expected output (bootstrap, provisioning, kubeconfig, edge-script, error.txt), undefined if missing. */
 export function expectedText(of: OsmCase, file: string): string | undefined {
   return existsSync(of.expected + file) ? readFileSync(of.expected + file, "utf8") : undefined;
 }
 
-/** The OperatingSystemConfig that must come out; undefined where none does. */
+/** The expected OperatingSystemConfig; undefined if none is expected. */
 export function expectedConfig(of: OsmCase): { annotations: Record<string, string>; spec: OsConfig } | undefined {
   const path = `${of.expected}osc.yaml`;
   return existsSync(path) ? parsedOnce(path) : undefined;
@@ -98,7 +98,7 @@ export function profileOf(of: OsmCase): OsProfile {
   return parseProfile(of.profile?.spec);
 }
 
-/** Everything the case's config is rendered from; throws ProfileRefused where its provider config cannot be read. */
+/** Everything from which the case's config is rendered; throws ProfileRefused for an invalid provider config. */
 export function factsOf(of: OsmCase): RenderFacts {
   const { metadata: { namespace, name, annotations = {} }, spec: { template } } = of.deployment;
   const { providerSpec, versions } = template.spec;
@@ -191,7 +191,9 @@ function readYaml<T>(path: string): T {
 
 const parsed = new Map<string, unknown>();
 
-/** What a file says, which nobody may change: most are asked for by several tests, and large ones take a while to parse. */
+/**
+ * The content of a read-only file; cached, because several tests need most files, and large ones take a while to parse.
+ */
 function parsedOnce<T>(path: string): T {
   if (!parsed.has(path)) parsed.set(path, frozen(loadYaml(readFileSync(path, "utf8"))));
   return parsed.get(path) as T;

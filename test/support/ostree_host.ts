@@ -15,7 +15,7 @@ const env = { ...process.env, OSTREE_SYSROOT_DEBUG: "mutable-deployments" };
 const run = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { encoding: "utf8", env, stdio: ["ignore", "pipe", "pipe"] }).trim();
 
-/** Why the real ostree cannot be run here; "" where it can. */
+/** Why the real ostree cannot be run here; "" if it can. */
 export function ostreeMissing(): string {
   try {
     run("ostree", "--version");
@@ -30,7 +30,7 @@ export class OstreeHost implements AsyncDisposable {
   readonly host: FakeOsHost;
   /** Checksums, as digests. */
   readonly commits: string[] = [];
-  /** Requests are not answered any more. */
+  /** Requests get no response any more. */
   isSilent = false;
   readonly #server: Server;
 
@@ -88,7 +88,7 @@ export class OstreeHost implements AsyncDisposable {
     await this.host.elapse();
   }
 
-  /** The remote is away from now on. */
+  /** The remote is down from now on. */
   close(): void {
     this.#server.closeAllConnections();
     this.#server.close();
@@ -100,7 +100,7 @@ export class OstreeHost implements AsyncDisposable {
   }
 }
 
-/** A tree that can be deployed, and has ostree itself in it. */
+/** A tree that can be deployed, with ostree itself in it. */
 async function plant(tree: string): Promise<void> {
   for (
     const name of [

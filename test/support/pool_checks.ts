@@ -1,21 +1,21 @@
-/** What must hold for a pool when its rollout is over, whatever happened meanwhile. */
+/** The invariants of a pool after its rollout, whatever happened meanwhile. */
 import { deepEqual } from "node:assert/strict";
 import type { Gate, Rules } from "../../workflows/contracts/mod.ts";
 import type { FakePool } from "./fake_pool.ts";
 
-/** The observer's promises were kept, every drain was ours, and nothing of ours is left on any machine. */
+/** The observer's promises were kept, every drain was Ostler's, and nothing of Ostler is left on any machine. */
 export function assertOrderly(pool: FakePool): void {
   deepEqual(pool.violations, []);
   deepEqual(pool.drainedByController, []);
   deepEqual(pool.leftovers(), []);
 }
 
-/** Every machine that is wanted runs that image, and no other machine is there. */
+/** Every desired machine runs that image, and no other machine exists. */
 export function assertRuns(pool: FakePool, image: string): void {
   deepEqual(pool.images(), Array(pool.replicas).fill(image));
 }
 
-/** A budget of so many machines. */
+/** A budget of that number of machines. */
 export function budgetOf(machines: number | string, rest: Partial<Rules["budget"]> = {}): Rules["budget"] {
   return { machines, perZone: null, zones: "Parallel", cluster: null, ...rest };
 }

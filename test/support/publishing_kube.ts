@@ -6,13 +6,13 @@ import { FakeKube } from "./fake_kube.ts";
 import { clusterInfo, putPool } from "./machine_objects.ts";
 import type { DeploymentOverrides } from "./machine_objects.ts";
 
-/** What must never be seen outside a secret. */
+/** Texts that must never be visible outside a secret. */
 export const canary = "canary-token-5f3a";
 
-/** What random functions start from; never to be seen either. */
+/** The seed of random functions; must never be visible either. */
 export const seed = "seed-5f3a-0123456789abcdef0123456789abcdef";
 
-/** A pool with its profile and the cluster's announcement; tokens live an hour. */
+/** A pool with its profile and cluster-info; tokens live an hour. */
 export async function publishingKube(overrides: DeploymentOverrides = {}): Promise<FakeKube> {
   const kube = new FakeKube();
   putPool(kube, overrides);
@@ -42,7 +42,7 @@ export function putSeed(kube: FakeKube, text = seed): void {
   kube.put("secrets", { metadata, type: "Opaque", immutable: true, stringData: { seed: text } });
 }
 
-/** Puts the pool's profile in place of the default one: a file for each phase that a template is given for. */
+/** Replaces the pool's profile: one file for each phase with a given template. */
 export function putProfile(
   kube: FakeKube,
   { name = "osp-ubuntu", version = "v1.0.0", templating = "eta", bootstrap, provisioning, ...more }: {
@@ -68,10 +68,10 @@ export function putProfile(
   kube.put("operatingsystemprofiles", { metadata: { namespace: "kube-system", name, generation }, spec });
 }
 
-/** Lets the credentials of one of the pool's secrets be due, as if they had been made `days` earlier. */
+/** Makes the credentials of one of the pool's secrets due, as if they had been made `days` earlier. */
 export function makeDue(kube: FakeKube, name: string, days = 0): void {
   const secret = kube.get("secrets", name, "cloud-init-settings");
-  if (!secret) throw new Error(`Cannot make secret "${name}" due: there is none`);
+  if (!secret) throw new Error(`Failed to make Secret "${name}" due: it does not exist`);
   const before = secret.metadata.annotations ?? {};
   const expiry = Date.parse(before["ostler.dev/credentials-expire"] ?? "") - days * 86_400_000;
   const annotations = {
@@ -82,7 +82,7 @@ export function makeDue(kube: FakeKube, name: string, days = 0): void {
   kube.put("secrets", { ...secret, metadata: { ...secret.metadata, annotations } });
 }
 
-/** What activities are given; an hour of life for credentials, and `settings` over the defaults. */
+/** The inputs of the activities; credentials live an hour, and `settings` override the defaults. */
 export function publisher(kube: FakeKube, settings: Partial<NodeSettings> = {}): Publisher {
   return {
     ...{ kube: kube.client, profileNamespace: "kube-system", clusterCa: () => "", environment: {} },
@@ -90,7 +90,7 @@ export function publisher(kube: FakeKube, settings: Partial<NodeSettings> = {}):
   };
 }
 
-/** The text under the first key of one of the pool's secrets. */
+/** Returns the text under the first key of one of the pool's secrets. */
 export function textOf(kube: FakeKube, name: string): string {
   const data = kube.get("secrets", name, "cloud-init-settings")?.["data"] as Record<string, string> | undefined;
   return Buffer.from(Object.values(data ?? {})[0] ?? "", "base64").toString();

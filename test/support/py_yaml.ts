@@ -1,4 +1,4 @@
-/** The YAML reader of cloud-init, where the machine has it: PyYAML, which knows YAML 1.1. */
+/** The YAML parser of cloud-init, if installed: PyYAML, which reads YAML 1.1. */
 import { spawnSync } from "node:child_process";
 
 const program = `
@@ -20,13 +20,13 @@ json.dump(plain([load(text) for text in documents]), sys.stdout)
 /** Whether there is a Python with PyYAML. */
 export const hasPyYaml = spawnSync("python3", ["-c", "import yaml"]).status === 0;
 
-/** What PyYAML makes of each document; what JSON cannot say is an object with its `type`. */
+/** Returns PyYAML's value of each document; values without JSON form are objects with their `type`. */
 export function pyYamlLoad(documents: readonly string[]): { value?: unknown; error?: string }[] {
   const { status, stdout, stderr } = spawnSync("python3", ["-c", program], {
     input: JSON.stringify(documents),
     encoding: "utf8",
     maxBuffer: 1 << 30,
   });
-  if (status !== 0) throw new Error(`Cannot read YAML with Python: ${stderr}`);
+  if (status !== 0) throw new Error(`Failed to read YAML with Python: ${stderr}`);
   return JSON.parse(stdout);
 }

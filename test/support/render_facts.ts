@@ -1,4 +1,4 @@
-/** Facts of a made-up pool to render from; tests say only what matters to them. */
+/** Facts of a made-up pool to render from; tests set only what matters to them. */
 import { defaultNodeSettings, type NodeSettings, type ProviderConfig, type RenderFacts } from "../../profiles/mod.ts";
 
 export interface FactOverrides {

@@ -1,4 +1,4 @@
-/** Pools of nodes that somebody made, one of which is bad: what replaces it is told by its tests. */
+/** Pools of nodes with machines, one of which is bad; the tests describe its replacement. */
 import { deepEqual, equal } from "node:assert/strict";
 import type { OsFinding, OsRefusal, Progress } from "../../workflows/contracts/mod.ts";
 import { eventually } from "./eventually.ts";
@@ -11,7 +11,7 @@ import type { Handle, Stage } from "./workflow_stage.ts";
 /** A policy that has nodes replaced, each step in a second. */
 export const replacing = { onImageChange: "ReplaceIfRefused", maxFailed: 3, inPlace: { stage: "20s", boot: "1s" } };
 
-/** The same without the word that it is about. */
+/** The same policy without the setting for that. */
 export const { onImageChange: _, ...neverReplacing } = replacing;
 
 export interface World {
@@ -25,13 +25,13 @@ export interface World {
 export interface Story extends NodeMakerOptions {
   policy?: Record<string, unknown>;
   count?: number;
-  /** Which of them is bad; the first unless told. */
+  /** Which of them is bad; by default the first. */
   nth?: number;
   bootMs?: number;
-  /** What the bad node makes of image b. */
+  /** The reaction of the bad node to image b. */
   fate?: Fate;
   refuses?: OsRefusal | OsFinding["kind"];
-  /** Without, nobody makes its nodes. */
+  /** Without this, its nodes have no machines. */
   isMade?: boolean;
 }
 
@@ -53,7 +53,7 @@ export async function rolling(stage: Stage, story: Story): Promise<World> {
   return { nodes, maker: maker as NodeMaker, handle: await nodes.rollOut(stage), bad };
 }
 
-/** Whether the first node of that name is meant, and not one that came later. */
+/** Whether the first node of that name is meant, and not a later one. */
 function bootsOnceOf({ kube }: NodeStage, name: string): () => boolean {
   return () => kube.get("nodes", name)?.metadata.uid === `uid-of-${name}`;
 }
@@ -63,7 +63,7 @@ function putPod({ kube }: NodeStage, nodeName: string): void {
   kube.put("pods", { metadata, spec: { nodeName }, status: { phase: "Running" } });
 }
 
-/** The pool converges, and once more with the node that came. */
+/** The pool converges, and again with the new node. */
 export async function converged(stage: Stage, { nodes, handle, maker, bad }: World): Promise<void> {
   equal((await handle.result()).outcome, "Converged");
   await eventually("another node", () => maker.gone.length > 0 && nodes.nodes.size === 3);

@@ -1,7 +1,7 @@
-/** An API server over TLS that knows Secrets and takes boot reports. */
+/** An API server over TLS that has Secrets and accepts boot reports. */
 import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
 
-/** What a machine has said in its boot report. */
+/** The content of a machine's boot report. */
 export interface ReportLine {
   phase: string;
   step: string;
@@ -14,7 +14,7 @@ export interface ReportLine {
 export class SecretsApi implements AsyncDisposable {
   /** By secret, then by key; text, not base64. */
   readonly secrets = new Map<string, Record<string, string>>();
-  /** By machine, in the order in which they came; null when the machine took its key away. */
+  /** By machine, in order of arrival; null when the machine removed its key. */
   readonly reports: [machine: string, line: ReportLine | null][] = [];
   /** Statuses that the next requests for Secrets get instead of an answer. */
   readonly refusals: number[] = [];

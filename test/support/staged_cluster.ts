@@ -1,13 +1,13 @@
-/** Changes what a cluster was opened with, in the middle of a test. */
+/** Changes the inputs of an open cluster during a test. */
 import { Cloud, type Cluster, type OpenEtcd } from "../../activities/cluster.ts";
 import type { Driver } from "../../activities/clouds/driver.ts";
 
-/** From now on the cluster asks this cloud. */
+/** From now on the cluster uses this cloud. */
 export function useCloud(cluster: Cluster, open: () => Promise<Driver>): void {
   Object.assign(cluster, { cloud: new Cloud(open) });
 }
 
-/** From now on the cluster asks this etcd. */
+/** From now on the cluster uses this etcd. */
 export function useEtcd(cluster: Cluster, etcd: OpenEtcd): void {
   Object.assign(cluster, { etcd });
 }

@@ -1,4 +1,4 @@
-/** An etcd in memory: members by their addresses, and every order that it was given. */
+/** An etcd in memory: members by their addresses, and its orders. */
 import type { Etcd } from "../../activities/etcd/etcd.ts";
 import { unavailable } from "../../activities/failures.ts";
 import type { EtcdMember, EtcdPromotion, EtcdSurvey, SnapshotTaken } from "../../workflows/contracts/mod.ts";
@@ -11,10 +11,10 @@ export class StagedEtcd implements Etcd {
   readonly orders: string[] = [];
   /** Learners that are not in sync. */
   readonly behind = new Set<string>();
-  /** Nobody answers for that reason. */
+  /** No member responds, for that reason. */
   fault: Error | undefined;
 
-  /** A voter that is well, or a learner; the first one leads. */
+  /** A healthy voter, or a learner; the first one leads. */
   join(
     id: string,
     address: string,
@@ -31,7 +31,7 @@ export class StagedEtcd implements Etcd {
   /** Why members did not agree on an answer. */
   silence: string | undefined;
 
-  /** It answers no more. */
+  /** It stops responding. */
   silent(id: string): void {
     const member = this.#find(id);
     delete member?.status;

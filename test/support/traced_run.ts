@@ -1,4 +1,4 @@
-/** A process that traces a change and what is done for it; run with OTEL_DENO and somewhere to send to. */
+/** A process that traces a change and its steps; run it with OTEL_DENO and a receiver. */
 import type { Context } from "@temporalio/activity";
 import { setTimeout } from "node:timers/promises";
 import { refused } from "../../activities/failures.ts";
@@ -21,6 +21,6 @@ if (tracing) {
     () => Promise.resolve({ joined, failed: [], gone: [] }),
   );
   await step("publishConfig", { pool }, () => Promise.reject(refused("NameCollision", "hunter2")));
-  // Longer than spans are held back.
+  // Longer than spans are buffered.
   await setTimeout(600);
 }

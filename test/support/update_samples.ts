@@ -1,9 +1,9 @@
-/** Objects of `update.edgeless.systems` as those who come from the Constellation node operator have them. */
+/** Objects of `update.edgeless.systems` as users of the Constellation node operator have them. */
 import { readFileSync } from "node:fs";
 import { parseManifests } from "../../deploy/local/stack/manifests.ts";
 import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
 
-/** One of them, with what that operator had written of it. */
+/** One of them, with the fields that this operator had written. */
 export type UpdateSample = ManifestObject & { spec: Record<string, unknown>; status?: Record<string, unknown> };
 
 const file = new URL("./update_samples.yaml", import.meta.url);

@@ -1,8 +1,8 @@
-/** What an update from one set of manifests to another would break, for who has the first one installed. */
+/** Finds the breaks of an update from one set of manifests to another, for users of the first one. */
 import { isDeepStrictEqual } from "node:util";
 import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
 
-/** A schema of OpenAPI, as far as it is looked at. */
+/** A schema of OpenAPI, with the fields that are checked. */
 interface Schema {
   type?: string;
   properties?: Record<string, Schema>;
@@ -26,7 +26,7 @@ interface Definition {
   versions: Version[];
 }
 
-/** What an API server lets nobody change in an object that is there. */
+/** Fields that an API server makes immutable in an existing object. */
 const immutable: Readonly<Record<string, string[][]>> = {
   Deployment: [["spec", "selector"]],
   Job: [["spec", "template"], ["spec", "selector"]],
@@ -35,8 +35,8 @@ const immutable: Readonly<Record<string, string[][]>> = {
 };
 
 /**
- * Each break in a line. An object that is gone stays behind where manifests are applied, or takes what it held along, so
- * somebody has to be told: one that `notes` name is none.
+ * Each break in a line. A removed object is left behind where manifests are applied, or takes what it owned along, so
+ * the upgrade notes must name it; one that `notes` name does not count.
  */
 export function upgradeBreaks(
   before: readonly ManifestObject[],
@@ -47,7 +47,7 @@ export function upgradeBreaks(
   return before.flatMap((object) => {
     const next = now.get(nameOf(object));
     if (next !== undefined) return [...fixedIn(object, next), ...schemaBreaks(object, next)];
-    // A Job is done once, and is named for what it does.
+    // A Job runs once, and its name describes its work.
     const isTold = object.kind === "Job" || notes.includes(object.metadata.name);
     return isTold ? [] : [`${nameOf(object)} is gone, and CHANGELOG.md does not say so`];
   });
@@ -83,7 +83,7 @@ function schemaBreaks(before: ManifestObject, after: ManifestObject): string[] {
   return [...moved, ...versions];
 }
 
-/** Of objects that were written by the rules of before: a field that would be dropped, or that they would be refused for. */
+/** Whether objects written by the previous rules would lose a field, or would be refused for one. */
 function fieldBreaks(about: string, before: Schema, after: Schema): string[] {
   const breaks: string[] = [];
   if (before.type !== undefined && before.type !== after.type) breaks.push(`${about} is no longer ${before.type}`);

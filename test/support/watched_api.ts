@@ -1,4 +1,4 @@
-/** An API server over TLS that lists and streams what a test puts into it, for the watches of the controller. */
+/** An API server over TLS that lists and streams a test's objects, for the watches of the controller. */
 import { KubeConfig } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -14,9 +14,9 @@ interface Watched {
 }
 
 export class WatchedApi {
-  /** Paths and queries of the lists that were asked for, in order. */
+  /** Paths and queries of the requested lists, in order. */
   readonly lists: string[] = [];
-  /** Objects in one page, whatever is asked for. */
+  /** Objects per page, whatever is requested. */
   pageSize = 500;
   #objects = new Map<string, Map<string, Watched>>();
   #streams = new Map<string, Set<ServerResponse>>();
@@ -42,7 +42,7 @@ export class WatchedApi {
     return openCluster({ ...connectKube(config), watch: new HttpsWatch(config) });
   }
 
-  /** Stores an object under the path of its kind, such as "/api/v1/nodes", and streams it to whoever watches. */
+  /** Stores an object under the path of its kind, such as "/api/v1/nodes", and streams it to all watches. */
   put(path: string, object: Watched): void {
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
     const objects = this.#of(path);

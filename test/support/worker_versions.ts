@@ -1,4 +1,4 @@
-/** Versions of the worker that come and go on a stage, as deployments of Ostler do, and what is seen of them. */
+/** Versions of the worker that come and go on a stage, as with deployments of Ostler, and their visible state. */
 import type { WorkflowHandle } from "@temporalio/client";
 import { setTimeout } from "node:timers/promises";
 import { NotYet } from "../../deploy/local/process/wait_until.ts";
@@ -20,7 +20,7 @@ export async function deploy(
   await stage.changeWorker(version, () => makeCurrent(stage, version.buildId, { ...(withinMs ? { withinMs } : {}) }));
 }
 
-/** As soon as its workers poll; or without any, for a version of which nothing more is needed than that it was there. */
+/** Resolves when its workers poll; or at once without workers, for a version that only needs to have existed. */
 export async function makeCurrent(
   stage: Stage,
   buildId: string,
@@ -47,7 +47,7 @@ export interface KnownVersions {
   open: string[];
 }
 
-/** Looks once a second; undefined where the server was too busy to tell: it asks a workflow for each version. */
+/** Polls once a second; undefined when the server was too busy: it runs a workflow for each version. */
 export async function knownVersions(stage: Stage): Promise<KnownVersions | undefined> {
   await setTimeout(1_000);
   return await readVersions(stage).catch(() => undefined);
@@ -65,7 +65,7 @@ async function readVersions(stage: Stage): Promise<KnownVersions> {
   return { kept: found.map(buildOf), open: open.flat() };
 }
 
-// What the version says of itself: the list of its deployment may miss that it has drained (server 1.29.1).
+// The version's own report, because the list of its deployment may miss that it has drained (server 1.29.1).
 async function isDrained(stage: Stage, buildId: string): Promise<boolean> {
   const { workerDeploymentVersionInfo } = await stage.client.workflowService.describeWorkerDeploymentVersion({
     namespace,
@@ -74,14 +74,14 @@ async function isDrained(stage: Stage, buildId: string): Promise<boolean> {
   return workerDeploymentVersionInfo?.drainageInfo?.status === drained;
 }
 
-/** The build of the current version; undefined while there is none, or no worker of any. */
+/** The build of the current version; undefined without one, or without workers. */
 export async function currentBuild(stage: Stage): Promise<string | undefined> {
   const asked = stage.client.workflowService.describeWorkerDeployment({ namespace, deploymentName });
   const answer = await asked.catch(() => undefined);
   return answer?.workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? undefined;
 }
 
-/** Throws while the version is not drained, or its workers were seen only just now. */
+/** Throws while the version is not drained, or its workers polled just now. */
 export async function deleteVersion(stage: Stage, buildId: string): Promise<void> {
   const deploymentVersion = { deploymentName, buildId };
   await stage.client.workflowService.deleteWorkerDeploymentVersion({
@@ -96,7 +96,7 @@ export interface Ran {
   builds: string[];
 }
 
-/** What the history of a run tells of the versions it ran on. */
+/** The versions of a run, from its history. */
 export async function ran(handle: Pick<WorkflowHandle, "fetchHistory">): Promise<Ran> {
   const { events } = await handle.fetchHistory();
   const builds = (events ?? []).flatMap(({ workflowTaskCompletedEventAttributes: done }) =>

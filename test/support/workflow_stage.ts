@@ -1,4 +1,7 @@
-/** A Temporal server in memory with a worker of the real workflow bundle over fake activities; files of a process share it. */
+/**
+ * A Temporal server in memory with a worker of the real workflow bundle over fake activities; files of a process share
+ * it.
+ */
 import { Client } from "@temporalio/client";
 import type { WorkflowHandle } from "@temporalio/client";
 import {
@@ -30,7 +33,7 @@ import { FakeActivities } from "./fake_activities.ts";
 import { FakePool } from "./fake_pool.ts";
 import type { FakePoolOptions } from "./fake_pool.ts";
 
-/** Short enough that a broken test ends soon, long enough that a slow machine does not break one. */
+/** Short enough that a broken test ends soon, long enough for a slow machine. */
 export const testDeadlines: Partial<Deadlines> = {
   ...{ settle: 10_000, instance: 10_000, address: 10_000, registered: 10_000, ready: 10_000 },
   ...{ drain: 10_000, gone: 10_000, recheck: 200 },
@@ -43,7 +46,7 @@ let isQuiet = false;
 const identity = "tester";
 
 export interface StageOptions {
-  /** Of the worker for short steps and of the one for waits; as many as are needed unless told. */
+  /** Of the worker for short steps and of the one for waits; by default as many as are needed. */
   slots?: { steps: number; waits: number };
   /** 0 makes the worker replay the whole history at every workflow task. */
   maxCachedWorkflows?: number;
@@ -51,14 +54,14 @@ export interface StageOptions {
   dynamicConfig?: string[];
 }
 
-/** What a worker is of; nothing makes it one of today's code without a version. */
+/** The version of a worker; by default today's code without a version. */
 export interface StageVersion {
   buildId?: string;
-  /** The workflows of a version to come: see `next_version.ts`. */
+  /** The workflows of a future version: see `next_version.ts`. */
   next?: boolean;
   /** As the setting `hold-patches`. */
   holdPatches?: boolean;
-  /** The stage's own unless told. */
+  /** By default those of the stage. */
   connection?: NativeConnection;
 }
 
@@ -75,20 +78,20 @@ export class Stage {
   #workers: { worker: Worker; done: Promise<void> }[] = [];
   #pools = 0;
   #opening: Promise<void> | undefined;
-  /** Whose runs have not been ended yet. */
+  /** The pools whose runs have not been ended yet. */
   #left: FakePool[] = [];
 
   constructor(options: StageOptions = {}) {
     this.#options = options;
   }
 
-  /** Where the server listens, as "host:port". */
+  /** Address of the server, as "host:port". */
   get address(): string {
     return this.#address;
   }
 
   get client(): Client {
-    if (!this.#native) throw new Error("Cannot use the client: the stage was not opened");
+    if (!this.#native) throw new Error("Failed to use the client: the stage was not opened");
     return new Client({ connection: this.#native });
   }
 
@@ -104,7 +107,7 @@ export class Stage {
     }));
     this.#address = await this.#startServer();
     this.#native = await NativeConnection.connect({ address: this.#address });
-    // Those that runs of named clusters fill too.
+    // The task queues, including those of named clusters.
     await ensureSearchAttributes(this.#native, { namespace: "default", columns: columnsOf("any") });
     await this.startWorker();
   }
@@ -116,7 +119,7 @@ export class Stage {
     rmSync(this.#directory, { recursive: true });
   }
 
-  /** Starts a worker for workflows and short steps, and one for waits, beside those that run. */
+  /** Starts a worker for workflows and short steps, and one for waits, beside the running ones. */
   async startWorker(version: StageVersion = {}): Promise<Worker[]> {
     const { buildId = "", next = false, holdPatches = false, connection = this.#native } = version;
     const { maxCachedWorkflows = 100, slots = { steps: 100, waits: 100 } } = this.#options;
@@ -127,7 +130,7 @@ export class Stage {
       maxHeartbeatThrottleInterval: 50,
       defaultHeartbeatThrottleInterval: 50,
       shutdownGraceTime: 1,
-      // A step that does not end when it is cancelled fails the story that stops its worker, and no later one.
+      // A step that ignores its cancellation fails the story that stops its worker, and no later one.
       shutdownForceTime: 30_000,
       ...versionOf({ buildId, deployment: "", cluster: "" }),
     };
@@ -164,7 +167,7 @@ export class Stage {
     return bundle;
   }
 
-  /** Starts workers of another version, and ends those of before once `meanwhile` is done. */
+  /** Starts workers of another version, and ends the previous ones when `meanwhile` is done. */
   async changeWorker(version: StageVersion, meanwhile: () => Promise<void>): Promise<void> {
     const old = this.#workers.splice(0);
     await this.startWorker(version);
@@ -180,7 +183,7 @@ export class Stage {
     await Promise.all(ending.map(({ done }) => done));
   }
 
-  /** A fresh pool that nothing looks after yet. */
+  /** A fresh pool without a run. */
   pool(options: FakePoolOptions = {}): FakePool {
     this.#pools += 1;
     const pool = new FakePool({ namespace: "fleet", name: `pool${this.#pools}` }, options);
@@ -188,7 +191,7 @@ export class Stage {
     return this.activities.add(pool);
   }
 
-  /** Ends every run that a story left behind: those that look again and again would slow down the next stories. */
+  /** Ends every run that a story left behind, because polling runs would slow down the next stories. */
   async clear(): Promise<void> {
     const left = this.#left.splice(0).map(({ holder }) => holder);
     for await (const { workflowId } of this.client.workflow.list({ query: `ExecutionStatus = "Running"` })) {
@@ -222,24 +225,24 @@ export class Stage {
     return await handle.query<Progress>("progress");
   }
 
-  /** Asks a rollout for something, as people do; gives its answer or throws its refusal. */
+  /** Sends a command to a rollout, as people do; returns its answer or throws its refusal. */
   async ask(pool: FakePool, command: string, asked: Command = { by: "somebody" }): Promise<Answer> {
     const handle = this.client.workflow.getHandle(pool.holder);
     return await handle.executeUpdate<Answer, [Command]>(command, { args: [asked] });
   }
 
-  /** Waits until the answer to the query is such; by the id, so that it may be another run of the chain. */
+  /** Waits until the answer to the query matches; by the ID, so that it may be another run of the chain. */
   async sees(pool: FakePool, what: string, look: (seen: Progress) => boolean): Promise<Progress> {
     const handle = this.client.workflow.getHandle(pool.holder);
     return await seen(what, () => handle.query<Progress>("progress"), look);
   }
 
-  /** Tells a running rollout that something changed, as the controller does. */
+  /** Signals a running rollout that something changed, as the controller does. */
   async tell(pool: FakePool): Promise<void> {
     await this.client.workflow.getHandle(pool.holder).signal("desiredChanged", { generation: pool.generation });
   }
 
-  /** Waits until the rollout stands in that phase, and for that reason where one is given. */
+  /** Waits until the rollout is in that phase, and has that reason if given. */
   async stands(handle: Handle, phase: Phase, reason?: string): Promise<Progress> {
     const stands = (now: Progress): boolean => now.phase === phase && (reason === undefined || now.reason === reason);
     return await seen(`${phase} ${reason ?? ""}`, () => this.progress(handle), stands);
@@ -264,13 +267,13 @@ export class Stage {
   }
 }
 
-/** What a worker of today's code loads in production; bundled here where nothing can be kept. */
+/** The bundle that a worker of today's code loads in production; bundled here if nothing can be cached. */
 async function keptOr(bundled: () => Promise<WorkflowBundleOption>): Promise<WorkflowBundleOption> {
   const codePath = await workflowBundle();
   return codePath === undefined ? await bundled() : { codePath };
 }
 
-/** Asks until the answer is such; the error says what the last one was. */
+/** Queries until the answer matches; the error contains the last one. */
 async function seen(
   what: string,
   ask: () => Promise<Progress>,
@@ -289,8 +292,8 @@ const stages = new Map<string, Stage>();
 type Play = (stage: Stage, t: Deno.TestContext) => Promise<void>;
 
 /**
- * Registers tests with the stage of this process that has these options; it is opened before the first, and closed after all.
- * One that tells several stories, as its steps, has so many times as long.
+ * Registers tests with the stage of this process that has these options; the stage opens before the first and closes
+ * after the last. The timeout of a test with several stories as its steps is multiplied.
  */
 export function onStage(options: StageOptions = {}): (name: string, run: Play, stories?: number) => void {
   const stage = stages.get(JSON.stringify(options)) ?? newStage(options);
@@ -299,7 +302,7 @@ export function onStage(options: StageOptions = {}): (name: string, run: Play, s
       await stage.open();
       await inTime(stage, (opened) => run(opened, t), stories * limitMs).finally(() => stage.clear());
     };
-    // The native part of the SDK keeps handles of its own between tests.
+    // The native part of the SDK keeps its own handles between tests.
     Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
   };
 }
@@ -311,14 +314,14 @@ function newStage(options: StageOptions): Stage {
   return stage;
 }
 
-/** No story takes longer than this on the slowest machine; one that does is stuck, and its calls tell where. */
+/** No story takes longer than this on the slowest machine; a longer one is stuck, and its calls show where. */
 const limitMs = 120_000;
 
 async function inTime(stage: Stage, run: (stage: Stage) => Promise<void>, ms: number): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     const last = stage.activities.last?.calls.slice(-12).join(", ");
-    reject(new Error(`Cannot end the story: it still runs after ${ms} ms; its last calls were ${last}`));
+    reject(new Error(`Failed to end the story: it still runs after ${ms} ms; its last calls were ${last}`));
   }, ms);
   try {
     await Promise.race([run(stage), late]);

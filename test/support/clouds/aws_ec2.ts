@@ -51,14 +51,14 @@ export class AwsEc2 {
     const group = this.#groupOf(form);
     const source = group.templates[Number(form.get("SourceVersion")) - 1];
     const token = form.get("ClientToken") ?? "";
-    // Without a source nothing but what was sent would be in it.
+    // Without a source only the given fields are in it.
     const fields = { ...source?.fields, image: form.get("LaunchTemplateData.ImageId") ?? "" };
     const made = this.#made.get(token) ?? this.ground.addVersion(group, this.#disks(fields, form));
     this.#made.set(token, made);
     return { launchTemplateVersion: this.#version(group, group.templates.indexOf(made) + 1) };
   }
 
-  /** Snapshots of disks are taken from the request alone. */
+  /** The request alone determines the snapshots of disks. */
   #disks(fields: Template["fields"], form: URLSearchParams): Template["fields"] {
     if (!("snapshot" in fields)) return fields;
     const { snapshot: _, ...others } = fields;
@@ -76,7 +76,7 @@ export class AwsEc2 {
   #version(group: Group, number: number): object {
     const { image, machineType, userData, snapshot } = group.templates[number - 1]?.fields ?? { image: "" };
     const disk = { deviceName: "/dev/sda1", ebs: { snapshotId: snapshot, volumeSize: 8 } };
-    // What AWS has made of it: nobody asked for that.
+    // Fields that AWS adds without a request.
     const metadataOptions = { state: number === 1 ? "applied" : "pending", httpTokens: "required" };
     const data = { imageId: image, instanceType: machineType, userData, metadataOptions };
     return {
@@ -106,7 +106,7 @@ export class AwsEc2 {
   }
 }
 
-/** A filter's "*" stands for any text and "?" for any sign, unless "\\" comes before. */
+/** "*" in a filter matches any text and "?" any character, unless "\\" precedes it. */
 function matches(filter: string, found: string): boolean {
   const parts = filter.match(/\\[^]|[^]/g) ?? [];
   const pattern = parts.map((part) => part === "*" ? "[^]*" : part === "?" ? "[^]" : escaped(part.at(-1) ?? ""));

@@ -1,4 +1,4 @@
-/** What both APIs of AWS know of the simulated cloud: ids as AWS has them, tags, versions of launch templates, and lag. */
+/** The state of both AWS APIs over the simulated cloud: AWS's IDs, tags, versions of launch templates, and lag. */
 import type { CloudInstance, GroupCloud, Template } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 
 import { AwsWrong } from "./aws_requests.ts";
@@ -7,26 +7,26 @@ type Group = ReturnType<GroupCloud["groups"]>[number];
 
 export interface AwsConditions {
   clusterTag: string;
-  /** Milliseconds for which a new instance is shown nowhere. */
+  /** Milliseconds for which a new instance is hidden. */
   lagMs?: number;
-  /** A token that found no room is used up for its zone. */
+  /** A token whose zone had no capacity is used up there. */
   remembersErrors?: boolean;
-  /** Codes of what every launch fails with, in an answer that is none of failure. */
+  /** Codes with which every launch fails, in a successful response. */
   launchErrors?: readonly string[];
-  /** Of each group, beside what is served here. */
+  /** Fields of each group beside those that are served here. */
   properties?: object;
-  /** Images that there are; any where none are listed. Only a group that is to boot from one looks. */
+  /** Existing images; any image exists if none are listed. Only a group that is to boot an image checks that. */
   images?: readonly string[];
-  /** What groups say that they boot at first. */
+  /** The images that groups boot at first. */
   version?: string;
 }
 
 export const groupTag = "aws:autoscaling:groupName";
 
 export class AwsGround {
-  /** Versions of launch templates above that are shown nowhere yet. */
+  /** Versions of launch templates above this one are hidden. */
   shownVersions = Infinity;
-  /** No instance is ended by its group. */
+  /** Groups terminate no instance. */
   refusesEnds = false;
   readonly #tags = new Map<string, Map<string, string>>();
   readonly #versions = new Map<string, string>();
@@ -69,7 +69,7 @@ export class AwsGround {
     this.#tags.set(id, new Map(this.#tags.get(id)).set(key, value));
   }
 
-  /** Of an instance, or of a group. */
+  /** Tags of an instance, or of a group. */
   tagsOf(found: CloudInstance | Group): [string, string][] {
     if ("node" in found) return [[groupTag, found.group], ...this.#tags.get(this.idOf(found)) ?? []];
     const role = { Worker: "worker", ControlPlane: "control-plane", "": "" }[found.role];
@@ -81,7 +81,7 @@ export class AwsGround {
     return `lt-${(this.cloud.groups().indexOf(group) + 1).toString(16).padStart(17, "0")}`;
   }
 
-  /** What the group says that it boots. */
+  /** The image that the group boots. */
   versionOf(group: Group): string {
     return this.#versions.get(group.id) ?? this.conditions.version ?? "$Default";
   }

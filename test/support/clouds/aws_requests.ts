@@ -1,9 +1,9 @@
 /**
- * What AWS takes, as far as its published descriptions of Auto Scaling (2011-01-01) and EC2 (2016-11-15) say it of the calls
- * that are served here: any other action or field, one that is missing, and one of another type are wrong.
+ * The requests that AWS accepts, by its published descriptions of Auto Scaling (2011-01-01) and EC2 (2016-11-15), for
+ * the calls served here. Any other action or field, a missing field, and a wrong type are errors.
  */
 
-/** A request that AWS would not take as it is. */
+/** A request that AWS would refuse. */
 export class AwsWrong extends Error {
   constructor(readonly code: string, message: string) {
     super(message);
@@ -85,7 +85,7 @@ const actions: Record<string, Action> = {
 
 const versions: Record<Api, string> = { autoscaling: "2011-01-01", ec2: "2016-11-15" };
 
-/** The API that a request is for; throws for what is wrong with it. */
+/** Returns the API that a request is for; throws for an invalid request. */
 export function judge(form: URLSearchParams, authorization: string): Api {
   const name = form.get("Action") ?? "";
   const action = actions[name];

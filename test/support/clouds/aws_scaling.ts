@@ -6,7 +6,7 @@ import { AwsWrong } from "./aws_requests.ts";
 type Group = ReturnType<AwsGround["cloud"]["groups"]>[number];
 
 export class AwsScaling {
-  /** What each token was used for. */
+  /** The order of each token. */
   readonly #launches = new Map<string, string>();
 
   constructor(private readonly ground: AwsGround) {}
@@ -19,7 +19,7 @@ export class AwsScaling {
         ? this.ground.tagsOf(group).some(([key, value]) => `tag:${key}` === name && value === wanted)
         : group.id === asked
     );
-    // One on each page, so that who reads but the first is found out.
+    // One item per page, so that a client that reads only the first page fails its test.
     const at = Number(form.get("NextToken") ?? 0);
     const next = at + 1 < all.length ? { NextToken: at + 1 } : {};
     return { AutoScalingGroups: all.slice(at, at + 1).map((group) => this.#shown(group)), ...next };
@@ -78,7 +78,7 @@ export class AwsScaling {
     }
     const shrinks = form.get("ShouldDecrementDesiredCapacity") === "true";
     const group = this.ground.cloud.group(found.group);
-    // Nobody promises that a second time does nothing.
+    // AWS does not promise that a second call does nothing.
     if (isGoing(found) && shrinks && group) group.size -= 1;
     this.ground.cloud.remove(found.providerId, shrinks);
     return { Activity: { ActivityId: "a", StatusCode: "InProgress", StartTime: new Date().toISOString() } };

@@ -1,6 +1,6 @@
 /**
- * AWS, as far as the driver asks it, over HTTP, with the simulated cloud as its truth. Written from AWS's published descriptions;
- * it was not run against the real cloud, and where those are silent it does what would be worst.
+ * The parts of AWS that the driver uses, over HTTP, with the simulated cloud as its state. Written from AWS's published
+ * descriptions and not run against the real cloud; where those are unclear it does the worst.
  */
 import type { GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 import type { Befalls } from "../driver_conformance.ts";
@@ -10,17 +10,17 @@ import { type Api, AwsWrong, judge } from "./aws_requests.ts";
 import { AwsScaling } from "./aws_scaling.ts";
 import { answerXml, failureXml } from "./aws_xml.ts";
 
-/** Codes of AWS that are answers to a right request. */
+/** Error codes of AWS for valid requests. */
 const outcomes = ["ValidationError", "IdempotentParameterMismatch", "InvalidInstanceID", "InvalidLaunchTemplateId"];
 
 type Verb = (form: URLSearchParams) => object;
 
-/** Disposing of it fails where a request was wrong. */
+/** Disposing of it fails after an invalid request. */
 export class AwsStub implements AsyncDisposable {
-  /** Actions in the order in which they were asked for. */
+  /** Actions in the order of the requests. */
   readonly calls: string[] = [];
   readonly ground: AwsGround;
-  /** What befalls the call of that number, from 1. */
+  /** Returns the fault of the call with that number, from 1. */
   fault: (nth: number, action: string) => Befalls | undefined = () => undefined;
   readonly #wrong: string[] = [];
   readonly #scaling: AwsScaling;
@@ -42,7 +42,7 @@ export class AwsStub implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.shutdown();
-    if (this.#wrong.length > 0) throw new Error(`AWS would not take: ${this.#wrong.join("; ")}`);
+    if (this.#wrong.length > 0) throw new Error(`AWS would refuse: ${this.#wrong.join("; ")}`);
   }
 
   async #answer(request: Request): Promise<Response> {
@@ -88,7 +88,7 @@ function xml(status: number, body: string): Response {
   return new Response(body, { status, headers: { "content-type": "text/xml", connection: "close" } });
 }
 
-/** A body that breaks off, so that the client sees its connection end. */
+/** An interrupted body, so that the client sees its connection end. */
 function cut(): Response {
   const body = new ReadableStream({ start: (stream) => stream.error(new Error("cut off")) });
   return new Response(body, { headers: { "content-length": "1000", connection: "close" } });

@@ -1,4 +1,4 @@
-/** A simulated cloud behind the wire format of AWS, with a driver over it. */
+/** A simulated cloud behind the wire format of AWS, with its driver. */
 import { openAws } from "../../../activities/clouds/aws.ts";
 import type { Driver } from "../../../activities/clouds/driver.ts";
 import { GroupCloud, type GroupSpec } from "../../../deploy/local/cloud/groups/group_cloud.ts";
@@ -12,7 +12,7 @@ export const spec: GroupSpec = {
   template: { image: "image-1", machineType: "m5.large", userData: "c2VjcmV0" },
 };
 
-// Where the SDK looks first; nothing here is anybody's.
+// The SDK reads these first; the values are fake.
 Deno.env.set("AWS_ACCESS_KEY_ID", "test");
 Deno.env.set("AWS_SECRET_ACCESS_KEY", "test");
 
@@ -30,7 +30,7 @@ export function worldOf(
 ): AwsWorld {
   const cloud = new GroupCloud(capacity === undefined ? {} : { capacity });
   for (const group of groups) cloud.create(group);
-  // What was there before is seen by all.
+  // Existing instances are visible to all clients.
   for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
   const stub = new AwsStub(cloud, { clusterTag, ...conditions });
   const driver = openAws({ region: "eu-west-1", clusterTag, endpoint: stub.url });

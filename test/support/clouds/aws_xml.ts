@@ -1,9 +1,9 @@
-/** Answers of AWS's older APIs as they come over the wire. */
+/** Responses of AWS's older APIs in their wire format. */
 import type { Api } from "./aws_requests.ts";
 
 const listed: Record<Api, string> = { autoscaling: "member", ec2: "item" };
 
-/** The answer to an action. */
+/** Returns the response to an action. */
 export function answerXml(api: Api, action: string, value: object): string {
   const body = elements(value, listed[api]);
   if (api === "ec2") return `<${action}Response><requestId>r</requestId>${body}</${action}Response>`;
@@ -11,7 +11,7 @@ export function answerXml(api: Api, action: string, value: object): string {
   return `<${action}Response>${result}<ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></${action}Response>`;
 }
 
-/** A failure, in the form that each API has for it. */
+/** Returns a failure, in the format of each API. */
 export function failureXml(api: Api, code: string, says: string): string {
   const error = elements({ Code: code, Message: says }, "");
   if (api === "ec2") return `<Response><Errors><Error>${error}</Error></Errors><RequestID>r</RequestID></Response>`;

@@ -1,4 +1,6 @@
-/** What Azure knows of the simulated cloud: tags of sets, ids of instances, what became of the last change, and lag. */
+/**
+ * The state of Azure over the simulated cloud: tags of sets, IDs of instances, the result of the last change, and lag.
+ */
 import { type CloudInstance, CloudRefusal, type GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 import { AzureWrong } from "./azure_requests.ts";
 
@@ -6,20 +8,20 @@ type Group = ReturnType<GroupCloud["groups"]>[number];
 
 export interface AzureConditions {
   clusterTag: string;
-  /** Milliseconds for which a new instance is shown nowhere. */
+  /** Milliseconds for which a new instance is hidden. */
   lagMs?: number;
-  /** Milliseconds for which one that goes is shown as before. */
+  /** Milliseconds for which a deleted instance is shown unchanged. */
   lateMs?: number;
-  /** When it says that there is no room. */
+  /** When it reports missing capacity. */
   lack?: "AtOnce" | "Later";
-  /** What sets are like beside what is asked for. */
+  /** Fields of sets beside the requested ones. */
   properties?: Record<string, unknown>;
 }
 
 export const lackCode = "ProvisioningState/failed/AllocationFailed";
 
 export class AzureGround {
-  /** Milliseconds for which a new instance is shown nowhere. */
+  /** Milliseconds for which a new instance is hidden. */
   lagMs: number;
   readonly #tags = new Map<string, Record<string, string>>();
   readonly #failed = new Set<string>();
@@ -48,7 +50,7 @@ export class AzureGround {
     this.#tags.set(group.id, tags);
   }
 
-  /** Another for whatever change of a set, by whomever. */
+  /** A new value after any change of a set, by any client. */
   etagOf(group: Group): string {
     return `"${btoa(JSON.stringify([this.#changes, group.size, group.boots.id, this.tagsOf(group)]))}"`;
   }
@@ -67,20 +69,20 @@ export class AzureGround {
     return all.filter(({ since }) => Date.now() >= Date.parse(since) + this.lagMs);
   }
 
-  /** As what it is shown. */
+  /** The state that is shown. */
   stateOf({ state, providerId }: CloudInstance): CloudInstance["state"] {
     const { lateMs = 0 } = this.conditions;
     return Date.now() < (this.#deleted.get(providerId) ?? 0) + lateMs ? "Ready" : state;
   }
 
-  /** A smaller one takes its instances by a choice of its own: the oldest, which nobody means. */
+  /** A smaller set deletes instances by its own choice: the oldest, which no test intends. */
   resize(group: Group, size: number): void {
     while (group.size < size && this.#raise(group));
     if (group.size > size) this.cloud.resize(group, size);
     group.size = size;
   }
 
-  /** False where it could not be made, and somebody is told later. */
+  /** False if the change failed and the client learns that later. */
   #raise(group: Group): boolean {
     try {
       this.cloud.order(group, `raise-${++this.#raised}`);
@@ -96,14 +98,14 @@ export class AzureGround {
   delete(group: Group, id: string): void {
     const found = this.cloud.instances(group.id).find((each) => idOf(each) === id);
     if (!found || found.state === "Terminated") return;
-    // Nobody promises that a second time does nothing.
+    // Azure does not promise that a second call does nothing.
     if (found.state === "Terminating") group.size -= 1;
     this.#deleted.set(found.providerId, Date.now());
     this.cloud.remove(found.providerId, true);
   }
 }
 
-/** Ids of uniform instances rise, and are never used again. */
+/** IDs of uniform instances grow, and are never reused. */
 export function idOf({ node }: CloudInstance): string {
   return node.slice(node.lastIndexOf("-") + 1);
 }

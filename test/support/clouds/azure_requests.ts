@@ -1,16 +1,16 @@
 /**
- * What Azure takes, as far as its published description of Microsoft.Compute (2026-04-01) says it of the calls that are served
- * here: any other path, parameter or field, one that is missing, and one of another type are wrong.
+ * The requests that Azure accepts, by its published description of Microsoft.Compute (2026-04-01), for the calls served
+ * here. Any other path, parameter or field, a missing field, and a wrong type are errors.
  */
 
-/** A request that Azure would not take as it is. */
+/** A request that Azure would refuse. */
 export class AzureWrong extends Error {
   constructor(readonly status: number, readonly code: string, message: string) {
     super(message);
   }
 }
 
-/** A value is judged by a pattern of its text or by its type; `…?` may be missing, and `*` stands for any name. */
+/** A value is checked by a pattern of its text or by its type; `…?` may be missing, and `*` stands for any name. */
 type Form = RegExp | "integer" | Form[] | { [field: string]: Form };
 
 interface Action {
@@ -22,7 +22,7 @@ interface Action {
 
 export interface Asked {
   action: string;
-  /** Of a set, and of an instance of it; "" for none. */
+  /** Of a set, and of one of its instances; "" for none. */
   set: string;
   id: string;
   skip: number;
@@ -72,7 +72,7 @@ const actions: Record<string, Action> = {
   },
 };
 
-/** Throws for what is wrong with it. */
+/** Throws for an invalid request. */
 export function judge(request: Request, sent: string): Asked {
   const { pathname, searchParams } = new URL(request.url);
   const path = decodeURIComponent(pathname).toLowerCase();

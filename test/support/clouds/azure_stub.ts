@@ -1,7 +1,7 @@
 /**
- * Azure's scale sets, as far as the driver asks for them, over HTTP, with the simulated cloud as their truth. Written from Azure's
- * published description; it was not run against the real cloud, and where that is silent it does what would be worst. It is
- * given no credentials, as it has no TLS, and leaves connections open.
+ * The parts of Azure's scale sets that the driver uses, over HTTP, with the simulated cloud as their state. Written
+ * from Azure's published description and not run against the real cloud; where that is unclear it does the worst. It
+ * gets no credentials, because it has no TLS, and leaves connections open.
  */
 import { type CloudInstance, CloudRefusal, type GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 import type { Befalls } from "../driver_conformance.ts";
@@ -13,14 +13,14 @@ type Reference = Record<string, string>;
 
 const states = { Creating: "Creating", Ready: "Succeeded", Failed: "Failed", Terminating: "Deleting", Terminated: "" };
 
-/** Disposing of it fails where a request was wrong. */
+/** Disposing of it fails after an invalid request. */
 export class AzureStub implements AsyncDisposable {
-  /** Actions in the order in which they were asked for. */
+  /** Actions in the order of the requests. */
   readonly calls: string[] = [];
   readonly ground: AzureGround;
-  /** What befalls the call of that number, from 1. */
+  /** Returns the fault of the call with that number, from 1. */
   fault: (nth: number, action: string) => Befalls | undefined = () => undefined;
-  /** What Azure says to that action in place of doing it. */
+  /** Returns Azure's answer in place of the action. */
   refusal: (action: string) => { status: number; code: string; message?: string; after?: string } | undefined = () =>
     undefined;
   readonly #wrong: string[] = [];
@@ -39,7 +39,7 @@ export class AzureStub implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.shutdown();
-    if (this.#wrong.length > 0) throw new Error(`Azure would not take: ${this.#wrong.join("; ")}`);
+    if (this.#wrong.length > 0) throw new Error(`Azure would refuse: ${this.#wrong.join("; ")}`);
   }
 
   async #answer(request: Request): Promise<Response> {
@@ -112,7 +112,7 @@ export class AzureStub implements AsyncDisposable {
     return json({ body: this.#set(group), headers: { "azure-asyncoperation": `${this.url}/operations/1` } });
   }
 
-  /** As Azure does not know templates, equal ones are one. */
+  /** Azure has no templates, so equal ones are the same. */
   #boot(group: Group, reference: Reference | undefined): void {
     if (!reference) return;
     const image = reference["id"] ??
@@ -156,7 +156,7 @@ export class AzureStub implements AsyncDisposable {
       : { code: "ProvisioningState/succeeded", level: "Info" };
   }
 
-  /** Two on each page, so that who reads but the first is found out. */
+  /** Two items per page, so that a client that reads only the first page fails its test. */
   #page(all: object[], { skip }: Asked, url: URL): Response {
     const next = new URL(`${url.pathname}${url.search}`, this.url);
     next.searchParams.set("$skiptoken", String(skip + 2));
@@ -185,7 +185,7 @@ function json(
   return body === undefined ? new Response(null, init) : Response.json(body, init);
 }
 
-/** A body that breaks off, so that the client sees its connection end. */
+/** An interrupted body, so that the client sees its connection end. */
 function cut(): Response {
   const body = new ReadableStream({ start: (stream) => stream.error(new Error("cut off")) });
   return new Response(body, { headers: { "content-length": "1000" } });

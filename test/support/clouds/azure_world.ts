@@ -1,4 +1,4 @@
-/** A scale set of two instances with at most four, in the simulated cloud, and the driver of Azure before it. */
+/** A scale set of two instances with at most four, in the simulated cloud, and the driver of Azure for it. */
 import { ok, rejects } from "node:assert/strict";
 import { notesOf, tagsWith } from "../../../activities/clouds/azure/notes.ts";
 import { openAzure } from "../../../activities/clouds/azure.ts";
@@ -18,7 +18,7 @@ export const spec: GroupSpec = {
   template: { image: images[0], userData: "c2VjcmV0" },
 };
 
-/** The provider id of an instance of it. */
+/** Returns the provider ID of one of its instances. */
 export function providerIdOf(id: number): string {
   return `azure://${spec.id}/virtualMachines/${id}`;
 }
@@ -37,7 +37,7 @@ export interface Conditions extends Partial<AzureConditions> {
 export function worldOf({ capacity, groups = [spec], ...conditions }: Conditions = {}): World {
   const cloud = new GroupCloud({ images, ...(capacity === undefined ? {} : { capacity }) });
   for (const group of groups) cloud.create(group);
-  // What was there before is seen by all.
+  // Existing instances are visible to all clients.
   for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
   const stub = new AzureStub(cloud, { clusterTag, ...conditions });
   const asked = { subscription: "s", resourceGroup: "r", clusterTag, endpoint: stub.url };
@@ -45,14 +45,14 @@ export function worldOf({ capacity, groups = [spec], ...conditions }: Conditions
   return { cloud, stub, open, [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose]() };
 }
 
-/** All that go are gone. */
+/** Completes all deletions. */
 export function settle(cloud: GroupCloud): void {
   for (const { providerId, state } of cloud.instances()) {
     if (state === "Terminating") cloud.set(providerId, { state: "Terminated" });
   }
 }
 
-/** What the set really keeps and has. */
+/** Returns the actual size and instances of the set. */
 export function truthOf(world: World): Truth {
   const group = world.cloud.group(spec.id);
   ok(group);
@@ -73,14 +73,14 @@ export function tagsOf({ cloud, stub }: World): Record<string, string> {
   return stub.ground.tagsOf(group);
 }
 
-/** Has an order raise the set, and cuts it off then. */
+/** Lets an order raise the size of the set, and interrupts it then. */
 export async function cutOff({ stub }: World, driver: Driver): Promise<void> {
   stub.fault = (_, action) => action === "update" ? "CutAfter" : undefined;
   await rejects(driver.order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
   stub.fault = () => undefined;
 }
 
-/** An order was opened so long ago that all that came of it is shown. */
+/** Makes an open order so old that all its results are visible. */
 export function age(world: World): void {
   const [group, tags] = [world.cloud.group(spec.id), tagsOf(world)];
   const notes = notesOf(tags);

@@ -1,9 +1,9 @@
-/** A proxy that breaks calls off at their number: before they are done, after, or with an answer that says so. */
+/** A proxy that interrupts calls by number: before they are done, afterwards, or with an error response. */
 import type { Befalls } from "../driver_conformance.ts";
 
 export class FaultProxy implements AsyncDisposable {
   calls = 0;
-  /** What befalls the call of that number, from 1. */
+  /** Returns the fault of the call with that number, from 1. */
   fault: (nth: number) => Befalls | undefined = () => undefined;
   readonly #to: string;
   readonly #failure: (fault: "Throttled" | "Broken", request: Request) => Response;
@@ -41,7 +41,7 @@ export class FaultProxy implements AsyncDisposable {
   }
 }
 
-/** A body that breaks off, so that the client sees its connection end. */
+/** An interrupted body, so that the client sees its connection end. */
 function cut(): Response {
   const body = new ReadableStream({ start: (stream) => stream.error(new Error("cut off")) });
   return new Response(body, { headers: { "content-length": "1000", connection: "close" } });

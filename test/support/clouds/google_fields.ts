@@ -1,6 +1,9 @@
-/** Answers that are asked for in part, by the selector that the parameter `fields` has. */
+/** Partial responses, by the selector in the parameter `fields`. */
 
-/** What of a value a selector as "items(name,disks(source)),nextPageToken" asks for; throws for one that is none. */
+/**
+ * Returns the part of a value that a selector such as "items(name,disks(source)),nextPageToken" matches; throws for an
+ * invalid one.
+ */
 export function selected(value: unknown, selector: string): unknown {
   const { fields, rest } = parsed(selector);
   if (rest !== "") throw new Error(`no selector: ${selector}`);

@@ -1,38 +1,38 @@
-/** What all parts of Google know of the simulated cloud: names and addresses as Google has them, templates, and lag. */
+/** The state of Google over the simulated cloud: Google's names and addresses, templates, and lag. */
 import type { CloudInstance, GroupCloud, Template } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 
 export type Group = ReturnType<GroupCloud["groups"]>[number];
 
 export interface GoogleConditions {
   clusterTag: string;
-  /** Milliseconds for which a new instance is shown nowhere. */
+  /** Milliseconds for which a new instance is hidden. */
   lagMs?: number;
-  /** Its manager shows it all the same. */
+  /** Its manager lists it in spite of that. */
   isListedAtOnce?: boolean;
-  /** Looks at a group in which one that it has just been told to make is not there yet. */
+  /** Number of reads for which a group hides an instance that it was just ordered to make. */
   unmadeLooks?: number;
-  /** Where its templates are; everywhere unless told. */
+  /** Where its templates are; by default everywhere. */
   templatesIn?: string;
-  /** What it says to whatever asks its managers for that. */
+  /** Returns its answer to such a request to its managers. */
   saysNo?: { create?: string; delete?: string };
-  /** Where it says no to what its managers are asked: in its answer, or in the operation that it began. */
+  /** Where Google refuses a request to its managers: in the response, or in the operation that it began. */
   saysNoIn?: "Answer" | "Operation";
-  /** A zone beside the others does not answer. */
+  /** One more zone does not respond. */
   isPartial?: boolean;
-  /** Fields of a manager that are not as usual. */
+  /** Unusual fields of a manager. */
   manager?: (group: Group) => object;
-  /** Whether the sizes of groups have bounds, and who moves them: an autoscaler in this mode. */
+  /** Whether the sizes of groups have bounds, and the mode of the autoscaler that changes them. */
   autoscaler?: "OFF" | "ON";
 }
 
-/** A no of Google's to a request that is right. */
+/** Google's refusal of a valid request. */
 export class GoogleNo extends Error {
   constructor(readonly status: number, readonly reason: string, message: string) {
     super(message);
   }
 }
 
-/** A place in a group for which there is no room. */
+/** A slot of a group without capacity. */
 interface Unfilled {
   group: Group;
   name: string;
@@ -41,7 +41,7 @@ interface Unfilled {
 
 export const project = "p-1";
 
-/** A path as it stands in answers. */
+/** A path as in responses. */
 export function urlOf(path: string): string {
   return `https://www.googleapis.com/compute/v1/${path}`;
 }
@@ -56,7 +56,7 @@ export function isGoing({ state }: CloudInstance): boolean {
 
 export class GoogleGround {
   readonly unfilled = new Map<string, Unfilled>();
-  /** What is stored of the properties of a template. */
+  /** The stored properties of a template. */
   stored: (properties: Record<string, unknown>) => Record<string, unknown> = (properties) => properties;
   readonly #looks = new Map<string, number>();
   readonly #names = new Map<string, string>();
@@ -83,7 +83,7 @@ export class GoogleGround {
     );
   }
 
-  /** Notes that a manager was written. */
+  /** Records that a manager was written. */
   write({ id }: Group): void {
     this.#writes.set(id, (this.#writes.get(id) ?? 0) + 1);
   }
@@ -128,7 +128,7 @@ export class GoogleGround {
     return `projects/${project}/${this.templateScope}/instanceTemplates/${name}`;
   }
 
-  /** As Google tells them of a template. */
+  /** Fields of a template in Google's responses. */
   propertiesOf(group: Group, { fields }: Template): Record<string, unknown> {
     const { image, properties, machineType, userData } = fields;
     if (properties) return properties as Record<string, unknown>;

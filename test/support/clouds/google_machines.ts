@@ -85,7 +85,7 @@ export class GoogleMachinesStub {
     const group = this.ground.cloud.group(each.group);
     const maker = `projects/1234/${group ? scopeOf(group) : ""}/instanceGroupManagers/${each.group.split("/").at(-1)}`;
     const items = [{ key: "created-by", value: maker }, { key: "user-data", value: each.template.fields["userData"] }];
-    // Google tells the time of its own place.
+    // Google returns times in its local zone.
     const there = new Date(Date.parse(each.since) - 8 * 3_600_000).toISOString().replace("Z", "-08:00");
     return {
       ...{ kind: "compute#instance", id: "7", name: each.node, status: statuses[each.state], creationTimestamp: there },
@@ -99,7 +99,7 @@ export class GoogleMachinesStub {
   }
 }
 
-/** Disks need not be named as their machines are. */
+/** Disks may have other names than their machines. */
 function diskOf({ node }: CloudInstance): string {
   return `${node}-boot`;
 }

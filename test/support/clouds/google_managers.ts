@@ -11,7 +11,7 @@ export class GoogleManagersStub {
   constructor(private readonly ground: GoogleGround) {}
 
   groups({ query }: GoogleRequest): object {
-    // One on each page, so that who reads but the first is found out.
+    // One item per page, so that a client that reads only the first page fails its test.
     const all = this.ground.cloud.groups();
     const at = Number(query["pageToken"] ?? 0);
     const own = all.slice(at, at + 1).map((group) => [scopeOf(group), [this.#shown(group)]] as const);
@@ -32,7 +32,7 @@ export class GoogleManagersStub {
     if (fingerprint !== this.ground.fingerprintOf(group)) {
       throw new GoogleNo(412, "conditionNotMet", "Invalid fingerprint.");
     }
-    // Versions count where both are told.
+    // Versions win when both are set.
     const path = pathIn(versions[0]?.instanceTemplate ?? "");
     const found = this.ground.templates(this.ground.templateScope).find(({ template }) =>
       this.ground.templatePath(template) === path
@@ -68,7 +68,7 @@ export class GoogleManagersStub {
     } catch (error) {
       if (!(error instanceof CloudRefusal)) throw error;
       if (error.reason !== "NoCapacity") throw new GoogleNo(403, "limitExceeded", error.message);
-      // It takes the order all the same, and tries.
+      // Google accepts the order in spite of that, and retries.
       group.size += 1;
       this.ground.unfilled.set(asked.name, { group, name: asked.name, looks: 0 });
     }
@@ -94,7 +94,7 @@ export class GoogleManagersStub {
     }
   }
 
-  /** Two on each page; the last of them is in a place that does not answer. */
+  /** Two items per page; the last of them is in a zone that does not respond. */
   autoscalers({ query }: GoogleRequest): object {
     const all = this.ground.cloud.groups().slice(0, -1);
     const at = Number(query["pageToken"] ?? 0);
@@ -144,7 +144,7 @@ export class GoogleManagersStub {
     return {
       ...{ name: each.node, instance: urlOf(this.ground.instancePath(each)), currentAction: action },
       ...(isMade ? { id: "7", instanceStatus: statuses[each.state] } : {}),
-      // It says nothing of it for one that goes.
+      // Google returns no template of an instance that is being deleted.
       version: isGoing(each) ? {} : { instanceTemplate: urlOf(this.ground.templatePath(each.template)) },
       instanceHealth: [{ detailedHealthState: health }],
     };
@@ -162,7 +162,7 @@ export class GoogleManagersStub {
   }
 }
 
-/** As "zones/a". */
+/** In the form "zones/a". */
 export function scopeOf({ id }: Group): string {
   return id.split("/").slice(2, 4).join("/");
 }

@@ -1,19 +1,19 @@
 /**
- * What Google takes, as far as its published description of Compute Engine (v1) says it of the calls that are served here: any
- * other path, parameter or field, one that is missing, and one of another type are wrong.
+ * The requests that Google accepts, by its published description of Compute Engine (v1), for the calls served here. Any
+ * other path, parameter or field, a missing field, and a wrong type are errors.
  */
 import { z } from "zod";
 import { project } from "./google_ground.ts";
 
-/** A request that Google would not take as it is. */
+/** A request that Google would refuse. */
 export class GoogleWrong extends Error {}
 
-/** A request that Google takes. */
+/** A request that Google accepts. */
 export interface GoogleRequest {
   action: string;
-  /** "global", or as "zones/a" and "regions/b". */
+  /** "global", or in the form "zones/a" and "regions/b". */
   scope: string;
-  /** Of what it is about; "" for a list. */
+  /** Name of the object; "" for a list. */
   name: string;
   query: Record<string, string>;
   body: Record<string, unknown>;
@@ -68,7 +68,7 @@ const actions: Record<string, Action> = {
   "POST members": { form: new RegExp(`^${manager}/listManagedInstances$`), query: ["pageToken"] },
   "POST create": {
     form: new RegExp(`^${manager}/createInstances$`),
-    // Anything but a name would make the group a stateful one.
+    // Any other field than a name would make the group a stateful one.
     body: z.strictObject({ instances: z.array(z.strictObject({ name })).min(1) }),
   },
   "POST delete": {
@@ -91,7 +91,7 @@ const actions: Record<string, Action> = {
   "GET operation": { form: new RegExp(`^${anywhere}/operations/${last}$`) },
 };
 
-/** What is asked; throws for what is wrong with it. */
+/** Returns the parsed request; throws for an invalid one. */
 export function judge({ method, url, text }: { method: string; url: string; text: string }): GoogleRequest {
   const { pathname, searchParams } = new URL(url);
   const root = `/compute/v1/projects/${project}/`;

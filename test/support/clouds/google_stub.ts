@@ -1,6 +1,7 @@
 /**
- * Google's Compute Engine, as far as the driver asks it, over HTTP, with the simulated cloud as its truth. Written from Google's
- * published description; it was not run against the real cloud, and where that is silent it does what would be worst.
+ * The parts of Google's Compute Engine that the driver uses, over HTTP, with the simulated cloud as their state.
+ * Written from Google's published description and not run against the real cloud; where that is unclear it does the
+ * worst.
  */
 import type { GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 import type { Befalls } from "../driver_conformance.ts";
@@ -14,12 +15,12 @@ interface Operation {
   failed: GoogleNo | undefined;
 }
 
-/** Disposing of it fails where a request was wrong. */
+/** Disposing of it fails after an invalid request. */
 export class GoogleStub implements AsyncDisposable {
-  /** Actions in the order in which they were asked for. */
+  /** Actions in the order of the requests. */
   readonly calls: string[] = [];
   readonly ground: GoogleGround;
-  /** What befalls the call of that number, from 1. */
+  /** Returns the fault of the call with that number, from 1. */
   fault: (nth: number, action: string) => Befalls | undefined = () => undefined;
   readonly #wrong: string[] = [];
   readonly #operations: Operation[] = [];
@@ -42,7 +43,7 @@ export class GoogleStub implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#server.shutdown();
-    if (this.#wrong.length > 0) throw new Error(`Google would not take: ${this.#wrong.join("; ")}`);
+    if (this.#wrong.length > 0) throw new Error(`Google would refuse: ${this.#wrong.join("; ")}`);
   }
 
   async #answer(request: Request): Promise<Response> {
@@ -93,7 +94,7 @@ export class GoogleStub implements AsyncDisposable {
     return verbs[asked.action]?.();
   }
 
-  /** It is done at once, and nobody is told before the operation is asked for. */
+  /** It is done at once, and a client learns that only from the operation. */
   #begun({ scope }: GoogleRequest, change: () => void): object {
     const operation: Operation = { scope, failed: undefined };
     try {
@@ -112,7 +113,7 @@ export class GoogleStub implements AsyncDisposable {
     const operation = this.#operations[number - 1];
     if (operation?.scope !== scope) throw new GoogleWrong(`no operation ${name} in ${scope}`);
     const { failed } = operation;
-    // It has names of its own for the same in operations.
+    // Operations have other codes for the same errors.
     const code = failed?.reason.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
     const error = failed ? { error: { errors: [{ code, message: failed.message }] } } : {};
     return { ...this.#shown(number), status: "DONE", ...error };
@@ -135,7 +136,7 @@ function no({ status: code, reason, message }: GoogleNo): Response {
   return json(code, { error: { code, message, errors: [{ message, domain: "global", reason }] } });
 }
 
-/** A body that breaks off, so that the client sees its connection end. */
+/** An interrupted body, so that the client sees its connection end. */
 function cut(): Response {
   const body = new ReadableStream({ start: (stream) => stream.error(new Error("cut off")) });
   return new Response(body, { headers: { "content-length": "1000", connection: "close" } });

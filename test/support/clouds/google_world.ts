@@ -1,4 +1,4 @@
-/** Google with groups of one cluster, and what a test has in hand of it. */
+/** Google with groups of one cluster, and the controls of a test. */
 import type { Driver } from "../../../activities/clouds/driver.ts";
 import { openGoogle } from "../../../activities/clouds/google.ts";
 import { GroupCloud, type GroupSpec } from "../../../deploy/local/cloud/groups/group_cloud.ts";
@@ -29,7 +29,7 @@ export interface World extends AsyncDisposable {
   driver: Promise<Driver>;
 }
 
-/** Google with these groups, and its driver; what was there before is seen by all. */
+/** Google with these groups, and its driver; existing instances are visible to all clients. */
 export function open(
   { capacity, images, groups = [spec], ...conditions }: Partial<GoogleConditions> & {
     capacity?: number;

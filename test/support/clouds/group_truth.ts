@@ -1,8 +1,8 @@
-/** What a simulated cloud really has, whatever the wire that is played before it shows of it. */
+/** The actual state of a simulated cloud, whatever the wire format in front of it shows. */
 import type { CloudInstance, GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 import type { CloudUnderTest, Truth } from "../driver_conformance.ts";
 
-/** Truth of a group, and what makes it seen; `tokenOf` knows the order by which an instance came. */
+/** Returns the state of a group, and functions to make it visible; `tokenOf` returns the order of an instance. */
 export function truthIn(
   cloud: GroupCloud,
   id: string,

@@ -1,4 +1,4 @@
-/** moto as AWS: its server, in a Python of its own that is made once for what `moto_requirements.txt` pins. */
+/** moto as AWS: its server, in its own Python that is made once from `moto_requirements.txt`. */
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { runCommand } from "../../../deploy/local/tools/run_command.ts";
 const requirements = fileURLToPath(new URL("moto_requirements.txt", import.meta.url));
 const program = fileURLToPath(new URL("moto_as_aws.py", import.meta.url));
 
-/** A Python with moto; undefined where there is none to make it with. */
+/** Returns a Python with moto; undefined if it cannot be made. */
 export async function motoPython(): Promise<string | undefined> {
   const cache = cacheFolder(process.env);
   const [system] = await findOnPath("python3", process.env);
@@ -23,7 +23,10 @@ export async function motoPython(): Promise<string | undefined> {
   return python;
 }
 
-/** A whole one or none: it is made beside its place. Its own programs would name where it was made, so none is used. */
+/**
+ * A complete environment or none: it is made beside its final path and then renamed. Its own programs would contain the
+ * first path, so none is used.
+ */
 async function makePython(system: string, folder: string, digest: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const made = await mkdtemp(join(folder, "made-"));
@@ -37,10 +40,10 @@ async function makePython(system: string, folder: string, digest: string): Promi
 
 async function need(order: Parameters<typeof runCommand>[0]): Promise<void> {
   const { code, lines } = await runCommand(order);
-  if (code !== 0) throw new Error(`Cannot make a Python with moto: ${order.args.join(" ")}: ${lines.at(-1)}`);
+  if (code !== 0) throw new Error(`Failed to make a Python with moto: ${order.args.join(" ")}: ${lines.at(-1)}`);
 }
 
-/** A server of its own; disposing of it ends it. */
+/** A separate server; disposing of it ends it. */
 export class Moto implements AsyncDisposable {
   private constructor(readonly url: string, private readonly child: Deno.ChildProcess) {}
 

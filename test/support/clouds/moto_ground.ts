@@ -1,4 +1,4 @@
-/** A group in moto's AWS, made and looked at by nobody's driver. */
+/** A group in moto's AWS, created and read without a driver. */
 import { AutoScaling } from "@aws-sdk/client-auto-scaling";
 import { EC2, type Instance } from "@aws-sdk/client-ec2";
 import type { Truth } from "../driver_conformance.ts";
@@ -10,7 +10,7 @@ const region = "eu-west-1";
 export class MotoGround {
   readonly #scaling: AutoScaling;
   readonly #ec2: EC2;
-  /** Ids of three images. */
+  /** IDs of three images. */
   images: string[] = [];
   #launchTemplate = "";
 
@@ -20,7 +20,7 @@ export class MotoGround {
     this.#ec2 = new EC2(place);
   }
 
-  /** A world with one group of 2 that has room for 4. */
+  /** A world with one group of size 2 and maximum size 4. */
   async make(tags: Record<string, number>): Promise<void> {
     await (await fetch(`${this.url}/moto-api/reset`, { method: "POST" })).body?.cancel();
     for (const Name of ["image-1", "image-2", "image-3"]) {
@@ -46,14 +46,14 @@ export class MotoGround {
     await this.set(tags);
   }
 
-  /** What the shim is to do with the group. */
+  /** The commands of the shim for the group. */
   async set(tags: Record<string, number>): Promise<void> {
     const of = { ResourceId: groupName, ResourceType: "auto-scaling-group", PropagateAtLaunch: false };
     const Tags = Object.entries(tags).map(([Key, value]) => ({ ...of, Key, Value: `${value}` }));
     if (Tags.length > 0) await this.#scaling.createOrUpdateTags({ Tags });
   }
 
-  /** All there is, also what is hidden. */
+  /** Returns everything, including what is hidden. */
   async truth(hiddenSeconds: number): Promise<Truth> {
     await this.set({ "test/lag-seconds": 0 });
     const { AutoScalingGroups: [group] = [] } = await this.#scaling.describeAutoScalingGroups({});
@@ -73,7 +73,7 @@ export class MotoGround {
     };
   }
 
-  /** All that go are gone. */
+  /** Completes all deletions. */
   async settle(): Promise<void> {
     const going = (await this.#instances()).filter(({ State }) => State?.Name === "shutting-down");
     const InstanceIds = going.map(({ InstanceId = "" }) => InstanceId);

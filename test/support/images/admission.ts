@@ -1,4 +1,7 @@
-/** Judges images as the workflow does, step by step and without one, over objects in memory and a real registry. */
+/**
+ * Validates images as the workflow does, step by step and without a workflow, over objects in memory and a real
+ * registry.
+ */
 import { resolveImage } from "../../../activities/os_image/resolve_image.ts";
 import { ensureImageTold } from "../../../activities/os_image/tell_image.ts";
 import { verifyImage } from "../../../activities/os_image/verify_image.ts";
@@ -14,7 +17,7 @@ export class Admission {
   readonly kube = new FakeKube();
   #generation = 0;
 
-  /** Writes the object's spec anew, which makes another generation of it. */
+  /** Replaces the object's spec, which increments its generation. */
   ask(spec: object): void {
     this.#generation += 1;
     const status = this.kube.get("osimages", "image")?.["status"];
@@ -22,7 +25,7 @@ export class Admission {
     this.kube.put("osimages", { metadata, spec, ...(status === undefined ? {} : { status }) });
   }
 
-  /** Judges and tells; the reason that stands then, "Accepted" for a good end. */
+  /** Validates and reports; returns the resulting reason, "Accepted" on success. */
   async judge(now = Date.now()): Promise<string> {
     const object = { name: "image" };
     const finding = await inActivity(() => this.#find(now), { attempt: 100 });
@@ -34,7 +37,7 @@ export class Admission {
     const object = { name: "image" };
     try {
       const look = await resolveImage(this.kube.client, { object });
-      if (look.outcome === "Gone") throw new Error("Cannot judge: there is no image");
+      if (look.outcome === "Gone") throw new Error("Failed to validate: the image does not exist");
       if (look.outcome === "Unknown") return { state: "Unknown", reason: look.reason, message: look.message };
       if (look.outcome === "Refused") return { state: "Refused", ...look };
       const { image } = look;
@@ -56,7 +59,7 @@ export class Admission {
     return acceptedImageOf("image", this.object);
   }
 
-  /** What the condition Accepted says. */
+  /** The message of the condition Accepted. */
   get message(): string {
     return this.object.status?.conditions.find(({ type }) => type === "Accepted")?.message ?? "";
   }

@@ -1,4 +1,4 @@
-/** The real cosign, with keys in a folder that goes with it. */
+/** The real cosign, with keys in a folder that is deleted with it. */
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +10,10 @@ import type { Holder } from "./fulcio.ts";
 import type { Sigstore } from "./keyless_signer.ts";
 import { type SigstoreServer, tokenOf } from "./sigstore_server.ts";
 
-/** Where a signature is put: the tag of cosign 2, an artifact that refers to the image (OCI 1.1), or Sigstore's bundle. */
+/**
+ * Where a signature is stored: the tag of cosign 2, an artifact that refers to the image (OCI 1.1), or Sigstore's
+ * bundle.
+ */
 export const signatureForms = {
   tag: [],
   referrer: ["--registry-referrers-mode=oci-1-1"],
@@ -20,7 +23,7 @@ export const signatureForms = {
 const always = ["--allow-http-registry", "--yes"];
 const offline = ["--tlog-upload=false", ...always];
 
-/** Signs without a key: who does, and where the authority and the log are. */
+/** Signs without a key: the identity, and the addresses of authority and log. */
 export interface Keyless {
   server: SigstoreServer;
   holder: Holder;
@@ -36,7 +39,7 @@ export class Cosign implements AsyncDisposable {
     return new Cosign(await mkdtemp(join(tmpdir(), "ostler-cosign-")), cosign);
   }
 
-  /** Makes a key pair of cosign's own kind, or brings one of another kind along; gives the public key's PEM. */
+  /** Makes a key pair in cosign's format, or imports one of another type; returns the public key as PEM. */
   async makeKey(name: string, kind: "cosign" | "rsa" = "cosign"): Promise<string> {
     const prefix = `--output-key-prefix=${name}`;
     if (kind === "cosign") await this.#run(["generate-key-pair", prefix]);
@@ -49,7 +52,7 @@ export class Cosign implements AsyncDisposable {
     return await readFile(join(this.directory, `${name}.pub`), "utf8");
   }
 
-  /** Signs an image, which is named by its digest. */
+  /** Signs an image by its digest. */
   async sign(key: string, image: string, form: keyof typeof signatureForms = "tag"): Promise<void> {
     await this.#run(["sign", ...offline, ...signatureForms[form], `--key=${key}.key`, image]);
   }
@@ -60,19 +63,19 @@ export class Cosign implements AsyncDisposable {
     await this.#run(["attest", ...offline, `--key=${key}.key`, `--type=${type}`, "--predicate=predicate.json", image]);
   }
 
-  /** Signs an image with a key that is thrown away. */
+  /** Signs an image with an ephemeral key. */
   async signKeyless(keyless: Keyless, image: string, form: keyof typeof signatureForms = "tag"): Promise<void> {
     await this.#run(["sign", ...keylessFlags(keyless), ...signatureForms[form], image]);
   }
 
-  /** Attaches a statement that such a key signed. */
+  /** Attaches a statement signed with an ephemeral key. */
   async attestKeyless(keyless: Keyless, image: string, { type, predicate }: Said): Promise<void> {
     await writeFile(join(this.directory, "predicate.json"), JSON.stringify(predicate));
     const flags = [...keylessFlags(keyless), `--rekor-entry-type=${keyless.entry ?? "dsse"}`];
     await this.#run(["attest", ...flags, `--type=${type}`, "--predicate=predicate.json", image]);
   }
 
-  /** Throws unless cosign takes what that identity signed, by that authority and that log. */
+  /** Throws unless cosign accepts the signature of that identity, by that authority and that log. */
   async verifyKeyless(sigstore: Sigstore, holder: Holder, image: string): Promise<void> {
     const [root, log] = [join(this.directory, "root.pem"), join(this.directory, "log.pem")];
     await writeFile(root, sigstore.root.pem);
@@ -86,7 +89,7 @@ export class Cosign implements AsyncDisposable {
     const variables = { COSIGN_PASSWORD: "", COSIGN_EXPERIMENTAL: "1", ...ownLog, ...own };
     const env = { ...definedVariables(Deno.env.toObject()), ...variables };
     const { code, lines } = await runCommand({ program: this.program, args, cwd: this.directory, env });
-    if (code !== 0) throw new Error(`Cannot run cosign ${args[0]}: ${lines.slice(-3).join("; ")}`);
+    if (code !== 0) throw new Error(`Failed to run cosign ${args[0]}: ${lines.slice(-3).join("; ")}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -99,7 +102,7 @@ interface Said {
   predicate: unknown;
 }
 
-/** Keeps cosign from asking the public Sigstore for its keys; nothing is held against this one. */
+/** Keeps cosign from reading the keys of the public Sigstore; nothing is compared with these. */
 const ownLog = { SIGSTORE_CT_LOG_PUBLIC_KEY_FILE: "/dev/null" };
 
 function keylessFlags({ server: { url }, holder }: Keyless): string[] {

@@ -1,8 +1,8 @@
-/** A registry in memory that can be as hostile as a test wants it. */
+/** A registry in memory that can be as hostile as a test needs. */
 import { createHash } from "node:crypto";
 import { type MadeImage, makeImage } from "./made_image.ts";
 
-/** What a test answers itself; undefined leaves it to the registry. */
+/** The answer of a test; undefined leaves it to the registry. */
 export type Intruder = (request: Request) => Response | undefined;
 
 export class FakeRegistry implements AsyncDisposable {
@@ -24,12 +24,12 @@ export class FakeRegistry implements AsyncDisposable {
     return `127.0.0.1:${this.#server.addr.port}`;
   }
 
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   get paths(): string[] {
     return this.requests.map(({ url }) => new URL(url).pathname);
   }
 
-  /** Puts an image in place. */
+  /** Stores an image. */
   put(tag: string, image: MadeImage | Parameters<typeof makeImage>[0]): MadeImage {
     const made = "blobs" in image ? image : makeImage(image);
     for (const { digest, bytes, mediaType } of made.blobs) {
@@ -39,7 +39,7 @@ export class FakeRegistry implements AsyncDisposable {
     return made;
   }
 
-  /** Puts a manifest in place that consists of these blobs; gives its digest. */
+  /** Stores a manifest of these blobs; returns its digest. */
   attach(reference: string, layers: { mediaType: string; bytes: Uint8Array; annotations?: object }[]): string {
     const described = layers.map(({ mediaType, bytes, annotations = {} }) => {
       const digest = digestOf(bytes);

@@ -1,7 +1,7 @@
 /** An authority that certifies identities for minutes, as Fulcio does; and one that certifies what it should not. */
 import { Buffer } from "node:buffer";
 import { randomBytes, webcrypto } from "node:crypto";
-// Before @peculiar/x509, which does not load without it.
+// Comes before @peculiar/x509, which does not load without it.
 import "../../../activities/x509/reflection.ts";
 import * as x509 from "@peculiar/x509";
 
@@ -13,7 +13,7 @@ export interface Authority {
   pem: string;
   name: x509.Name;
   key: CryptoKey;
-  /** By which it signs. */
+  /** The key with which it signs. */
   algorithm: Algorithm & { hash: string };
 }
 
@@ -22,11 +22,11 @@ export function rsa(hash: "SHA-1" | "SHA-256"): Authority["algorithm"] {
   return { name: "RSASSA-PKCS1-v1_5", hash, ...size };
 }
 
-/** What an authority is allowed; all that it should not be may be asked for. */
+/** The constraints of an authority; invalid ones are possible too. */
 export interface AuthorityFacts {
   by?: Authority;
   isAuthority?: boolean;
-  /** How many may stand below it. */
+  /** Maximum number of authorities below it. */
   depth?: number;
   purposes?: string[];
   from?: number;
@@ -35,7 +35,7 @@ export interface AuthorityFacts {
   usages?: number;
 }
 
-/** Makes an authority, by itself unless another one vouches for it. */
+/** Makes an authority, self-signed unless another one signs it. */
 export async function makeAuthority(name: string, facts: AuthorityFacts = {}): Promise<Authority> {
   const { by, isAuthority = true, depth, purposes, from = Date.now() - yearMs, until = Date.now() + yearMs } = facts;
   const { usages = x509.KeyUsageFlags.keyCertSign, algorithm = p384 } = facts;
@@ -63,7 +63,7 @@ export interface Holder {
   subject: string;
 }
 
-/** What is certified of whom; each has what Fulcio has unless told. */
+/** The content of a certificate; by default that of Fulcio. */
 export interface LeafFacts {
   /** Epoch ms. */
   at?: number;
@@ -71,12 +71,12 @@ export interface LeafFacts {
   usages?: number;
   isAuthority?: boolean;
   names?: x509.JsonGeneralNames;
-  /** As the extension's bytes are to be. */
+  /** The bytes of the extension. */
   issuerExtensions?: Record<string, Uint8Array>;
   extensions?: x509.Extension[];
 }
 
-/** Certifies who holds a key (SPKI in DER) for ten minutes; gives PEM. */
+/** Certifies the owner of a key (SPKI in DER) for ten minutes; returns PEM. */
 export async function certify(
   by: Authority,
   { publicKey, holder }: { publicKey: Uint8Array; holder: Holder },

@@ -1,4 +1,4 @@
-/** An image in a registry in memory that a workflow may sign, and a spec that says so. */
+/** An image in a registry in memory that a workflow may sign, and a spec that trusts the workflow. */
 import { Admission } from "./admission.ts";
 import { FakeRegistry } from "./fake_registry.ts";
 import { type KeylessLayer, Sigstore, workflow } from "./keyless_signer.ts";
@@ -10,7 +10,7 @@ export interface KeylessScene {
   sigstore: Sigstore;
   admission: Admission;
   spec: { reference: string; keyless: ReturnType<Sigstore["trust"]> };
-  /** Judges the image with just this attached. */
+  /** Validates the image with only this attached. */
   judgeWith(layer: Pick<KeylessLayer, "mediaType" | "bytes"> & { annotations?: object }): Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-/** Signs without a key of its own, as cosign does, where no cosign is: with a certificate and the word of a log. */
+/** Signs without its own key, as cosign does, where cosign is missing: with a certificate and a log entry. */
 import { Buffer } from "node:buffer";
 import { createPublicKey } from "node:crypto";
 import { type Authority, certify, type Holder, type LeafFacts, makeAuthority } from "./fulcio.ts";
@@ -26,14 +26,14 @@ export interface KeylessLayer {
 /** How a log records an envelope. */
 const entries = { dsse: dsseEntry, intoto: inTotoEntry, intoto2: inTotoEntry2 } as const;
 
-/** How a signature is to differ from a good one. */
+/** The difference of a signature from a valid one. */
 export interface Changes {
   holder?: Holder;
   facts?: LeafFacts;
-  /** Who certifies, and what comes along. */
+  /** The authority, and its chain. */
   authority?: Authority;
   chain?: readonly Authority[];
-  /** When the log takes it in (epoch ms). */
+  /** When the log records it (epoch ms). */
   at?: number;
   log?: Rekor;
   entry?: keyof typeof entries;
@@ -48,12 +48,12 @@ export class Sigstore {
     return new Sigstore(root, intermediate, new Rekor());
   }
 
-  /** What a spec says that trusts it, for one identity. */
+  /** The part of a spec that trusts this signer, for one identity. */
   trust(...identities: Holder[]): { roots: string[]; transparencyLogs: string[]; identities: Holder[] } {
     return { roots: [this.root.pem], transparencyLogs: [this.log.pem], identities };
   }
 
-  /** The layer of a simple signature of a digest. */
+  /** Returns the layer of a simple signature of a digest. */
   async layer(digest: string, changes: Changes = {}): Promise<KeylessLayer> {
     const { signer, certificate, chain } = await this.#certified(changes);
     const layer = signer.layer(digest) as KeylessLayer;
@@ -62,7 +62,7 @@ export class Sigstore {
     return { ...layer, annotations: { ...layer.annotations, ...beside(certificate, chain, logged) } };
   }
 
-  /** The layer of a statement about a digest. */
+  /** Returns the layer of a statement about a digest. */
   async statement(
     digest: string,
     said: Parameters<Signer["envelope"]>[1],
@@ -75,7 +75,7 @@ export class Sigstore {
     return { mediaType: "application/vnd.dsse.envelope.v1+json", bytes, annotations };
   }
 
-  /** A bundle that says who signed a digest, or else. */
+  /** Returns a bundle with the signature of a digest, or with something else. */
   async bundle(
     digest: string,
     changes: Changes = {},

@@ -1,13 +1,13 @@
 /** Small images: made of a few bytes, and pushed as any client does. */
 import { createHash } from "node:crypto";
 
-/** What an image is told apart by. */
+/** The content that distinguishes an image. */
 export interface ImageFacts {
   /** Of its only layer. */
   content: string;
   platforms?: readonly string[];
   created?: string;
-  /** A bare manifest of the first platform, which no index lists. */
+  /** A bare manifest of the first platform, without an index. */
   isSingle?: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface MadeImage {
   digest: string;
   /** By platform. */
   manifests: Record<string, string>;
-  /** By digest; what has a media type is a manifest, the last one what the tag is to be. */
+  /** By digest; entries with a media type are manifests, and the last one gets the tag. */
   blobs: { digest: string; bytes: Uint8Array; mediaType?: string }[];
 }
 
@@ -27,7 +27,7 @@ const types = {
   layer: "application/vnd.oci.image.layer.v1.tar",
 } as const;
 
-/** Puts bytes together as an image; the same facts make the same digests. */
+/** Makes an image from bytes; the same facts have the same digests. */
 export function makeImage({ content, created, isSingle = false, platforms = ["linux/amd64"] }: ImageFacts): MadeImage {
   const blobs: MadeImage["blobs"] = [];
   const add = (value: unknown, mediaType: string): { mediaType: string; digest: string; size: number } => {

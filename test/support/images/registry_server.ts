@@ -1,4 +1,4 @@
-/** A registry of the Distribution project over a folder of its own, which may be away for a while. */
+/** A registry of the Distribution project over its own folder, which can be down for a while. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { waitUntil } from "../../../deploy/local/process/wait_until.ts";
 import { resolveTools } from "../../../deploy/local/tools/resolve_tools.ts";
 
 export class RegistryServer implements AsyncDisposable {
-  /** As it stands in references. */
+  /** As in references. */
   readonly host: string;
   readonly #directory: string;
   readonly #program: string;
@@ -35,7 +35,7 @@ export class RegistryServer implements AsyncDisposable {
     return server;
   }
 
-  /** Starts it again, with all that it had. */
+  /** Starts it again, with all its content. */
   async comeBack(): Promise<void> {
     const env = { OTEL_TRACES_EXPORTER: "none" };
     const args = ["serve", join(this.#directory, "config.yml")];
@@ -46,7 +46,7 @@ export class RegistryServer implements AsyncDisposable {
     }, { what: "the registry to answer", timeoutMs: 30_000 });
   }
 
-  /** Nobody answers at its address any more. */
+  /** Its address does not respond any more. */
   async goAway(): Promise<void> {
     this.#child?.kill("SIGKILL");
     await this.#child?.status;

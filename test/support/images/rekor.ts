@@ -1,4 +1,4 @@
-/** A transparency log as Rekor is one: it takes entries in, and promises so by its signature. */
+/** A transparency log like Rekor: it records entries, and signs a promise of that. */
 import { Buffer } from "node:buffer";
 import { createHash, createPublicKey } from "node:crypto";
 import { Signer } from "./signer.ts";
@@ -29,7 +29,7 @@ export class Rekor {
     return this.#signer.pem;
   }
 
-  /** Takes an entry in at a time (epoch ms). */
+  /** Records an entry at a time (epoch ms). */
   enter(entry: object, at = Date.now()): Logged {
     const body = Buffer.from(canonical(entry)).toString("base64");
     const facts = { body, integratedTime: Math.floor(at / 1_000), logID: this.logID, logIndex: this.#count };
@@ -93,7 +93,7 @@ function base64(text: string): string {
   return Buffer.from(text).toString("base64");
 }
 
-/** JSON with its names in order (RFC 8785). */
+/** JSON with sorted keys (RFC 8785). */
 function canonical(value: unknown): string {
   return JSON.stringify(
     value,

@@ -1,4 +1,4 @@
-/** Signs as cosign does, where no cosign is. */
+/** Signs as cosign does, where cosign is missing. */
 import { Buffer } from "node:buffer";
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
@@ -6,7 +6,7 @@ export class Signer {
   readonly #key: KeyObject;
   /** Of its public key. */
   readonly pem: string;
-  /** Of the private one, which belongs nowhere. */
+  /** Of the private key, which must not be published. */
   readonly privatePem: string;
 
   constructor(kind: "p256" | "rsa" | "ed25519" = "p256") {
@@ -24,7 +24,7 @@ export class Signer {
     return sign(this.#key.asymmetricKeyType === "ed25519" ? null : "sha256", bytes, this.#key).toString("base64");
   }
 
-  /** The layer of a simple signature of a digest; with other `fields` in its payload. */
+  /** Returns the layer of a simple signature of a digest; with other `fields` in its payload. */
   layer(digest: string, fields: object = {}): { mediaType: string; bytes: Uint8Array; annotations: object } {
     const critical = {
       identity: { "docker-reference": "" },
@@ -37,7 +37,7 @@ export class Signer {
     return { mediaType: "application/vnd.dev.cosign.simplesigning.v1+json", bytes, annotations };
   }
 
-  /** The envelope of a statement about a digest. */
+  /** Returns the envelope of a statement about a digest. */
   envelope(digest: string, { predicateType, predicate }: { predicateType: string; predicate?: unknown }): Uint8Array {
     const subject = [{ name: "", digest: { sha256: digest.slice("sha256:".length) } }];
     const statement = { _type: "https://in-toto.io/Statement/v1", subject, predicateType, predicate };

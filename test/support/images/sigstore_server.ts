@@ -1,4 +1,6 @@
-/** Fulcio and Rekor as far as the real cosign talks to them; whoever asks gets a certificate of what its token says. */
+/**
+ * Fulcio and Rekor with the calls of the real cosign; every client gets a certificate for the identity in its token.
+ */
 import { Buffer } from "node:buffer";
 import { createPublicKey } from "node:crypto";
 import { certify, type Holder } from "./fulcio.ts";
@@ -7,7 +9,7 @@ import { dsseEntry, inTotoEntry } from "./rekor.ts";
 
 export class SigstoreServer implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  /** Paths that were asked for, in order. */
+  /** Requested paths, in order. */
   readonly paths: string[] = [];
 
   constructor(readonly sigstore: Sigstore) {
@@ -61,7 +63,7 @@ interface Proposed {
   };
 }
 
-/** What a log makes of what is proposed to it. */
+/** The entry of a log for a proposed one. */
 function entryOf(proposed: Proposed): object {
   const { kind, spec: { proposedContent, content, publicKey } } = proposed;
   if (kind === "dsse") return dsseEntry(proposedContent?.envelope ?? "", textOf(proposedContent?.verifiers[0]));
@@ -72,7 +74,7 @@ function textOf(base64 = ""): string {
   return Buffer.from(base64, "base64").toString();
 }
 
-/** A token that says who its holder is; nobody looks at its signature. */
+/** A token with the identity of its owner; its signature is not checked. */
 export function tokenOf({ issuer: iss, subject: sub }: Holder): string {
   const parts = [{ alg: "RS256" }, { iss, sub, aud: "sigstore" }].map((part) => JSON.stringify(part));
   return [...parts, "signature"].map((part) => Buffer.from(part).toString("base64url")).join(".");

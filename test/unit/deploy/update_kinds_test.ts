@@ -158,7 +158,7 @@ const refused: [kind: string, part: object, why: RegExp][] = [
   ["ScalingGroup", { spec: { nodeimage: "x" } }, /^spec\.nodeimage is dropped$/],
   ["PendingNode", { spec: { goal: "Stay" } }, /^spec\.goal is none of Join, Leave$/],
   ["PendingNode", { status: { cspState: "Running" } }, /^status\.cspState is none of Unknown, /],
-  ["JoiningNode", { spec: { deadline: "tomorrow" } }, /^spec\.deadline is no time$/],
+  ["JoiningNode", { spec: { deadline: "tomorrow" } }, /^spec\.deadline is not a time$/],
   ["AutoscalingStrategy", { spec: { enabled: true, deploymentName: "a" } }, /^spec lacks deploymentNamespace$/],
   ["NodeVersion", { status: { released: { stage: "Workers" } } }, /^status\.released lacks digest$/],
   ["NodeVersion", { status: { conditions: [{ ...condition, reason: "" }] } }, /^status\.conditions\[0\]\.reason /],
