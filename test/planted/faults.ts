@@ -25,7 +25,7 @@ const pacing: Fault[] = [
     to: "return (victim.ill ? changing : changing + ill) <= total;",
     caughtBy: {
       file: "test/workflow/budget_test.ts",
-      filter: "a budget of one replaces one by one when the surge is larger",
+      filter: "budget: replaces one by one with a budget of 1 and a larger surge",
     },
   },
   {
@@ -62,7 +62,7 @@ const pacing: Fault[] = [
     to: "",
     caughtBy: {
       file: "test/workflow/fleet_lock_test.ts",
-      filter: "two nodes that ask at once reboot one after the other",
+      filter: "FleetLock: two nodes that ask at the same time reboot one after the other",
     },
   },
 ];
@@ -96,7 +96,7 @@ const machines: Fault[] = [
     to: "await release(rollout, task, victim);",
     caughtBy: {
       file: "test/workflow/rolling_test.ts",
-      filter: "takes the steps of one replacement in their order",
+      filter: "runs the steps of one replacement in order",
     },
   },
   {
@@ -106,7 +106,7 @@ const machines: Fault[] = [
     to: "",
     caughtBy: {
       file: "test/workflow/trouble_test.ts",
-      filter: "takes no machine for late because of a time in which nobody could look",
+      filter: "treats no machine as late because of a time without reads",
     },
   },
   {
@@ -116,7 +116,7 @@ const machines: Fault[] = [
     to: "const isLast = attempt > allowed + 1;",
     caughtBy: {
       file: "test/workflow/roll_back_test.ts",
-      filter: "join.attempts is how often a machine is recreated",
+      filter: "join.attempts: is how often a machine is recreated",
     },
   },
   {
@@ -126,7 +126,7 @@ const machines: Fault[] = [
     to: "return failed && undefined;",
     caughtBy: {
       file: "test/workflow/gates_test.ts",
-      filter: "a machine that fails a gate is recreated, and the rollout goes on",
+      filter: "gates: a machine that fails a gate is recreated, and the rollout continues",
     },
   },
   {
@@ -146,7 +146,7 @@ const machines: Fault[] = [
     to: "if (digest) return",
     caughtBy: {
       file: "test/workflow/in_place_verdicts_test.ts",
-      filter: "A4 a node that boots the old digest is RolledBack",
+      filter: "A4 verdicts: a node that boots the old digest is RolledBack",
     },
   },
 ];
@@ -160,7 +160,7 @@ const marks: Fault[] = [
     to: "await giveBackSlots(rollout, true);\n  const message = `Aborted",
     caughtBy: {
       file: "test/workflow/abort_test.ts",
-      filter: "abort takes back marks and holds although no template has ever been good",
+      filter: "abort: removes marks and holds even if no template was ever good",
     },
   },
   {
@@ -190,7 +190,7 @@ const marks: Fault[] = [
     to: "ours(machine, target.pool, [holdAnnotation])",
     caughtBy: {
       file: "test/unit/activities/backends/machine_controller/holds_test.ts",
-      filter: "spareMachine takes both back",
+      filter: "spareMachine: removes hold and mark",
     },
   },
   {
@@ -225,7 +225,7 @@ const changes: Fault[] = [
     to: "return false;",
     caughtBy: {
       file: "test/workflow/roll_back_test.ts",
-      filter: "a change that failed is held when it is applied again",
+      filter: "onFailure: a failed change is held when it is applied again",
     },
   },
   {
@@ -329,7 +329,7 @@ const groups: Fault[] = [
     to: "driver.order({ group: groupId, token: `${order.id}-${crypto.randomUUID()}` })",
     caughtBy: {
       file: "test/unit/activities/backends/scaling_group/conformance_test.ts",
-      filter: "admit interrupted",
+      filter: "admit ends the same after an interruption",
     },
   },
   {
@@ -350,7 +350,7 @@ const groups: Fault[] = [
   return orderOf(await createRecord(kube, body, machine));`,
     caughtBy: {
       file: "test/unit/activities/backends/scaling_group/conformance_test.ts",
-      filter: "admit interrupted",
+      filter: "admit ends the same after an interruption",
     },
   },
   {

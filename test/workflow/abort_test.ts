@@ -1,4 +1,4 @@
-/** Abort stops a rollout, takes back all that it did to machines, and goes back to the last good template. */
+/** Abort stops a rollout, removes everything that it set on machines, and rolls back to the last good template. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { assertOrderly, assertRuns, budgetOf } from "../support/pool_checks.ts";
@@ -9,7 +9,7 @@ const test = onStage();
 const patient = { deadlines: { ...testDeadlines, recheck: "1h" } };
 const asked = { by: "somebody", reason: "incident 12" };
 
-test("abort leaves nothing behind while a newcomer joins, and goes back", async (stage) => {
+test("abort: leaves nothing behind while a new machine joins, and rolls back", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
   pool.change({ image: "image-2" });
@@ -26,7 +26,7 @@ test("abort leaves nothing behind while a newcomer joins, and goes back", async 
   match(event?.message ?? "", /somebody.*incident 12/);
 });
 
-test("abort replaces what had been replaced, and finishes the drain that is under way", async (stage) => {
+test("abort: replaces updated machines again, and finishes the running drain", async (stage) => {
   const pool = await stage.grownPool();
   pool.before["awaitNodeDrained"] = (times) => {
     if (times === 2) pool.isDrainBlocked = true;
@@ -39,14 +39,14 @@ test("abort replaces what had been replaced, and finishes the drain that is unde
     ({ underway }) => underway.some(({ blockers = [] }) => blockers.length > 0),
   );
   await stage.ask(pool, "abort", asked);
-  await stage.sees(pool, "the way back", ({ phase }) => phase === "RollingBack");
+  await stage.sees(pool, "the rollback", ({ phase }) => phase === "RollingBack");
   pool.unblock();
   equal((await handle.result()).outcome, "Aborted");
   assertRuns(pool, "image-1");
   assertOrderly(pool);
 });
 
-test("abort gives back the places of the shared budget", async (stage) => {
+test("abort: gives back the slots of the shared budget", async (stage) => {
   const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
   pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
   pool.change({ image: "image-2" });
@@ -58,7 +58,7 @@ test("abort gives back the places of the shared budget", async (stage) => {
   deepEqual(stage.activities.slots.heldBy(pool.ref), []);
 });
 
-test("abort holds the change that was left, until it changes", async (stage) => {
+test("abort: holds the abandoned change until it changes", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
   pool.change({ image: "image-2" });
@@ -75,7 +75,7 @@ test("abort holds the change that was left, until it changes", async (stage) => 
   await again.cancel();
 });
 
-test("abort ends the creation of a pool, which has nothing to go back to", async (stage) => {
+test("abort: ends the creation of a pool, which has no last good template", async (stage) => {
   const pool = stage.pool({ fate: () => "registered" });
   const handle = await stage.rollOut(pool, patient);
   await eventually("a join under way", () => pool.count("awaitMachinesJoined") > 0);
@@ -85,7 +85,7 @@ test("abort ends the creation of a pool, which has nothing to go back to", async
   match(pool.reports.at(-1)?.message ?? "", /somebody.*incident 12/);
 });
 
-test("abort takes back marks and holds although no template has ever been good", async (stage) => {
+test("abort: removes marks and holds even if no template was ever good", async (stage) => {
   const pool = stage.pool({ fate: (nth) => nth > 2 ? "registered" : "joins" });
   const handle = await stage.rollOut(pool, patient);
   await eventually("joins under way", () => pool.count("awaitMachinesJoined") > 0);
@@ -97,7 +97,7 @@ test("abort takes back marks and holds although no template has ever been good",
   deepEqual([pool.leftovers(), pool.count("ensureLastGoodRestored")], [[], 0]);
 });
 
-test("abort works on a rollout that is paused, and on one that is quarantined", async (stage) => {
+test("abort: works on a paused and on a quarantined rollout", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.join.attempts = 1;
   Object.assign(pool.rules.join, { instance: 1000, address: 1000, registered: 1000 });
@@ -112,7 +112,7 @@ test("abort works on a rollout that is paused, and on one that is quarantined", 
   assertOrderly(pool);
 });
 
-test("retry while an abort lets machines go calls it off", async (stage) => {
+test("retry: cancels an abort that is still unmarking machines", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });

@@ -1,4 +1,4 @@
-/** An image is resolved, verified, and told of; a run ends with what it told last. */
+/** An image is resolved and verified, and the result is reported; a run ends with its last report. */
 import type { NativeConnection } from "@temporalio/worker";
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { engineOf } from "../../cli/connect/temporal_engine.ts";
@@ -28,7 +28,7 @@ function found({ activities: { images } }: Stage, name: string, image: ResolvedI
   return image;
 }
 
-test("admitImage tells of an image that is resolved and signed that it is accepted", async (stage) => {
+test("admitImage: reports a resolved and signed image as accepted", async (stage) => {
   const { images } = stage.activities;
   const image = found(stage, "good");
   images.verdicts.set("good", [verified]);
@@ -38,7 +38,7 @@ test("admitImage tells of an image that is resolved and signed that it is accept
   deepEqual(calls, ["resolveImage good", "verifyImage good", "ensureImageTold good"]);
 });
 
-test("A15 admitImage tells of an unsigned image which digest is refused, and why", async (stage) => {
+test("A15 admitImage: reports the refused digest of an unsigned image, and why", async (stage) => {
   const image = found(stage, "unsigned");
   const [reason, message] = ["SignatureMissing" as const, "No signature is attached"];
   stage.activities.images.verdicts.set("unsigned", [{ outcome: "Refused", generation: 1, reason, message }]);
@@ -52,7 +52,7 @@ test("A15 admitImage tells of an unsigned image which digest is refused, and why
   }]);
 });
 
-test("admitImage does not verify what its reference does not stand for", async (stage) => {
+test("admitImage: does not verify an image that the reference does not resolve to", async (stage) => {
   const { images } = stage.activities;
   const [reason, message] = ["NotFound" as const, "The registry has no such tag"];
   images.looks.set("absent", [{ outcome: "Refused", generation: 3, reason, message }]);
@@ -62,12 +62,12 @@ test("admitImage does not verify what its reference does not stand for", async (
 });
 
 for (const step of ["looks", "verdicts"] as const) {
-  test(`admitImage tries a registry again, and tells that it is away once that was done often enough (${step})`, async (stage) => {
+  test(`admitImage: retries a registry, and reports it as unreachable after several attempts (${step})`, async (stage) => {
     const { images } = stage.activities;
     const name = `away-${step}`;
     found(stage, name);
-    // The first one is tried again, the other is final.
-    images[step].set(name, [unreachable("nobody answers yet", 1), unreachable("nobody answers", 100)]);
+    // The first failure is retried, the second is final.
+    images[step].set(name, [unreachable("no response yet", 1), unreachable("nobody answers", 100)]);
     const reason = "RegistryUnreachable" as const;
     deepEqual(await admit(stage, name), { outcome: "Unknown", reason, message: "nobody answers" });
     deepEqual(images.told.get(name), [{ state: "Unknown", reason, message: "nobody answers" }]);
@@ -78,14 +78,14 @@ for (const step of ["looks", "verdicts"] as const) {
   });
 }
 
-test("admitImage tells what a registry that does not let us in says nothing about", async (stage) => {
+test("admitImage: reports nothing about an image when the registry denies access", async (stage) => {
   const [reason, message] = ["RegistryDenied" as const, "HTTP 403"];
   stage.activities.images.looks.set("denied", [{ outcome: "Unknown", generation: 1, reason, message }]);
   deepEqual(await admit(stage, "denied"), { outcome: "Unknown", reason, message });
   deepEqual(stage.activities.images.told.get("denied"), [{ state: "Unknown", reason, message }]);
 });
 
-test("admitImage begins anew in the same run where the spec changes while it is verified", async (stage) => {
+test("admitImage: begins again in the same run when the spec changes during the verification", async (stage) => {
   const { images } = stage.activities;
   const image = resolved({ generation: 2 });
   images.looks.set("edited", [{ outcome: "Resolved", image: resolved() }, { outcome: "Resolved", image }]);
@@ -94,7 +94,7 @@ test("admitImage begins anew in the same run where the spec changes while it is 
   deepEqual(images.told.get("edited"), [{ state: "Accepted", image, evidence }]);
 });
 
-test("admitImage looks again where it is told so while it looks", async (stage) => {
+test("admitImage: verifies again after a signal during the verification", async (stage) => {
   const { images } = stage.activities;
   found(stage, "asked");
   const [reason, message] = ["SignatureMissing" as const, "not yet"];
@@ -109,13 +109,13 @@ test("admitImage looks again where it is told so while it looks", async (stage) 
   deepEqual(images.told.get("asked")?.map(({ state }) => state), ["Refused", "Accepted"]);
 });
 
-test("admitImage ends where there is no such object", async (stage) => {
+test("admitImage: ends when the object does not exist", async (stage) => {
   stage.activities.images.looks.set("gone", [{ outcome: "Gone" }]);
   deepEqual(await admit(stage, "gone"), { outcome: "Gone" });
   equal(stage.activities.images.told.get("gone"), undefined);
 });
 
-test("admitImage is asked for by people, who see what came of it, also of what they asked in the midst of a look", async (stage) => {
+test("admitImage: accepts requests of people, and answers with the result, also during a verification", async (stage) => {
   const { images } = stage.activities;
   found(stage, "people");
   const [reason, message] = ["SignatureMissing" as const, "not yet"];
@@ -130,7 +130,7 @@ test("admitImage is asked for by people, who see what came of it, also of what t
   deepEqual(await verdict, { outcome: "Accepted", digest: resolved().digest });
 });
 
-test("admitImage of a cluster with a name has the name in its id, and is judged by workers of that cluster", async (stage) => {
+test("admitImage: with a named cluster has the name in its ID, and runs on workers of that cluster", async (stage) => {
   const { images } = stage.activities;
   found(stage, "named");
   images.verdicts.set("named", [verified]);

@@ -1,4 +1,4 @@
-/** A Temporal that asks for an API key: it changes under workers at work, and the one of before lets nobody in afterwards. */
+/** A Temporal with an API key that changes under running workers; the previous key is refused afterwards. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** A file as a Secret is mounted, and the variables that name it; the door has no TLS. */
+/** A file as a Secret is mounted, and the variables that name it; the proxy has no TLS. */
 class MountedKey implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "ostler-key-"));
   readonly #path = join(this.#folder, "key");
@@ -34,7 +34,7 @@ function clientOf(env: Record<string, string>): LazyClient {
   return new LazyClient(readTemporalServer(env), () => readTemporalServer(env).access);
 }
 
-test("an API key changes under workers at work: the old one is refused, the work goes on", async (stage) => {
+test("API key: changes under running workers; the old one is refused, and the work continues", async (stage) => {
   await using door = await TemporalDoor.open(stage.address);
   let keys = ["first"];
   door.refusal = (_, { authorization = "" }) =>
@@ -55,11 +55,11 @@ test("an API key changes under workers at work: the old one is refused, the work
     const following = followAccess(client, { server, workers: () => at, log, signal: ended.signal, lookEvery: 50 });
     equal((await (await stage.rollOut(stage.pool({ replicas: 3 }))).result()).outcome, "Converged");
 
-    // A key that nobody has made known yet changes nothing.
+    // A key that Temporal does not accept yet changes nothing.
     file.write("second");
     await eventually("the refusal of a key too early", () => said.length === 1);
     match(said[0] ?? "", /^Failed to reload Temporal credentials; keeping the current connection: /);
-    ok(!said.join().includes("second"), "a key is told to nobody");
+    ok(!said.join().includes("second"), "Expected no key in the output");
     equal(await client.connection(), first);
 
     keys = ["first", "second"];
@@ -77,7 +77,7 @@ test("an API key changes under workers at work: the old one is refused, the work
     ended.abort();
     await stage.stopWorker();
     await client.close();
-    // The stage is lent to other files as well.
+    // Other files share the stage.
     await stage.startWorker();
   }
 });

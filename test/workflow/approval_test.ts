@@ -18,7 +18,7 @@ function isRefusal(about: RegExp): (error: unknown) => boolean {
   };
 }
 
-test("BeforeFirst starts with the approval of the plan, and not with that of another one", async (stage) => {
+test("approval: BeforeFirst starts with the approval of the plan, and not of another one", async (stage) => {
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
@@ -33,7 +33,7 @@ test("BeforeFirst starts with the approval of the plan, and not with that of ano
   assertOrderly(pool);
 });
 
-test("an approval does not outlive the change that it was given for", async (stage) => {
+test("approval: does not outlive its change", async (stage) => {
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
@@ -53,7 +53,7 @@ test("an approval does not outlive the change that it was given for", async (sta
   assertRuns(pool, "image-3");
 });
 
-test("a change that is applied again asks again: its plan is another", async (stage) => {
+test("approval: is required again when a change is applied again, because its plan is another", async (stage) => {
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -72,7 +72,7 @@ test("a change that is applied again asks again: its plan is another", async (st
   await handle.cancel();
 });
 
-test("BeforeEachWave asks again before each wave", async (stage) => {
+test("approval: BeforeEachWave requires it again before each wave", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { approval: "BeforeEachWave", waves } });
   pool.change({ image: "image-2" });
@@ -92,7 +92,7 @@ test("BeforeEachWave asks again before each wave", async (stage) => {
   assertOrderly(pool);
 });
 
-/** A pool whose plan was approved, and whose first wave of one machine soaks. */
+/** A pool with an approved plan, whose first wave of one machine soaks. */
 async function soakingPool(stage: Stage): Promise<{ pool: FakePool; hash: string; handle: Handle }> {
   const waves = [{ upTo: 1, soak: 60_000 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst", waves } });
@@ -108,7 +108,7 @@ const isAskedAgain = ({ plan, reason }: Progress): boolean => plan?.approved ===
 const dropped = ({ events }: FakePool): string[] =>
   events.filter(({ reason }) => reason === "ApprovalDropped").map(({ message }) => message);
 
-test("an approval is asked for again when the policy lists other waves", async (stage) => {
+test("approval: is required again when the policy lists other waves", async (stage) => {
   const { pool, hash, handle } = await soakingPool(stage);
   pool.rules.waves = [{ upTo: "100%", soak: 0 }];
   await stage.tell(pool);
@@ -122,7 +122,7 @@ test("an approval is asked for again when the policy lists other waves", async (
   assertOrderly(pool);
 });
 
-test("an approval is asked for again when the pool grows, and not when it shrinks", async (stage) => {
+test("approval: is required again when the pool grows, and not when it shrinks", async (stage) => {
   const { pool, hash, handle } = await soakingPool(stage);
   for (const replicas of [2, 3]) {
     pool.change({ replicas });
@@ -138,7 +138,7 @@ test("an approval is asked for again when the pool grows, and not when it shrink
   await handle.cancel();
 });
 
-test("an approval of one wave does not become one of the whole plan when the policy asks for that", async (stage) => {
+test("approval: the approval of a wave is not that of the plan when the policy asks for one", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { approval: "BeforeEachWave", waves } });
   pool.change({ image: "image-2" });
@@ -154,7 +154,7 @@ test("an approval of one wave does not become one of the whole plan when the pol
 });
 
 for (const activity of ["planRollout", "readPool"]) {
-  test(`an approval that comes between the change of a policy and its plan is dropped, at ${activity}`, async (stage) => {
+  test(`approval: is dropped when it comes between the change of a policy and its plan, at ${activity}`, async (stage) => {
     const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
     pool.change({ image: "image-2" });
     const handle = await stage.rollOut(pool);
@@ -179,14 +179,14 @@ for (const activity of ["planRollout", "readPool"]) {
   });
 }
 
-test("scaling needs no approval: it is no rollout", async (stage) => {
+test("approval: is not required for scaling", async (stage) => {
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
   pool.change({ replicas: 4 });
   equal((await (await stage.rollOut(pool)).result()).outcome, "Converged");
   equal(pool.machines.length, 4);
 });
 
-test("a conflict of policies starts nothing until it is solved", async (stage) => {
+test("conflict: policies that conflict start nothing until that is solved", async (stage) => {
   const conflict = 'Policies "a" and "b" select the pool equally well';
   const pool = await stage.grownPool({ rules: { conflict } });
   pool.change({ image: "image-2" });

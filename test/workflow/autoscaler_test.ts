@@ -1,4 +1,4 @@
-/** Scaling in the middle of a rollout keeps its meaning, and is never a rollout. */
+/** Scaling during a rollout keeps its meaning, and is never a rollout. */
 import { deepEqual, equal } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
@@ -19,7 +19,7 @@ async function soakingRollout(stage: Stage, replicas: number): Promise<{ pool: F
   return { pool, handle };
 }
 
-test("a scale-up in the middle of a rollout adds machines without a victim", async (stage) => {
+test("scaling: up during a rollout adds machines without replacing any", async (stage) => {
   const { pool, handle } = await soakingRollout(stage, 2);
   pool.change({ replicas: 4 });
   await stage.tell(pool);
@@ -30,7 +30,7 @@ test("a scale-up in the middle of a rollout adds machines without a victim", asy
   assertOrderly(pool);
 });
 
-test("a scale-up is not held up by a soak", async (stage) => {
+test("scaling: up is not delayed by a soak", async (stage) => {
   const { pool, handle } = await soakingRollout(stage, 2);
   pool.change({ replicas: 4 });
   await stage.tell(pool);
@@ -39,7 +39,7 @@ test("a scale-up is not held up by a soak", async (stage) => {
   await handle.cancel();
 });
 
-test("a scale-up is seen while a machine drains, however late its machines are made", async (stage) => {
+test("scaling: up during a drain is observed, however late its machines are made", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -49,7 +49,7 @@ test("a scale-up is seen while a machine drains, however late its machines are m
   const looks = pool.count("readPool");
   pool.change({ replicas: 5 });
   await stage.tell(pool);
-  await eventually("a look before they are made", () => pool.count("readPool") > looks);
+  await eventually("a read before they are made", () => pool.count("readPool") > looks);
   await pause(500);
   pool.isControllerDown = false;
   pool.touch();
@@ -59,7 +59,7 @@ test("a scale-up is seen while a machine drains, however late its machines are m
   assertRuns(pool, "image-2");
 });
 
-test("a scale-down in the middle of a rollout takes old machines first", async (stage) => {
+test("scaling: down during a rollout removes old machines first", async (stage) => {
   const { pool, handle } = await soakingRollout(stage, 4);
   pool.change({ replicas: 2 });
   await stage.tell(pool);
@@ -71,7 +71,7 @@ test("a scale-down in the middle of a rollout takes old machines first", async (
   deepEqual(pool.leftovers(), []);
 });
 
-test("a scale-up of a converged pool boots at once, whatever its policy holds up", async (stage) => {
+test("scaling: up in a converged pool boots at once, whatever its policy blocks", async (stage) => {
   const rules = { approval: "BeforeEachWave", waves: [{ upTo: 1, soak: 3_600_000 }] } as const;
   const pool = await stage.grownPool({ rules: { ...rules, waves: [...rules.waves] } });
   pool.joinOnceAwaited();
@@ -80,7 +80,7 @@ test("a scale-up of a converged pool boots at once, whatever its policy holds up
   deepEqual([outcome, joins.length, pool.writes()], ["Converged", 3, []]);
 });
 
-test("the autoscaler is kept off a node while it is drained, and off no other", async (stage) => {
+test("scaling: the autoscaler is kept away from a node during its drain, and from no other", async (stage) => {
   const pool = await stage.grownPool();
   const kept: string[][] = [];
   pool.before["awaitNodeDrained"] = () => {

@@ -12,7 +12,7 @@ function zonesOf(pool: FakePool, call: string): (string | undefined)[] {
   return numbers.map((number) => pool.zones[(number - 1) % pool.zones.length]);
 }
 
-test("a budget of three replaces three machines side by side, and no more", async (stage) => {
+test("budget: replaces three machines concurrently with a budget of 3, and no more", async (stage) => {
   const pool = await stage.grownPool({ replicas: 6, surge: 3, rules: { budget: budgetOf(3) } });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -25,7 +25,7 @@ test("a budget of three replaces three machines side by side, and no more", asyn
   assertRuns(pool, "image-2");
 });
 
-test("a budget of one replaces one by one when the surge is larger", async (stage) => {
+test("budget: replaces one by one with a budget of 1 and a larger surge", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4, surge: 3 });
   pool.change({ image: "image-2" });
   equal((await (await stage.rollOut(pool)).result()).replaced, 4);
@@ -33,14 +33,14 @@ test("a budget of one replaces one by one when the surge is larger", async (stag
   assertOrderly(pool);
 });
 
-test("a budget beyond the surge is bounded by the surge", async (stage) => {
+test("budget: is limited by the surge", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4, surge: 2, rules: { budget: budgetOf(10) } });
   pool.change({ image: "image-2" });
   equal((await (await stage.rollOut(pool)).result()).replaced, 4);
   assertOrderly(pool);
 });
 
-test("a budget may be a share of the pool", async (stage) => {
+test("budget: may be a percentage of the pool", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4, surge: 4, rules: { budget: budgetOf("50%") } });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -52,7 +52,7 @@ test("a budget may be a share of the pool", async (stage) => {
   assertOrderly(pool);
 });
 
-test("a budget follows its policy in the middle of a rollout", async (stage) => {
+test("budget: follows its policy during a rollout", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4, surge: 4 });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -66,7 +66,7 @@ test("a budget follows its policy in the middle of a rollout", async (stage) => 
   assertOrderly(pool);
 });
 
-test("a budget of the cluster gets the place of a machine back that failed", async (stage) => {
+test("budget.cluster: gets the slot of a failed machine back", async (stage) => {
   const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
   pool.fate = (nth) => nth === 4 ? "registered" : "joins";
   pool.change({ image: "image-2" });
@@ -76,7 +76,7 @@ test("a budget of the cluster gets the place of a machine back that failed", asy
   assertOrderly(pool);
 });
 
-test("a run takes over the places that one before it had no time to give back", async (stage) => {
+test("budget.cluster: a run takes over the slots that a terminated run left", async (stage) => {
   const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -89,7 +89,7 @@ test("a run takes over the places that one before it had no time to give back", 
   deepEqual([stage.activities.slots.most, stage.activities.slots.heldBy(pool.ref)], [1, []]);
 });
 
-test("a change that failed for good keeps no place of the cluster's budget, and is seen through when it is retried", async (stage) => {
+test("budget.cluster: a change that failed finally has no slot, and completes after a retry", async (stage) => {
   const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
   Object.assign(pool.rules.join, { attempts: 1, instance: 1000, address: 1000, registered: 1000 });
   pool.fate = () => "registered";
@@ -103,7 +103,7 @@ test("a change that failed for good keeps no place of the cluster's budget, and 
   pool.mend();
   await stage.ask(pool, "retry");
   await stage.sees(pool, "the full budget", ({ reason }) => reason === "ClusterBudget");
-  equal(pool.count("ensureVictimReleased"), 1, "what boots already waits for no place");
+  equal(pool.count("ensureVictimReleased"), 1, "Expected no wait for a slot for a machine that boots already");
   slots.keep({ pool: other, machines: [] });
   await stage.tell(pool);
   const nudges = setInterval(() => void stage.tell(pool).catch(() => undefined), 500);
@@ -111,7 +111,7 @@ test("a change that failed for good keeps no place of the cluster's budget, and 
   clearInterval(nudges);
 });
 
-test("a budget of the cluster is shared by all pools", async (stage) => {
+test("budget.cluster: is shared by all pools", async (stage) => {
   const rules = { budget: budgetOf(1, { cluster: 1 }) };
   const pools = [await stage.grownPool({ replicas: 2, rules }), await stage.grownPool({ replicas: 2, rules })];
   for (const pool of pools) {
@@ -123,7 +123,7 @@ test("a budget of the cluster is shared by all pools", async (stage) => {
   const isWaiting = (pool: FakePool): boolean => pool.reports.at(-1)?.blockedReason === "ClusterBudget";
   await eventually("one that waits and one that goes on", () => pools.some(isWaiting) && admitted() === 1);
   for (const pool of pools) pool.mend();
-  // Places that were given back are looked for in turns of some seconds: a nudge is quicker.
+  // Released slots are looked for every few seconds; a signal is faster.
   const nudges = setInterval(() => pools.forEach((pool) => void stage.tell(pool).catch(() => undefined)), 500);
   const results = await Promise.all(handles.map((handle) => handle.result()));
   clearInterval(nudges);
@@ -135,7 +135,7 @@ test("a budget of the cluster is shared by all pools", async (stage) => {
   }
 });
 
-test("a budget of the cluster holds back drains where there is no surge, until another pool's newcomer has joined", async (stage) => {
+test("budget.cluster: without surge delays drains until the new machine of another pool has joined", async (stage) => {
   const rules = { budget: budgetOf(1, { cluster: 1 }) };
   const pool = await stage.grownPool({ replicas: 2, surge: 0, rules });
   const other = { namespace: "fleet", name: "other" };
@@ -149,8 +149,8 @@ test("a budget of the cluster holds back drains where there is no surge, until a
   pool.joinOnceAwaited(() => false);
   slots.keep({ pool: other, machines: [] });
   const nudges = setInterval(() => void stage.tell(pool).catch(() => undefined), 300);
-  await eventually("a newcomer that boots", () => pool.count("awaitMachinesJoined") > 0);
-  equal(slots.heldBy(pool.ref).length, 1, "the place is kept until the newcomer has joined");
+  await eventually("a new machine that boots", () => pool.count("awaitMachinesJoined") > 0);
+  equal(slots.heldBy(pool.ref).length, 1, "Expected the slot to be taken until the new machine has joined");
   equal(pool.count("ensureVictimReleased"), 1);
   pool.mend();
   equal((await handle.result()).outcome, "Converged");
@@ -159,7 +159,7 @@ test("a budget of the cluster holds back drains where there is no surge, until a
   assertRuns(pool, "image-2");
 });
 
-test("a newcomer that failed for good keeps its place of the cluster's budget where there is no surge", async (stage) => {
+test("budget.cluster: without surge a new machine that failed finally keeps its slot", async (stage) => {
   const rules = { budget: budgetOf(1, { cluster: 1 }) };
   const pool = await stage.grownPool({ replicas: 2, surge: 0, rules });
   Object.assign(pool.rules.join, { attempts: 0, instance: 1000, address: 1000, registered: 1000 });
@@ -172,7 +172,7 @@ test("a newcomer that failed for good keeps its place of the cluster's budget wh
   const looks = pool.count("readPool");
   await stage.tell(pool);
   await eventually("more looks", () => pool.count("readPool") > looks + 1);
-  equal(slots.heldBy(pool.ref).length, 1, "nothing stands in the place of the machine that went");
+  equal(slots.heldBy(pool.ref).length, 1, "Expected no machine in place of the deleted one");
   pool.mend();
   await stage.ask(pool, "retry");
   equal((await handle.result()).outcome, "Converged");
@@ -180,7 +180,7 @@ test("a newcomer that failed for good keeps its place of the cluster's budget wh
   assertRuns(pool, "image-2");
 });
 
-test("perZone keeps two victims out of one zone", async (stage) => {
+test("budget.perZone: replaces no two machines of one zone at once", async (stage) => {
   const rules = { budget: budgetOf(2, { perZone: 1 }) };
   const pool = await stage.grownPool({ replicas: 4, surge: 2, zones: ["a", "a", "b", "b"], rules });
   pool.isDrainBlocked = true;
@@ -193,7 +193,7 @@ test("perZone keeps two victims out of one zone", async (stage) => {
   assertOrderly(pool);
 });
 
-test("OneAfterAnother ends with one zone before it begins the next", async (stage) => {
+test("budget.zones: OneAfterAnother finishes one zone before it begins the next", async (stage) => {
   const rules = { budget: budgetOf(2, { zones: "OneAfterAnother" }) };
   const pool = await stage.grownPool({ replicas: 4, surge: 2, zones: ["a", "b"], rules });
   pool.change({ image: "image-2" });

@@ -1,4 +1,7 @@
-/** The fields `onNewChange` and `onProfileChange`: what a newer change does to machines under way, and what counts as one. */
+/**
+ * The fields `onNewChange` and `onProfileChange`: what a newer change does to machines in progress, and what counts as
+ * one.
+ */
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
@@ -9,7 +12,7 @@ import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** A rollout whose first newcomer is Ready and waits for its gate. */
+/** A rollout whose first new machine is Ready and waits for its gate. */
 async function rolloutAtGate(
   stage: Stage,
   onNewChange: "Finish" | "Supersede",
@@ -25,7 +28,7 @@ async function rolloutAtGate(
   return { pool, handle };
 }
 
-test("Finish sees machines of the earlier change through before it turns to the newer one", async (stage) => {
+test("onNewChange: Finish completes machines of the earlier change before it begins the newer one", async (stage) => {
   const { pool, handle } = await rolloutAtGate(stage, "Finish");
   await stage.sees(pool, "the newer change", ({ target }) => target?.image === "image-3");
   equal(pool.count("ensureMachineAdmitted"), 1);
@@ -37,7 +40,7 @@ test("Finish sees machines of the earlier change through before it turns to the 
   assertOrderly(pool);
 });
 
-test("Supersede drops what the earlier change has under way, and turns to the newer one at once", async (stage) => {
+test("onNewChange: Supersede drops the machines in progress of the earlier change, and begins the newer one at once", async (stage) => {
   const { pool, handle } = await rolloutAtGate(stage, "Supersede");
   const { joins } = await handle.result();
   equal(joins.some(({ machine }) => machine === pool.nth(4)), false);
@@ -45,7 +48,7 @@ test("Supersede drops what the earlier change has under way, and turns to the ne
   assertOrderly(pool);
 });
 
-test("Supersede asks the gates of a machine again whose change was left before it passed, and comes back", async (stage) => {
+test("onNewChange: Supersede evaluates the gates of a machine again when its abandoned change is desired again", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine")] } });
   pool.fate = (nth) => nth === 4 ? "joins" : "registered";
   pool.verdict = () => "Inconclusive";
@@ -56,13 +59,13 @@ test("Supersede asks the gates of a machine again whose change was left before i
     pool.change({ image });
     await stage.tell(pool);
     await stage.sees(pool, image, ({ target }) => target?.image === image);
-    // The other change has its victim go, which nobody who is told of the first one again can undo.
-    await eventually("nobody on the way out", () => !pool.machines.some(({ name }) => name === pool.nth(1)));
+    // The other change releases its machine to be replaced, which a repeated signal of the first one cannot undo.
+    await eventually("no leaving machine", () => !pool.machines.some(({ name }) => name === pool.nth(1)));
   }
   await eventually("the gate asked again", () => pool.subjects("awaitGates").length === 2);
   deepEqual(pool.subjects("awaitGates"), [pool.nth(4), pool.nth(4)]);
   await pause(500);
-  // As long as the other change was desired it was an old machine like any other, and one of four could go.
+  // While the other change was desired it was an old machine like any other, and one of four could be replaced.
   ok(pool.machines.filter(({ set, leaving }) => set.image === "image-1" && !leaving).length >= 2);
   Object.assign(pool, { verdict: () => "Passed" });
   pool.mend();
@@ -71,7 +74,7 @@ test("Supersede asks the gates of a machine again whose change was left before i
   assertOrderly(pool);
 });
 
-test("Roll makes a changed profile a rollout like any other", async (stage) => {
+test("onProfileChange: Roll makes a changed profile a rollout like any other", async (stage) => {
   const pool = await stage.grownPool({ rules: { onProfileChange: "Roll" } });
   const before = pool.published?.digest;
   pool.profileVersion = 2;
@@ -82,7 +85,7 @@ test("Roll makes a changed profile a rollout like any other", async (stage) => {
   assertOrderly(pool);
 });
 
-test("Roll touches nothing when the profile is as it was", async (stage) => {
+test("onProfileChange: Roll touches nothing when the profile is unchanged", async (stage) => {
   const pool = await stage.grownPool({ rules: { onProfileChange: "Roll" } });
   pool.profileVersion = 2;
   await (await stage.rollOut(pool)).result();
@@ -91,7 +94,7 @@ test("Roll touches nothing when the profile is as it was", async (stage) => {
   deepEqual([pool.writes(), pool.numbers()], [[], [4, 5, 6]]);
 });
 
-test("Roll rolls a profile that is applied again after it was taken back in the middle of its rollout", async (stage) => {
+test("onProfileChange: Roll rolls a profile that is applied again after it was reverted during its rollout", async (stage) => {
   const pool = await stage.grownPool({ rules: { onProfileChange: "Roll" } });
   pool.fate = (nth) => nth === 4 ? "registered" : "joins";
   pool.profileVersion = 2;
@@ -100,7 +103,7 @@ test("Roll rolls a profile that is applied again after it was taken back in the 
   pool.profileVersion = 1;
   await stage.tell(pool);
   await handle.result();
-  // Those of revision 2 have booted with what was taken back, and do not count as converged.
+  // Machines of revision 2 have booted with the reverted profile, and do not count as converged.
   deepEqual(pool.machines.map(({ set }) => set.revision), [3, 3, 3]);
   pool.calls.length = 0;
   pool.profileVersion = 2;
@@ -109,7 +112,7 @@ test("Roll rolls a profile that is applied again after it was taken back in the 
   assertOrderly(pool);
 });
 
-test("NewMachinesOnly publishes a changed profile and replaces no machine", async (stage) => {
+test("onProfileChange: NewMachinesOnly publishes a changed profile and replaces no machine", async (stage) => {
   const pool = await stage.grownPool({ rules: { onProfileChange: "NewMachinesOnly" } });
   const before = pool.published?.digest;
   pool.profileVersion = 2;
@@ -118,7 +121,7 @@ test("NewMachinesOnly publishes a changed profile and replaces no machine", asyn
   deepEqual([pool.writes(), pool.numbers()], [[], [1, 2, 3]]);
 });
 
-test("a profile whose machines fail goes back with its template", async (stage) => {
+test("onProfileChange: a profile whose machines fail is rolled back with its template", async (stage) => {
   const pool = await stage.grownPool({ rules: { onProfileChange: "Roll", onFailure: "Rollback" } });
   Object.assign(pool.rules.join, { attempts: 1, instance: 1000, address: 1000, registered: 1000 });
   pool.fate = (nth) => nth === 4 || nth === 5 ? "registered" : "joins";

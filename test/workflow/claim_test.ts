@@ -1,4 +1,4 @@
-/** Two clusters on one Temporal namespace keep apart, or the later one is told to. */
+/** Two clusters on one Temporal namespace are kept apart, or the later one is refused. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { Claim, ClusterConflict } from "../../workers/claim.ts";
 import { type Config, readConfig } from "../../workers/config.ts";
@@ -9,7 +9,7 @@ import type { Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** As a cluster of that name and UID would have it. */
+/** A cluster with that name and UID. */
 async function claim(stage: Stage, uid: string, settings: Record<string, string> = {}): Promise<void> {
   const config = readConfig(settings);
   await new Claim(config).hold(stage.client, { name: config.cluster, uid });
@@ -24,7 +24,7 @@ async function forget(stage: Stage, ...scheduleIds: string[]): Promise<void> {
   for (const id of scheduleIds) await stage.client.schedule.getHandle(id).delete();
 }
 
-test("of two clusters without a name the later one is refused, with both of them and the setting", async (stage) => {
+test("claim: of two clusters without a name the later one is refused, with both clusters and the setting", async (stage) => {
   await claim(stage, "uid-north");
   await claim(stage, "uid-north");
   await rejects(claim(stage, "uid-south"), (error: Error) => {
@@ -40,7 +40,7 @@ test("of two clusters without a name the later one is refused, with both of them
   await forget(stage, "renew-credentials");
 });
 
-test("clusters with names of their own have a Schedule and a queue each", async (stage) => {
+test("claim: named clusters have a Schedule and a queue each", async (stage) => {
   await claim(stage, "uid-north", { OSTLER_CLUSTER: "north" });
   await claim(stage, "uid-south", { OSTLER_CLUSTER: "south" });
   await claim(stage, "uid-plain");
@@ -52,7 +52,7 @@ test("clusters with names of their own have a Schedule and a queue each", async 
   await forget(stage, "north/renew-credentials", "south/renew-credentials", "renew-credentials");
 });
 
-test("of two names on one task queue the later one is refused, and the earlier one goes on", async (stage) => {
+test("claim: of two names on one task queue the later one is refused, and the earlier one continues", async (stage) => {
   const [north, south] = ["north", "south"].map((OSTLER_CLUSTER) => ({ OSTLER_CLUSTER, OSTLER_TASK_QUEUE: "shared" }));
   await claim(stage, "uid-north", north);
   // The list of Schedules lags behind.
@@ -65,7 +65,7 @@ test("of two names on one task queue the later one is refused, and the earlier o
   await forget(stage, "north/renew-credentials");
 });
 
-test("who cannot prove which cluster it is gets no place that bears an identity, and is told what to allow", async (stage) => {
+test("claim: a process without a cluster identity cannot take one with an identity, and learns the missing permission", async (stage) => {
   await claim(stage, "");
   await claim(stage, "");
   await claim(stage, "uid-north");
@@ -80,7 +80,7 @@ test("who cannot prove which cluster it is gets no place that bears an identity,
   await forget(stage, "renew-credentials");
 });
 
-test("a Schedule of before identities were kept is taken over, paused as it is", async (stage) => {
+test("claim: a Schedule without an identity is taken over, and stays paused", async (stage) => {
   const old: Config = readConfig({});
   await ensureCredentialSchedule(stage.client, { config: old, self: { name: "", uid: "" } });
   await stage.client.schedule.getHandle("renew-credentials").pause("incident 12");
@@ -92,7 +92,7 @@ test("a Schedule of before identities were kept is taken over, paused as it is",
   await forget(stage, "renew-credentials");
 });
 
-test("the Schedule of before a cluster had a name goes when it gets one; that of another cluster stays", async (stage) => {
+test("claim: the Schedule of an unnamed cluster is deleted when it gets a name; that of another cluster stays", async (stage) => {
   const named = readConfig({ OSTLER_CLUSTER: "north" });
   const isThere = (): Promise<boolean> => ownerOf(stage, "renew-credentials").then(() => true, () => false);
   await claim(stage, "uid-south");

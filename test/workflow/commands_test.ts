@@ -11,7 +11,7 @@ const test = onStage();
 
 const patient = { ...testDeadlines, recheck: "1h" };
 
-/** A rollout whose first newcomer stands before a rung until the pool is mended. */
+/** A rollout whose first new machine waits before a join stage until the pool is fixed. */
 async function rolloutUnderWay(stage: Stage): Promise<{ pool: FakePool; handle: Handle }> {
   const pool = await stage.grownPool();
   pool.fate = () => "registered";
@@ -33,7 +33,7 @@ function refusal(
   };
 }
 
-test("pause lets the machine under way finish, admits no other, and resume goes on", async (stage) => {
+test("pause: lets the machine in progress finish, admits no other, and resume continues", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   await handle.executeUpdate("pause", { args: [{ by: "somebody", reason: "incident 12" }] });
   pool.mend();
@@ -48,7 +48,7 @@ test("pause lets the machine under way finish, admits no other, and resume goes 
   equal((await handle.result()).replaced, 3);
 });
 
-test("pauseRequested and resumeRequested do the same as signals", async (stage) => {
+test("pauseRequested, resumeRequested: have the same effect as signals", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   await handle.signal("pauseRequested", { by: "a batch" });
   pool.mend();
@@ -57,7 +57,7 @@ test("pauseRequested and resumeRequested do the same as signals", async (stage) 
   equal((await handle.result()).replaced, 3);
 });
 
-test("pauseRequested needs no argument", async (stage) => {
+test("pauseRequested: needs no argument", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   await handle.signal("pauseRequested");
   equal((await stage.progress(handle)).paused, true);
@@ -65,7 +65,7 @@ test("pauseRequested needs no argument", async (stage) => {
   await eventually("an end", () => pool.reports.at(-1)?.phase === "Aborted");
 });
 
-test("retryRequested nudges a halted rollout", async (stage) => {
+test("retryRequested: starts a halted rollout again", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "instance";
   pool.change({ image: "image-2" });
@@ -78,7 +78,7 @@ test("retryRequested nudges a halted rollout", async (stage) => {
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("pause refuses a wrong field by its name", async (stage) => {
+test("pause: refuses an unknown field by its name", async (stage) => {
   const { handle } = await rolloutUnderWay(stage);
   for (const [request, named] of [[{ who: "me" }, /"who"/], [{ reason: 7 }, /"reason"/]] as const) {
     await rejects(
@@ -90,7 +90,7 @@ test("pause refuses a wrong field by its name", async (stage) => {
   await handle.cancel();
 });
 
-test("progress tells what is under way, since when and until when", async (stage) => {
+test("progress: returns the machines in progress, since when and until when", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   const seen = await stage.progress(handle);
   deepEqual([seen.phase, seen.reason, seen.target?.image], ["Rolling", "Joining", "image-2"]);
@@ -104,7 +104,7 @@ test("progress tells what is under way, since when and until when", async (stage
   await handle.cancel();
 });
 
-test("cancel spares the victim, reports Aborted and ends the run as cancelled", async (stage) => {
+test("cancel: unmarks the machine to be replaced, reports Aborted and ends the run as cancelled", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   equal(pool.find(`${pool.ref.name}-1`)?.mark, pool.holder);
   await handle.cancel();
@@ -116,7 +116,7 @@ test("cancel spares the victim, reports Aborted and ends the run as cancelled", 
   equal(pool.events.at(-1)?.reason, "RolloutAborted");
 });
 
-test("cancel works while the rollout is paused", async (stage) => {
+test("cancel: works while the rollout is paused", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   await handle.signal("pauseRequested", {});
   pool.mend();
@@ -126,7 +126,7 @@ test("cancel works while the rollout is paused", async (stage) => {
   equal(pool.reports.at(-1)?.phase, "Aborted");
 });
 
-test("a rollout is indexed, titled and described for the web UI", async (stage) => {
+test("rollout: has search attributes, a title and a description for the web UI", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   const { name, namespace } = pool.ref;
   const { typedSearchAttributes } = await handle.describe();
@@ -137,12 +137,12 @@ test("a rollout is indexed, titled and described for the web UI", async (stage) 
   });
   const metadata = await handle.query<{ currentDetails: string }>("__temporal_workflow_metadata");
   for (const word of ["## Rolling: Joining", `${namespace}/${name}`, "image-2", "at the latest", "ostler pause"]) {
-    ok(metadata.currentDetails.includes(word), `${word} is missing in: ${metadata.currentDetails}`);
+    ok(metadata.currentDetails.includes(word), `Expected ${word} in: ${metadata.currentDetails}`);
   }
   await handle.cancel();
 });
 
-test("every activity and every timer has a summary", async (stage) => {
+test("rollout: every activity and every timer has a summary", async (stage) => {
   const { handle, pool } = await rolloutUnderWay(stage);
   await handle.signal("pauseRequested", {});
   pool.mend();
@@ -158,7 +158,7 @@ test("every activity and every timer has a summary", async (stage) => {
   deepEqual(steps.filter((event) => !event.userMetadata?.summary).map((event) => event.eventType), []);
 });
 
-test("rollOutMachineDeployment refuses a wrong field by its name", async (stage) => {
+test("rollOutMachineDeployment: refuses an unknown field by its name", async (stage) => {
   const wrong: [object, RegExp][] = [
     [{ replicas: 3 }, /field "replicas"/],
     [{ attempts: 0 }, /field "attempts"/],
@@ -175,7 +175,7 @@ test("rollOutMachineDeployment refuses a wrong field by its name", async (stage)
   }
 });
 
-test("rollOutMachineDeployment refuses a workflow id that does not belong to the input", async (stage) => {
+test("rollOutMachineDeployment: refuses a workflow ID that does not belong to the input", async (stage) => {
   const pool = stage.pool();
   const start = { taskQueue: "ostler", args: [{ ...pool.ref }], workflowId: "machine-deployment/fleet/other" };
   const handle = await stage.client.workflow.start("rollOutMachineDeployment", start);
@@ -183,7 +183,7 @@ test("rollOutMachineDeployment refuses a workflow id that does not belong to the
   deepEqual(pool.calls, []);
 });
 
-test("rollOutMachineDeployment refuses to start without an input", async (stage) => {
+test("rollOutMachineDeployment: refuses to start without an input", async (stage) => {
   const start = { taskQueue: "ostler", args: [], workflowId: "machine-deployment/fleet/none" };
   const handle = await stage.client.workflow.start("rollOutMachineDeployment", start);
   await rejects(handle.result(), refusal(WorkflowFailedError, /one JSON object/));

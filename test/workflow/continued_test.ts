@@ -1,4 +1,4 @@
-/** A rollout that outgrows the history of one run goes on in another, with everything under way. */
+/** A rollout that outgrows the history of one run continues in another, with all machines in progress. */
 import { ApplicationFailure } from "@temporalio/common";
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
@@ -18,7 +18,7 @@ async function runOf(stage: Stage, pool: FakePool): Promise<string> {
   return (await stage.client.workflow.getHandle(pool.holder).describe()).runId;
 }
 
-/** Nudges until the chain has another run; not so often that the nudges keep a slow worker from ending the one before. */
+/** Sends signals until the chain has another run, with pauses in which a slow worker can end the previous one. */
 async function anotherRun(stage: Stage, pool: FakePool): Promise<void> {
   const before = await runOf(stage, pool);
   await eventually("another run", async () => {
@@ -28,7 +28,7 @@ async function anotherRun(stage: Stage, pool: FakePool): Promise<void> {
   });
 }
 
-test("several machines under way are seen through by the next run", async (stage) => {
+test("next run: completes several machines in progress", async (stage) => {
   const pool = await stage.grownPool({ replicas: 6, surge: 3, rules: { budget: budgetOf(3) } });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -45,7 +45,7 @@ test("several machines under way are seen through by the next run", async (stage
   assertRuns(pool, "image-2");
 });
 
-test("drains under way keep their beginning", async (stage) => {
+test("next run: keeps the start of running drains", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4, surge: 2, rules: { budget: budgetOf(2) } });
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -61,7 +61,7 @@ test("drains under way keep their beginning", async (stage) => {
   assertOrderly(pool);
 });
 
-test("a soak, an approval and what was skipped last over the next run", async (stage) => {
+test("next run: keeps a soak, an approval and skipped machines", async (stage) => {
   const waves = [{ upTo: 1, soak: hour }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { waves, approval: "BeforeFirst" } });
   pool.change({ image: "image-2" });
@@ -70,8 +70,8 @@ test("a soak, an approval and what was skipped last over the next run", async (s
   await stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
   await stage.sees(pool, "the soak", ({ reason }) => reason === "Soaking");
   await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(3) });
-  // What a worker makes of the history: where a query is answered while a local activity runs, the SDK tells the workflow a
-  // time that is some milliseconds later than that of its marker.
+  // The SDK changes the history: when a query is answered while a local activity runs, the workflow sees a time that is
+  // some milliseconds later than that of its marker.
   await stage.stopWorker();
   await stage.startWorker();
   const [{ waves: before, plan: approved }, run] = [await stage.progress(handle), await runOf(stage, pool)];
@@ -79,7 +79,7 @@ test("a soak, an approval and what was skipped last over the next run", async (s
   notEqual(await runOf(stage, pool), run);
   const after = await stage.sees(pool, "the same soak", ({ reason }) => reason === "Soaking");
   deepEqual([after.waves, after.skipped], [before, [pool.nth(3)]]);
-  deepEqual(after.plan, approved, "a machine went since, so that one which is read now is another");
+  deepEqual(after.plan, approved, "Expected another plan, because a machine was deleted since");
   await stage.ask(pool, "promote");
   await stage.sees(pool, "the others done", ({ reason }) => reason === "OnlySkippedRemain");
   equal(pool.machines.filter(({ ready, set }) => ready && set.image === "image-2").length, 2);
@@ -87,7 +87,7 @@ test("a soak, an approval and what was skipped last over the next run", async (s
 });
 
 for (const activity of ["readDesired", "planRollout"]) {
-  test(`a plan that somebody looks at can be approved while the next run is at its first ${activity}`, async (stage) => {
+  test(`next run: a plan that was read can be approved while it is at its first ${activity}`, async (stage) => {
     const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
     pool.change({ image: "image-2" });
     const handle = await stage.rollOut(pool);
@@ -104,7 +104,7 @@ for (const activity of ["readDesired", "planRollout"]) {
     const seen = await stage.progress(stage.client.workflow.getHandle(pool.holder) as Handle);
     const told = stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
     const answer = told.then(({ message }) => message, String);
-    // Before anything is known it is answered by the first look.
+    // The first read answers a command that arrives before.
     if (activity === "readDesired") await pause(300);
     else await answer;
     answered.resolve();
@@ -115,7 +115,7 @@ for (const activity of ["readDesired", "planRollout"]) {
 }
 
 for (const run of ["EachMachine", "EachWave"] as const) {
-  test(`a gate of ${run} keeps its deadline in the next run`, async (stage) => {
+  test(`next run: a gate of ${run} keeps its deadline`, async (stage) => {
     const pool = await stage.grownPool({ replicas: 1, rules: { gates: [gateOf(run, hour)] } });
     pool.verdict = () => "Inconclusive";
     pool.change({ image: "image-2" });
@@ -133,7 +133,7 @@ for (const run of ["EachMachine", "EachWave"] as const) {
     assertOrderly(pool);
   });
 
-  test(`a gate of ${run} in doubt can be promoted before the next run has asked it`, async (stage) => {
+  test(`next run: an inconclusive gate of ${run} can be promoted before it is evaluated`, async (stage) => {
     const pool = await stage.grownPool({ replicas: 1, rules: { gates: [gateOf(run, 100)] } });
     pool.verdict = () => "Inconclusive";
     pool.change({ image: "image-2" });
@@ -148,7 +148,7 @@ for (const run of ["EachMachine", "EachWave"] as const) {
     await anotherRun(stage, pool);
     pool.calls.length = 0;
     const answer = stage.ask(pool, "promote").then(({ message }) => message, String);
-    // It is heard while the run waits for its next try to read.
+    // The command is received while the run waits for its next attempt to read.
     await eventually("a wait", () => pool.count("readDesired") >= 3);
     await pause(300);
     isAway = false;
@@ -159,7 +159,7 @@ for (const run of ["EachMachine", "EachWave"] as const) {
   });
 }
 
-test("a way back goes on in the next run", async (stage) => {
+test("next run: continues a rollback", async (stage) => {
   const waves = [{ upTo: 3, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({
     ...{ replicas: 4, rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } },
@@ -167,7 +167,7 @@ test("a way back goes on in the next run", async (stage) => {
   pool.verdict = () => "Failed";
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines: testDeadlines });
-  await stage.sees(pool, "the way back", ({ phase }) => phase === "RollingBack");
+  await stage.sees(pool, "the rollback", ({ phase }) => phase === "RollingBack");
   await anotherRun(stage, pool);
   equal((await handle.result()).outcome, "RolledBack");
   ok(pool.rollout.quarantine.length === 1);
@@ -175,7 +175,7 @@ test("a way back goes on in the next run", async (stage) => {
   assertOrderly(pool);
 });
 
-test("a machine that gets well while one run follows the other keeps no cordon", async (stage) => {
+test("next run: uncordons a machine that recovered between the runs", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.rules.repair.conditions = [{ type: "KernelDeadlock", status: "True", for: 1 }];
   pool.isDrainBlocked = true;
@@ -190,7 +190,7 @@ test("a machine that gets well while one run follows the other keeps no cordon",
   deepEqual(pool.machines.map(({ created, cordoned }) => [created, cordoned]), [[1, false], [2, false]]);
 });
 
-test("no gate counts as passed in a run that has only seen policies contradict each other", async (stage) => {
+test("next run: counts no gate as passed while it has only read conflicting policies", async (stage) => {
   const rules = { gates: [gateOf("EachMachine")] };
   const pool = await stage.grownPool({ replicas: 1, rules });
   pool.fate = () => "registered";
@@ -208,7 +208,7 @@ test("no gate counts as passed in a run that has only seen policies contradict e
   assertOrderly(pool);
 });
 
-test("a chain goes on from what a newer version carried, also where that lacks fields", async (stage) => {
+test("next run: accepts the state of a newer version, even if fields are missing", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.change({ image: "image-2" });
   const paused = { by: "ada", reason: "incident", since: 1 };

@@ -1,4 +1,4 @@
-/** Control planes: one at a time, none while etcd is in doubt, and each hands on what only it has before it is drained. */
+/** Control planes: one at a time, none while etcd is inconclusive, and each is relieved before it is drained. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { EtcdDoubt, EtcdStanding } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
@@ -15,7 +15,7 @@ function standing(...doubts: (string | EtcdDoubt)[]): EtcdStanding {
   return { seats: [], quorum: { needed: 2, well: told.length > 0 ? 2 : 3 }, doubts: told };
 }
 
-/** A group of three whose etcd is well, by the rules that hold for control planes whatever a policy says. */
+/** A group of three with a healthy etcd, by the rules for control planes, which no policy changes. */
 async function controlPlanes(stage: Stage): Promise<FakePool> {
   const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
   pool.etcd = standing();
@@ -27,7 +27,7 @@ function doubt(pool: FakePool, ...doubts: (string | EtcdDoubt)[]): void {
   pool.touch();
 }
 
-test("control planes are replaced one by one, and each is relieved before it is cordoned", async (stage) => {
+test("control planes: are replaced one by one, and each is relieved before it is cordoned", async (stage) => {
   const pool = await controlPlanes(stage);
   pool.snapshot = { digest: "sha256:aa", bytes: 5, at: "/var/backups/etcd/cp.db" };
   pool.change({ image: "image-2" });
@@ -48,14 +48,14 @@ test("control planes are replaced one by one, and each is relieved before it is 
   match(kept[0] ?? "", /etcd snapshot of 5 bytes at \/var\/backups\/etcd\/cp.db before .*: sha256:aa/);
 });
 
-test("no snapshot is kept: it is told", async (stage) => {
+test("control planes: a missing snapshot is reported", async (stage) => {
   const pool = await controlPlanes(stage);
   pool.change({ image: "image-2" });
   await (await stage.rollOut(pool)).result();
   equal(pool.events.filter(({ reason, type }) => reason === "EtcdNotSaved" && type === "Warning").length, 3);
 });
 
-test("K27 while anything about etcd is in doubt nobody is let in or taken away, and it goes on by itself", async (stage) => {
+test("K27 control planes: none is admitted or drained while etcd is inconclusive, and the rollout continues by itself", async (stage) => {
   const pool = await controlPlanes(stage);
   doubt(pool, silent, "alarm NOSPACE stands at member cp-2");
   pool.change({ image: "image-2" });
@@ -68,7 +68,7 @@ test("K27 while anything about etcd is in doubt nobody is let in or taken away, 
   equal((await handle.result()).replaced, 3);
 });
 
-test("K27 the newcomer's member is not well once its node is Ready: the old one stays", async (stage) => {
+test("K27 control planes: the old one stays while the member of the new Ready one is unhealthy", async (stage) => {
   const pool = await controlPlanes(stage);
   pool.before["awaitMachineRelieved"] = (times) => {
     if (times === 1) doubt(pool, 'member "cp-4" is a learner, without a vote yet');
@@ -87,7 +87,7 @@ test("K27 the newcomer's member is not well once its node is Ready: the old one 
   equal((await handle.result()).replaced, 3);
 });
 
-test("promote takes a doubt upon a person, and no other one", async (stage) => {
+test("promote: accepts one problem of etcd on behalf of a person, and no other", async (stage) => {
   const pool = await controlPlanes(stage);
   doubt(pool, silent);
   pool.change({ image: "image-2" });
@@ -95,7 +95,7 @@ test("promote takes a doubt upon a person, and no other one", async (stage) => {
   await stage.stands(handle, "Rolling", "EtcdInDoubt");
   pool.after["awaitMachinesJoined"] = () => Promise.resolve(doubt(pool, silent, "etcd has no leader"));
   await handle.executeUpdate("promote", { args: [{ by: "ada", reason: "cp-9 is scrapped" }] });
-  await eventually("the other doubt", async () => (await stage.progress(handle)).message === "etcd has no leader");
+  await eventually("the other problem", async () => (await stage.progress(handle)).message === "etcd has no leader");
   ok(pool.events.some(({ reason, message }) => reason === "DoubtsTaken" && message.includes("as requested by ada")));
   equal(pool.count("ensureVictimReleased"), 0);
   delete pool.after["awaitMachinesJoined"];
@@ -103,7 +103,7 @@ test("promote takes a doubt upon a person, and no other one", async (stage) => {
   equal((await handle.result()).replaced, 3);
 });
 
-test("a control plane that is lost is replaced although its own member does not answer, and none other's", async (stage) => {
+test("control planes: a lost one is replaced although its own member does not respond, and no other", async (stage) => {
   const pool = await controlPlanes(stage);
   pool.sicken(2);
   doubt(pool, { says: silent }, { machine: pool.nth(2), says: "member of the lost one does not answer" });
@@ -116,7 +116,7 @@ test("a control plane that is lost is replaced although its own member does not 
   deepEqual(pool.subjects("deleteMachine"), [pool.nth(2)]);
 });
 
-test("two groups of control planes have one place, and another budget than all pools", async (stage) => {
+test("control planes: two groups have one slot, and a separate budget from other pools", async (stage) => {
   const [one, two] = [await controlPlanes(stage), await controlPlanes(stage)];
   for (const pool of [one, two]) pool.change({ image: "image-2" });
   Object.assign(stage.activities.slots, { most: 0, budgets: [] });
@@ -125,7 +125,7 @@ test("two groups of control planes have one place, and another budget than all p
   deepEqual([stage.activities.slots.most, stage.activities.slots.budgets], [1, ["ControlPlanes"]]);
 });
 
-test("a repair has the place while its machine is out, and goes on where another has it", async (stage) => {
+test("control planes: a repair has the slot while its machine is out, and continues when another has it", async (stage) => {
   const [one, two] = [await controlPlanes(stage), await controlPlanes(stage)];
   const held: number[] = [];
   for (const pool of [one, two]) {
@@ -139,7 +139,7 @@ test("a repair has the place while its machine is out, and goes on where another
   deepEqual([held, one.numbers(), two.numbers()], [[1, 0], [1, 3, 4], [1, 3, 4]]);
 });
 
-test("a machine that gets well while etcd is in doubt is not replaced", async (stage) => {
+test("control planes: a machine that recovers while etcd is inconclusive is not replaced", async (stage) => {
   const pool = await controlPlanes(stage);
   pool.sicken(2);
   pool.before["awaitMachineRelieved"] = (times) => {
@@ -159,7 +159,7 @@ test("a machine that gets well while etcd is in doubt is not replaced", async (s
   deepEqual([pool.count("deleteMachine"), pool.numbers()], [0, [1, 2, 3]]);
 });
 
-test("what etcd takes to be out of doubt is not taken from a drain's time", async (stage) => {
+test("control planes: the time until etcd is conclusive is not part of a drain's timeout", async (stage) => {
   const pool = await controlPlanes(stage);
   Object.assign(pool.rules.drain, { timeout: 1_500, onBlocked: "Force" });
   pool.before["awaitMachineRelieved"] = (times) => {

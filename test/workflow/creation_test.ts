@@ -8,7 +8,7 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-test("rollOutMachineDeployment sees a new pool join and converges", async (stage) => {
+test("rollOutMachineDeployment: waits for a new pool to join and converges", async (stage) => {
   const pool = stage.pool({ fate: () => "registered" });
   pool.joinOnceAwaited();
   const { joins, ...result } = await (await stage.rollOut(pool)).result();
@@ -21,7 +21,7 @@ test("rollOutMachineDeployment sees a new pool join and converges", async (stage
   equal(pool.convergedHash, "hash-of-image-1-1.35.3");
 });
 
-test("rollOutMachineDeployment publishes before it looks at machines and reports Converged last", async (stage) => {
+test("rollOutMachineDeployment: publishes before it reads machines and reports Converged last", async (stage) => {
   const pool = stage.pool({ replicas: 1 });
   await (await stage.rollOut(pool)).result();
   const firsts = ["readDesired", "publishConfig", "readPool"].map((call) => pool.calls.indexOf(call));
@@ -37,7 +37,7 @@ test("rollOutMachineDeployment publishes before it looks at machines and reports
   deepEqual(pool.events.map(({ reason }) => reason), ["ConfigPublished", "RolloutConverged"]);
 });
 
-test("the first creation of a pool stands in its history, also when that it converged can be told only later", async (stage) => {
+test("rollOutMachineDeployment: records the creation of a pool in its history, even if the report succeeds late", async (stage) => {
   const pool = stage.pool({ replicas: 0 });
   pool.before["ensureRolloutReported"] = (times) => {
     if (times === 1) throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
@@ -47,14 +47,14 @@ test("the first creation of a pool stands in its history, also when that it conv
   deepEqual(pool.history.map(({ image, outcome }) => [image, outcome]), [["image-1", "Converged"]]);
 });
 
-test("rollOutMachineDeployment ends at once for a pool that is as it should be", async (stage) => {
+test("rollOutMachineDeployment: ends at once for a converged pool", async (stage) => {
   const pool = await stage.grownPool();
   const result = await (await stage.rollOut(pool)).result();
   equal(result.outcome, "Converged");
   deepEqual([result.joins, result.replaced, pool.writes(), pool.events], [[], 0, [], []]);
 });
 
-test("rollOutMachineDeployment converges with published secrets when no machine is wanted", async (stage) => {
+test("rollOutMachineDeployment: converges with published secrets when no machine is desired", async (stage) => {
   const pool = stage.pool({ replicas: 0 });
   const result = await (await stage.rollOut(pool)).result();
   equal(result.outcome, "Converged");
@@ -62,7 +62,7 @@ test("rollOutMachineDeployment converges with published secrets when no machine 
   equal(pool.published?.revision, 1);
 });
 
-test("rollOutMachineDeployment ends as Gone for a MachineDeployment that is not there", async (stage) => {
+test("rollOutMachineDeployment: ends as Gone for a missing MachineDeployment", async (stage) => {
   const pool = stage.pool();
   pool.state = "Gone";
   deepEqual(await (await stage.rollOut(pool)).result(), {
@@ -70,7 +70,7 @@ test("rollOutMachineDeployment ends as Gone for a MachineDeployment that is not 
   });
 });
 
-test("rollOutMachineDeployment waits for machine-controller to number the template", async (stage) => {
+test("rollOutMachineDeployment: waits for machine-controller to number the template", async (stage) => {
   const pool = stage.pool({ replicas: 1 });
   Object.assign(pool, { isControllerDown: true, sets: [], machines: [] });
   const handle = await stage.rollOut(pool);
@@ -81,7 +81,7 @@ test("rollOutMachineDeployment waits for machine-controller to number the templa
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("rollOutMachineDeployment halts on a refused profile and goes on when told of a change", async (stage) => {
+test("rollOutMachineDeployment: halts for a refused profile and continues after a signal of a change", async (stage) => {
   const pool = stage.pool();
   pool.before["publishConfig"] = () => {
     throw failure("ProfileMissing", 'Cannot render: OperatingSystemProfile "kube-system/osp-ubuntu" does not exist');
@@ -97,7 +97,7 @@ test("rollOutMachineDeployment halts on a refused profile and goes on when told 
   equal(pool.reports.at(-1)?.blockedReason, null);
 });
 
-test("rollOutMachineDeployment looks again by itself while it is halted", async (stage) => {
+test("rollOutMachineDeployment: reads again by itself while it is halted", async (stage) => {
   const pool = stage.pool();
   pool.before["publishConfig"] = (times) => {
     if (times < 3) throw failure("NameCollision", "Cannot publish: another pool owns the name");

@@ -19,7 +19,7 @@ async function deleteAndSee(stage: Stage, pool: FakePool, handle: Handle): Promi
   await eventually("the end of all machines", () => pool.machines.length === 0);
 }
 
-test("rollOutMachineDeployment cleans up after a pool that is being deleted", async (stage) => {
+test("rollOutMachineDeployment: cleans up after a pool that is being deleted", async (stage) => {
   const pool = await stage.grownPool();
   pool.remove();
   const result = await (await stage.rollOut(pool)).result();
@@ -27,14 +27,14 @@ test("rollOutMachineDeployment cleans up after a pool that is being deleted", as
   deepEqual(pool.writes(), ["ensurePoolCleanedUp"]);
 });
 
-test("rollOutMachineDeployment cleans up when the pool is deleted while it is created", async (stage) => {
+test("rollOutMachineDeployment: cleans up when the pool is deleted during its creation", async (stage) => {
   const pool = stage.pool({ fate: () => "registered" });
   const handle = await stage.rollOut(pool, { deadlines: patient });
   await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 3);
   await deleteAndSee(stage, pool, handle);
 });
 
-test("rollOutMachineDeployment cleans up when the pool is deleted while a newcomer joins", async (stage) => {
+test("rollOutMachineDeployment: cleans up when the pool is deleted while a new machine joins", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "address";
   pool.change({ image: "image-2" });
@@ -43,7 +43,7 @@ test("rollOutMachineDeployment cleans up when the pool is deleted while a newcom
   await deleteAndSee(stage, pool, handle);
 });
 
-test("rollOutMachineDeployment cleans up when the pool is deleted during a drain", async (stage) => {
+test("rollOutMachineDeployment: cleans up when the pool is deleted during a drain", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -52,7 +52,7 @@ test("rollOutMachineDeployment cleans up when the pool is deleted during a drain
   await deleteAndSee(stage, pool, handle);
 });
 
-test("rollOutMachineDeployment cleans up when the pool is deleted while it is halted", async (stage) => {
+test("rollOutMachineDeployment: cleans up when the pool is deleted while it is halted", async (stage) => {
   const pool = stage.pool();
   pool.before["publishConfig"] = () => {
     throw failure("ProfileInvalid", "Cannot render: the profile is broken");
@@ -62,7 +62,7 @@ test("rollOutMachineDeployment cleans up when the pool is deleted while it is ha
   await deleteAndSee(stage, pool, handle);
 });
 
-test("rollOutMachineDeployment cleans up when the pool is deleted while it is paused", async (stage) => {
+test("rollOutMachineDeployment: cleans up when the pool is deleted while it is paused", async (stage) => {
   const pool = await stage.grownPool();
   pool.change({ image: "image-2" });
   pool.before["readPool"] = async () => {
@@ -74,7 +74,7 @@ test("rollOutMachineDeployment cleans up when the pool is deleted while it is pa
   await deleteAndSee(stage, pool, handle);
 });
 
-test("rollOutMachineDeployment cleans up when the pool is deleted before machine-controller saw it", async (stage) => {
+test("rollOutMachineDeployment: cleans up when the pool is deleted before machine-controller saw it", async (stage) => {
   const pool = stage.pool();
   Object.assign(pool, { isControllerDown: true, sets: [], machines: [] });
   const handle = await stage.rollOut(pool, { deadlines: patient });
@@ -82,7 +82,7 @@ test("rollOutMachineDeployment cleans up when the pool is deleted before machine
   await deleteAndSee(stage, pool, handle);
 });
 
-test("rollOutMachineDeployment cleans up when the pool is deleted while a cancelled run stops", async (stage) => {
+test("rollOutMachineDeployment: cleans up when the pool is deleted while a cancelled run stops", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "address";
   pool.change({ image: "image-2" });
@@ -99,7 +99,7 @@ test("rollOutMachineDeployment cleans up when the pool is deleted while a cancel
   equal(pool.count("ensurePoolCleanedUp"), 1);
 });
 
-test("rollOutMachineDeployment stays cancelled when it is only told again what it knew", async (stage) => {
+test("rollOutMachineDeployment: stays cancelled after a repeated signal", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "address";
   pool.change({ image: "image-2" });

@@ -1,4 +1,4 @@
-/** Gates that could not be judged: what ends the doubt besides a person's word, and what does not. */
+/** Inconclusive gates: what resolves one besides a command, and what does not. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
@@ -12,7 +12,7 @@ const test = onStage();
 const minute = 60_000;
 const waves = [{ upTo: 1, soak: 60 * minute }, { upTo: "100%", soak: 0 }];
 
-/** A rollout that stands still with a gate in doubt. */
+/** A rollout that waits for an inconclusive gate. */
 async function rolloutInDoubt(
   stage: Stage,
   run: "EachMachine" | "EachWave",
@@ -28,7 +28,7 @@ async function rolloutInDoubt(
   return { pool, handle };
 }
 
-test("a gate of EachMachine in doubt ends when it is taken out of the policy", async (stage) => {
+test("gates: an inconclusive EachMachine gate ends when the policy drops it", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "1h");
   pool.rules.gates = [];
   await stage.tell(pool);
@@ -38,7 +38,7 @@ test("a gate of EachMachine in doubt ends when it is taken out of the policy", a
   assertOrderly(pool);
 });
 
-test("a gate of EachWave in doubt that is taken out of the policy halts the rollout no longer", async (stage) => {
+test("gates: an inconclusive EachWave gate halts the rollout no longer when the policy drops it", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, "EachWave", "1h");
   pool.rules.gates = [];
   await stage.tell(pool);
@@ -47,7 +47,7 @@ test("a gate of EachWave in doubt that is taken out of the policy halts the roll
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("a gate in doubt is asked anew when it is another one in the policy, and may fail then", async (stage) => {
+test("gates: an inconclusive gate is evaluated anew when the policy changes it, and may fail then", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "1h");
   pool.verdict = (_, machine) => machine === pool.nth(4) ? "Failed" : "Passed";
   pool.rules.gates = [gateOf("EachMachine", 2 * minute)];
@@ -57,7 +57,7 @@ test("a gate in doubt is asked anew when it is another one in the policy, and ma
   assertRuns(pool, "image-2");
 });
 
-test("a gate in doubt is asked again by itself, as the same question, and told of once", async (stage) => {
+test("gates: an inconclusive gate is evaluated again by itself with the same key, and reported once", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "300ms");
   await eventually("it asked three times more", () => pool.count("awaitGates") >= 4);
   pool.verdict = () => "Passed";
@@ -69,7 +69,7 @@ test("a gate in doubt is asked again by itself, as the same question, and told o
   assertOrderly(pool);
 });
 
-test("a rollout stays halted while a gate in doubt is asked again", async (stage) => {
+test("gates: the rollout stays halted while an inconclusive gate is evaluated again", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "300ms");
   await eventually("a report of it", () => pool.reports.at(-1)?.phase === "Halted");
   const halted = pool.reports.length;
@@ -81,7 +81,7 @@ test("a rollout stays halted while a gate in doubt is asked again", async (stage
   await handle.cancel();
 });
 
-test("promote does not wait for a gate in doubt that is being asked again", async (stage) => {
+test("promote: does not wait for a running evaluation of an inconclusive gate", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "300ms");
   pool.rules.join.gates = minute;
   await stage.tell(pool);
@@ -91,10 +91,10 @@ test("promote does not wait for a gate in doubt that is being asked again", asyn
   await stage.ask(pool, "promote");
   pool.verdict = () => "Passed";
   equal((await handle.result()).outcome, "Converged");
-  ok(Date.now() < Date.parse(until), "the answer was not waited for");
+  ok(Date.now() < Date.parse(until), "Expected no wait for the answer");
 });
 
-test("a machine that is removed by hand while its gate is in doubt holds nothing up", async (stage) => {
+test("gates: a machine that is removed by hand with an inconclusive gate blocks nothing", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "300ms");
   pool.verdict = () => "Passed";
   pool.machines = pool.machines.filter(({ created }) => created !== 4);

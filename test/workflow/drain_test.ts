@@ -1,4 +1,4 @@
-/** The field `drain`: what blocks is shown, and what happens after the timeout is the policy's. */
+/** The field `drain`: blockers are visible, and the policy decides what happens after the timeout. */
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type { DrainRules } from "../../workflows/contracts/mod.ts";
@@ -28,12 +28,12 @@ async function blockedRollout(
   pool.blockers[pool.nth(1)] = [protectedPod];
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: 300 } });
-  // Not by a query: what is to follow may have followed by the time of its answer.
-  await eventually("the blocker told", () => pool.events.some(({ reason }) => reason === "DrainBlocked"));
+  // A query is not used here, because the next state may have begun by its answer.
+  await eventually("the blocker to be reported", () => pool.events.some(({ reason }) => reason === "DrainBlocked"));
   return { pool, handle };
 }
 
-test("Wait names what blocks a drain, and goes on when it moves", async (stage) => {
+test("drain: Wait names what blocks, and continues when it moves", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, {});
   const { message } = await stage.stands(handle, "Rolling", "PodsRemaining");
   match(message, /default\/web-1.*Deployment default\/web.*PodDisruptionBudget default\/web/);
@@ -45,7 +45,7 @@ test("Wait names what blocks a drain, and goes on when it moves", async (stage) 
   assertOrderly(pool);
 });
 
-test("Wait goes on waiting after the timeout, and lets nobody go", async (stage) => {
+test("drain: Wait continues to wait after the timeout, and releases no machine", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { timeout: 100 });
   await eventually("looks after the timeout", () => pool.count("awaitNodeDrained") > 3);
   deepEqual([pool.count("ensureVictimReleased"), pool.forced], [0, []]);
@@ -54,7 +54,7 @@ test("Wait goes on waiting after the timeout, and lets nobody go", async (stage)
   assertOrderly(pool);
 });
 
-test("what blocks is told again when it changes, and not before", async (stage) => {
+test("drain: a blocker is reported again when it changes, and not before", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, {});
   const told = (): number => pool.events.filter(({ reason }) => reason === "DrainBlocked").length;
   await eventually("the first Event", () => told() === 1);
@@ -68,7 +68,7 @@ test("what blocks is told again when it changes, and not before", async (stage) 
   assertRuns(pool, "image-2");
 });
 
-test("SetAside sets a machine aside after the timeout, and replaces the others", async (stage) => {
+test("drain: SetAside sets a machine aside after the timeout, and replaces the others", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "SetAside" }, 2);
   const { setAside } = await stage.stands(handle, "Halted", "SetAside");
   deepEqual(setAside, [pool.nth(1)]);
@@ -83,21 +83,21 @@ test("SetAside sets a machine aside after the timeout, and replaces the others",
   assertOrderly(pool);
 });
 
-test("a machine that is set aside counts as out, so that a budget of one begins nothing more", async (stage) => {
+test("drain: a machine that is set aside counts as out, so that a budget of one begins no other", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "SetAside" });
   await stage.stands(handle, "Halted", "SetAside");
   deepEqual([pool.count("ensureMachineAdmitted"), pool.count("ensureVictimReleased")], [1, 0]);
   await handle.cancel();
 });
 
-test("Force deletes what remains after the timeout", async (stage) => {
+test("drain: Force deletes what remains after the timeout", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "Force" });
   equal((await handle.result()).replaced, 3);
   deepEqual(pool.forced, [`node-${pool.nth(1)}`]);
   assertOrderly(pool);
 });
 
-test("the timeout may be edited while a machine is drained", async (stage) => {
+test("drain: the timeout may change during a drain", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { onBlocked: "Force" });
   deepEqual(pool.forced, []);
   pool.rules.drain.timeout = 50;
@@ -106,7 +106,7 @@ test("the timeout may be edited while a machine is drained", async (stage) => {
   deepEqual(pool.forced, [`node-${pool.nth(1)}`]);
 });
 
-test("the answer to what blocks may be edited while a machine is drained", async (stage) => {
+test("drain: onBlocked may change during a drain", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { timeout: 50 });
   await eventually("looks after the timeout", () => pool.count("awaitNodeDrained") > 2);
   pool.rules.drain.onBlocked = "Force";
@@ -115,7 +115,7 @@ test("the answer to what blocks may be edited while a machine is drained", async
   deepEqual(pool.forced, [`node-${pool.nth(1)}`]);
 });
 
-test("a node that is out of reach during its drain is neither drained nor dead", async (stage) => {
+test("drain: an unreachable node is neither drained nor dead", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { timeout: 50 });
   const stuck = pool.find(pool.nth(1));
   if (stuck) stuck.isNodeDown = true;
@@ -134,7 +134,7 @@ test("a node that is out of reach during its drain is neither drained nor dead",
   await handle.cancel();
 });
 
-test("order and localStorage reach the drain as the policy has them", async (stage) => {
+test("drain: order and localStorage of the policy reach the drain", async (stage) => {
   const drain = drainBy({ localStorage: "Block", order: "AllAtOnce" });
   const pool = await stage.grownPool({ replicas: 1, rules: { drain } });
   pool.change({ image: "image-2" });
@@ -142,12 +142,12 @@ test("order and localStorage reach the drain as the policy has them", async (sta
   deepEqual(pool.drains, [drain]);
 });
 
-test("Force deletes nothing because of a time in which nobody could look", async (stage) => {
+test("drain: Force deletes nothing because of a time without reads", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { timeout: 1_500, onBlocked: "Force" });
   pool.unseen.push(3_600_000);
   await stage.tell(pool);
   pool.touch();
-  await eventually("what was not seen to be told", () => pool.unseen.length === 0);
+  await eventually("the time without reads to be reported", () => pool.unseen.length === 0);
   await pause(2_000);
   deepEqual(pool.forced, []);
   pool.unblock();
@@ -155,7 +155,7 @@ test("Force deletes nothing because of a time in which nobody could look", async
   assertOrderly(pool);
 });
 
-test("Force deletes nothing because of a time in which no cordon got through", async (stage) => {
+test("drain: Force deletes nothing because of a time in which no cordon succeeded", async (stage) => {
   const pool = await stage.grownPool({
     replicas: 1,
     rules: { drain: drainBy({ timeout: 4_000, onBlocked: "Force" }) },
@@ -170,23 +170,23 @@ test("Force deletes nothing because of a time in which no cordon got through", a
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
   await eventually("a drain by force", () => pool.forced.length === 1);
-  ok(Date.now() - cordoned > 1_500, "it had its own time yet");
+  ok(Date.now() - cordoned > 1_500, "Expected a separate timeout");
   equal((await handle.result()).replaced, 1);
 });
 
-test("Force deletes nothing because of a time in which what begins could not be told", async (stage) => {
+test("drain: Force deletes nothing because of a time in which its start could not be reported", async (stage) => {
   const pool = await stage.grownPool({
     replicas: 1,
     rules: { drain: drainBy({ timeout: 4_000, onBlocked: "Force" }) },
   });
   pool.isDrainBlocked = true;
-  // The first tells of the join, the second of the drain.
+  // The first reports the join, the second the drain.
   pool.before["ensureRolloutReported"] = (times) => times === 2 ? pause(5_500) : undefined;
   let cordoned = 0;
   pool.before["ensureNodeCordoned"] = () => void (cordoned = Date.now());
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
   await eventually("a drain by force", () => pool.forced.length === 1);
-  ok(Date.now() - cordoned > 1_500, "it had its own time yet");
+  ok(Date.now() - cordoned > 1_500, "Expected a separate timeout");
   equal((await handle.result()).replaced, 1);
 });

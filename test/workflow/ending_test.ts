@@ -1,4 +1,4 @@
-/** The moment in which a rollout ends: who calls then gets a round, and what is over stays over. */
+/** The end of a rollout: a call at this moment gets a reconcile, and the end is final. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertRuns, gateOf } from "../support/pool_checks.ts";
@@ -6,7 +6,7 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** Does something while the report that the pool has converged is on its way back to the run. */
+/** Acts while the report that the pool has converged returns to the run. */
 function whenConverged(pool: FakePool, act: () => Promise<void>): void {
   pool.after["ensureRolloutReported"] = async () => {
     if (pool.reports.at(-1)?.phase !== "Converged") return;
@@ -15,7 +15,7 @@ function whenConverged(pool: FakePool, act: () => Promise<void>): void {
   };
 }
 
-test("who calls in the moment in which a rollout converges does not make it be told twice", async (stage) => {
+test("ending: a command at the moment of convergence does not repeat the report", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachWave")] } });
   whenConverged(pool, () => stage.tell(pool));
   pool.change({ image: "image-2" });
@@ -24,7 +24,7 @@ test("who calls in the moment in which a rollout converges does not make it be t
   deepEqual([told.length, pool.history.length, pool.count("awaitGates")], [1, 2, 1]);
 });
 
-test("abort is refused in the moment in which a rollout converges: nothing is left to go back from", async (stage) => {
+test("ending: abort is refused at the moment of convergence, because there is nothing to roll back", async (stage) => {
   const pool = await stage.grownPool();
   let refusal = "";
   whenConverged(pool, async () => {
@@ -38,7 +38,7 @@ test("abort is refused in the moment in which a rollout converges: nothing is le
   deepEqual([refusal.includes("no rollout is in progress"), pool.rollout.left ?? null], [true, null]);
 });
 
-test("a cancelled rollout takes back more holds than one look names", async (stage) => {
+test("ending: a cancelled rollout removes more holds than one read lists", async (stage) => {
   const pool = stage.pool({ replicas: 1 });
   pool.change({ image: "image ".repeat(80) });
   await (await stage.rollOut(pool)).result();
@@ -52,7 +52,7 @@ test("a cancelled rollout takes back more holds than one look names", async (sta
     if (times === 1) await stage.client.workflow.getHandle(pool.holder).cancel();
   };
   await rejects((await stage.rollOut(pool)).result());
-  // A busy worker may do a step twice, which each is safe for.
+  // A busy worker may repeat a step, which is safe for each of these.
   deepEqual([pool.leftovers(), new Set(pool.subjects("ensureVictimUnmarked")).size], [[], 250]);
   ok(pool.count("readPool") <= 4, `${pool.count("readPool")} looks`);
 });

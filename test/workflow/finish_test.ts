@@ -1,4 +1,4 @@
-/** The field `onNewChange: Finish`: a join of the earlier change that is begun again is still one of that change. */
+/** The field `onNewChange: Finish`: a resumed join keeps the change that its machine was admitted for. */
 import { deepEqual, equal } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
@@ -18,7 +18,7 @@ interface Doubt {
   recheck?: string;
 }
 
-/** A rollout that does not get the nth machine past its gate. */
+/** A rollout whose nth machine does not pass its gate. */
 async function rolloutInDoubt(
   stage: Stage,
   { nth, within = 100, recheck = "1h", ...options }: FakePoolOptions & Doubt,
@@ -34,7 +34,7 @@ async function rolloutInDoubt(
   return { pool, handle };
 }
 
-/** Desires something newer, and waits until that is known. */
+/** Changes the desired state again, and waits until the run has read that. */
 async function change(stage: Stage, pool: FakePool, edit: Partial<FakeTemplate>): Promise<void> {
   pool.change(edit);
   await stage.tell(pool);
@@ -46,7 +46,7 @@ function failsItsGate(pool: FakePool, nth: number): void {
   pool.touch();
 }
 
-/** The machine of the earlier change failed, which is held against nobody, and the newer change went through. */
+/** The failure of a machine of the earlier change does not count, and the newer change completed. */
 async function assertDropped(stage: Stage, pool: FakePool): Promise<void> {
   await eventually("the drop", () => pool.events.some(({ reason }) => reason === "MachineDropped"));
   const result = await stage.client.workflow.getHandle(pool.holder).result();
@@ -56,7 +56,7 @@ async function assertDropped(stage: Stage, pool: FakePool): Promise<void> {
   assertOrderly(pool);
 }
 
-test("after retry a machine of the earlier change fails for that change only", async (stage) => {
+test("onNewChange: Finish counts a failure after retry only for the earlier change", async (stage) => {
   const { pool } = await rolloutInDoubt(stage, { nth: 4 });
   await change(stage, pool, newer);
   failsItsGate(pool, 4);
@@ -64,7 +64,7 @@ test("after retry a machine of the earlier change fails for that change only", a
   await assertDropped(stage, pool);
 });
 
-test("after retry a machine of the earlier change is waited for with the kubelet of that change", async (stage) => {
+test("onNewChange: Finish waits after retry for the kubelet of the earlier change", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, { nth: 4 });
   await change(stage, pool, newer);
   pool.verdict = () => "Passed";
@@ -76,23 +76,23 @@ test("after retry a machine of the earlier change is waited for with the kubelet
   assertRuns(pool, newer.image);
 });
 
-test("after retry no newer machine is admitted beside one of the earlier change", async (stage) => {
+test("onNewChange: Finish admits after retry no newer machine beside one of the earlier change", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, {
     ...{ nth: 4, replicas: 2, surge: 3, rules: { budget: budgetOf(3) } },
   });
   await change(stage, pool, newer);
   const doubts = (): number => pool.events.filter(({ reason }) => reason === "GateInconclusive").length;
-  // It stands in the answer to the query a moment before it is reported.
+  // The answer to the query has it a moment before the report.
   const before = await eventually("the doubt", () => doubts() || undefined);
   await stage.ask(pool, "retry");
-  await eventually("the doubt again", () => doubts() > before);
+  await eventually("the inconclusive gate again", () => doubts() > before);
   equal(pool.count("ensureMachineAdmitted"), 2);
   await stage.ask(pool, "promote");
   equal((await handle.result()).image, newer.image);
   assertOrderly(pool);
 });
 
-test("after an outage a machine of the earlier change fails for that change only", async (stage) => {
+test("onNewChange: Finish counts a failure after an outage only for the earlier change", async (stage) => {
   const { pool } = await rolloutInDoubt(stage, { nth: 4, within: 60_000, recheck: "1s" });
   await change(stage, pool, newer);
   const { verdict } = pool;
@@ -106,7 +106,7 @@ test("after an outage a machine of the earlier change fails for that change only
   await assertDropped(stage, pool);
 });
 
-test("in the next run a machine of the earlier change fails for that change only", async (stage) => {
+test("onNewChange: Finish counts a failure in the next run only for the earlier change", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, { nth: 4, within: 60_000 });
   const { runId } = await handle.describe();
   await change(stage, pool, newer);

@@ -1,4 +1,4 @@
-/** Nodes that update themselves: a lock is a place in the budget, and is granted under the rules of every other update. */
+/** Nodes that update themselves: a lock is a slot of the budget, and is granted by the rules of every other update. */
 import { deepEqual, equal } from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
@@ -26,10 +26,10 @@ function holders(nodes: NodeStage): string[] {
 
 const aHolder = (nodes: NodeStage): Promise<string> => eventually("a lock", () => Promise.resolve(holders(nodes)[0]));
 
-/** Long enough for a run that would grant a lock to have done it. */
+/** Long enough for a run to grant a lock. */
 const quietMs = 1_500;
 
-test("two nodes that ask at once reboot one after the other", async (stage) => {
+test("FleetLock: two nodes that ask at the same time reboot one after the other", async (stage) => {
   const { nodes, names: [one = "", two = ""] } = selfUpdating({ nodes: 3 });
   ask(nodes, one, two);
   const handle = await nodes.rollOut(stage);
@@ -46,7 +46,7 @@ test("two nodes that ask at once reboot one after the other", async (stage) => {
   deepEqual([nodes.cordoned(), nodes.orders], [[], []]);
 });
 
-test("a closed window grants nothing, nor does a pause", async (stage) => {
+test("FleetLock: nothing is granted outside the windows, or while paused", async (stage) => {
   const policy = { windows: [{ cron: "0 0 29 2 *", duration: "1m" }] };
   const { nodes, names: [one = ""] } = selfUpdating({ policy });
   ask(nodes, one);
@@ -60,7 +60,7 @@ test("a closed window grants nothing, nor does a pause", async (stage) => {
   deepEqual([holders(nodes), nodes.cordoned()], [[], []]);
 });
 
-test("a node that does not give its lock back keeps it, and nobody else gets its place", async (stage) => {
+test("FleetLock: a node that does not release its lock keeps it, and its slot goes to no other", async (stage) => {
   const policy = { inPlace: { boot: "1s" }, maxFailed: 5 };
   const { nodes, names: [one = "", two = ""] } = selfUpdating({ policy });
   ask(nodes, one);
@@ -72,7 +72,7 @@ test("a node that does not give its lock back keeps it, and nobody else gets its
   deepEqual([holders(nodes), nodes.cordoned()], [[one], [one]]);
 });
 
-test("the lock of a node that is deleted is free", async (stage) => {
+test("FleetLock: the lock of a deleted node is free", async (stage) => {
   const { nodes, names: [one = "", two = ""] } = selfUpdating({});
   ask(nodes, one);
   await nodes.rollOut(stage);
@@ -83,7 +83,7 @@ test("the lock of a node that is deleted is free", async (stage) => {
   await eventually("the other granted", () => Promise.resolve(nodes.lockOf(two)?.held));
 });
 
-test("a node that asks again while it is still watched has its next turn", async (stage) => {
+test("FleetLock: a node that asks again during its soak gets the lock again later", async (stage) => {
   const { nodes, names: [one = ""] } = selfUpdating({ nodes: 1, policy: { inPlace: { soak: "1s" } } });
   ask(nodes, one);
   const handle = await nodes.rollOut(stage);
@@ -98,7 +98,7 @@ test("a node that asks again while it is still watched has its next turn", async
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("a node that holds its lock when its run is aborted keeps its place", async (stage) => {
+test("FleetLock: a node that has its lock when its run is aborted keeps its slot", async (stage) => {
   const { nodes, names: [one = "", two = ""] } = selfUpdating({ nodes: 2 });
   ask(nodes, two);
   const first = await nodes.rollOut(stage);
@@ -111,7 +111,7 @@ test("a node that holds its lock when its run is aborted keeps its place", async
   deepEqual(holders(nodes), [two]);
 });
 
-test("a node is drained before it holds its lock", async (stage) => {
+test("FleetLock: a node is drained before it gets its lock", async (stage) => {
   const { nodes, names: [one = ""] } = selfUpdating({ nodes: 1 });
   const pod = {
     metadata: { namespace: "default", name: "web-1" },

@@ -1,4 +1,4 @@
-/** The field `gates`: what they judge per machine and per wave, and what follows from each verdict. */
+/** The field `gates`: what they evaluate per machine and per wave, and what follows from each verdict. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Condition } from "../../workflows/contracts/mod.ts";
@@ -11,7 +11,7 @@ const test = onStage();
 const patient = { deadlines: { ...testDeadlines, recheck: "1h" } };
 const hour = 3_600_000;
 
-test("a gate of EachMachine is asked about every newcomer before a machine goes for it", async (stage) => {
+test("gates: EachMachine is evaluated for every new machine before an old one is replaced", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine")] } });
   pool.change({ image: "image-2" });
   equal((await (await stage.rollOut(pool)).result()).replaced, 3);
@@ -23,7 +23,7 @@ test("a gate of EachMachine is asked about every newcomer before a machine goes 
   assertOrderly(pool);
 });
 
-test("a machine that fails a gate is recreated, and the rollout goes on", async (stage) => {
+test("gates: a machine that fails a gate is recreated, and the rollout continues", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine")] } });
   pool.verdict = (_, machine) => machine === pool.nth(4) ? "Failed" : "Passed";
   pool.change({ image: "image-2" });
@@ -34,7 +34,7 @@ test("a machine that fails a gate is recreated, and the rollout goes on", async 
   assertRuns(pool, "image-2");
 });
 
-test("a change whose machines fail a gate is quarantined after the attempts, and no old machine goes", async (stage) => {
+test("gates: a change whose machines fail a gate is quarantined after the attempts, and no old machine is replaced", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine")] } });
   pool.rules.join.attempts = 1;
   pool.verdict = () => "Failed";
@@ -51,7 +51,7 @@ test("a change whose machines fail a gate is quarantined after the attempts, and
   await handle.cancel();
 });
 
-test("a gate of EachWave is asked when the wave is done, and lets the next one begin", async (stage) => {
+test("gates: EachWave is evaluated when the wave is done, and admits the next one", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")] } });
   const replaced: number[] = [];
@@ -59,11 +59,11 @@ test("a gate of EachWave is asked when the wave is done, and lets the next one b
   pool.change({ image: "image-2" });
   equal((await (await stage.rollOut(pool)).result()).replaced, 3);
   equal(pool.count("awaitGates"), 2);
-  ok((replaced[0] ?? 3) < 3, "asked after the first wave");
+  ok((replaced[0] ?? 3) < 3, "Expected an evaluation after the first wave");
   assertOrderly(pool);
 });
 
-test("a failed gate of EachWave halts the rollout where it is", async (stage) => {
+test("gates: a failed EachWave gate halts the rollout", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")] } });
   pool.verdict = () => "Failed";
@@ -77,7 +77,7 @@ test("a failed gate of EachWave halts the rollout where it is", async (stage) =>
   await handle.cancel();
 });
 
-test("a failed gate of EachWave goes back where the policy says so", async (stage) => {
+test("gates: a failed EachWave gate rolls back by policy", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.verdict = () => "Failed";
@@ -87,7 +87,7 @@ test("a failed gate of EachWave goes back where the policy says so", async (stag
   assertOrderly(pool);
 });
 
-test("who calls in the moment in which a way back ends has no gate asked about what is good", async (stage) => {
+test("gates: a command at the end of a rollback triggers no evaluation for the good template", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.verdict = () => "Failed";
@@ -101,7 +101,7 @@ test("who calls in the moment in which a way back ends has no gate asked about w
   equal(pool.count("awaitGates"), 1);
 });
 
-test("a failed gate of EachWave halts also where the last good revision is applied again by hand", async (stage) => {
+test("gates: a failed EachWave gate also halts when the last good revision is applied again by hand", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachWave")] } });
   pool.verdict = () => "Failed";
   pool.change({ image: "image-2" });
@@ -116,11 +116,11 @@ test("a failed gate of EachWave halts also where the last good revision is appli
   pool.verdict = () => "Passed";
   await stage.ask(pool, "retry");
   equal((await handle.result()).outcome, "Converged");
-  // Once more where that word came in the middle of the look that follows a gate's end.
+  // One more evaluation is possible if the command came during the read after the end of a gate.
   ok([2, 3].includes(pool.count("awaitGates")), String(pool.count("awaitGates")));
 });
 
-test("a gate that cannot be judged in time waits for a person, who takes it as passed", async (stage) => {
+test("gates: an inconclusive gate waits for a person, who promotes it", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine", 100)] } });
   pool.verdict = () => "Inconclusive";
   pool.change({ image: "image-2" });
@@ -138,7 +138,7 @@ test("a gate that cannot be judged in time waits for a person, who takes it as p
   assertOrderly(pool);
 });
 
-test("retry asks a gate again that could not be judged", async (stage) => {
+test("retry: evaluates an inconclusive gate again", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1, rules: { gates: [gateOf("EachWave", 100)] } });
   pool.verdict = () => "Inconclusive";
   pool.change({ image: "image-2" });
@@ -151,7 +151,7 @@ test("retry asks a gate again that could not be judged", async (stage) => {
   equal(pool.count("awaitGates"), asked + 1);
 });
 
-test("join.gates bounds how long one machine may take to pass", async (stage) => {
+test("join.gates: limits the time of a machine to pass", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine", hour)] } });
   pool.rules.join.gates = 100;
   pool.verdict = () => "Inconclusive";
@@ -161,7 +161,7 @@ test("join.gates bounds how long one machine may take to pass", async (stage) =>
   await handle.cancel();
 });
 
-test("gates that were known are asked while policies contradict each other, and no wave ends", async (stage) => {
+test("gates: known gates are evaluated while policies conflict, and no wave ends", async (stage) => {
   const rules = { gates: [gateOf("EachMachine"), gateOf("EachWave")] };
   const pool = await stage.grownPool({ replicas: 1, rules });
   pool.fate = () => "registered";

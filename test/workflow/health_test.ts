@@ -10,7 +10,7 @@ function setNode(pool: FakePool, created: number, isNodeDown: boolean): void {
   pool.touch();
 }
 
-test("rollOutMachineDeployment keeps a victim while the node of another machine is not Ready", async (stage) => {
+test("rollOutMachineDeployment: keeps the machine to be replaced while the node of another machine is not Ready", async (stage) => {
   const pool = await stage.grownPool();
   pool.before["ensureMachineAdmitted"] = () => setNode(pool, 2, true);
   pool.change({ image: "image-2" });
@@ -23,7 +23,7 @@ test("rollOutMachineDeployment keeps a victim while the node of another machine 
   deepEqual([pool.violations, pool.drainedByController], [[], []]);
 });
 
-test("rollOutMachineDeployment does not call a pool converged while a node of it is not Ready", async (stage) => {
+test("rollOutMachineDeployment: does not treat a pool as converged while one of its nodes is not Ready", async (stage) => {
   const pool = await stage.grownPool();
   setNode(pool, 3, true);
   const handle = await stage.rollOut(pool);
@@ -32,20 +32,20 @@ test("rollOutMachineDeployment does not call a pool converged while a node of it
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("cancel lets go of a victim that is leaving already", async (stage) => {
+test("cancel: releases a machine to be replaced that is leaving already", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (nth) => nth === 4 ? "gates" : "registered";
   pool.change({ image: "image-2" });
   const deadlines = { ...testDeadlines, instance: 1200, address: 1200, registered: 1200, ready: 1200 };
   const handle = await stage.rollOut(pool, { deadlines });
-  await eventually("a second newcomer", () => pool.count("awaitMachinesJoined") === 2);
+  await eventually("a second new machine", () => pool.count("awaitMachinesJoined") === 2);
   equal(pool.machines.some(({ leaving, hold }) => leaving && hold), true);
   await handle.cancel();
   await rejects(handle.result());
   deepEqual(pool.machines.filter(({ booted, hold, mark }) => booted && (hold || mark)), []);
 });
 
-test("rollOutMachineDeployment renews credentials after an abort, and touches no machine", async (stage) => {
+test("rollOutMachineDeployment: renews credentials after an abort, and touches no machine", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -59,7 +59,7 @@ test("rollOutMachineDeployment renews credentials after an abort, and touches no
   equal(typeof pool.reports.at(-1)?.credentials?.renewAt, "string");
 });
 
-test("a pool that does not settle is told of once, however often it is looked at again", async (stage) => {
+test("rollOutMachineDeployment: reports a pool that does not settle once, however often it is read", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.enabled = false;
   pool.sicken(2);

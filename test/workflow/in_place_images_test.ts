@@ -1,4 +1,4 @@
-/** NodePools that name an OSImage run what was accepted of it, and nothing else. */
+/** NodePools that name an OSImage run its accepted digest, and nothing else. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { digestOf, NodeStage } from "../support/node_stage.ts";
@@ -6,7 +6,7 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-test("A15 an image that was refused is rolled out nowhere, and the Rollout says why", async (stage) => {
+test("A15 OSImage: a refused image is not rolled out, and the Rollout has the reason", async (stage) => {
   const nodes = new NodeStage({ nodes: 2 });
   nodes.askForOSImage("edge");
   nodes.judge("edge", { reason: "SignatureMissing" });
@@ -23,7 +23,7 @@ test("A15 an image that was refused is rolled out nowhere, and the Rollout says 
   equal(nodes.booted(), "bb");
 });
 
-test("A2 H6 the same tag with another digest is rolled out", async (stage) => {
+test("A2 H6 OSImage: the same tag with another digest is rolled out", async (stage) => {
   const nodes = new NodeStage({ nodes: 2 });
   nodes.askForOSImage("edge");
   nodes.judge("edge", { letter: "b" });
@@ -34,7 +34,7 @@ test("A2 H6 the same tag with another digest is rolled out", async (stage) => {
   equal(nodes.booted(), "cc");
 });
 
-test("An image that is accepted no more stops the pool: nodes under way end, and no other begins", async (stage) => {
+test("OSImage: an image that is not accepted any more stops the pool: nodes in progress finish, and no other begins", async (stage) => {
   const nodes = new NodeStage({ nodes: 4, fate: () => "never comes back" });
   nodes.askForOSImage("edge");
   nodes.judge("edge", { letter: "b" });

@@ -1,6 +1,6 @@
 /**
- * A7: every step of an update in place is broken off, before it has done anything and after it has done all, and given again
- * to a worker that remembers nothing. To Temporal that is what a killed worker looks like.
+ * A7: every step of an update in place fails before and after its work, and runs again on a worker without memory.
+ * Temporal sees this like a killed worker.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { assertAllBroken, breakEachOnce } from "../support/broken_steps.ts";
@@ -11,7 +11,7 @@ import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage({ maxCachedWorkflows: 0 });
 
-/** Starts a rollout whose steps are broken off once at each point. */
+/** Starts a rollout whose steps fail once at each point. */
 async function breakOff(stage: Stage, nodes: NodeStage): Promise<{ handle: Handle; broken: Set<string> }> {
   const handle = await nodes.rollOut(stage);
   const { others } = stage.activities;
@@ -20,7 +20,7 @@ async function breakOff(stage: Stage, nodes: NodeStage): Promise<{ handle: Handl
   return { handle, broken };
 }
 
-test("A7 broken off before and after every step, each node boots once and none stays cordoned", async (stage) => {
+test("A7 update in place: interrupted before and after every step, each node boots once and none stays cordoned", async (stage) => {
   const nodes = new NodeStage({ nodes: 2, policy: { inPlace: { soak: "1s" }, budget: { machines: 1, cluster: 1 } } });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -32,7 +32,7 @@ test("A7 broken off before and after every step, each node boots once and none s
   assertAllBroken(broken, [...steps, "ensureSlotTaken", "ensureSlotsKept", "readPool"]);
 });
 
-test("A7 broken off before and after every step of one that rolls back, it is counted once and serves", async (stage) => {
+test("A7 update in place: interrupted before and after every step, a rolled back node counts once and serves", async (stage) => {
   const nodes = new NodeStage({ nodes: 3, policy: { maxFailed: 2 }, fate: () => "rolls back" });
   await nodes.settle(stage);
   nodes.ask("b");

@@ -1,4 +1,4 @@
-/** Nodes that cannot be updated in place, and are replaced by who made them where the policy says so. */
+/** Nodes that cannot be updated in place, and are replaced by their machine if the policy allows. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { converged, eventsOf, halted, neverReplacing, replacing, rolling } from "../support/replaced_story.ts";
@@ -7,7 +7,7 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-test("A node that refuses its stage for a reason of its own is replaced with its place and its drain, and the pool converges", async (stage) => {
+test("ReplaceIfRefused: a node that refuses its stage is replaced within the budget after a drain, and the pool converges", async (stage) => {
   const world = await rolling(stage, { refuses: "DiskFull" });
   const { nodes, maker, bad } = world;
   const machine = maker.machineOf(bad);
@@ -17,7 +17,7 @@ test("A node that refuses its stage for a reason of its own is replaced with its
   match(eventsOf(nodes, "NodeReplaced").join(), new RegExp(`"${bad}".*"${machine}".*StageRefused: DiskFull: as it is`));
 });
 
-test("A node that waits to be replaced is asked once more, in its turn alone, and never staged in a loop", async (stage) => {
+test("ReplaceIfRefused: a node that waits to be replaced is staged once more when due, and never in a loop", async (stage) => {
   const policy = { ...replacing, inPlace: { boot: "20s" } };
   const world = await rolling(stage, { refuses: "BootSpace", nth: 3, policy, bootMs: 1500 });
   const { nodes, maker, handle, bad } = world;
@@ -32,7 +32,7 @@ test("A node that waits to be replaced is asked once more, in its turn alone, an
   equal(nodes.mostOut, 1);
 });
 
-test("A node that is well when it is asked again is updated where it stands", async (stage) => {
+test("ReplaceIfRefused: a node that accepts the second stage is updated in place", async (stage) => {
   const world = await rolling(stage, { refuses: "DiskFull" });
   const { nodes, maker, handle, bad } = world;
   nodes.meet = ({ verb, node }) =>
@@ -44,7 +44,7 @@ test("A node that is well when it is asked again is updated where it stands", as
 });
 
 for (const reason of ["ImageNotFound", "SignatureInvalid"] as const) {
-  test(`A stage that is refused by ${reason} replaces nothing, as another node would meet it as well`, async (stage) => {
+  test(`ReplaceIfRefused: a stage refused by ${reason} replaces nothing, because a new node would fail too`, async (stage) => {
     const policy = { ...replacing, maxFailed: 1 };
     const { nodes, maker, bad } = await rolling(stage, { refuses: reason, policy });
     const { quarantine } = await halted(stage, nodes);
@@ -53,14 +53,14 @@ for (const reason of ["ImageNotFound", "SignatureInvalid"] as const) {
   });
 }
 
-test("A node that is Lost is replaced without a drain, and its place is free once it is gone", async (stage) => {
+test("ReplaceIfRefused: a Lost node is replaced without a drain, and its slot is free when it is deleted", async (stage) => {
   const world = await rolling(stage, { fate: "never comes back", goneMs: 1500 });
   const { nodes, maker, bad, handle } = world;
   await eventually("its deletion", () => maker.gone.length === 1);
   const before = nodes.given("Apply").length;
   const [step] = await eventually("it told", async () => (await nodes.progress(stage)).underway);
   deepEqual([step?.machine, step?.step, nodes.nodes.has(bad)], [bad, "Removing", true]);
-  // Its place is kept until then: no other node was told to boot.
+  // Its slot is taken until then: no other node was ordered to boot.
   await eventually("it gone", () => nodes.nodes.size === 3 && !nodes.nodes.has(bad));
   equal(nodes.given("Apply").length, before);
   await converged(stage, { ...world, handle });
@@ -68,26 +68,26 @@ test("A node that is Lost is replaced without a drain, and its place is free onc
 });
 
 for (const fate of ["stays up", "comes back without kubelet"] as const) {
-  test(`A node that ${fate} is replaced`, async (stage) => {
+  test(`ReplaceIfRefused: a node that ${fate} is replaced`, async (stage) => {
     const world = await rolling(stage, { fate });
     await converged(stage, world);
     deepEqual([world.maker.deleted.length, world.nodes.mostOut], [1, 1]);
   });
 }
 
-test("A node that refuses its boot is drained and replaced", async (stage) => {
+test("ReplaceIfRefused: a node that refuses its boot is drained and replaced", async (stage) => {
   const world = await rolling(stage, {});
   const { nodes, maker, bad } = world;
   nodes.meet = ({ verb, node }) =>
     verb === "Apply" && node === bad
-      ? { outcome: "Refused", reason: "DriverFailed", message: "no way to boot" }
+      ? { outcome: "Refused", reason: "DriverFailed", message: "no boot entry" }
       : undefined;
   await converged(stage, world);
   deepEqual([maker.podsLeft, maker.deleted.length, nodes.mostOut], [[], 1, 1]);
   match(eventsOf(nodes, "NodeReplaced").join(), /ApplyRefused: DriverFailed: no way to boot/);
 });
 
-test("A node that went back by itself, or failed its gates, is never replaced: that says that the image is bad", async (stage) => {
+test("ReplaceIfRefused: a node that rolled back or failed its gates is never replaced, because the image is bad", async (stage) => {
   const policy = { ...replacing, maxFailed: 1 };
   const { nodes, maker } = await rolling(stage, { fate: "rolls back", policy });
   await halted(stage, nodes);
@@ -100,7 +100,7 @@ test("A node that went back by itself, or failed its gates, is never replaced: t
 for (const onImageChange of [undefined, "Replace", "InPlace"]) {
   for (const bad of [{ refuses: "DiskFull" }, { fate: "never comes back" }, { fate: "stays up" }] as Story[]) {
     const what = bad.refuses ?? bad.fate;
-    test(`Without ReplaceIfRefused nothing is replaced: ${onImageChange ?? "left out"}, ${what}`, async (stage) => {
+    test(`onImageChange: nothing is replaced with ${onImageChange ?? "the default"}, ${what}`, async (stage) => {
       const policy = { ...neverReplacing, maxFailed: 1, ...(onImageChange ? { onImageChange } : {}) };
       const { nodes, maker, ...world } = await rolling(stage, { ...bad, policy });
       await halted(stage, nodes);
@@ -109,7 +109,7 @@ for (const onImageChange of [undefined, "Replace", "InPlace"]) {
   }
 }
 
-test("A refused boot replaces nothing without ReplaceIfRefused", async (stage) => {
+test("onImageChange: a refused boot replaces nothing without ReplaceIfRefused", async (stage) => {
   const { nodes, maker, bad } = await rolling(stage, { policy: { ...neverReplacing, maxFailed: 1 } });
   nodes.meet = ({ verb, node }) =>
     verb === "Apply" && node === bad ? { outcome: "Refused", reason: "DriverFailed", message: "no" } : undefined;
@@ -117,7 +117,7 @@ test("A refused boot replaces nothing without ReplaceIfRefused", async (stage) =
   deepEqual([maker.deleted, maker.machineOf(bad), nodes.cordoned()], [[], "pool-hash-1-1", []]);
 });
 
-test("A node that nobody makes is treated as without the policy", async (stage) => {
+test("ReplaceIfRefused: a node without a machine is treated as without the policy", async (stage) => {
   const policy = { ...replacing, maxFailed: 1 };
   const refused = await rolling(stage, { refuses: "DiskFull", policy, isMade: false });
   match((await halted(stage, refused.nodes)).quarantine[0]?.reason ?? "", /StageRefused: .*DiskFull/);

@@ -1,15 +1,15 @@
-/** Replacements of nodes while something is killed, taken back, or done by somebody else. */
+/** Replacements of nodes during kills, reverted policies, and changes by others. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { overBudget } from "../support/fake_kube.ts";
 import { converged, halted, neverReplacing, replacing, rolling } from "../support/replaced_story.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
-// The server asks for continue-as-new after a few updates already, and no workflow stays in memory.
+// The server asks for continue-as-new after a few updates, and no workflow stays in memory.
 const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
 
 for (const point of ["patch machines", "delete machines", "patch nodes"]) {
-  test(`A worker that is killed at "${point}" of a replacement deletes one machine, and keeps its place`, async (stage) => {
+  test(`ReplaceIfRefused: a worker killed at "${point}" deletes one machine, and keeps its slot`, async (stage) => {
     const world = await rolling(stage, { refuses: "DiskFull", goneMs: 500 });
     const { nodes, maker } = world;
     let restarted: Promise<unknown> | undefined;
@@ -28,7 +28,7 @@ for (const point of ["patch machines", "delete machines", "patch nodes"]) {
   });
 }
 
-test("A worker that is killed at each step to a replacement goes on with what was begun", async (stage) => {
+test("ReplaceIfRefused: a worker killed at each step of a replacement resumes it", async (stage) => {
   const world = await rolling(stage, { fate: "never comes back", goneMs: 1500 });
   const { nodes, maker, bad } = world;
   const steps: (() => unknown)[] = [
@@ -45,7 +45,7 @@ test("A worker that is killed at each step to a replacement goes on with what wa
   deepEqual([new Set(maker.deleted).size, nodes.mostOut], [1, 1]);
 });
 
-test("Something else that is wanted while a machine is being deleted leaves its place taken until its node is gone", async (stage) => {
+test("ReplaceIfRefused: another desired image leaves the slot of a machine in deletion taken until its node is deleted", async (stage) => {
   const { nodes, maker, handle, bad } = await rolling(stage, { fate: "never comes back", goneMs: 2500 });
   await eventually("its deletion", () => maker.gone.length === 1);
   const before = nodes.given("Apply").length;
@@ -60,7 +60,7 @@ test("Something else that is wanted while a machine is being deleted leaves its 
   deepEqual([nodes.booted(), new Set(maker.deleted).size, nodes.mostOut], ["ccc", 1, 1]);
 });
 
-test("A policy that is taken back before its machine is deleted keeps the node, and in service", async (stage) => {
+test("ReplaceIfRefused: a policy reverted before the deletion of the machine keeps the node in service", async (stage) => {
   const { nodes, maker, handle, bad } = await rolling(stage, { refuses: "DiskFull" });
   let until = 0;
   nodes.kube.onRequest = (request) => {
@@ -77,7 +77,7 @@ test("A policy that is taken back before its machine is deleted keeps the node, 
   deepEqual([maker.deleted, nodes.cordoned(), nodes.booted(), maker.machineOf(bad)], [[], [], "abb", "pool-hash-1-1"]);
 });
 
-test("A drain that is blocked past its time by SetAside keeps the node, and in service", async (stage) => {
+test("ReplaceIfRefused: a drain blocked past its timeout with SetAside keeps the node in service", async (stage) => {
   const policy = { ...replacing, drain: { timeout: "1s", onBlocked: "SetAside" } };
   const { nodes, maker, bad } = await rolling(stage, { refuses: "DiskFull", policy });
   nodes.kube.onRequest = (request) => {
@@ -88,7 +88,7 @@ test("A drain that is blocked past its time by SetAside keeps the node, and in s
   deepEqual([setAside, underway, maker.deleted, nodes.cordoned()], [[bad], [], [], []]);
 });
 
-test("maxFailed bounds how many are replaced, and the budget is kept all the while", async (stage) => {
+test("ReplaceIfRefused: maxFailed limits the replacements, within the budget", async (stage) => {
   const policy = { ...replacing, maxFailed: 2, budget: { machines: 2 } };
   const { nodes, maker } = await rolling(stage, { policy, count: 6 });
   nodes.meet = ({ verb }) =>
@@ -99,7 +99,7 @@ test("maxFailed bounds how many are replaced, and the budget is kept all the whi
   deepEqual([maker.deleted.length, nodes.given("Apply"), nodes.mostOut <= 2], [2, [], true]);
 });
 
-test("A node of the same name that came back meanwhile, and its machine, are left alone", async (stage) => {
+test("ReplaceIfRefused: a node that returned with the same name, and its machine, are left alone", async (stage) => {
   const { nodes, maker, handle, bad } = await rolling(stage, { fate: "never comes back", sameName: true });
   equal((await handle.result()).outcome, "Converged");
   await eventually("another node", () => nodes.nodes.size === 3);

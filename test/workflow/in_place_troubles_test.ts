@@ -1,13 +1,13 @@
-/** Updates in place while something is killed, deleted, or done by somebody else. */
+/** Updates in place during kills, deletions, and changes by others. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { digestOf, NodeStage } from "../support/node_stage.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
-// The server asks for continue-as-new after a few updates already, and no workflow stays in memory.
+// The server asks for continue-as-new after a few updates, and no workflow stays in memory.
 const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
 
-test("A7 a worker that is killed while a node reboots gives no second order, and loses no place", async (stage) => {
+test("A7 update in place: a worker killed during a reboot sends no second order, and loses no slot", async (stage) => {
   const nodes = new NodeStage({ nodes: 3, bootMs: 1500 });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -19,7 +19,7 @@ test("A7 a worker that is killed while a node reboots gives no second order, and
   deepEqual([nodes.booted(), nodes.given("Apply").length, nodes.mostOut, nodes.cordoned()], ["bbb", 3, 1, []]);
 });
 
-test("A7 a worker that is killed after each order goes on with what was begun", async (stage) => {
+test("A7 update in place: a worker killed after each order resumes the update", async (stage) => {
   const nodes = new NodeStage({ nodes: 2, policy: { inPlace: { soak: "1s" } } });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -33,7 +33,7 @@ test("A7 a worker that is killed after each order goes on with what was begun", 
   deepEqual([nodes.booted(), nodes.given("Apply").length, nodes.mostOut, nodes.cordoned()], ["bb", 2, 1, []]);
 });
 
-test("A new run of the chain goes on with updates, and gives no node more time", async (stage) => {
+test("update in place: a new run of the chain continues updates, and extends no deadline", async (stage) => {
   const nodes = new NodeStage({ nodes: 8 });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -49,7 +49,7 @@ test("A new run of the chain goes on with updates, and gives no node more time",
   ]);
 });
 
-test("A8 H10 a node that somebody else has cordoned stays cordoned", async (stage) => {
+test("A8 H10 update in place: a node cordoned by a person stays cordoned", async (stage) => {
   const nodes = new NodeStage({ nodes: 2 });
   await nodes.settle(stage);
   const name = `${nodes.name}-2`;
@@ -60,7 +60,7 @@ test("A8 H10 a node that somebody else has cordoned stays cordoned", async (stag
   deepEqual([nodes.booted(), nodes.cordoned()], ["bb", [name]]);
 });
 
-test("H2 H14 H15 control planes are no members, whatever a selector says: no etcd is touched here", async (stage) => {
+test("H2 H14 H15 update in place: control planes are never members, whatever the selector, so that etcd is not touched", async (stage) => {
   const labels = (nth: number): Record<string, string> =>
     nth === 1 ? { "node-role.kubernetes.io/control-plane": "" } : {};
   const nodes = new NodeStage({ nodes: 3, labels });
@@ -69,7 +69,7 @@ test("H2 H14 H15 control planes are no members, whatever a selector says: no etc
   deepEqual([nodes.booted(), nodes.given("Check").includes(`${nodes.name}-1`)], ["abb", false]);
 });
 
-test("A pool that is deleted while a node reboots leaves no node cordoned", async (stage) => {
+test("update in place: a pool deleted during a reboot leaves no node cordoned", async (stage) => {
   const nodes = new NodeStage({ nodes: 2, bootMs: 60_000 });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -83,7 +83,7 @@ test("A pool that is deleted while a node reboots leaves no node cordoned", asyn
   deepEqual([nodes.cordoned(), nodes.kube.get("nodepools", nodes.name, "fleet")], [[], undefined]);
 });
 
-test("A node that is deleted while it reboots is waited for no more", async (stage) => {
+test("update in place: a node deleted during its reboot ends the wait", async (stage) => {
   const nodes = new NodeStage({ nodes: 3, bootMs: 60_000 });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -97,7 +97,7 @@ test("A node that is deleted while it reboots is waited for no more", async (sta
   deepEqual([nodes.booted(), nodes.cordoned()], ["bb", []]);
 });
 
-test("Two pools that select one node both refuse, and touch nothing", async (stage) => {
+test("update in place: two pools that select one node both refuse, and touch nothing", async (stage) => {
   const nodes = new NodeStage({ nodes: 2 });
   const found = nodes.kube.get("nodepools", nodes.name, "fleet");
   nodes.kube.put("nodepools", { ...found, metadata: { namespace: "other", name: "rival", uid: "uid-of-another" } });
@@ -111,7 +111,7 @@ test("Two pools that select one node both refuse, and touch nothing", async (sta
   deepEqual([nodes.orders, nodes.mostOut], [[], 0]);
 });
 
-test("H1 two at once are two at once, and a wave is not begun before the one before it is over", async (stage) => {
+test("H1 update in place: two at once are two, and a wave begins after the end of the previous one", async (stage) => {
   const policy = { budget: { machines: 2 }, waves: [{ upTo: 1, soak: "3s" }, { upTo: "100%" }] };
   const nodes = new NodeStage({ nodes: 6, policy, bootMs: 200 });
   await nodes.settle(stage);
@@ -123,7 +123,7 @@ test("H1 two at once are two at once, and a wave is not begun before the one bef
   deepEqual([nodes.booted(), nodes.mostOut], ["bbbbbb", 2]);
 });
 
-test("H13 a paused pool begins no update, and ends what it has begun", async (stage) => {
+test("H13 update in place: a paused pool begins no update, and finishes the running ones", async (stage) => {
   const nodes = new NodeStage({ nodes: 3, fate: () => "never comes back" });
   await nodes.settle(stage);
   nodes.ask("b");

@@ -1,4 +1,4 @@
-/** What becomes of a node that was told to boot: its verdict, and what follows for its pool. */
+/** Nodes that were ordered to boot: the verdict on each, and its effect on the pool. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { overBudget } from "../support/fake_kube.ts";
 import { eventually } from "../support/eventually.ts";
@@ -27,7 +27,7 @@ async function halted(stage: Stage, nodes: NodeStage): Promise<Progress> {
   });
 }
 
-test("A4 a node that boots the old digest is RolledBack, and with two of them the pool stops", async (stage) => {
+test("A4 verdicts: a node that boots the old digest is RolledBack, and two of them stop the pool", async (stage) => {
   const policy = { maxFailed: 2, inPlace: soon };
   const { nodes } = await rolling(stage, { policy, fate: () => "rolls back" });
   const { quarantine } = await halted(stage, nodes);
@@ -35,11 +35,11 @@ test("A4 a node that boots the old digest is RolledBack, and with two of them th
   deepEqual([nodes.given("Apply").length, nodes.booted(), nodes.cordoned(), nodes.mostOut], [2, "aaaa", [], 1]);
 });
 
-test("A digest that failed on a node is tried there again when somebody says retry, and not before", async (stage) => {
+test("verdicts: a digest that failed on a node gets another attempt after retry, and not before", async (stage) => {
   const { nodes, handle } = await rolling(stage, { policy: { inPlace: soon }, fate: () => "rolls back" });
   await halted(stage, nodes);
   const [failed = ""] = nodes.given("Apply");
-  // A reinstall of ours knows no more than what stands on the node and the Rollout.
+  // A reinstalled Ostler knows no more than node and Rollout contain.
   await handle.terminate("reinstalled");
   await nodes.rollOut(stage);
   await stage.client.workflow.getHandle(nodes.workflowId).query("progress");
@@ -52,14 +52,14 @@ test("A digest that failed on a node is tried there again when somebody says ret
   deepEqual([nodes.booted(), nodes.given("Apply").filter((node) => node === failed).length], ["bbbb", 2]);
 });
 
-test("A1 a node that never comes back is Lost at its deadline, keeps its place, and the others are not touched", async (stage) => {
+test("A1 verdicts: a node that never returns is Lost at its deadline, keeps its slot, and the others are not touched", async (stage) => {
   const { nodes } = await rolling(stage, { policy: { inPlace: soon }, fate: () => "never comes back" });
   const { quarantine } = await halted(stage, nodes);
   match(quarantine[0]?.reason ?? "", /UpdateLost: .*[Tt]he node has been down since boot/);
   deepEqual([nodes.down(), nodes.cordoned(), nodes.mostOut], [nodes.given("Apply"), nodes.given("Apply"), 1]);
 });
 
-test("H17 one dead node neither loops nor begins another one, however long it is looked at", async (stage) => {
+test("H17 verdicts: one dead node neither loops nor starts another one, however often it is read", async (stage) => {
   const policy = { maxFailed: 3, inPlace: soon };
   const { nodes } = await rolling(stage, { policy, fate: () => "never comes back" });
   await eventually(
@@ -67,7 +67,7 @@ test("H17 one dead node neither loops nor begins another one, however long it is
     async () => (await nodes.progress(stage)).underway.length === 0 && nodes.down().length === 1,
   );
   const before = nodes.orders.length;
-  // Its failure is tolerated, but the budget has no place for another that is out.
+  // Its failure is tolerated, but the budget has no slot for another.
   await eventually("more looks", async () => (await nodes.progress(stage)).counts?.unhealthy === 1);
   for (let looks = 0; looks < 3; looks++) {
     await stage.client.workflow.getHandle(nodes.workflowId).signal("desiredChanged", { generation: 2 });
@@ -76,21 +76,21 @@ test("H17 one dead node neither loops nor begins another one, however long it is
   deepEqual([nodes.orders.length - before, nodes.given("Apply").length, nodes.down().length], [0, 1, 1]);
 });
 
-test("H7 a node that is Ready again without having booted is not updated", async (stage) => {
+test("H7 verdicts: a node that is Ready again without a boot is not updated", async (stage) => {
   const { nodes } = await rolling(stage, { policy: { inPlace: soon }, fate: () => "stays up" });
   const { quarantine } = await halted(stage, nodes);
   match(quarantine[0]?.reason ?? "", /UpdateNotBooted/);
   deepEqual([nodes.given("Apply").length, nodes.cordoned()], [1, nodes.given("Apply")]);
 });
 
-test("A node that booted the image without a kubelet is NotReady, and stays out of service", async (stage) => {
+test("verdicts: a node that booted the image without a kubelet is NotReady, and stays out of service", async (stage) => {
   const { nodes } = await rolling(stage, { policy: { inPlace: soon }, fate: () => "comes back without kubelet" });
   const { quarantine } = await halted(stage, nodes);
   match(quarantine[0]?.reason ?? "", /UpdateNotReady/);
   deepEqual(nodes.cordoned(), nodes.given("Apply"));
 });
 
-test("A3 H3 a stage that fails once is asked again, and never counted as done", async (stage) => {
+test("A3 H3 verdicts: a failed stage is retried, and never counted as done", async (stage) => {
   const nodes = new NodeStage({ nodes: 1 });
   await nodes.settle(stage);
   let tries = 0;
@@ -108,7 +108,7 @@ test("A3 H3 a stage that fails once is asked again, and never counted as done", 
   deepEqual([nodes.booted(), nodes.given("Stage").length], ["b", 2]);
 });
 
-test("What an update would trip over is named before anything is cordoned", async (stage) => {
+test("verdicts: obstacles to an update are named before any node is cordoned", async (stage) => {
   const nodes = new NodeStage({ nodes: 2 });
   await nodes.settle(stage);
   nodes.findings = [{ kind: "OtherUpdater", stops: true, message: 'unit "zincati.service" is enabled' }];
@@ -119,7 +119,7 @@ test("What an update would trip over is named before anything is cordoned", asyn
   deepEqual([nodes.given("Stage"), nodes.mostOut], [[], 0]);
 });
 
-test("A5 going back to a digest that ran before is done, and needs no registry", async (stage) => {
+test("A5 verdicts: a rollback to an earlier digest needs no registry", async (stage) => {
   const nodes = new NodeStage({ nodes: 2 });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -134,7 +134,7 @@ test("A5 going back to a digest that ran before is done, and needs no registry",
   ok(nodesBack.every((note) => JSON.parse(note ?? "{}").booted === digestOf("a")));
 });
 
-test("With onFailure Rollback the pool goes back to the image before, by what the nodes have kept", async (stage) => {
+test("onFailure: Rollback returns the pool to the previous image, from what the nodes have kept", async (stage) => {
   const policy = { onFailure: "Rollback", maxFailed: 1, inPlace: soon };
   const nodes = new NodeStage({ nodes: 3, policy });
   await nodes.settle(stage);
@@ -147,7 +147,7 @@ test("With onFailure Rollback the pool goes back to the image before, by what th
   deepEqual(spec.image, { reference: imageOf("a") });
 });
 
-test("An abort goes back to the image before", async (stage) => {
+test("abort: rolls back to the previous image", async (stage) => {
   const { nodes, handle } = await rolling(stage, { bootMs: 300 });
   await eventually("one updated", () => nodes.booted().includes("b"));
   await handle.executeUpdate("abort", { args: [{ by: "somebody" }] });
@@ -155,7 +155,7 @@ test("An abort goes back to the image before", async (stage) => {
   deepEqual([nodes.booted(), nodes.cordoned(), nodes.mostOut], ["aaaa", [], 1]);
 });
 
-test("A9 H9 a drain that a budget of pods blocks past its time goes by the policy: set aside, and in service", async (stage) => {
+test("A9 H9 drain: SetAside keeps a node in service whose drain a PodDisruptionBudget blocks past the timeout", async (stage) => {
   const policy = { drain: { timeout: "1s", onBlocked: "SetAside" }, inPlace: soon };
   const nodes = new NodeStage({ nodes: 2, policy });
   await nodes.settle(stage);
@@ -178,7 +178,7 @@ test("A9 H9 a drain that a budget of pods blocks past its time goes by the polic
   deepEqual([setAside, nodes.cordoned(), nodes.given("Apply")], [[stuck], [], [`${nodes.name}-2`]]);
 });
 
-test("A node that failed its gates stays out of service, and keeps its place among those that may be out", async (stage) => {
+test("verdicts: a node that failed its gates stays out of service, and keeps its slot", async (stage) => {
   const gates = [{ name: "agent", nodeCondition: { type: "Ready", status: "False" }, within: "1s" }];
   const policy = { maxFailed: 3, gates, inPlace: soon };
   const nodes = new NodeStage({ nodes: 3 });
@@ -199,7 +199,7 @@ test("A node that failed its gates stays out of service, and keeps its place amo
   deepEqual([nodes.booted(), nodes.cordoned(), nodes.mostOut], ["bbb", [], 1]);
 });
 
-test("An abort without anything to go back to leaves no node cordoned, also none that failed", async (stage) => {
+test("abort: leaves no node cordoned without a previous image, not even a failed one", async (stage) => {
   const gates = [{ name: "agent", nodeCondition: { type: "Ready", status: "False" }, within: "1s" }];
   const nodes = new NodeStage({ nodes: 2, policy: { maxFailed: 3, gates, inPlace: soon } });
   nodes.ask("b");
@@ -213,7 +213,7 @@ test("An abort without anything to go back to leaves no node cordoned, also none
   deepEqual([(await handle.result()).outcome, nodes.cordoned()], ["Aborted", []]);
 });
 
-test("A node that its pool selects no more is seen through its boot, and left in service", async (stage) => {
+test("update in place: a node that its pool does not select any more completes its boot, and serves", async (stage) => {
   const { nodes, handle } = await rolling(stage, { bootMs: 700 });
   await eventually("a node down", () => nodes.down().length === 1);
   const [name = ""] = nodes.down();
@@ -224,7 +224,7 @@ test("A node that its pool selects no more is seen through its boot, and left in
   deepEqual([nodes.booted(), nodes.mostOut], ["bbbb", 1]);
 });
 
-test("A node that boots by itself before it was told to is no failure: it is asked again", async (stage) => {
+test("update in place: a node that boots by itself before its order has not failed, and gets the order again", async (stage) => {
   const nodes = new NodeStage({ nodes: 1, policy: { inPlace: soon } });
   await nodes.settle(stage);
   const crash = (): void => nodes.comeUp(`${nodes.name}-1`, digestOf("a"));
@@ -237,7 +237,7 @@ test("A node that boots by itself before it was told to is no failure: it is ask
   nodes.kube.onRequest = (request) => {
     if (!request.startsWith("evict pods default/web-1") || isOver) return;
     isOver = true;
-    crash(); // between staging and the order to boot
+    crash(); // between stage and boot order
   };
   nodes.ask("b");
   const { outcome } = await (await nodes.rollOut(stage)).result();
@@ -249,7 +249,7 @@ test("A node that boots by itself before it was told to is no failure: it is ask
   ]);
 });
 
-test("H8 what is done with nodes is told: in the Rollout's status and conditions, and in Events about the NodePool", async (stage) => {
+test("H8 update in place: is visible in status and conditions of the Rollout, and in Events about the NodePool", async (stage) => {
   const { nodes, handle } = await rolling(stage, {});
   equal((await handle.result()).outcome, "Converged");
   const rollout = nodes.kube.get("rollouts", nodes.pool.name, "fleet")?.["status"] as {

@@ -7,14 +7,14 @@ import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** Nobody waits for it here: what goes on does so because it was told. */
+/** No signal is expected here; the run continues only after the signals of the test. */
 const deadlines = { ...testDeadlines, recheck: "1h" };
 
 function whyRefused(error: Error): string {
   return error.cause instanceof Error ? error.cause.message : String(error);
 }
 
-/** Rules such as no version writes: what plans by them breaks. */
+/** Rules that no version writes, with which the planner throws. */
 function breakPlanner(pool: FakePool): () => void {
   const { windows } = pool.rules;
   Object.assign(pool.rules, { windows: 7 });
@@ -25,7 +25,7 @@ function haltsOf(pool: FakePool): string[] {
   return pool.events.filter(({ reason }) => reason === "InternalError").map(({ message }) => message);
 }
 
-test("rollOutMachineDeployment halts in plain sight when its own code breaks again and again", async (stage) => {
+test("rollOutMachineDeployment: halts visibly when its own code throws again and again", async (stage) => {
   const pool = await stage.grownPool();
   const mend = breakPlanner(pool);
   pool.change({ image: "image-2" });
@@ -41,7 +41,7 @@ test("rollOutMachineDeployment halts in plain sight when its own code breaks aga
   deepEqual(pool.violations, []);
 });
 
-test("rollOutMachineDeployment goes on by itself when a fault of its own code is gone", async (stage) => {
+test("rollOutMachineDeployment: continues by itself when an internal error is gone", async (stage) => {
   const pool = await stage.grownPool();
   const mend = breakPlanner(pool);
   pool.change({ image: "image-2" });
@@ -51,7 +51,7 @@ test("rollOutMachineDeployment goes on by itself when a fault of its own code is
   deepEqual([(await handle.result()).outcome, haltsOf(pool)], ["Converged", []]);
 });
 
-test("rollOutMachineDeployment halts when a step broke for good, and goes on when told", async (stage) => {
+test("rollOutMachineDeployment: halts when a step failed finally, and continues after a command", async (stage) => {
   const pool = await stage.grownPool();
   let isBroken = true;
   pool.before["ensureVictimMarked"] = () => {
@@ -65,7 +65,7 @@ test("rollOutMachineDeployment halts when a step broke for good, and goes on whe
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("rollOutMachineDeployment takes a failure that it has no word for as a fault, not as an outage", async (stage) => {
+test("rollOutMachineDeployment: treats an unknown failure as an internal error, not as an outage", async (stage) => {
   const pool = await stage.grownPool();
   let isBroken = true;
   pool.before["readPool"] = () => {
@@ -80,11 +80,11 @@ test("rollOutMachineDeployment takes a failure that it has no word for as a faul
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("what is asked of a run that breaks before its first look is done by the next one, or refused", async (stage) => {
+test("rollOutMachineDeployment: a command to a run that throws before its first read is executed by the next one, or refused", async (stage) => {
   const pool = await stage.grownPool();
   pool.isControllerDown = true;
   pool.change({ image: "image-2" });
-  // What no version writes: the first page that tells of it breaks, and the next run goes on without it.
+  // No version writes this: the first page with it throws, and the next run continues without it.
   Object.assign(pool.rollout, { quarantine: 7 });
   const answer = Promise.withResolvers<string>();
   pool.before["recall"] = async () => {
@@ -104,7 +104,7 @@ test("what is asked of a run that breaks before its first look is done by the ne
   equal((await handle.result()).replaced, 3);
 });
 
-test("a run that is cancelled before its first look takes back what the run before it held", async (stage) => {
+test("rollOutMachineDeployment: a run that is cancelled before its first read removes what the previous run held", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });

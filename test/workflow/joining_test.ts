@@ -1,4 +1,4 @@
-/** A node that was let in is admitted by a run of its own. */
+/** A joining node is admitted by its own workflow. */
 import { deepEqual } from "node:assert/strict";
 import { readConfig } from "../../workers/config.ts";
 import { admitJoiningNode } from "../../workers/tell_joining_nodes.ts";
@@ -10,14 +10,14 @@ const test = onStage();
 const config = readConfig({});
 const annotated: JoiningOutcome = { outcome: "Annotated", node: "w", components: "k8s-components-2" };
 
-test("admitJoiningNode ends with what became of the record, told once or twice", async (stage) => {
+test("admitJoiningNode: ends with the outcome of the record, after one or two signals", async (stage) => {
   stage.activities.joining.set("twice", [annotated, annotated]);
   await Promise.all([1, 2].map(() => admitJoiningNode(stage.client, config, "twice")));
   const handle = stage.client.workflow.getHandle(joiningNodeIdOf({ name: "twice" }));
   deepEqual(await handle.result(), annotated);
 });
 
-test("admitJoiningNode ends where the node has not come, and looks again when it is told again", async (stage) => {
+test("admitJoiningNode: ends when the node is missing, and reads again after another signal", async (stage) => {
   const waiting: JoiningOutcome = { outcome: "Waiting", says: "Waiting" };
   stage.activities.joining.set("waits", [waiting, annotated]);
   const handle = stage.client.workflow.getHandle(joiningNodeIdOf({ name: "waits" }));

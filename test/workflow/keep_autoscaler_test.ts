@@ -10,7 +10,7 @@ const test = onStage();
 const config = readConfig({});
 const kept = (says: string): AutoscalerOutcome => ({ outcome: "Kept", reason: "Kept", says });
 
-test("keepAutoscaler looks again where something changes while it looks, in the same run", async (stage) => {
+test("keepAutoscaler: reads again in the same run after a change during its read", async (stage) => {
   stage.activities.autoscalers.set("changing", [kept("before"), kept("after")]);
   let looks = 0;
   stage.activities.whileKept = async (name) => {
@@ -24,7 +24,7 @@ test("keepAutoscaler looks again where something changes while it looks, in the 
   equal(looks, 2);
 });
 
-test("keepAutoscaler ends where there is no strategy any more", async (stage) => {
+test("keepAutoscaler: ends when the strategy was deleted", async (stage) => {
   await keepAutoscaler(stage.client, config, "none");
   deepEqual(await stage.client.workflow.getHandle(autoscalerIdOf({ name: "none" })).result(), { outcome: "Gone" });
 });

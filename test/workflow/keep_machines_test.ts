@@ -1,4 +1,4 @@
-/** The field `onImageChange`: machines that another image is to replace none of. */
+/** The field `onImageChange`: with InPlace another image replaces no machine. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { assertOrderly } from "../support/pool_checks.ts";
@@ -6,13 +6,13 @@ import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-test("InPlace replaces no machine for another image, and is asked before anything is begun", async (stage) => {
+test("onImageChange: InPlace replaces no machine for another image, and is checked before anything begins", async (stage) => {
   const pool = await stage.grownPool({ rules: { onImageChange: "InPlace" } });
   const asked: number[] = [];
   pool.keeping = () => {
     asked.push(pool.count("ensureMachineAdmitted"));
     if (asked.length < 3) return { outcome: asked.length === 1 ? "Kept" : "Pending" };
-    // machine-controller has taken it up: the template that is wanted is that of the machines.
+    // machine-controller has observed it: the desired template is that of the machines.
     pool.change({ image: "image-1" });
     return { outcome: "Pending" };
   };
@@ -22,14 +22,14 @@ test("InPlace replaces no machine for another image, and is asked before anythin
   deepEqual([pool.writes().filter((call) => !call.startsWith("ensureMachinesKept")), asked], [[], [0, 0, 0]]);
 });
 
-test("InPlace halts where machines cannot stay, and falls back to nothing", async (stage) => {
+test("onImageChange: InPlace halts when machines cannot stay, and does not fall back", async (stage) => {
   const pool = await stage.grownPool({ rules: { onImageChange: "InPlace" } });
   pool.keeping = () => ({ outcome: "Refused", message: "its template changes in more than the image" });
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
   const { reason } = await stage.sees(pool, "a halt", ({ phase }) => phase === "Halted");
   equal(reason, "ReplacementRefused");
-  // It looks again, and again, and keeps to it.
+  // It reads several times, with the same result.
   await eventually("some more looks", () => pool.count("ensureMachinesKept") > 4);
   deepEqual(pool.machines.filter(({ leaving }) => leaving).length, 0);
   equal(pool.count("ensureMachineAdmitted") + pool.count("ensureVictimMarked"), 0);
@@ -41,7 +41,7 @@ test("InPlace halts where machines cannot stay, and falls back to nothing", asyn
   deepEqual([(await handle.result()).outcome, pool.numbers()], ["Converged", [1, 2, 3]]);
 });
 
-test("ReplaceIfRefused replaces machines that cannot stay, and says why once", async (stage) => {
+test("onImageChange: ReplaceIfRefused replaces machines that cannot stay, and reports once why", async (stage) => {
   const pool = await stage.grownPool({ rules: { onImageChange: "ReplaceIfRefused" } });
   pool.keeping = () => ({ outcome: "Refused", message: "its template changes in more than the image" });
   pool.change({ image: "image-2" });
@@ -52,14 +52,14 @@ test("ReplaceIfRefused replaces machines that cannot stay, and says why once", a
   assertOrderly(pool);
 });
 
-test("without onImageChange nobody is asked whether machines can stay", async (stage) => {
+test("onImageChange: by default no check is made whether machines can stay", async (stage) => {
   const pool = await stage.grownPool({});
   pool.change({ image: "image-2" });
   equal((await (await stage.rollOut(pool)).result()).replaced, 3);
   ok(pool.count("ensureMachinesKept") === 0);
 });
 
-test("InPlace halts where machine-controller does not take it up in time, replaces nothing, and goes on once it has", async (stage) => {
+test("onImageChange: InPlace halts while machine-controller does not react in time, replaces nothing, and continues later", async (stage) => {
   const pool = await stage.grownPool({ rules: { onImageChange: "InPlace" } });
   pool.keeping = () => ({ outcome: "Pending" });
   pool.change({ image: "image-2" });

@@ -1,4 +1,4 @@
-/** What was said, failed or stood before lasts, whatever comes between. */
+/** Earlier commands, failures and state persist, whatever happens in between. */
 import { bundleWorkflowCode, DefaultLogger, Worker } from "@temporalio/worker";
 import { deepEqual, equal } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,7 @@ const test = onStage();
 
 const patient = { deadlines: { ...testDeadlines, recheck: "1h" } };
 
-test("abort ends the run although news comes while it ends", async (stage) => {
+test("abort: ends the run although signals come while it ends", async (stage) => {
   const pool = stage.pool({ fate: () => "registered" });
   const handle = await stage.rollOut(pool, patient);
   await eventually("all joins under way", () => pool.count("awaitMachinesJoined") === 3);
@@ -23,7 +23,7 @@ test("abort ends the run although news comes while it ends", async (stage) => {
   equal(pool.count("awaitMachinesJoined"), 3);
 });
 
-test("a run that halts before it knows what is desired keeps what earlier runs left", async (stage) => {
+test("rollout: a run that halts before it knows the desired state keeps the records of earlier runs", async (stage) => {
   const pool = await stage.grownPool();
   pool.rollout.paused = { by: "ada", reason: "incident 12", since: 1 };
   pool.isControllerDown = true;
@@ -35,7 +35,7 @@ test("a run that halts before it knows what is desired keeps what earlier runs l
   await handle.cancel();
 });
 
-test("a history replays, however often somebody asked for the progress meanwhile", async (stage) => {
+test("history: replays, however often progress was queried meanwhile", async (stage) => {
   const pool = await stage.grownPool({
     ...{ replicas: 6, surge: 3 },
     rules: { budget: budgetOf(3), gates: [gateOf("EachMachine")] },

@@ -1,17 +1,17 @@
-/** NodePools are brought to their image node by node, where they stand. */
+/** NodePools are updated to their image node by node, in place. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { NodeStage } from "../support/node_stage.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-test("A pool whose nodes run what it asks for converges without stopping any", async (stage) => {
+test("NodePool: a pool whose nodes are up to date converges without stopping any", async (stage) => {
   const nodes = new NodeStage();
   const { outcome } = await (await nodes.rollOut(stage)).result();
   deepEqual([outcome, nodes.given("Stage"), nodes.given("Apply"), nodes.mostOut], ["Converged", [], [], 0]);
 });
 
-test("Nodes are staged before any is cordoned, and go down one at a time", async (stage) => {
+test("NodePool: nodes are staged before any is cordoned, and reboot one at a time", async (stage) => {
   const nodes = new NodeStage({ nodes: 4 });
   await nodes.settle(stage);
   nodes.ask("b");

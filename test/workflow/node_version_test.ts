@@ -1,4 +1,4 @@
-/** A NodeVersion is brought to all nodes: what is held, released and let go, in which order, and by whom in the end. */
+/** A NodeVersion is rolled out to all nodes: holds, releases and their order. */
 import { deepEqual, rejects } from "node:assert/strict";
 import { readConfig } from "../../workers/config.ts";
 import { rollOutNodeVersion } from "../../workers/controller.ts";
@@ -18,7 +18,7 @@ function doneWith(stage: Stage, name: string): string[] {
   );
 }
 
-test("K24 rollOutNodeVersion holds the autoscaler, releases the workers, and lets the autoscaler go at the end", async (stage) => {
+test("K24 rollOutNodeVersion: holds the autoscaler, releases the workers, and releases the autoscaler at the end", async (stage) => {
   const held = { isHeld: true, autoscalers: "Off" } as const;
   stage.activities.versions.looks.set("v", [
     surveyed({ autoscalers: "On" }),
@@ -38,7 +38,7 @@ test("K24 rollOutNodeVersion holds the autoscaler, releases the workers, and let
   ]);
 });
 
-test("K23 rollOutNodeVersion releases control planes, and workers once these are done", async (stage) => {
+test("K23 rollOutNodeVersion: releases control planes, and workers when these are done", async (stage) => {
   stage.activities.versions.looks.set("cp", controlPlaneFirst());
   await rollOutNodeVersion(stage.client, config, "cp");
   const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "cp" }));
@@ -50,16 +50,16 @@ test("K23 rollOutNodeVersion releases control planes, and workers once these are
   ]);
 });
 
-test("K23 rollOutNodeVersion releases no worker while control planes are halted, and goes on once these are done", async (stage) => {
+test("K23 rollOutNodeVersion: releases no worker while control planes are halted, and continues when these are done", async (stage) => {
   const { versions } = stage.activities;
   versions.changed = new Promise(() => {});
   const [, , released, , ...rest] = controlPlaneFirst();
-  if (!released) throw new Error("Cannot halt control planes: they are not released");
+  if (!released) throw new Error("Failed to halt control planes: they are not released");
   const { ControlPlane, Workers } = released.stages;
   const halted = { ...ControlPlane, atRest: 1, moving: 0, halted: ['group "cp" is halted: Quarantined'] };
   versions.looks.set("halted", [{ ...released, isHeld: false, stages: { ControlPlane: halted, Workers } }]);
   await rollOutNodeVersion(stage.client, config, "halted");
-  await eventually("the halt to be told", () => doneWith(stage, "halted").includes("tell GroupHalted"));
+  await eventually("the halt to be reported", () => doneWith(stage, "halted").includes("tell GroupHalted"));
   deepEqual(doneWith(stage, "halted"), ["tell GroupHalted"]);
   versions.looks.set("halted", rest);
   versions.changed = Promise.resolve();
@@ -68,19 +68,19 @@ test("K23 rollOutNodeVersion releases no worker while control planes are halted,
   deepEqual(doneWith(stage, "halted").at(-1), "let go");
 });
 
-test("rollOutNodeVersion looks again as soon as somebody tells of a change", async (stage) => {
+test("rollOutNodeVersion: surveys again at once after a signal of a change", async (stage) => {
   const { versions } = stage.activities;
   versions.changed = new Promise(() => {});
   versions.looks.set("w", [surveyed({ trouble: { reason: "GroupMissing", message: "no group" } })]);
   await rollOutNodeVersion(stage.client, config, "w");
-  await eventually("what is in the way to be told", () => doneWith(stage, "w").includes("tell GroupMissing"));
+  await eventually("the failure to be reported", () => doneWith(stage, "w").includes("tell GroupMissing"));
   versions.looks.set("w", [surveyed({ isSettled: true, says: "All 2" })]);
   await rollOutNodeVersion(stage.client, config, "w");
   await stage.client.workflow.getHandle(nodeVersionIdOf({ name: "w" })).result();
   versions.changed = Promise.resolve();
 });
 
-test("K24 rollOutNodeVersion that is cancelled, or whose NodeVersion is deleted, lets the autoscaler go", async (stage) => {
+test("K24 rollOutNodeVersion: releases the autoscaler when it is cancelled, or its NodeVersion is deleted", async (stage) => {
   const { versions } = stage.activities;
   versions.changed = new Promise(() => {});
   versions.looks.set("x", [surveyed({ isHeld: true, released: "Workers" })]);
@@ -100,17 +100,17 @@ test("K24 rollOutNodeVersion that is cancelled, or whose NodeVersion is deleted,
 test("fault E5 rollOutNodeVersion: surveys again when the NodeVersion changes between survey and release", async (stage) => {
   const { versions } = stage.activities;
   versions.looks.set("edited", [
-    surveyed({ digest: "before" }),
-    surveyed({ digest: "after" }),
+    surveyed({ digest: "one" }),
+    surveyed({ digest: "two" }),
     surveyed({ isSettled: true, says: "All 2" }),
   ]);
   versions.failing = (step) =>
-    step === "edited release Workers of before" ? failure("GenerationStale", "it asks for something else") : undefined;
+    step === "edited release Workers of one" ? failure("GenerationStale", "it asks for something else") : undefined;
   await rollOutNodeVersion(stage.client, config, "edited");
   const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "edited" }));
   deepEqual(await handle.result(), { outcome: "UpToDate", says: "All 2" });
   versions.failing = () => undefined;
-  deepEqual(doneWith(stage, "edited"), ["tell Rolling", "tell Rolling", "release Workers of after", "tell UpToDate"]);
+  deepEqual(doneWith(stage, "edited"), ["tell Rolling", "tell Rolling", "release Workers of two", "tell UpToDate"]);
 });
 
 test("fault E5 rollOutNodeVersion: reports a refused step, and continues after the next change", async (stage) => {
@@ -129,7 +129,7 @@ test("fault E5 rollOutNodeVersion: reports a refused step, and continues after t
   versions.changed = Promise.resolve();
 });
 
-test("discoverScalingGroups tells what it made and removed", async (stage) => {
+test("discoverScalingGroups: returns what it created and deleted", async (stage) => {
   const options = { workflowId: "discover-scaling-groups", taskQueue: "ostler", args: [{}] };
   const handle = await stage.client.workflow.start("discoverScalingGroups", options);
   deepEqual(await handle.result(), { groups: 2, made: ["a"], removed: [] });

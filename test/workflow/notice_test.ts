@@ -1,4 +1,4 @@
-/** What people are told of a rollout is told once, and at last. */
+/** People are notified of a rollout exactly once, even if late. */
 import { ApplicationFailure } from "@temporalio/common";
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { readConfig } from "../../workers/config.ts";
@@ -21,7 +21,7 @@ function resultOf(stage: Stage, id: string): Promise<unknown> {
   return stage.client.workflow.getHandle(noticeIdOf(pool, id)).result();
 }
 
-/** Where its activities were given to. */
+/** The task queues of its activities. */
 async function queuesOf(stage: Stage, id: string): Promise<unknown[]> {
   const { events } = await stage.client.workflow.getHandle(noticeIdOf(pool, id)).fetchHistory();
   const scheduled = (events ?? []).flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
@@ -33,7 +33,7 @@ function told(stage: Stage, id: string): string[] {
     .sort();
 }
 
-test("sendNotice tells each target once, also where two controllers saw it, and after it ended", async (stage) => {
+test("sendNotice: sends to each target once, even if two controllers saw it, and after its end", async (stage) => {
   const notice = noticeOf("once");
   const first = await Promise.all([1, 2].map(() => startNotice(stage.client, both, { pool, notice })));
   deepEqual(first.sort(), ["Known", "Sent"]);
@@ -43,7 +43,7 @@ test("sendNotice tells each target once, also where two controllers saw it, and 
   deepEqual(await queuesOf(stage, "once"), Array(2).fill(waitsQueueOf(both.taskQueue)));
 });
 
-test("sendNotice tries again who is away, and tells nobody twice for it", async (stage) => {
+test("sendNotice: retries an unreachable target, and sends to no other target twice", async (stage) => {
   stage.activities.noticeFate = (asked, target) => {
     const tries = asked.filter((each) => each === "Webhook late").length;
     return target === "Webhook" && tries < 2
@@ -55,7 +55,7 @@ test("sendNotice tries again who is away, and tells nobody twice for it", async 
   deepEqual(told(stage, "late"), ["CloudEvents", "Webhook", "Webhook"]);
 });
 
-test("sendNotice fails in plain sight where a receiver will never take it, and the other is told", async (stage) => {
+test("sendNotice: fails visibly when a target refuses finally, and the other one gets its notification", async (stage) => {
   stage.activities.noticeFate = (_, target) =>
     target === "Webhook" ? ApplicationFailure.nonRetryable("HTTP 400", "NoticeUndelivered") : undefined;
   await startNotice(stage.client, both, { pool, notice: noticeOf("never") });

@@ -1,4 +1,4 @@
-/** Requests of people last: over the end of a run, over a restart of the worker, and when they are sent twice. */
+/** Commands of people persist: over the end of a run, over a restart of the worker, and when they are sent twice. */
 import { deepEqual, equal } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
@@ -11,7 +11,7 @@ const test = onStage();
 const hour = 3_600_000;
 const patient = { deadlines: { ...testDeadlines, recheck: "1h" } };
 
-/** A rollout whose first newcomer stands before a rung until the pool is mended. */
+/** A rollout whose first new machine waits before a join stage until the pool is fixed. */
 async function rolloutUnderWay(stage: Stage): Promise<{ pool: FakePool; handle: Handle }> {
   const pool = await stage.grownPool();
   pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
@@ -21,7 +21,7 @@ async function rolloutUnderWay(stage: Stage): Promise<{ pool: FakePool; handle: 
   return { pool, handle };
 }
 
-test("a pause outlives the end of a run", async (stage) => {
+test("pause: outlives the end of a run", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "registered";
   pool.change({ replicas: 4 });
@@ -42,7 +42,7 @@ test("a pause outlives the end of a run", async (stage) => {
   equal(pool.rollout.paused, null);
 });
 
-test("a pause is heard that was sent while no worker ran", async (stage) => {
+test("pause: is received when it was sent while no worker ran", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   await stage.stopWorker();
   await handle.signal("pauseRequested", { by: "somebody" });
@@ -55,14 +55,14 @@ test("a pause is heard that was sent while no worker ran", async (stage) => {
   assertOrderly(pool);
 });
 
-test("an abort is carried out whose worker went away before its effect", async (stage) => {
+test("abort: is executed when its worker died before the effect", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   const { promise: restored, resolve } = Promise.withResolvers<void>();
   pool.before["ensureLastGoodRestored"] = async (times) => {
     if (times > 1) return;
     resolve();
-    await new Promise((wake) => setTimeout(wake, 300)); // the worker goes meanwhile
-    throw new Error("the worker is gone");
+    await new Promise((wake) => setTimeout(wake, 300)); // the worker stops meanwhile
+    throw new Error("the worker stopped");
   };
   await stage.ask(pool, "abort");
   await restored;
@@ -73,7 +73,7 @@ test("an abort is carried out whose worker went away before its effect", async (
   assertOrderly(pool);
 });
 
-test("a request that was sent twice has the effect of one", async (stage) => {
+test("pause: has the effect of one when it is sent twice", async (stage) => {
   const waves = [1, 2, 3].map((upTo) => ({ upTo, soak: hour }));
   const pool = await stage.grownPool({ replicas: 4, rules: { waves: [...waves, { upTo: "100%", soak: 0 }] } });
   pool.change({ image: "image-2" });
@@ -95,7 +95,7 @@ test("a request that was sent twice has the effect of one", async (stage) => {
   assertOrderly(pool);
 });
 
-test("a second pause keeps the first one's name", async (stage) => {
+test("pause: a second one keeps the name of the first", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   await stage.ask(pool, "pause", { by: "first" });
   await stage.ask(pool, "pause", { by: "second" });

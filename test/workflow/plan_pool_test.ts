@@ -1,11 +1,11 @@
-/** A plan that somebody asks a worker for. */
+/** A plan that a user requests from a worker. */
 import { deepEqual, equal } from "node:assert/strict";
 import { engineOf } from "../../cli/connect/temporal_engine.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-test("planPool plans what is wanted now, changes nothing, and is one run for all who ask at a time", async (stage) => {
+test("planPool: plans the current desired state, changes nothing, and is one run for concurrent callers", async (stage) => {
   const pool = await stage.grownPool();
   pool.change({ image: "image-2" });
   const engine = engineOf(stage.client, {

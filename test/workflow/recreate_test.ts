@@ -1,4 +1,4 @@
-/** Machines that failed and are to be recreated: until one is on its way out it is taken for nothing that it is not. */
+/** Failed machines that are to be recreated: until one is being deleted it counts as nothing else. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_activities.ts";
@@ -9,7 +9,7 @@ import type { Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** A pool whose fourth machine, the first newcomer, is Ready and fails its gate. */
+/** A pool whose fourth machine, the first new one, is Ready and fails its gate. */
 async function poolWithBadNewcomer(stage: Stage): Promise<FakePool> {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine")] } });
   pool.verdict = (_, machine) => machine === pool.nth(4) ? "Failed" : "Passed";
@@ -17,14 +17,14 @@ async function poolWithBadNewcomer(stage: Stage): Promise<FakePool> {
   return pool;
 }
 
-/** The next newcomer was judged before anything was drained. */
+/** The next new machine was evaluated before anything was drained. */
 function assertNoneDrainedFor4(pool: FakePool): void {
   const drained = pool.calls.findIndex((call) => call.startsWith("awaitNodeDrained "));
   const judged = pool.calls.indexOf(`awaitGates ${pool.nth(5)}`);
-  ok(judged >= 0 && judged < drained, `drained after call ${drained}, the next was judged at call ${judged}`);
+  ok(judged >= 0 && judged < drained, `Expected the drain at call ${drained} to follow the gates of the next machine at call ${judged}`);
 }
 
-test("a machine that failed its gate and cannot be deleted at first is not taken for one that passed", async (stage) => {
+test("recreate: a machine that failed its gate and cannot be deleted at first does not count as passed", async (stage) => {
   const pool = await poolWithBadNewcomer(stage);
   pool.before["deleteMachine"] = (times) => {
     if (times === 1) throw failure("ObjectInvalid", "Cannot delete the machine: a webhook refuses it");
@@ -37,7 +37,7 @@ test("a machine that failed its gate and cannot be deleted at first is not taken
   assertOrderly(pool);
 });
 
-test("a machine that failed its gate is not taken for one that passed while it is being deleted", async (stage) => {
+test("recreate: a machine that failed its gate does not count as passed while it is being deleted", async (stage) => {
   const pool = await poolWithBadNewcomer(stage);
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   pool.before["deleteMachine"] = () => answered;
@@ -46,7 +46,7 @@ test("a machine that failed its gate is not taken for one that passed while it i
     await eventually("a deletion under way", () => pool.count("deleteMachine") === 1);
     const looks = pool.count("readPool");
     await stage.tell(pool);
-    await eventually("a look meanwhile", () => pool.count("readPool") > looks);
+    await eventually("a read meanwhile", () => pool.count("readPool") > looks);
     await stage.sees(pool, "what was seen", ({ counts }) => counts?.updated === 1 && counts.updatedReady === 0);
   } finally {
     answer();
@@ -56,7 +56,7 @@ test("a machine that failed its gate is not taken for one that passed while it i
   assertOrderly(pool);
 });
 
-test("a machine that failed for good counts once, however often its deletion is tried", async (stage) => {
+test("recreate: a machine that failed finally counts once, however often its deletion is tried", async (stage) => {
   const pool = await poolWithBadNewcomer(stage);
   Object.assign(pool.rules, { maxFailed: 2, join: { ...pool.rules.join, attempts: 0 } });
   pool.before["deleteMachine"] = (times) => {
@@ -69,7 +69,7 @@ test("a machine that failed for good counts once, however often its deletion is 
   deepEqual(pool.rollout.quarantine, []);
 });
 
-test("retry while a machine is being deleted counts its failure once", async (stage) => {
+test("retry: counts the failure of a machine in deletion once", async (stage) => {
   const pool = await poolWithBadNewcomer(stage);
   pool.rules.join.attempts = 1;
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Credentials are renewed in time, whatever their pool is doing, and no machine is touched for it. */
+/** Credentials are renewed in time, whatever their pool is doing, and no machine is touched for that. */
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import type { ScheduleDescription, WorkflowHandle } from "@temporalio/client";
 import type { rollOutMachineDeployment } from "../../workflows/mod.ts";
@@ -45,7 +45,7 @@ async function isRenewed(pool: FakePool): Promise<void> {
   deepEqual(pool.violations, []);
 }
 
-test("renewCredentials starts the rollout of every pool that is due, page by page, and waits for none", async (stage) => {
+test("renewCredentials: starts the rollout of every due pool, page by page, and waits for none", async (stage) => {
   stage.activities.pageSize = 2;
   const pools = [];
   for (let nth = 0; nth < 5; nth++) pools.push(await stage.grownPool({ replicas: 1 }));
@@ -59,12 +59,12 @@ test("renewCredentials starts the rollout of every pool that is due, page by pag
     const handle = stage.client.workflow.getHandle(pool.holder);
     equal((await handle.result() as { outcome: string }).outcome, "Converged");
     equal(await (await handle.describe()).staticSummary(), `Roll out fleet/${pool.ref.name}`);
-    equal(pool.history.length, 1, "a renewal is no rollout");
+    equal(pool.history.length, 1, "Expected no rollout for a renewal");
   }
   equal(fresh?.count("publishConfig"), 0);
 });
 
-/** What is done, and nothing of it by a rollout, to pools that are listed as being at rest. */
+/** The activities for resting pools, which a rollout does not run. */
 function atRest(name: string, story: (stage: Stage, pool: FakePool) => Promise<void>): void {
   test(name, async (stage) => {
     stage.activities.tellsRest = true;
@@ -79,7 +79,7 @@ function atRest(name: string, story: (stage: Stage, pool: FakePool) => Promise<v
   });
 }
 
-/** The run that is the rollout's now. */
+/** The current run of the rollout. */
 async function runOf(stage: Stage, pool: FakePool): Promise<string> {
   return (await stage.client.workflow.getHandle(pool.holder).describe()).runId;
 }
@@ -119,14 +119,14 @@ atRest("renewCredentials wants no rollout of a pool that is gone", async (stage,
   equal(await runOf(stage, pool), before);
 });
 
-/** How often the run was told that something may have changed. */
+/** Number of signals to the run that something may have changed. */
 async function timesTold(handle: WorkflowHandle): Promise<number> {
   const { events } = await handle.fetchHistory();
   const told = (events ?? []).map((event) => event.workflowExecutionSignaledEventAttributes?.signalName);
   return told.filter((name) => name === "desiredChanged").length;
 }
 
-test("renewCredentials tells a rollout that runs already", async (stage) => {
+test("renewCredentials: signals a running rollout", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -137,7 +137,7 @@ test("renewCredentials tells a rollout that runs already", async (stage) => {
   const before = await timesTold(handle);
   let looks = 0;
   await eventually("word of it", async () => {
-    // It renews by itself too: what it did just now is due once more.
+    // It renews by itself too, so its last renewal is made due once more.
     makeDue(pool);
     await renew(stage, `renew-running-${looks++}`);
     return await timesTold(handle) > before;
@@ -150,7 +150,7 @@ test("renewCredentials tells a rollout that runs already", async (stage) => {
   await handle.result();
 });
 
-test("rollOutMachineDeployment renews in passing while it waits for a drain", async (stage) => {
+test("rollOutMachineDeployment: renews while it waits for a drain", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -161,13 +161,13 @@ test("rollOutMachineDeployment renews in passing while it waits for a drain", as
   pool.renewAfterMs = 28_800_000;
   await renew(stage, "renew-passing");
   await eventually("the renewal", () => pool.renewAt > Date.now());
-  equal(pool.count("ensureNodeCordoned"), 1, "the drain goes on");
+  equal(pool.count("ensureNodeCordoned"), 1, "Expected the drain to continue");
   await eventually("the report", () => Date.parse(pool.reports.at(-1)?.credentials?.renewAt ?? "") > Date.now());
   pool.unblock();
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("renewCredentials renews what a cancelled rollout left, and goes on with nothing", async (stage) => {
+test("renewCredentials: renews what a cancelled rollout left, and continues nothing", async (stage) => {
   const pool = await cancelledPool(stage);
   pool.calls.length = 0;
   makeDue(pool);
@@ -178,7 +178,7 @@ test("renewCredentials renews what a cancelled rollout left, and goes on with no
   equal(pool.reports.at(-1)?.phase, "Aborted");
 });
 
-test("a change that comes between the look for credentials that are due and the run's own is rolled out", async (stage) => {
+test("renewCredentials: a change between its read of due pools and the run's own read is rolled out", async (stage) => {
   const pool = await cancelledPool(stage);
   makeDue(pool);
   pool.before["recall"] = () => {
@@ -198,7 +198,7 @@ function breakProfile(pool: FakePool): void {
   };
 }
 
-test("renewCredentials renews what stands published for a pool whose profile is gone, and the fault is told", async (stage) => {
+test("renewCredentials: renews the published secrets of a pool whose profile was deleted, and reports the failure", async (stage) => {
   const pool = await stage.grownPool();
   const published = { ...pool.published };
   breakProfile(pool);
@@ -221,7 +221,7 @@ test("renewCredentials renews what stands published for a pool whose profile is 
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("rollOutMachineDeployment looks at what stands once, and not again before it is due", async (stage) => {
+test("rollOutMachineDeployment: reads the published secrets once, and not again before they are due", async (stage) => {
   const pool = await stage.grownPool();
   breakProfile(pool);
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: 200 } });
@@ -231,7 +231,7 @@ test("rollOutMachineDeployment looks at what stands once, and not again before i
   await handle.result();
 });
 
-test("rollOutMachineDeployment tells when what stands cannot be renewed, beside what is wrong with the profile", async (stage) => {
+test("rollOutMachineDeployment: reports secrets that cannot be renewed, beside the failure of the profile", async (stage) => {
   const pool = await stage.grownPool();
   breakProfile(pool);
   pool.before["ensureCredentialsRenewed"] = () => {
@@ -246,7 +246,7 @@ test("rollOutMachineDeployment tells when what stands cannot be renewed, beside 
   await handle.result();
 });
 
-test("rollOutMachineDeployment publishes anew for whoever calls in the moment in which it ends", async (stage) => {
+test("rollOutMachineDeployment: publishes again for a command at the moment of its end", async (stage) => {
   const pool = await stage.grownPool();
   pool.after["ensureRolloutReported"] = async () => {
     if (pool.reports.at(-1)?.phase !== "Converged") return;
@@ -256,14 +256,14 @@ test("rollOutMachineDeployment publishes anew for whoever calls in the moment in
   };
   const handle = await stage.rollOut(pool);
   equal((await handle.result()).outcome, "Converged");
-  equal(pool.count("publishConfig"), 1, "a new run would have published");
+  equal(pool.count("publishConfig"), 1, "Expected the publication of a new run");
 });
 
 function describe(stage: Stage): Promise<ScheduleDescription> {
   return stage.client.schedule.getHandle("renew-credentials").describe();
 }
 
-test("ensureCredentialSchedule makes one Schedule that says what it does, and whose runs renew", async (stage) => {
+test("ensureCredentialSchedule: makes one Schedule with a note, whose runs renew", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   const config = readConfig({ OSTLER_CREDENTIAL_SECONDS: "86400", OSTLER_DEADLINES: '{"recheck": "1m"}' });
   await ensureCredentialSchedule(stage.client, { config, self });
@@ -281,7 +281,7 @@ test("ensureCredentialSchedule makes one Schedule that says what it does, and wh
   ok(run?.action.workflow.workflowId.startsWith("renew-credentials-"));
 });
 
-test("ensureCredentialSchedule follows the settings, and leaves paused what a person paused", async (stage) => {
+test("ensureCredentialSchedule: follows the settings, and keeps a Schedule paused that a person paused", async (stage) => {
   await ensureCredentialSchedule(stage.client, { config: readConfig({ OSTLER_CREDENTIAL_SECONDS: "7200" }), self });
   await eventually("the settings", async () => (await describe(stage)).spec.intervals?.[0]?.every === 300_000);
   await stage.client.schedule.getHandle("renew-credentials").pause("incident 12");

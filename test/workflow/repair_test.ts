@@ -1,4 +1,4 @@
-/** The field `repair`: machines that are ill for long enough are replaced, unless too many are. */
+/** The field `repair`: machines that are unhealthy long enough are replaced, unless too many are. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_activities.ts";
@@ -10,7 +10,7 @@ const test = onStage();
 const [minute, hour] = [60_000, 3_600_000];
 const patient = { deadlines: { ...testDeadlines, recheck: "1h" } };
 
-test("a machine that is NotReady for long enough is replaced by another of the same revision", async (stage) => {
+test("repair: a machine that is NotReady long enough is replaced by another of the same revision", async (stage) => {
   const pool = await stage.grownPool();
   pool.sicken(2);
   const result = await (await stage.rollOut(pool)).result();
@@ -20,7 +20,7 @@ test("a machine that is NotReady for long enough is replaced by another of the s
   deepEqual(pool.violations, []);
 });
 
-test("repair.notReadyFor is how long a machine may be NotReady", async (stage) => {
+test("repair.notReadyFor: is how long a machine may be NotReady", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.notReadyFor = hour;
   pool.sicken(2, { agoMs: 0 });
@@ -33,7 +33,7 @@ test("repair.notReadyFor is how long a machine may be NotReady", async (stage) =
   deepEqual(pool.numbers(), [1, 3, 4]);
 });
 
-test("a repair comes due by itself", async (stage) => {
+test("repair: starts by itself when it is due", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.notReadyFor = 1000;
   pool.sicken(2, { agoMs: 0 });
@@ -41,7 +41,7 @@ test("a repair comes due by itself", async (stage) => {
   deepEqual(pool.numbers(), [1, 3, 4]);
 });
 
-test("repair.conditions names other illnesses, whose machines are drained first", async (stage) => {
+test("repair.conditions: names more conditions, whose machines are drained first", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.conditions = [{ type: "KernelDeadlock", status: "True", for: minute }];
   pool.sicken(2, { condition: "KernelDeadlock" });
@@ -49,14 +49,14 @@ test("repair.conditions names other illnesses, whose machines are drained first"
   deepEqual([pool.numbers(), pool.subjects("awaitNodeDrained")], [[1, 3, 4], [`node-${pool.nth(2)}`]]);
 });
 
-test("a condition that no rule names is no illness", async (stage) => {
+test("repair: ignores a condition that no rule names", async (stage) => {
   const pool = await stage.grownPool();
   pool.sicken(2, { condition: "KernelDeadlock" });
   equal((await (await stage.rollOut(pool)).result()).outcome, "Converged");
   deepEqual(pool.writes(), []);
 });
 
-test("repair.enabled false leaves ill machines alone", async (stage) => {
+test("repair.enabled: false leaves unhealthy machines alone", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.enabled = false;
   pool.sicken(2);
@@ -66,7 +66,7 @@ test("repair.enabled false leaves ill machines alone", async (stage) => {
   await handle.cancel();
 });
 
-test("a repair goes on while the rollout is paused, and leaves no machine less", async (stage) => {
+test("repair: continues while the rollout is paused, and replaces the machine", async (stage) => {
   const waves = [{ upTo: 1, soak: hour }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { waves } });
   pool.change({ image: "image-2" });
@@ -80,7 +80,7 @@ test("a repair goes on while the rollout is paused, and leaves no machine less",
   await handle.cancel();
 });
 
-test("repair.maxUnhealthy stops all repairs when too many are ill at once", async (stage) => {
+test("repair.maxUnhealthy: stops all repairs when too many are unhealthy at once", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4 });
   for (const nth of [1, 2]) pool.sicken(nth);
   const handle = await stage.rollOut(pool, patient);
@@ -93,7 +93,7 @@ test("repair.maxUnhealthy stops all repairs when too many are ill at once", asyn
   deepEqual(pool.numbers().slice(0, 2), [3, 4]);
 });
 
-test("a paused pool is still repaired", async (stage) => {
+test("repair: a paused pool is still repaired", async (stage) => {
   const pool = await stage.grownPool();
   pool.rollout.paused = { by: "somebody", reason: "", since: Date.now() };
   pool.sicken(2);
@@ -103,7 +103,7 @@ test("a paused pool is still repaired", async (stage) => {
   await stage.client.workflow.getHandle(pool.holder).cancel();
 });
 
-test("nothing is repaired while the API does not answer", async (stage) => {
+test("repair: nothing is repaired while the API does not respond", async (stage) => {
   const pool = await stage.grownPool();
   pool.sicken(2);
   pool.before["readPool"] = () => {
@@ -118,7 +118,7 @@ test("nothing is repaired while the API does not answer", async (stage) => {
   deepEqual(pool.numbers(), [1, 3, 4]);
 });
 
-test("a repair that is cancelled while it drains leaves no cordon behind", async (stage) => {
+test("repair: a cancelled drain leaves no cordon behind", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.conditions = [{ type: "KernelDeadlock", status: "True", for: hour }];
   pool.sicken(2, { condition: "KernelDeadlock" });
@@ -131,7 +131,7 @@ test("a repair that is cancelled while it drains leaves no cordon behind", async
   deepEqual([pool.leftovers(), pool.numbers()], [[], [1, 2, 3]]);
 });
 
-test("an ill machine is the first to go in a rollout", async (stage) => {
+test("repair: an unhealthy machine is replaced first in a rollout", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.conditions = [{ type: "KernelDeadlock", status: "True", for: hour }];
   pool.sicken(3, { agoMs: 0, condition: "KernelDeadlock" });

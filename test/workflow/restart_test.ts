@@ -3,7 +3,7 @@ import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
-// The server asks for continue-as-new after a few replacements already, and no workflow stays in memory.
+// The server asks for continue-as-new after a few replacements, and no workflow stays in memory.
 const test = onStage({
   maxCachedWorkflows: 0,
   dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"],
@@ -15,7 +15,7 @@ function assertRolled(pool: FakePool, image: string): void {
   deepEqual(pool.machines.filter(({ hold, mark }) => hold || mark), []);
 }
 
-test("rollOutMachineDeployment goes on after the worker went away while a machine joined", async (stage) => {
+test("rollOutMachineDeployment: continues when the worker was restarted while a machine joined", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -29,7 +29,7 @@ test("rollOutMachineDeployment goes on after the worker went away while a machin
   deepEqual(pool.writes().filter((call) => call.startsWith("deleteMachine")), []);
 });
 
-test("rollOutMachineDeployment goes on after the worker went away during a drain", async (stage) => {
+test("rollOutMachineDeployment: continues when the worker was restarted during a drain", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -42,7 +42,7 @@ test("rollOutMachineDeployment goes on after the worker went away during a drain
   assertRolled(pool, "image-2");
 });
 
-test("rollOutMachineDeployment carries its records over when its history is full", async (stage) => {
+test("rollOutMachineDeployment: keeps its records when its history is full", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4 });
   pool.change({ image: "image-2" });
   const first = await stage.rollOut(pool);
@@ -53,7 +53,7 @@ test("rollOutMachineDeployment carries its records over when its history is full
   assertRolled(pool, "image-2");
 });
 
-test("rollOutMachineDeployment stays paused over a new run of its chain", async (stage) => {
+test("rollOutMachineDeployment: stays paused in a new run of its chain", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });

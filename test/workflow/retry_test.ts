@@ -1,4 +1,4 @@
-/** Trying again: what failed gets a fresh start, and nothing is taken for proven that is not. */
+/** Retry: failures get a fresh start, and nothing unproven counts as proven. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { gateKeysOf } from "../support/gate_keys.ts";
@@ -10,7 +10,7 @@ const test = onStage();
 const short = { ...testDeadlines, instance: 1000, address: 1000, registered: 1000, ready: 1000, recheck: "1h" };
 const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
 
-test("retry asks the failed gates of a wave once more, under a new key", async (stage) => {
+test("retry: evaluates the failed gates of a wave once more, with a new key", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachWave")] } });
   pool.verdict = () => "Failed";
   pool.change({ image: "image-2" });
@@ -23,7 +23,7 @@ test("retry asks the failed gates of a wave once more, under a new key", async (
   deepEqual([keys.length, new Set(keys).size], [2, 2]);
 });
 
-test("retry asks the gate of a machine again that failed for good while it was Ready", async (stage) => {
+test("retry: evaluates the gate of a Ready machine again that failed finally", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine")] } });
   pool.rules.join.attempts = 0;
   pool.verdict = () => "Failed";
@@ -38,7 +38,7 @@ test("retry asks the gate of a machine again that failed for good while it was R
   await handle.cancel();
 });
 
-test("retry on the way back tries a good machine again that failed for good", async (stage) => {
+test("retry: during a rollback tries a good machine again that failed finally", async (stage) => {
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.rules.join.attempts = 1;
   pool.verdict = () => "Failed";
@@ -54,7 +54,7 @@ test("retry on the way back tries a good machine again that failed for good", as
   deepEqual(pool.rollout.quarantine.map(({ image }) => image), ["image-2"]);
 });
 
-test("retry publishes anew what machines boot with", async (stage) => {
+test("retry: publishes anew what machines boot with", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachWave")] } });
   pool.verdict = () => "Failed";
   pool.change({ image: "image-2" });
@@ -64,11 +64,11 @@ test("retry publishes anew what machines boot with", async (stage) => {
   pool.verdict = () => "Passed";
   await stage.ask(pool, "retry");
   equal((await handle.result()).outcome, "Converged");
-  // Once more where a task ends between the word and the next look, which may be a round of its own.
+  // One more publication is possible if a task ends between the command and the next read.
   ok(pool.count("publishConfig") >= 2);
 });
 
-test("a machine that failed for good and was removed by hand holds nothing up", async (stage) => {
+test("retry: a machine that failed finally and was removed by hand blocks nothing", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.join.attempts = 1;
   pool.fate = () => "registered";
@@ -82,7 +82,7 @@ test("a machine that failed for good and was removed by hand holds nothing up", 
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("promote of all that is left leaves the gates of the last wave to be asked", async (stage) => {
+test("promote: of the remaining waves keeps the evaluation of the gates of the last wave", async (stage) => {
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave", 200)] } });
   let verdict: "Inconclusive" | "Failed" = "Inconclusive";
   pool.verdict = () => verdict;

@@ -1,4 +1,4 @@
-/** The fields `onFailure`, `maxFailed` and `join.attempts`: a change that fails is left, remembered and held. */
+/** The fields `onFailure`, `maxFailed` and `join.attempts`: a failing change is abandoned, recorded and held. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_activities.ts";
@@ -12,7 +12,7 @@ const test = onStage();
 /** Far longer than a healthy machine takes here, and short enough to wait for. */
 const short = { ...testDeadlines, instance: 1000, address: 1000, registered: 1000, ready: 1000, recheck: "1h" };
 
-/** A pool that goes back by policy, and whose machines of "image-2" never join. */
+/** A pool that rolls back by policy, and whose machines of "image-2" never join. */
 async function poolWithBadImage(stage: Stage): Promise<FakePool> {
   const pool = await stage.grownPool({ rules: { onFailure: "Rollback" } });
   pool.rules.join.attempts = 1;
@@ -20,7 +20,7 @@ async function poolWithBadImage(stage: Stage): Promise<FakePool> {
   return pool;
 }
 
-test("Rollback goes back to the last good template, and says who and why", async (stage) => {
+test("onFailure: Rollback returns to the last good template, and reports actor and reason", async (stage) => {
   const pool = await poolWithBadImage(stage);
   pool.change({ image: "image-2" });
   const result = await (await stage.rollOut(pool, { deadlines: short })).result();
@@ -36,7 +36,7 @@ test("Rollback goes back to the last good template, and says who and why", async
   deepEqual(pool.rollout.quarantine.map(({ image }) => image), ["image-2"]);
 });
 
-test("Rollback puts machines back that had been replaced already, one by one", async (stage) => {
+test("onFailure: Rollback replaces updated machines again, one by one", async (stage) => {
   const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.verdict = () => "Failed";
@@ -44,11 +44,11 @@ test("Rollback puts machines back that had been replaced already, one by one", a
   const result = await (await stage.rollOut(pool)).result();
   deepEqual([result.outcome, pool.watch.mostChanging], ["RolledBack", 1]);
   assertRuns(pool, "image-1");
-  ok(pool.numbers().includes(3), "the machine that was never touched is still there");
+  ok(pool.numbers().includes(3), "Expected the untouched machine to exist");
   assertOrderly(pool);
 });
 
-test("Rollback admits no newcomer of the bad change, also when it is left while the pool is read", async (stage) => {
+test("onFailure: Rollback admits no new machine of the bad change, even if it is abandoned while the pool is read", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   let isLeft = false;
@@ -59,10 +59,10 @@ test("Rollback admits no newcomer of the bad change, also when it is left while 
   pool.verdict = () => "Failed";
   pool.before["awaitGates"] = async () => {
     const reads = pool.count("readPool");
-    // The answer of the next look stays on its way until the change is left.
+    // The answer of the next read is delayed until the change is abandoned.
     pool.after["readPool"] = async () => {
       delete pool.after["readPool"];
-      await stage.sees(pool, "the way back", ({ rollBack }) => rollBack !== null && rollBack !== undefined);
+      await stage.sees(pool, "the rollback", ({ rollBack }) => rollBack !== null && rollBack !== undefined);
       isLeft = true;
     };
     await stage.tell(pool);
@@ -77,7 +77,7 @@ test("Rollback admits no newcomer of the bad change, also when it is left while 
   assertOrderly(pool);
 });
 
-test("a change that failed is not the last good one because its failed machine is gone", async (stage) => {
+test("onFailure: a failed change is not the last good one after its failed machine is deleted", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.join.attempts = 0;
   pool.fate = () => "registered";
@@ -96,7 +96,7 @@ test("a change that failed is not the last good one because its failed machine i
   await handle.cancel();
 });
 
-test("a change that failed is held when it is applied again, and no machine is touched", async (stage) => {
+test("onFailure: a failed change is held when it is applied again, and no machine is touched", async (stage) => {
   const pool = await poolWithBadImage(stage);
   pool.change({ image: "image-2" });
   await (await stage.rollOut(pool, { deadlines: short })).result();
@@ -113,7 +113,7 @@ test("a change that failed is held when it is applied again, and no machine is t
   assertRuns(pool, "image-3");
 });
 
-test("retry takes a change out of quarantine", async (stage) => {
+test("retry: takes a change out of quarantine", async (stage) => {
   const pool = await poolWithBadImage(stage);
   pool.change({ image: "image-2" });
   await (await stage.rollOut(pool, { deadlines: short })).result();
@@ -127,13 +127,13 @@ test("retry takes a change out of quarantine", async (stage) => {
   assertOrderly(pool);
 });
 
-test("somebody who applies the bad change again while the pool goes back makes no machine flap", async (stage) => {
+test("onFailure: a bad change applied again during the rollback replaces no machine back and forth", async (stage) => {
   const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.verdict = () => "Failed";
   pool.change({ image: "image-2" });
   let [admitted, times] = [0, 0];
-  // Before a newcomer of the good image is there: one that has not joined would make room for one of the bad image.
+  // Before a new machine of the good image exists: one that has not joined would make room for one of the bad image.
   pool.before["readPool"] = async () => {
     if (times === 3 || pool.count("ensureLastGoodRestored") === 0 || pool.template.image === "image-2") return;
     if (times++ === 0) admitted = pool.count("ensureMachineAdmitted");
@@ -148,7 +148,7 @@ test("somebody who applies the bad change again while the pool goes back makes n
   assertOrderly(pool);
 });
 
-test("a pool whose last good template is gone says so, and holds the bad change", async (stage) => {
+test("onFailure: a pool whose last good template is lost reports that, and holds the bad change", async (stage) => {
   const pool = await poolWithBadImage(stage);
   pool.before["ensureLastGoodRestored"] = () => {
     throw failure("LastGoodMissing", "Cannot go back: no MachineSet carries the last good template");
@@ -162,7 +162,7 @@ test("a pool whose last good template is gone says so, and holds the bad change"
   await handle.cancel();
 });
 
-test("maxFailed lets single machines fail before the change is given up", async (stage) => {
+test("maxFailed: allows single machines to fail before the change is given up", async (stage) => {
   const pool = await stage.grownPool({ rules: { maxFailed: 2 } });
   pool.rules.join.attempts = 1;
   pool.fate = (nth) => nth === 4 || nth === 5 ? "registered" : "joins";
@@ -172,7 +172,7 @@ test("maxFailed lets single machines fail before the change is given up", async 
   assertOrderly(pool);
 });
 
-test("join.attempts is how often a machine is recreated", async (stage) => {
+test("join.attempts: is how often a machine is recreated", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.join.attempts = 3;
   pool.fate = () => "registered";
@@ -184,24 +184,24 @@ test("join.attempts is how often a machine is recreated", async (stage) => {
   await handle.cancel();
 });
 
-const rungs = ["instance", "address", "registered", "ready"] as const;
+const joinStages = ["instance", "address", "registered", "ready"] as const;
 
-for (const rung of rungs) {
-  test(`join.${rung} is the deadline of that rung`, async (stage) => {
+for (const joinStage of joinStages) {
+  test(`join.${joinStage}: is the deadline of that join stage`, async (stage) => {
     const pool = await stage.grownPool({ replicas: 1 });
-    pool.fate = (nth) => nth === 2 ? rung : "joins";
-    // A later rung never ends before an earlier one.
-    for (const earlier of rungs.slice(0, rungs.indexOf(rung) + 1)) pool.rules.join[earlier] = 1000;
+    pool.fate = (nth) => nth === 2 ? joinStage : "joins";
+    // A later stage never ends before an earlier one.
+    for (const earlier of joinStages.slice(0, joinStages.indexOf(joinStage) + 1)) pool.rules.join[earlier] = 1000;
     pool.change({ image: "image-2" });
     const deadlines = { instance: "1h", address: "1h", registered: "1h", ready: "1h" };
     equal((await (await stage.rollOut(pool, { deadlines })).result()).replaced, 1);
     deepEqual(pool.subjects("deleteMachine"), [pool.nth(2)]);
     const [event] = pool.events.filter(({ reason }) => reason === "JoinDeadlineExceeded");
-    match(event?.message ?? "", new RegExp(`"${rung}"`));
+    match(event?.message ?? "", new RegExp(`"${joinStage}"`));
   });
 }
 
-test("a way back that ends by force leaves no machine of the good template held for ever", async (stage) => {
+test("onFailure: a rollback that is terminated leaves no machine of the good template held", async (stage) => {
   for (const end of ["cancel", "terminate"] as const) {
     const pool = await poolWithBadImage(stage);
     pool.change({ image: "image-2" });
@@ -210,7 +210,7 @@ test("a way back that ends by force leaves no machine of the good template held 
       throw failure("ApiUnavailable", "Cannot restore: HTTP 503");
     };
     const handle = await stage.rollOut(pool, { deadlines: short });
-    await eventually("the way back", () => pool.convergedHash === "rolling-back");
+    await eventually("the rollback", () => pool.convergedHash === "rolling-back");
     await handle[end]();
     delete pool.before["ensureLastGoodRestored"];
     if (end === "terminate") await stage.rollOut(pool, { deadlines: short });

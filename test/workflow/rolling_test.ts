@@ -5,14 +5,14 @@ import { onStage } from "../support/workflow_stage.ts";
 // The worker keeps no workflow in memory: every task replays the whole history.
 const test = onStage({ maxCachedWorkflows: 0 });
 
-/** What must hold for every rollout: the observer's three properties, and no drain but ours. */
+/** The invariants of every rollout: the observer's three properties, and no drain except Ostler's. */
 function assertOrderly(pool: FakePool): void {
   deepEqual(pool.violations, []);
   deepEqual(pool.drainedByController, []);
   deepEqual(pool.machines.filter(({ hold, mark }) => hold || mark), []);
 }
 
-test("rollOutMachineDeployment replaces three machines one by one, oldest first", async (stage) => {
+test("rollOutMachineDeployment: replaces three machines one by one, oldest first", async (stage) => {
   const pool = await stage.grownPool();
   pool.change({ image: "image-2", kubelet: "1.36.1" });
   const result = await (await stage.rollOut(pool)).result();
@@ -26,7 +26,7 @@ test("rollOutMachineDeployment replaces three machines one by one, oldest first"
   deepEqual(pool.machines.map(({ set }) => set.image), Array(3).fill("image-2"));
 });
 
-test("rollOutMachineDeployment begins nothing twice when a look is older than what ended meanwhile", async (stage) => {
+test("rollOutMachineDeployment: begins nothing twice when a read is older than a step that ended meanwhile", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4, surge: 2 });
   pool.rules.budget.machines = 2;
   pool.after["readPool"] = () => new Promise((resolve) => setTimeout(resolve, 150));
@@ -37,7 +37,7 @@ test("rollOutMachineDeployment begins nothing twice when a look is older than wh
   assertOrderly(pool);
 });
 
-test("rollOutMachineDeployment takes the steps of one replacement in their order", async (stage) => {
+test("rollOutMachineDeployment: runs the steps of one replacement in order", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   pool.change({ image: "image-2" });
   await (await stage.rollOut(pool)).result();
@@ -46,7 +46,7 @@ test("rollOutMachineDeployment takes the steps of one replacement in their order
     `ensureVictimMarked ${old}`,
     `ensureMachineAdmitted ${next}`,
     `awaitMachinesJoined ${next}`,
-    `ensureVictimUnmarked ${next}`, // newcomers are the first to go until they have proven themselves
+    `ensureVictimUnmarked ${next}`, // new machines are removed first until they are proven
     `ensureNodeCordoned ${old}`,
     `awaitNodeDrained node-${old}`,
     `ensureVictimReleased ${old}`,
@@ -55,7 +55,7 @@ test("rollOutMachineDeployment takes the steps of one replacement in their order
   assertOrderly(pool);
 });
 
-test("rollOutMachineDeployment reports what is under way with machine, step and deadline", async (stage) => {
+test("rollOutMachineDeployment: reports machines in progress with step and deadline", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   pool.change({ image: "image-2" });
   await (await stage.rollOut(pool)).result();
@@ -65,12 +65,12 @@ test("rollOutMachineDeployment reports what is under way with machine, step and 
   ok(steps.every(({ since, until }) => since <= until));
   const last = pool.reports.at(-1);
   deepEqual([last?.underway, last?.updated, last?.revision, last?.image], [[], "1/1", "2", "image-2"]);
-  // A machine that went in that very moment has the same told again, which is no news.
+  // A machine that was deleted at that very moment causes the same report again, without a change.
   const { outcome, image, actor, machines, reason } = pool.history.at(-1) ?? {};
   deepEqual([outcome, image, actor, machines, reason], ["Converged", "image-2", "kubectl-edit", 1, ""]);
 });
 
-test("rollOutMachineDeployment still replaces one by one when the surge is larger", async (stage) => {
+test("rollOutMachineDeployment: replaces one by one even if the surge is larger", async (stage) => {
   const pool = await stage.grownPool({ surge: 2 });
   pool.change({ image: "image-2" });
   const result = await (await stage.rollOut(pool)).result();
@@ -78,7 +78,7 @@ test("rollOutMachineDeployment still replaces one by one when the surge is large
   equal(result.replaced, 3);
 });
 
-test("rollOutMachineDeployment rolls without a surge, where machine-controller removes first", async (stage) => {
+test("rollOutMachineDeployment: works without surge, when machine-controller removes first", async (stage) => {
   const pool = await stage.grownPool({ surge: 0 });
   pool.change({ image: "image-2" });
   const result = await (await stage.rollOut(pool)).result();
@@ -88,7 +88,7 @@ test("rollOutMachineDeployment rolls without a surge, where machine-controller r
   deepEqual(pool.violations.filter((violation) => violation !== "2 Ready"), []);
 });
 
-test("rollOutMachineDeployment takes a scale-up for no rollout", async (stage) => {
+test("rollOutMachineDeployment: does not treat a scale-up as a rollout", async (stage) => {
   const pool = await stage.grownPool();
   pool.joinOnceAwaited();
   pool.change({ replicas: 5 });
@@ -97,7 +97,7 @@ test("rollOutMachineDeployment takes a scale-up for no rollout", async (stage) =
   deepEqual([result.replaced, pool.writes()], [0, []]);
 });
 
-test("rollOutMachineDeployment takes a scale-down for no rollout", async (stage) => {
+test("rollOutMachineDeployment: does not treat a scale-down as a rollout", async (stage) => {
   const pool = await stage.grownPool();
   pool.change({ replicas: 2 });
   const result = await (await stage.rollOut(pool)).result();
@@ -105,7 +105,7 @@ test("rollOutMachineDeployment takes a scale-down for no rollout", async (stage)
   deepEqual([result.replaced, result.replacements, pool.writes()], [0, [], []]);
 });
 
-test("rollOutMachineDeployment adds machines without victims when scale and image change at once", async (stage) => {
+test("rollOutMachineDeployment: adds machines without replacements when scale and image change at once", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.change({ image: "image-2", replicas: 3 });
   const result = await (await stage.rollOut(pool)).result();

@@ -1,4 +1,4 @@
-/** A cloud that fails, shows things late, or changes by itself while a group of it is rolled. */
+/** A cloud that fails, shows things late, or changes by itself while one of its groups is rolled. */
 import assert from "node:assert/strict";
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
@@ -10,20 +10,20 @@ import { onStage, type Stage } from "../support/workflow_stage.ts";
 const test = onStage();
 
 const stories: SiteStory[] = [
-  ["K7 the cloud fails whenever it is told to remove: it is told again until the machine is gone", removalFails],
+  ["K7 the cloud fails at every removal: it is repeated until the machine is deleted", removalFails],
   [
-    "K9, K12 what was ordered is shown nowhere for a while: no other is ordered, and the group keeps its size",
+    "K9, K12 an order is hidden for a while: no other is given, and the group keeps its size",
     shownLate,
   ],
-  ["K16 somebody makes the group larger in mid-rollout: it is as large as they said, and all of it is new", madeLarger],
-  ["K18 a template that somebody made already is taken", takesTemplate],
-  ["K19 a template that lost a field boots nothing, and that is told", losesField],
+  ["K16 a person scales the group up during the rollout: it gets that size, and all of it is new", madeLarger],
+  ["K18 an existing equal template is used", takesTemplate],
+  ["K19 a template that lost a field boots nothing, and that is reported", losesField],
 ];
 
 const tellAll = (stage: Stage, t: Deno.TestContext): Promise<void> =>
   tellOnSites({ stage, t }, { cast: [[alpha, 1]], stories });
 
-test("a scaling group is rolled whatever its cloud does", tellAll, stories.length);
+test("scaling group: is rolled whatever its cloud does", tellAll, stories.length);
 
 type Group = Parameters<SiteScene["ground"]["cloud"]["addTemplate"]>[0];
 
@@ -44,7 +44,7 @@ async function removalFails(scene: SiteScene): Promise<void> {
   befalls.fault = ({ method }) => method === "DELETE" && ++told % 3 !== 0 ? "Broken" : undefined;
   const known = ground.cloud.instances().length;
   await roll(scene, "image-7");
-  assert.ok(told >= 3 * alpha.size, `it was told ${told} times`);
+  assert.ok(told >= 3 * alpha.size, `Expected more than ${told} removals`);
   assert.equal(ground.cloud.instances().length - known, alpha.size);
 }
 

@@ -1,6 +1,6 @@
 /**
- * K8, K15, K22: a scaling group is rolled while its steps, or their calls to the cloud, are broken off. To Temporal that is what
- * a killed worker looks like; the campaign kills a real one.
+ * K8, K15, K22: a scaling group is rolled while its steps, or their calls to the cloud, are interrupted. Temporal sees
+ * this like a killed worker; the campaign kills a real one.
  */
 import assert from "node:assert/strict";
 import { assertAllBroken } from "../support/broken_steps.ts";
@@ -12,14 +12,14 @@ import { onStage, type Stage } from "../support/workflow_stage.ts";
 const test = onStage();
 
 const stories: SiteStory[] = [
-  ["K8, K22 broken off before and after every step, as many machines are made as are replaced", breaksSteps],
-  ["K15, K22 every call that changes its cloud is broken off once, before or after it is done", breaksCalls],
+  ["K8, K22 interrupted before and after every step, as many machines are ordered as are replaced", breaksSteps],
+  ["K15, K22 every call that changes its cloud is interrupted once, before or after its effect", breaksCalls],
 ];
 
 const tellAll = (stage: Stage, t: Deno.TestContext): Promise<void> =>
   tellOnSites({ stage, t }, { cast: [[alpha, 1]], stories });
 
-test("a scaling group is rolled wherever its worker dies", tellAll, stories.length);
+test("scaling group: is rolled wherever its worker dies", tellAll, stories.length);
 
 async function breaksSteps(scene: SiteScene): Promise<void> {
   const broken = scene.world.breakSteps();
@@ -32,12 +32,12 @@ async function breaksCalls(scene: SiteScene): Promise<void> {
   let changes = 0;
   let cuts = 0;
   scene.befalls.fault = ({ method }) => {
-    // The next try is left alone.
+    // The next attempt is not interrupted.
     if (method === "GET" || changes++ % 2 === 1) return undefined;
     return cuts++ % 2 === 0 ? "CutBefore" : "CutAfter";
   };
   await makesAsManyAsGo(scene, "image-15");
-  assert.ok(cuts >= 2 * alpha.size, `${cuts} calls were broken off`);
+  assert.ok(cuts >= 2 * alpha.size, `Interrupted only ${cuts} calls`);
 }
 
 async function makesAsManyAsGo(scene: SiteScene, image: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Machines of a group that do not come up, come up halfway, or die in the wrong moment. */
+/** Machines of a group that do not come up, come up halfway, or die at the wrong moment. */
 import assert from "node:assert/strict";
 import { durations } from "../support/group_everyday.ts";
 import { alpha, conditionOf, nodesOf, policies } from "../support/group_play.ts";
@@ -10,21 +10,21 @@ const test = onStage();
 
 const stories: SiteStory[] = [
   [
-    "K4 newcomers that are never Ready are given up by their deadline, and nothing more is made",
+    "K4 new machines that are never Ready are given up at their deadline, and no more are ordered",
     neverReady,
   ],
-  ["K5 nodes of which nobody says what they run have not joined: that is told, and nothing more is made", silent],
-  ["K1 another image is wanted while a machine boots the one before: no machine stays with that", leftWhileBooting],
-  ["K2 another image is wanted while a newcomer stands beside its donor: the group keeps its size", leftWhilePaired],
-  ["K13 a machine that its cloud calls failed is replaced at once", failed],
-  ["a machine that falls ill while no run is open is repaired: another comes, and it goes", fallsIll],
-  ["K26 nothing is done while a node has no provider id, and it is named", nameless],
+  ["K5 nodes of unknown version have not joined: that is reported, and no more are ordered", silent],
+  ["K1 another image is desired while a machine boots the previous one: no machine keeps that", leftWhileBooting],
+  ["K2 another image is desired while a new machine exists beside its old one: the group keeps its size", leftWhilePaired],
+  ["K13 a machine that the cloud reports as failed is replaced at once", failed],
+  ["a machine that becomes unhealthy without a run is repaired: another one is ordered, and it is deleted", fallsIll],
+  ["K26 nothing is done while a node has no provider ID, and it is named", nameless],
 ];
 
 const tellAll = (stage: Stage, t: Deno.TestContext): Promise<void> =>
   tellOnSites({ stage, t }, { cast: [[alpha, 1]], stories });
 
-test("a scaling group is rolled whatever befalls its machines", tellAll, stories.length);
+test("scaling group: is rolled whatever happens to its machines", tellAll, stories.length);
 
 async function leftWhileBooting(scene: SiteScene): Promise<void> {
   const { state, template } = await askAndOrder(scene, "image-1a");
@@ -102,7 +102,7 @@ async function fallsIll({ world, ground, observer }: SiteScene): Promise<void> {
   const conditions = [{ type: "DiskBroken", status: "True", for: "1s" }];
   await world.patch(`${policies}/alpha`, { spec: { repair: { conditions, maxUnhealthy: "40%" } } });
   const known = ground.cloud.instances().length;
-  // The ill one is Ready too, and goes before another comes.
+  // The unhealthy one is Ready too, and is deleted before another is ordered.
   observer.expect("alpha", alpha.size, alpha.size - 1);
   const [node = ""] = await nodesOf(world);
   world.report(node, { type: "DiskBroken", status: "True" });
@@ -111,7 +111,7 @@ async function fallsIll({ world, ground, observer }: SiteScene): Promise<void> {
     return nodes.length === alpha.size && !nodes.includes(node);
   });
   await world.until("the run to end", async () => (await world.status("scaling-group.alpha"))?.phase === "Converged");
-  assert.equal(ground.cloud.instances().length - known, 1, "one was made");
+  assert.equal(ground.cloud.instances().length - known, 1, "Expected one order");
   await world.patch(`${policies}/alpha`, { spec: { repair: null } });
   observer.expect("alpha", alpha.size, alpha.size);
 }

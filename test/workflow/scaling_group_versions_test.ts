@@ -1,4 +1,4 @@
-/** What a NodeVersion asks of several groups: other components, an image that does not boot, control planes beside workers. */
+/** NodeVersions of several groups: other components, an image that does not boot, control planes beside workers. */
 import assert from "node:assert/strict";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
@@ -12,36 +12,36 @@ const test = onStage();
 
 const ofTwo: SiteStory[] = [
   [
-    "K2, K14 an image that does not boot is given up after its attempts, or gone back from, and another one is taken after it",
+    "K2, K14 an image that does not boot is given up after its attempts, or rolled back, and another one follows",
     badImage,
   ],
   [
-    "K11, K17 somebody terminates a newcomer, deletes its record, and sets another template: all is set right",
+    "K11, K17 another controller deletes a new machine and its record, and sets another template: all is corrected",
     meddled,
   ],
-  ["F2 components alone are another", components],
+  ["F2 only the components differ", components],
 ];
 
 const tellOfTwo = (stage: Stage, t: Deno.TestContext): Promise<void> =>
   tellOnSites({ stage, t }, { cast: [[alpha, 2], [beta, 0]], stories: ofTwo });
 
-test("two scaling groups are rolled as their NodeVersion says", tellOfTwo, ofTwo.length);
+test("scaling groups: two are rolled as their NodeVersion defines", tellOfTwo, ofTwo.length);
 
 /**
- * In a cluster whose etcd nobody may look at. How control planes are replaced where somebody may is told in
- * `integration/control_plane_test.ts`; what comes with upgrades: U1 to U8 (which versions of Kubernetes follow which).
+ * Ostler has no access to this cluster's etcd; `integration/control_plane_test.ts` tests replacements of control planes
+ * with access. Upgrades are tested in U1 to U8 (which versions of Kubernetes follow which).
  */
 const besideControlPlanes: SiteStory[] = [
   ["K23 control planes have other components: their stage is refused, and workers wait", componentsWait],
-  ["K23 control planes have another image: they go first, and no worker begins before they are done", imageWaits],
-  ["K24 a group that comes once all is done takes nothing up before the autoscaler is off", cameLater],
+  ["K23 control planes have another image: they are first, and no worker begins before they are done", imageWaits],
+  ["K24 a group that is added at the end takes nothing up before the autoscaler is off", cameLater],
 ];
 
 const tellBesideControlPlanes = (stage: Stage, t: Deno.TestContext): Promise<void> =>
   tellOnSites({ stage, t }, { cast: [[alpha, 1], [control, 0]], stories: besideControlPlanes });
 
 test(
-  "workers beside control planes are rolled as far as these allow it",
+  "scaling groups: workers beside control planes are rolled as far as these allow",
   tellBesideControlPlanes,
   besideControlPlanes.length,
 );
@@ -67,7 +67,10 @@ async function imageWaits(scene: SiteScene): Promise<void> {
   await upToDate(world, first, alpha.size + control.size);
 }
 
-/** Nobody has given access to etcd here: none of them is touched. With it they are replaced in `control_plane_test.ts`. */
+/**
+ * Ostler has no access to etcd here, so none of them is touched; with access they are replaced in
+ * `control_plane_test.ts`.
+ */
 async function controlPlanesWait(world: SiteScene["world"]): Promise<void> {
   const { message } = await readyFor(world, "GroupHalted");
   assert.match(
@@ -77,7 +80,7 @@ async function controlPlanesWait(world: SiteScene["world"]): Promise<void> {
 }
 
 async function readyFor(world: SiteScene["world"], reason: string): Promise<{ message: string }> {
-  await world.until(`the NodeVersion to tell ${reason}`, async () => {
+  await world.until(`the NodeVersion to report ${reason}`, async () => {
     return (await conditionOf(world, "Ready")).reason === reason;
   });
   return await conditionOf(world, "Ready");

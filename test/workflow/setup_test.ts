@@ -9,7 +9,7 @@ const test = onStage();
 
 const main = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 
-// In a process of its own, as the native runtime of this one is a worker's.
+// In a separate process, because the native runtime of this one belongs to a worker.
 async function setUp(address: string, ...more: string[]): Promise<Ended> {
   const args = ["setup", "--no-rights", "--temporal-address", address, ...more];
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -20,7 +20,7 @@ async function setUp(address: string, ...more: string[]): Promise<Ended> {
   return { code, out: decoder.decode(stdout), err: decoder.decode(stderr) };
 }
 
-test("ostler setup makes a namespace that workers can use at once, and finds it there when it is run again", async (stage) => {
+test("ostler setup: makes a namespace that workers can use at once, and finds it on the next run", async (stage) => {
   const made = ["--temporal-namespace", "made"];
   const wanted = await setUp(stage.address, ...made, "--dry-run");
   deepEqual([wanted.code, wanted.err], [0, ""]);
@@ -36,7 +36,7 @@ test("ostler setup makes a namespace that workers can use at once, and finds it 
   });
 });
 
-test("ostler setup ends with 1 where Temporal lets it not write, and with 4 where none answers", async (stage) => {
+test("ostler setup: exits with 1 when Temporal denies writes, and with 4 when it is unreachable", async (stage) => {
   await using door = await TemporalDoor.open(stage.address);
   door.refusal = (method) => /RegisterNamespace/.test(method) ? permissionDenied : undefined;
   const denied = await setUp(door.address, "--temporal-namespace", "other");

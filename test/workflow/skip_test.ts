@@ -24,7 +24,7 @@ async function open(stage: Stage, pool: FakePool): Promise<void> {
   await stage.tell(pool);
 }
 
-test("skip leaves one machine as it is and replaces the others", async (stage) => {
+test("skip: leaves one machine unchanged and replaces the others", async (stage) => {
   const { pool, handle } = await waitingRollout(stage);
   await stage.ask(pool, "skip", { by: "somebody", reason: "a trace runs on it", machine: pool.nth(2) });
   await open(stage, pool);
@@ -38,7 +38,7 @@ test("skip leaves one machine as it is and replaces the others", async (stage) =
   assertRuns(pool, "image-2");
 });
 
-test("skip of a machine that the pool does not have is told, and forgotten", async (stage) => {
+test("skip: reports a machine that the pool does not have, and forgets it", async (stage) => {
   const { pool, handle } = await waitingRollout(stage);
   await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(2) });
   await stage.ask(pool, "skip", { by: "somebody", machine: `${pool.nth(3)}-typo` });
@@ -51,7 +51,7 @@ test("skip of a machine that the pool does not have is told, and forgotten", asy
   await handle.cancel();
 });
 
-test("skip refuses a request without a machine", async (stage) => {
+test("skip: refuses a request without a machine", async (stage) => {
   const { pool, handle } = await waitingRollout(stage);
   await rejects(stage.ask(pool, "skip", { by: "somebody" }), (error) => {
     ok(error instanceof WorkflowUpdateFailedError, String(error));
@@ -61,7 +61,7 @@ test("skip refuses a request without a machine", async (stage) => {
   await handle.cancel();
 });
 
-test("skip refuses a machine that is on its way out", async (stage) => {
+test("skip: refuses a machine that is leaving", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });

@@ -15,7 +15,7 @@ async function assertEndsAt(stage: Stage, pool: FakePool, image: string): Promis
   deepEqual(pool.machines.filter(({ hold, mark }) => hold || mark), []);
 }
 
-test("rollOutMachineDeployment lets a newer generation supersede while a machine joins", async (stage) => {
+test("rollOutMachineDeployment: a newer generation supersedes while a machine joins", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -29,7 +29,7 @@ test("rollOutMachineDeployment lets a newer generation supersede while a machine
   equal((await handle.describe()).runId, runId);
 });
 
-test("rollOutMachineDeployment finishes a drain before it turns to a newer generation", async (stage) => {
+test("rollOutMachineDeployment: finishes a drain before it begins a newer generation", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -38,15 +38,15 @@ test("rollOutMachineDeployment finishes a drain before it turns to a newer gener
   const looks = pool.count("readDesired");
   pool.change({ image: "image-3" });
   await stage.tell(pool);
-  await eventually("a look at the change", () => pool.count("readDesired") > looks);
+  await eventually("a read of the change", () => pool.count("readDesired") > looks);
   pool.unblock();
   await assertEndsAt(stage, pool, "image-3");
-  // Begun once, and looked at twice: what blocked was news.
+  // Begun once, and read twice, because the blocker was new.
   const begun = pool.subjects("ensureNodeCordoned");
   equal(begun.filter((machine) => machine === begun[0]).length, 1);
 });
 
-test("rollOutMachineDeployment keeps the old machines when the template is put back", async (stage) => {
+test("rollOutMachineDeployment: keeps the old machines when the template is reverted", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -59,7 +59,7 @@ test("rollOutMachineDeployment keeps the old machines when the template is put b
   deepEqual(pool.drainedByController, []);
 });
 
-test("rollOutMachineDeployment renders and publishes again what a refusal kept from being published", async (stage) => {
+test("rollOutMachineDeployment: renders and publishes again after a refusal", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -76,7 +76,7 @@ test("rollOutMachineDeployment renders and publishes again what a refusal kept f
   equal((await handle.result()).revision, "3");
 });
 
-test("rollOutMachineDeployment publishes a changed profile without replacing machines", async (stage) => {
+test("rollOutMachineDeployment: publishes a changed profile without replacing machines", async (stage) => {
   const pool = await stage.grownPool();
   const before = pool.published?.digest;
   pool.profileVersion = 2;
@@ -86,7 +86,7 @@ test("rollOutMachineDeployment publishes a changed profile without replacing mac
   deepEqual(pool.writes(), []);
 });
 
-test("rollOutMachineDeployment follows a scale-down in the middle of a rollout", async (stage) => {
+test("rollOutMachineDeployment: follows a scale-down during a rollout", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -98,7 +98,7 @@ test("rollOutMachineDeployment follows a scale-down in the middle of a rollout",
   await assertEndsAt(stage, pool, "image-2");
 });
 
-test("rollOutMachineDeployment follows a scale-up in the middle of a rollout", async (stage) => {
+test("rollOutMachineDeployment: follows a scale-up during a rollout", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });

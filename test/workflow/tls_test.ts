@@ -1,4 +1,7 @@
-/** A Temporal that wants TLS and a certificate of who asks is reached by the variables of its other tools, and stays so. */
+/**
+ * A Temporal that requires TLS and client certificates is reached with the variables of its other tools, also after
+ * changes.
+ */
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -54,7 +57,7 @@ class MountedSecret implements Disposable {
   }
 }
 
-test("a process of ours connects over TLS, with a certificate of its own", async (stage) => {
+test("TLS: a process of Ostler connects with a client certificate", async (stage) => {
   const { name, authority } = await authorityOf("temporal-ca");
   const door = await TlsDoor.open({ behind: stage.address, own: { name, authority } });
   const env = environmentOf(door, authority.certificatePem, await authority.issue({ commonName: "us", use: "client" }));
@@ -66,7 +69,7 @@ test("a process of ours connects over TLS, with a certificate of its own", async
   await door.close();
 });
 
-test("certificates, keys and authorities change under workers at work: the old ones are refused, the work goes on", async (stage) => {
+test("TLS: certificates, keys and authorities change under running workers; the old ones are refused, and the work continues", async (stage) => {
   const before = await authorityOf("old-ca");
   const after = await authorityOf("new-ca");
   const [oldCa, newCa] = [before.authority.certificatePem, after.authority.certificatePem];
@@ -90,7 +93,7 @@ test("certificates, keys and authorities change under workers at work: the old o
     const begun = stage.pool({ replicas: 3 });
     const run = await stage.rollOut(begun);
 
-    // Only half of what changes has come, and the door is still the old one.
+    // Only half of the change has come, and the proxy still has the old certificate.
     secret.write({ "ca.crt": `${oldCa}${newCa}`, "tls.crt": fresh.certificatePem });
     await eventually("the refusal of half a change", () => said.length === 1);
     match(said[0] ?? "", /^Failed to reload Temporal credentials; keeping the current connection: /);
@@ -113,7 +116,7 @@ test("certificates, keys and authorities change under workers at work: the old o
     await stage.stopWorker();
     await client.close();
     await door.close();
-    // The stage is lent to other files as well.
+    // Other files share the stage.
     await stage.startWorker();
   }
 });

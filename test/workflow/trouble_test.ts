@@ -17,7 +17,7 @@ function assertOrderly(pool: FakePool): void {
   deepEqual(pool.machines.filter(({ hold, mark }) => hold || mark), []);
 }
 
-test("A11 rollOutMachineDeployment recreates a machine that does not join, tells why, and goes on", async (stage) => {
+test("A11 rollOutMachineDeployment: recreates a machine that does not join, reports why, and continues", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (nth) => nth === 4 ? "address" : "joins";
   pool.change({ image: "image-2" });
@@ -29,14 +29,14 @@ test("A11 rollOutMachineDeployment recreates a machine that does not join, tells
   match(event?.message ?? "", /did not pass join stage "address"/);
 });
 
-test("rollOutMachineDeployment halts when no attempt to join is left, and keeps every old machine", async (stage) => {
+test("rollOutMachineDeployment: halts when no attempt to join is left, and keeps every old machine", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "ready";
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines: shortLadder });
   await stage.stands(handle, "Halted", "Quarantined");
   equal(pool.count("deleteMachine"), 2);
-  // The last newcomer is kept to look at. Should it join yet, the one that is held goes for it, and by our rules.
+  // The last new machine is kept for inspection. If it joins later, the held one is replaced, by Ostler's rules.
   deepEqual(pool.machines.map(({ created, ready, leaving, cordoned }) => [created, ready, leaving, cordoned]), [
     ...[[1, true, false, false], [2, true, false, false], [3, true, false, false], [6, false, false, false]],
   ]);
@@ -45,7 +45,7 @@ test("rollOutMachineDeployment halts when no attempt to join is left, and keeps 
   await handle.cancel();
 });
 
-test("rollOutMachineDeployment goes on after retry once the cause is gone", async (stage) => {
+test("rollOutMachineDeployment: continues after retry when the cause is gone", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "instance";
   pool.change({ image: "image-2" });
@@ -59,7 +59,7 @@ test("rollOutMachineDeployment goes on after retry once the cause is gone", asyn
   deepEqual([result.outcome, result.image], ["Converged", "image-2"]);
 });
 
-test("rollOutMachineDeployment halts also when another task stops in the moment in which it halts", async (stage) => {
+test("rollOutMachineDeployment: halts also when another task stops at the same moment", async (stage) => {
   const rules = { gates: [gateOf("EachMachine")], budget: budgetOf(2) };
   const pool = await stage.grownPool({ replicas: 6, surge: 2, rules });
   pool.before["awaitGates"] = async (times) => {
@@ -82,7 +82,7 @@ test("rollOutMachineDeployment halts also when another task stops in the moment 
   await handle.cancel();
 });
 
-test("rollOutMachineDeployment gives a mended profile fresh attempts without being asked", async (stage) => {
+test("rollOutMachineDeployment: gives a fixed profile fresh attempts without a command", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -95,7 +95,7 @@ test("rollOutMachineDeployment gives a mended profile fresh attempts without bei
   equal((await handle.result()).image, "image-2");
 });
 
-test("rollOutMachineDeployment gives each machine attempts of its own", async (stage) => {
+test("rollOutMachineDeployment: gives each machine its own attempts", async (stage) => {
   const pool = stage.pool({ fate: () => "registered" });
   pool.joinOnceAwaited((nth) => nth > 3);
   pool.rules.join.attempts = 1;
@@ -103,7 +103,7 @@ test("rollOutMachineDeployment gives each machine attempts of its own", async (s
   deepEqual([result.outcome, result.joins.length, pool.count("deleteMachine")], ["Converged", 3, 3]);
 });
 
-test("rollOutMachineDeployment keeps a victim whose newcomer fails a gate until another has joined", async (stage) => {
+test("rollOutMachineDeployment: keeps the machine to be replaced when its new machine fails a gate, until another has joined", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (nth) => nth === 4 ? "gates" : "joins";
   pool.change({ image: "image-2" });
@@ -112,7 +112,7 @@ test("rollOutMachineDeployment keeps a victim whose newcomer fails a gate until 
   assertOrderly(pool);
 });
 
-test("rollOutMachineDeployment plans again at once when a machine it waits for is gone", async (stage) => {
+test("rollOutMachineDeployment: plans again at once when a joining machine is deleted", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (nth) => nth === 4 ? "registered" : "joins";
   pool.change({ image: "image-2" });
@@ -124,7 +124,7 @@ test("rollOutMachineDeployment plans again at once when a machine it waits for i
   assertOrderly(pool);
 });
 
-test("rollOutMachineDeployment says what remains when a drain takes too long, and goes on later", async (stage) => {
+test("rollOutMachineDeployment: reports what remains when a drain takes too long, and continues later", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -136,7 +136,7 @@ test("rollOutMachineDeployment says what remains when a drain takes too long, an
   assertOrderly(pool);
 });
 
-test("rollOutMachineDeployment waits out a time in which the API does not answer", async (stage) => {
+test("rollOutMachineDeployment: waits until the API responds again", async (stage) => {
   const pool = await stage.grownPool();
   pool.change({ image: "image-2" });
   for (
@@ -152,7 +152,7 @@ test("rollOutMachineDeployment waits out a time in which the API does not answer
   deepEqual(pool.events.filter(({ type }) => type === "Warning"), []);
 });
 
-test("rollOutMachineDeployment keeps one drain only when the API is gone during it", async (stage) => {
+test("rollOutMachineDeployment: keeps only one drain when the API fails during it", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -163,17 +163,17 @@ test("rollOutMachineDeployment keeps one drain only when the API is gone during 
   };
   const looks = pool.count("readDesired");
   await stage.tell(pool);
-  await eventually("a look in vain", () => pool.count("readDesired") > looks);
+  await eventually("a failed read", () => pool.count("readDesired") > looks);
   delete pool.before["readDesired"];
   pool.unblock();
   equal((await handle.result()).replaced, 1);
   const { pendingActivities = [] } = (await handle.describe()).raw;
-  // The second look is told what blocked at the first one.
+  // The second read receives what blocked at the first one.
   ok(pool.count("awaitNodeDrained") <= 2, `drains: ${pool.count("awaitNodeDrained")}`);
   deepEqual(pendingActivities, []);
 });
 
-test("rollOutMachineDeployment halts when machine-controller does not pick a victim", async (stage) => {
+test("rollOutMachineDeployment: halts when machine-controller does not remove the marked machine", async (stage) => {
   const pool = await stage.grownPool();
   pool.before["awaitMachinesJoined"] = () => void (pool.isControllerDown = true);
   pool.change({ image: "image-2" });
@@ -185,14 +185,14 @@ test("rollOutMachineDeployment halts when machine-controller does not pick a vic
   assertOrderly(pool);
 });
 
-test("rollOutMachineDeployment takes no machine for late because of a time in which nobody could look", async (stage) => {
+test("rollOutMachineDeployment: treats no machine as late because of a time without reads", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.join.attempts = 0;
   pool.fate = () => "address";
   pool.unseen.push(3_600_000);
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines: shortLadder });
-  await eventually("what was not seen to be told", () => pool.unseen.length === 0);
+  await eventually("the time without reads to be reported", () => pool.unseen.length === 0);
   await pause(2_000);
   deepEqual([pool.count("deleteMachine"), (await stage.progress(handle)).failedMachines], [0, 0]);
   pool.mend();

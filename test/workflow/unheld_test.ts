@@ -1,4 +1,4 @@
-/** New machines that nobody held, as the webhook that should have was down: they boot at once, and the rollout goes on. */
+/** New machines without a hold, because the webhook for it was down: they boot at once, and the rollout continues. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertRuns } from "../support/pool_checks.ts";
@@ -6,12 +6,12 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** More machines may boot at once than the budget says, as nobody keeps them; all else that is promised stays. */
+/** More machines may boot at once than the budget allows, because nothing holds them; all other promises are kept. */
 function assertServed(pool: FakePool): void {
   deepEqual([pool.violations.filter((one) => !/^\d+ booted$/.test(one)), pool.leftovers()], [[], []]);
 }
 
-test("a rollout whose new machines nobody holds converges, and leaves nothing behind", async (stage) => {
+test("unheld machines: the rollout converges, and leaves nothing behind", async (stage) => {
   const pool = await stage.grownPool();
   pool.isAdmissionDown = true;
   pool.change({ image: "image-2" });
@@ -26,7 +26,7 @@ test("a rollout whose new machines nobody holds converges, and leaves nothing be
   assertServed(pool);
 });
 
-test("a webhook that comes back in the middle of a rollout holds the rest of its machines", async (stage) => {
+test("unheld machines: a webhook that returns during a rollout holds the rest", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4 });
   pool.isAdmissionDown = true;
   pool.before["ensureVictimReleased"] = () => void (pool.isAdmissionDown = false);

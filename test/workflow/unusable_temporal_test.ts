@@ -1,4 +1,4 @@
-/** Processes before a Temporal that they cannot use: they stay up, are not ready, and say so in one line. */
+/** Processes with an unusable Temporal: they stay up, are not ready, and log that in one line. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
@@ -15,7 +15,7 @@ const test = onStage();
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A process of ours, and every line that it writes. */
+/** A process of Ostler, and every line that it writes. */
 interface Running {
   name: string;
   lines: string[];
@@ -37,7 +37,7 @@ async function start(
 ): Promise<Running> {
   const [port = 0] = await freePorts(1);
   const child = new Deno.Command(Deno.execPath(), {
-    // Several begin at once, and who looks whether packages are missing says that it waits for the others.
+    // Several start at once, and Deno prints that it waits for another process's check of packages.
     args: ["run", "--node-modules-dir=manual", "--no-check", "--cached-only", "--allow-all", `workers/${name}.ts`],
     cwd: root,
     env: {
@@ -75,7 +75,7 @@ async function probe({ port }: Running, path: string): Promise<number> {
   return response.status;
 }
 
-/** An API server that knows namespace kube-system, which is all that is asked before Temporal answers. */
+/** An API server with namespace kube-system, which is the only read before Temporal answers. */
 async function withApi(story: (kubeconfig: string) => Promise<void>): Promise<void> {
   const server: Server = createServer((_, response) => {
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-system", uid: "uid-north" } };
@@ -96,10 +96,10 @@ async function withApi(story: (kubeconfig: string) => Promise<void>): Promise<vo
   }
 }
 
-/** A process that starts takes seconds of a core, and every core may be busy. */
+/** A starting process takes seconds of a core, and every core may be busy. */
 const startMs = 180_000;
 
-/** Says what is wrong, once: the second look comes five seconds after the first, and tells nothing new. */
+/** Logs the failure once: the second attempt follows after five seconds, and adds nothing. */
 async function refused(running: Running, line: RegExp): Promise<void> {
   const { name, lines } = running;
   const answers = (): Promise<boolean> => probe(running, "/healthz").then(() => true, () => running.ended);
@@ -125,7 +125,7 @@ async function refuses(where: Where, line: RegExp): Promise<void> {
 }
 
 test(
-  "an absent Temporal, and one without the namespace, keep processes up, not ready, with one clear line",
+  "unusable Temporal: processes stay up, not ready, with one line, when it is down or the namespace is missing",
   async (stage) => {
     await withApi(async (kubeconfig) => {
       const absent = /^Failed to reach Temporal at 127\.0\.0\.1:1: Connection refused;/;
@@ -141,7 +141,7 @@ test(
 );
 
 test(
-  "a Temporal that grants too little, and one that is too old, keep processes up, not ready, with one clear line",
+  "unusable Temporal: processes stay up, not ready, with one line, without permissions or with an old server",
   async (stage) => {
     const cases: [number, RegExp, RegExp][] = [
       [
@@ -162,7 +162,7 @@ test(
   2,
 );
 
-test("in one process with both, the webhook answers and is ready without Temporal", async () => {
+test("unusable Temporal: in one process with both, the webhook answers and is ready", async () => {
   const [port = 0] = await freePorts(1);
   const authority = await CertificateAuthority.create("webhook");
   const { certificatePem, keyPem } = await authority.issue({
@@ -188,7 +188,7 @@ test("in one process with both, the webhook answers and is ready without Tempora
         body: JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request }),
       });
       const { response } = await judged.json() as { response: { uid: string; allowed: boolean } };
-      deepEqual([response.uid, response.allowed], ["1", false], "it is no profile");
+      deepEqual([response.uid, response.allowed], ["1", false], "Expected the invalid profile to be denied");
       deepEqual(await Promise.all(["/healthz", "/readyz", "/readyz/worker"].map(isUp)), [true, false, false]);
     } finally {
       await running.end();

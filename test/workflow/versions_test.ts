@@ -1,4 +1,4 @@
-/** A rollout under way goes on with the next version of Ostler, and with the one before. */
+/** A running rollout continues with the next version of Ostler, and with the previous one. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readConfig } from "../../workers/config.ts";
 import { keepVersionCurrent } from "../../workers/current_version.ts";
@@ -27,7 +27,7 @@ async function behaviourOf(stage: Stage, pool: FakePool): Promise<unknown> {
   return told.workflowExecutionInfo?.versioningInfo?.behavior;
 }
 
-/** A pool with a drain under way that is blocked, holding its place of the shared budget. */
+/** A pool with a running drain that is blocked, with its slot of the shared budget. */
 async function drainingPool(stage: Stage): Promise<FakePool> {
   const pool = await stage.grownPool({ replicas: 3, rules: { budget: { ...budgetOf(1), cluster: 1 } } });
   pool.isDrainBlocked = true;
@@ -37,7 +37,7 @@ async function drainingPool(stage: Stage): Promise<FakePool> {
   return pool;
 }
 
-/** The run is at work on the new version, with its drain and its place as they were. */
+/** The run works on the new version, with its drain and its slot unchanged. */
 async function takenOver(stage: Stage, pool: FakePool, build: string): Promise<void> {
   const handle = stage.client.workflow.getHandle(pool.holder);
   await eventually(`${build} at work`, async () => {
@@ -57,11 +57,11 @@ async function finished(stage: Stage, pool: FakePool): Promise<void> {
   assertRuns(pool, "image-2");
 }
 
-test("a drain under the shared budget is taken over by the next version, and back by the one before", async (stage) => {
+test("versions: the next version takes over a drain in the shared budget, and the previous one takes it back", async (stage) => {
   await deploy(stage, { buildId: "a1" });
   const pool = await drainingPool(stage);
   const handle = stage.client.workflow.getHandle(pool.holder);
-  equal(await behaviourOf(stage, pool), 2, "it moves with the current version");
+  equal(await behaviourOf(stage, pool), 2, "Expected it to move with the current version");
   await deploy(stage, { buildId: "b1", next: true, holdPatches: true });
   await takenOver(stage, pool, "b1");
   await deploy(stage, { buildId: "a2" });
@@ -70,7 +70,7 @@ test("a drain under the shared budget is taken over by the next version, and bac
   deepEqual(await ran(handle), { failures: 0, builds: ["a1", "b1", "a2"] });
 });
 
-test("a run that a patch has changed waits for a version that knows the patch, and loses nothing", async (stage) => {
+test("versions: a run that a patch has changed waits for a version with the patch, and loses nothing", async (stage) => {
   const pool = await drainingPool(stage);
   const handle = stage.client.workflow.getHandle(pool.holder);
   await deploy(stage, { buildId: "b2", next: true });
@@ -85,7 +85,7 @@ test("a run that a patch has changed waits for a version that knows the patch, a
   await finished(stage, pool);
 });
 
-test("more versions than a server keeps come and go over one rollout that is halted", async (stage) => {
+test("versions: more than a server keeps come and go during one halted rollout", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -101,7 +101,7 @@ test("more versions than a server keeps come and go over one rollout that is hal
   await takeCommand(stage, pool);
 });
 
-test("a controller makes the version of its build current as soon as its workers poll", async (stage) => {
+test("versions: a controller makes the version of its build current when its workers poll", async (stage) => {
   const stop = new AbortController();
   const keeping = keepVersionCurrent(readConfig({ OSTLER_BUILD_ID: "c1" }), {
     connect: () => Promise.resolve(stage.client),
@@ -124,7 +124,7 @@ async function runsOn(stage: Stage, buildId: string): Promise<void> {
   await eventually(`${buildId} current`, async () => await currentBuild(stage) === buildId);
 }
 
-/** A halted rollout still answers and acts, on a version that came long after it halted. */
+/** A halted rollout still answers and acts, on a version long after it halted. */
 async function takeCommand(stage: Stage, pool: FakePool): Promise<void> {
   pool.mend();
   await stage.ask(pool, "retry");

@@ -1,10 +1,10 @@
-/** Waits have slots of their own, so that pools which wait for a day starve none that acts. */
+/** Waits have separate slots, so that pools which wait for a day block none that acts. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage({ slots: { steps: 2, waits: 2 } });
 
-test("a step still runs at once when every slot for waits is taken", async (stage) => {
+test("waits: a step runs at once even if every slot for waits is taken", async (stage) => {
   const waiting = [await stage.grownPool({ replicas: 1 }), await stage.grownPool({ replicas: 1 })];
   const handles = [];
   for (const pool of waiting) {
@@ -24,7 +24,7 @@ test("a step still runs at once when every slot for waits is taken", async (stag
   await stage.client.workflow.getHandle(third.holder).cancel();
 });
 
-test("every wait is on the queue for waits, and nothing else is", async (stage) => {
+test("waits: are all on their queue, and nothing else is", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
@@ -38,7 +38,7 @@ test("every wait is on the queue for waits, and nothing else is", async (stage) 
   }
 });
 
-test("whoever does a step is missed within 10 seconds, also where the step is a short one", async (stage) => {
+test("waits: a dead worker is detected within 10 seconds, even in a short step", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.change({ image: "image-2" });
   await (await stage.rollOut(pool)).result();

@@ -8,7 +8,7 @@ const test = onStage();
 
 const hour = 3_600_000;
 
-test("a canary soaks before any other machine is replaced, until somebody promotes it", async (stage) => {
+test("waves: a canary soaks before any other machine is replaced, until a person promotes it", async (stage) => {
   const rules = { waves: [{ upTo: 1, soak: hour }, { upTo: "100%", soak: 0 }] };
   const pool = await stage.grownPool({ rules });
   pool.change({ image: "image-2" });
@@ -25,7 +25,7 @@ test("a canary soaks before any other machine is replaced, until somebody promot
   assertRuns(pool, "image-2");
 });
 
-test("a soak ends by itself, and nothing is admitted before", async (stage) => {
+test("waves: a soak ends by itself, and nothing is admitted before", async (stage) => {
   const rules = { waves: [{ upTo: 1, soak: 700 }, { upTo: "100%", soak: 0 }] };
   const pool = await stage.grownPool({ replicas: 2, rules });
   const early: string[] = [];
@@ -40,7 +40,7 @@ test("a soak ends by itself, and nothing is admitted before", async (stage) => {
   assertOrderly(pool);
 });
 
-test("promote with full ends the soaks of all waves", async (stage) => {
+test("promote: with full ends the soaks of all waves", async (stage) => {
   const rules = { waves: [{ upTo: 1, soak: hour }, { upTo: 2, soak: hour }, { upTo: "100%", soak: 0 }] };
   const pool = await stage.grownPool({ rules });
   pool.change({ image: "image-2" });
@@ -51,7 +51,7 @@ test("promote with full ends the soaks of all waves", async (stage) => {
   assertRuns(pool, "image-2");
 });
 
-test("promote without full ends one soak only", async (stage) => {
+test("promote: without full ends one soak only", async (stage) => {
   const rules = { waves: [{ upTo: 1, soak: hour }, { upTo: 2, soak: hour }, { upTo: "100%", soak: 0 }] };
   const pool = await stage.grownPool({ rules });
   pool.change({ image: "image-2" });
@@ -64,7 +64,7 @@ test("promote without full ends one soak only", async (stage) => {
   await handle.cancel();
 });
 
-test("a share of the pool is a wave too, of one machine at least", async (stage) => {
+test("waves: a percentage of the pool is a wave too, of at least one machine", async (stage) => {
   const rules = { waves: [{ upTo: "1%", soak: hour }, { upTo: "50%", soak: hour }, { upTo: "100%", soak: 0 }] };
   const pool = await stage.grownPool({ replicas: 4, rules });
   pool.change({ image: "image-2" });
@@ -75,7 +75,7 @@ test("a share of the pool is a wave too, of one machine at least", async (stage)
   await handle.cancel();
 });
 
-test("a policy that is edited to fewer waves goes on in the first one that is not reached", async (stage) => {
+test("waves: with fewer in the policy continues in the first one that is not reached", async (stage) => {
   const rules = { waves: [{ upTo: 1, soak: 0 }, { upTo: 2, soak: hour }, { upTo: 3, soak: 0 }] };
   const pool = await stage.grownPool({ replicas: 5, rules });
   pool.change({ image: "image-2" });
@@ -89,7 +89,7 @@ test("a policy that is edited to fewer waves goes on in the first one that is no
   await handle.cancel();
 });
 
-test("growth makes each wave larger than the one before", async (stage) => {
+test("growth: makes each wave larger than the previous one", async (stage) => {
   const pool = await stage.grownPool({ replicas: 7, rules: { growth: { from: 1, factor: 2, soak: hour } } });
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);

@@ -1,4 +1,4 @@
-/** The field `windows`: outside them nothing new starts, and what is under way finishes. */
+/** The field `windows`: outside them nothing new starts, and machines in progress finish. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { assertOrderly, assertRuns, inMs } from "../support/pool_checks.ts";
 import { eventually } from "../support/eventually.ts";
@@ -8,7 +8,7 @@ const test = onStage();
 
 const [minute, hour] = [60_000, 3_600_000];
 
-test("nothing starts outside a window, and status tells when the next one opens", async (stage) => {
+test("windows: nothing starts outside, and status shows when the next one opens", async (stage) => {
   const from = inMs(hour);
   const pool = await stage.grownPool({ rules: { windows: [{ from, to: from + hour }] } });
   pool.change({ image: "image-2" });
@@ -22,7 +22,7 @@ test("nothing starts outside a window, and status tells when the next one opens"
   assertOrderly(pool);
 });
 
-test("a window opens by itself", async (stage) => {
+test("windows: open without an event", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   let from = Infinity;
   pool.before["readDesired"] = () => {
@@ -39,7 +39,7 @@ test("a window opens by itself", async (stage) => {
   assertOrderly(pool);
 });
 
-test("a machine under way is finished when its window closes, and no other is started", async (stage) => {
+test("windows: a machine in progress finishes when its window closes, and no other is started", async (stage) => {
   const pool = await stage.grownPool({ rules: { windows: [{ from: inMs(-hour), to: inMs(hour) }] } });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -50,13 +50,13 @@ test("a machine under way is finished when its window closes, and no other is st
   pool.mend();
   await eventually("it finished", () => pool.find(pool.nth(1)) === undefined);
   await stage.stands(handle, "Rolling", "OutsideWindow");
-  deepEqual(pool.images(), ["image-1", "image-1", "image-2", "image-2"]); // the last one is held, and on paper only
+  deepEqual(pool.images(), ["image-1", "image-1", "image-2", "image-2"]); // the last one is held, and only pending
   deepEqual([pool.count("ensureVictimReleased"), pool.count("ensureMachineAdmitted")], [1, 1]);
   deepEqual(pool.violations, []);
   await handle.cancel();
 });
 
-test("a machine is not started when its usual time no longer fits into the window", async (stage) => {
+test("windows: a machine is not started when its typical duration does not fit any more", async (stage) => {
   const pool = await stage.grownPool({ rules: { windows: [{ from: inMs(-hour), to: inMs(10 * minute) }] } });
   pool.rollout.usual = { join: [1800], leave: [600] };
   pool.change({ image: "image-2" });
@@ -70,7 +70,7 @@ test("a machine is not started when its usual time no longer fits into the windo
   assertRuns(pool, "image-2");
 });
 
-test("a window holds up no scale-up: nobody has to admit a machine of the same revision", async (stage) => {
+test("windows: do not delay a scale-up: a machine of the same revision needs no admission", async (stage) => {
   const pool = await stage.grownPool({ rules: { windows: [{ from: inMs(hour), to: inMs(2 * hour) }] } });
   pool.joinOnceAwaited();
   pool.change({ replicas: 4 });
