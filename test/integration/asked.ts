@@ -1,14 +1,14 @@
-/** What our processes ask of the API server, counted in its own log. */
+/** The requests of Ostler's processes to the API server, counted in its audit log. */
 import { open, stat } from "node:fs/promises";
 import { auditLogPath } from "../../deploy/local/stack/api_server.ts";
 import type { World } from "./world.ts";
 
 const account = "system:serviceaccount:ostler-system:ostler-";
 
-/** Controller and worker: Temporal asks nothing by itself. */
+/** Controller and worker; Temporal sends no requests. */
 export const ourUsers = [`${account}controller`, `${account}worker`];
 
-/** One request; a watch that stays open counts once. */
+/** One request; an open watch counts once. */
 export interface Asked {
   /** "controller" or "worker". */
   by: string;
@@ -27,15 +27,15 @@ interface AuditEvent {
   objectRef?: { resource?: string; subresource?: string };
 }
 
-/** The log's length in bytes: what is asked later stands behind it. */
+/** The length of the log in bytes, after which later requests are logged. */
 export async function askedBytes(world: World): Promise<number> {
   return (await stat(auditLogPath(world.site.stack.directory))).size;
 }
 
-/** What our processes asked after the log was `from` bytes long. */
+/** Returns the requests of Ostler's processes after byte `from` of the log. */
 export async function askedSince(world: World, from: number): Promise<Asked[]> {
   const text = await readFrom(auditLogPath(world.site.stack.directory), from);
-  // The last line may be on its way.
+  // The last line may be incomplete.
   const events = text.slice(0, text.lastIndexOf("\n") + 1).split("\n").filter(Boolean)
     .map((line) => JSON.parse(line) as AuditEvent);
   const own = events.filter(({ user }) => ourUsers.includes(user.username));
@@ -54,7 +54,7 @@ function askedBy({ user, verb, requestURI, objectRef }: AuditEvent): Asked {
 async function readFrom(path: string, from: number): Promise<string> {
   await using file = await open(path);
   const { size } = await file.stat();
-  if (size < from) throw new Error(`Cannot read "${path}" from byte ${from}: it was begun anew`);
+  if (size < from) throw new Error(`Failed to read "${path}" from byte ${from}: the file was replaced`);
   const bytes = new Uint8Array(size - from);
   const { bytesRead } = await file.read(bytes, 0, bytes.length, from);
   return new TextDecoder().decode(bytes.subarray(0, bytesRead));
@@ -65,19 +65,19 @@ export async function asked(world: World): Promise<string[]> {
   return (await askedSince(world, 0)).map(({ by, verb, path }) => `${by} ${verb} ${path}`);
 }
 
-/** What each process asks whatever is done: for its lease, and once a minute whose API server this is. */
+/** The fixed requests of each process: for its lease, and once a minute for the identity of the cluster. */
 export function isOfProcess(request: string): boolean {
   return request.includes("/leases") || request.endsWith(" get /api/v1/namespaces/kube-system");
 }
 
-/** The same without what processes ask for themselves. */
+/** Returns the same without the fixed requests. */
 export async function askedForWork(world: World): Promise<string[]> {
   return (await asked(world)).filter((request) => !isOfProcess(request));
 }
 
 const quietMs = 4_000;
 
-/** Waits until our processes have asked for nothing but for themselves for a while. */
+/** Waits until the processes have sent only fixed requests for a while. */
 export async function untilQuiet(world: World): Promise<void> {
   let [known, since] = [-1, Date.now()];
   await world.until("quiet", async () => {

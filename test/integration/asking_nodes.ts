@@ -1,4 +1,7 @@
-/** Those who ask to be a node with a token of ours: which of them become one, where the controller approves. */
+/**
+ * Clients that request a node certificate with a bootstrap token of Ostler: which of them become nodes when the
+ * controller approves.
+ */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { KubeConfig, type V1CertificateSigningRequest } from "@kubernetes/client-node";
@@ -19,7 +22,7 @@ interface MachineSeen {
   status?: { nodeRef?: { name: string } };
 }
 
-/** On a pool "pool" that has converged with 2 machines, one more of which is awaited and never asks for itself. */
+/** On a pool "pool" that has converged with 2 machines, and awaits one more that never requests a certificate. */
 export async function proveApproval(world: World): Promise<void> {
   await proveApproved(world);
   const awaited = await awaitedMachine(world);
@@ -51,7 +54,7 @@ export async function proveApproval(world: World): Promise<void> {
   }
 }
 
-/** Those that stand were all approved by the controller. */
+/** The controller approved all existing ones. */
 export async function proveApproved(world: World): Promise<void> {
   const requests = await world.list<V1CertificateSigningRequest>(requestsPath);
   const reasons = requests.map(({ status }) => status?.conditions?.[0]?.reason);
@@ -84,7 +87,7 @@ async function tokenOf(world: World, pool: string): Promise<KubeConfig> {
   return readBootstrapKubeconfig(Buffer.from(secret?.data.kubeconfig ?? "", "base64").toString());
 }
 
-/** A token that tells of no pool, as ours did before and those of other tools do. */
+/** A token without a pool, like those of earlier versions and of other tools. */
 async function strangerToken(world: World, like: KubeConfig): Promise<KubeConfig> {
   const [id, secret] = ["strang", "0123456789abcdef"];
   await world.create("/api/v1/namespaces/kube-system/secrets", {
@@ -97,14 +100,14 @@ async function strangerToken(world: World, like: KubeConfig): Promise<KubeConfig
   });
   const config = new KubeConfig();
   const cluster = like.getCurrentCluster();
-  if (!cluster) throw new Error("Cannot make a token's kubeconfig: there is no cluster in it");
+  if (!cluster) throw new Error("Failed to make a token's kubeconfig: it has no cluster");
   config.loadFromClusterAndUser(cluster, { name: "stranger", token: `${id}.${secret}` });
   return config;
 }
 
-/** Gives the name of the request. */
+/** Returns the name of the request. */
 async function ask(bootstrap: KubeConfig, node: string): Promise<string> {
-  // Whom it asks as is used several times, and a connection keeps what it is made of.
+  // One connection per identity, because a connection keeps its credentials.
   const connection = connectWith(bootstrap.exportConfig());
   try {
     const { request } = await requestNodeCertificate(node);
@@ -128,12 +131,12 @@ async function requestOf(world: World, name: string): Promise<V1CertificateSigni
   return await world.get<V1CertificateSigningRequest>(`${requestsPath}/${name}`) ?? { spec: {} as never };
 }
 
-/** Why the controller left it, from its log. */
+/** The reason why the controller skipped it, from its log. */
 async function reasonFor(world: World, name: string): Promise<string> {
   const log = join(world.site.stack.directory, "logs", "controller.log");
   return await world.until(`a word about "${name}"`, async () => {
     const lines = (await readFile(log, "utf8")).split("\n").filter((line) => line.includes(`\\"${name}\\"`));
-    equal(lines.length <= 1, true, "it is said once");
+    equal(lines.length <= 1, true, "Expected one line");
     return lines[0] && (JSON.parse(lines[0]) as { message: string }).message;
   }, 20);
 }

@@ -1,4 +1,7 @@
-/** The driver of AWS keeps the promises of any over moto's server, which knows both APIs by what AWS publishes of them. */
+/**
+ * The driver of AWS keeps the promises of every driver over moto's server, which implements AWS's published
+ * descriptions.
+ */
 import { deepEqual } from "node:assert/strict";
 import { openAws } from "../../activities/clouds/aws.ts";
 import { failureXml } from "../support/clouds/aws_xml.ts";
@@ -8,7 +11,7 @@ import { clusterTag, groupName, MotoGround } from "../support/clouds/moto_ground
 import { type CloudConditions, type CloudUnderTest, conforms } from "../support/driver_conformance.ts";
 import { withWorld } from "./world.ts";
 
-// Where the SDK looks first; nothing here is anybody's.
+// The SDK reads these first; the values are fake.
 Deno.env.set("AWS_ACCESS_KEY_ID", "test");
 Deno.env.set("AWS_SECRET_ACCESS_KEY", "test");
 
@@ -16,7 +19,7 @@ const hourSeconds = 3_600;
 const python = await motoPython();
 const moto = python === undefined ? undefined : await Moto.start(python);
 
-/** As each API says it. */
+/** In the format of each API. */
 function failure(fault: "Throttled" | "Broken", request: Request): Response {
   const api = request.headers.get("authorization")?.includes("/ec2/") ? "ec2" : "autoscaling";
   const code = fault === "Broken" ? "InternalFailure" : api === "ec2" ? "RequestLimitExceeded" : "Throttling";
@@ -46,7 +49,7 @@ async function open({ url }: Moto, { hidesNew, capacity }: CloudConditions = {})
   };
 }
 
-/** Its worker is a process with the rights that it has anywhere. */
+/** The worker is a process with the same permissions as elsewhere. */
 async function discovers({ url }: Moto): Promise<void> {
   await new MotoGround(url).make({});
   const keys = { AWS_ENDPOINT_URL: url, AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
@@ -65,7 +68,7 @@ async function discovers({ url }: Moto): Promise<void> {
 
 if (moto) {
   conforms("openAws over moto", (conditions) => open(moto, conditions));
-  Deno.test("a worker that is told of AWS finds its groups", () => discovers(moto));
-} else Deno.test({ name: "openAws over moto: there is no python3 to make it with", ignore: true, fn: () => {} });
+  Deno.test("aws worker: finds its groups", () => discovers(moto));
+} else Deno.test({ name: "openAws over moto: python3 is missing", ignore: true, fn: () => {} });
 
 Deno.test.afterAll(async () => await moto?.[Symbol.asyncDispose]());

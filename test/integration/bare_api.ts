@@ -1,4 +1,4 @@
-/** A real API server with its etcd and nothing beside them: nobody acts on what is written. */
+/** A real API server with its etcd and no controllers. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,25 +11,25 @@ import { createPki } from "../../deploy/local/stack/pki.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { toolNames } from "./world.ts";
 
-/** What differs from the server that there is. */
+/** Differences from the default server. */
 export interface BareOptions {
   /** Another binary. */
   readonly binary?: string;
-  /** A minor version that it is to be like, such as `1.33`. */
+  /** A minor version to emulate, such as `1.33`. */
   readonly emulatedVersion?: string;
 }
 
-/** The server, as its administrator sees it. */
+/** The server with its administrator's credentials. */
 export interface BareApi {
   readonly api: ApiConnection;
   readonly kubeconfig: string;
   readonly apiServer: ApiServer;
   readonly processes: Supervisor;
-  /** Goes with the server. */
+  /** Ends with the server. */
   readonly directory: string;
 }
 
-/** Runs a test on a server of its own. */
+/** Runs a test on its own server. */
 export async function withApi(
   test: (server: BareApi) => Promise<void>,
   { binary, emulatedVersion }: BareOptions = {},

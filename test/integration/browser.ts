@@ -1,4 +1,4 @@
-/** The web UI as a person sees it: opens the page of a run, reads it, and takes a picture of it. */
+/** The web UI as a person sees it: opens the page of a run, reads it, and takes a screenshot. */
 import { existsSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,16 +10,16 @@ import { NotYet } from "../../deploy/local/process/wait_until.ts";
 import { eventually } from "../support/eventually.ts";
 import type { World } from "./world.ts";
 
-/** Where Debian's package puts it; CHROMIUM names another place. */
+/** The path of Debian's package; CHROMIUM names another one. */
 export const chromiumPath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
-/** Whether there is a browser to look with. */
+/** Whether a browser is installed. */
 export const hasChromium = existsSync(chromiumPath);
 
-/** A browser on a busy machine may take a while for one page. */
+/** On a busy machine one page may take a while. */
 const patienceMs = 180_000;
 
-/** Between two looks: to load the page takes a core for seconds. */
+/** Between two reads, because loading the page takes a core for seconds. */
 const betweenLooksMs = 1_500;
 
 /** The page "User Metadata" of a run. */
@@ -27,7 +27,7 @@ export interface RunPage {
   /** Headline, paragraphs, lists and tables of the current details. */
   details: string;
   tables: number;
-  /** What stands beside it, and in the list of all runs. */
+  /** The text beside them, and in the list of all runs. */
   summary: string;
   file: string;
 }
@@ -35,7 +35,7 @@ export interface RunPage {
 export class Browser {
   private constructor(readonly folder: string, readonly page: Page, readonly close: () => Promise<void>) {}
 
-  /** Pictures go to OSTLER_SCREENSHOTS, or to a new folder. */
+  /** Screenshots go to OSTLER_SCREENSHOTS, or to a new folder. */
   static async open(): Promise<Browser> {
     const folder = process.env["OSTLER_SCREENSHOTS"] ?? await mkdtemp(join(tmpdir(), "ostler-screenshots-"));
     const browser = await chromium.launch({ executablePath: chromiumPath, args: ["--no-sandbox"] });
@@ -43,7 +43,7 @@ export class Browser {
     return new Browser(folder, page, () => browser.close());
   }
 
-  /** Opens the newest run of a pool again and again until its page says `expected`, and keeps the picture as `name`. */
+  /** Opens the newest run of a pool until its page contains `expected`, and stores the screenshot as `name`. */
   async look(
     world: World,
     { name, pool, expected }: { name: string; pool: string; expected: RegExp },
@@ -62,7 +62,9 @@ export class Browser {
     return { ...seen, file, summary };
   }
 
-  /** Opens the page of the newest run: the details stand in a frame of their own, and come when a worker has answered. */
+  /**
+   * Opens the page of the newest run; the details are in a separate frame, which appears when a worker has answered.
+   */
   async #open({ temporal, site }: World, workflowId: string): Promise<FrameLocator> {
     const { runId } = await temporal.workflow.getHandle(workflowId).describe();
     const { uiUrl, namespace } = site.stack.temporal;

@@ -1,4 +1,4 @@
-/** Everything that the chart can bring, judged by a real API server: its schemas, strictly, and its pod security. */
+/** Everything in the chart, validated by a real API server: its schemas, strictly, and its pod security. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { plainValues } from "../../deploy/release/chart/plain_manifests.ts";
 import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
@@ -8,7 +8,7 @@ import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { chartObjects, deploymentsOf, everything, type Pod, setupJobIn, sizes } from "../support/chart_objects.ts";
 import { withApi } from "./bare_api.ts";
 
-/** Kinds whose definitions others bring. */
+/** Kinds whose CRDs other projects install. */
 const foreign = /^(cert-manager\.io|keda\.sh|monitoring\.coreos\.com)\//;
 
 async function allObjects(): Promise<ManifestObject[]> {
@@ -23,7 +23,7 @@ async function allObjects(): Promise<ManifestObject[]> {
   return [...new Map(rendered.flat().map((object) => [JSON.stringify(object), object])).values()];
 }
 
-/** Namespaces that objects are in; those of others are there before the chart comes. */
+/** Namespaces of the objects; those of other projects exist before the chart. */
 function namespacesOf(objects: readonly ManifestObject[]): ManifestObject[] {
   const names = new Set(objects.flatMap(({ metadata: { namespace } }) => namespace ?? []));
   return [...names].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }));
@@ -45,7 +45,7 @@ function createPod(api: ApiConnection, name: string, { metadata, spec }: Pod): P
   return api.call({ method: "POST", path: "/api/v1/namespaces/ostler-system/pods?dryRun=All", body });
 }
 
-Deno.test("the API server takes every object of the chart, at every size and with everything turned on", async () => {
+Deno.test("chart: the API server accepts every object, at every size and with everything enabled", async () => {
   const objects = await allObjects();
   const kinds = new Set(objects.filter(({ apiVersion }) => foreign.test(apiVersion)).map(({ kind }) => kind));
   deepEqual([...kinds].sort(), ["Certificate", "Issuer", "PrometheusRule", "ScaledObject", "ServiceMonitor"]);
@@ -71,11 +71,11 @@ Deno.test("the API server takes every object of the chart, at every size and wit
     await rejects(createPod(api, "privileged", privileged), /violates PodSecurity "restricted/);
     const misspelt = { ...ours.find(({ kind }) => kind === "Deployment"), spec: { replica: 1 } };
     const path = "/apis/apps/v1/namespaces/ostler-system/deployments/ostler-worker";
-    ok((await refusalOf(api, path, misspelt))?.includes("replica"), "else nothing was judged");
+    ok((await refusalOf(api, path, misspelt))?.includes("replica"), "Expected at least one object");
   });
 });
 
-Deno.test("the chart has hands only where a setting names their image, for the worker of the release alone", async () => {
+Deno.test("chart: has the agent only if a setting names its image, and only for the worker of the release", async () => {
   const { helm } = await resolveTools(["helm"]);
   const image = `registry.example/hands@sha256:${"c".repeat(64)}`;
   const ofHands = async (...set: string[]): Promise<ManifestObject[]> =>

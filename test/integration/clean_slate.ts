@@ -1,4 +1,4 @@
-/** Takes everything out of a site that a story brought into it, so that the next story finds what the first one found. */
+/** Removes everything that a story added to a site, so that the next story starts as the first one did. */
 import type { Client } from "@temporalio/client";
 import { createHash } from "node:crypto";
 import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
@@ -14,23 +14,23 @@ interface Kind {
 interface Found {
   path: string;
   kind: string;
-  /** Of all that people write into it, without its metadata. */
+  /** Of everything that people write into it, without its metadata. */
   digest: string;
   finalizers: readonly string[];
   isOwned: boolean;
 }
 
-/** Kinds that come, go and change by themselves. */
+/** Kinds that are created, deleted and changed by themselves. */
 const unsteady = ["events", "leases", "endpoints", "endpointslices", "componentstatuses"];
-/** Their controllers take minutes, or a cloud, to let them be deleted. */
+/** Their controllers take minutes, or a cloud, to allow the deletion. */
 const slow = ["machines", "machinesets", "virtualmachines", "virtualmachineinstances", "nodes"];
-/** For Ostler's and Kubernetes' own controllers to finish what a deletion begins. */
+/** For Ostler's and Kubernetes' own controllers to finish the deletions. */
 const patienceMs = 20_000;
 const limitMs = 60_000;
-/** Without a change for so long, a site that was just started is settled. */
+/** After that long without a change a new site is settled. */
 const settledMs = 2_000;
 
-/** What a site held when it was new. */
+/** The objects of a new site. */
 export class CleanSlate {
   private constructor(
     private readonly api: ApiConnection,
@@ -39,13 +39,13 @@ export class CleanSlate {
     private readonly first: ReadonlyMap<string, Found>,
   ) {}
 
-  /** Notes all objects of a site that was just started, once its controllers have made what they make by themselves. */
+  /** Records all objects of a new site, when its controllers have made their own objects. */
   static async of(api: ApiConnection, temporal: Client): Promise<CleanSlate> {
     let [slate, since] = [await CleanSlate.#now(api, temporal), Date.now()];
     await waitUntil(async () => {
       const next = await CleanSlate.#now(api, temporal);
       if (next.#text !== slate.#text) [slate, since] = [next, Date.now()];
-      if (Date.now() - since < settledMs) throw new Error("objects still come");
+      if (Date.now() - since < settledMs) throw new Error("objects are still created");
     }, { what: "a settled site", timeoutMs: limitMs });
     return slate;
   }
@@ -63,15 +63,15 @@ export class CleanSlate {
   }
 
   /**
-   * Deletes all other objects, and ends all runs. Rejects where something is left, or where an object of the first is
-   * gone or says something else: the site is of no use for another story then.
+   * Deletes all other objects, and ends all runs. Rejects if something is left, or an object of the new site was
+   * deleted or changed, which makes the site unusable for another story.
    */
   async restore(): Promise<void> {
     const began = Date.now();
     await waitUntil(async () => {
       const now = await inventory(this.api, this.kinds);
       const others = [...now.values()].filter(({ path }) => !this.first.has(path));
-      // Who owns it deletes it, unless that takes too long.
+      // The owner deletes it, unless that takes too long.
       const isLate = Date.now() - began > patienceMs;
       for (const found of others) {
         const isSlow = slow.includes(found.kind);
@@ -84,7 +84,7 @@ export class CleanSlate {
     const now = await inventory(this.api, this.kinds);
     const changed = [...this.first.values()].filter(({ path, digest }) => now.get(path)?.digest !== digest);
     if (changed.length > 0) {
-      throw new Error(`Cannot use the site again: ${changed.map(({ path }) => path).join(", ")} changed`);
+      throw new Error(`Failed to clean the site: ${changed.map(({ path }) => path).join(", ")} changed`);
     }
     await this.#forgetEvents();
   }

@@ -1,4 +1,6 @@
-/** Two clusters with pools of equal names on one Temporal namespace: each rolls its own, or the later one is refused. */
+/**
+ * Two clusters with pools of equal names on one Temporal namespace: each rolls its own, or the later one is refused.
+ */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
@@ -17,17 +19,17 @@ interface Named {
 const machines = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-Deno.test("two clusters on one Temporal namespace keep apart", async (t) => {
+Deno.test("clusters: two on one Temporal namespace are kept apart", async (t) => {
   await withWorld({ seed: 21, settings: { OSTLER_CLUSTER: "north" } }, async (north) => {
     const { address } = north.site.stack.temporal;
     const settings = { OSTLER_CLUSTER: "south", TEMPORAL_ADDRESS: address };
     await withWorld({ seed: 22, settings }, async (south) => {
-      await t.step("pools of equal names are rolled, each by runs of its own", () => rollsBoth(north, south));
-      await t.step("a list needs Temporal alone, and shows both", () => listsBoth(north, south));
-      await t.step("one is removed and added again while the other rolls on", () => comesAgain(north, south));
+      await t.step("pools of equal names are rolled by separate runs", () => rollsBoth(north, south));
+      await t.step("a list needs only Temporal, and shows both", () => listsBoth(north, south));
+      await t.step("one is removed and added again while the other continues to roll", () => comesAgain(north, south));
       south.site.ostler.worker.kill("SIGSTOP");
       await t.step("without names the later one is refused, and stays up", () => refuses(north, south));
-      await t.step("a list shows whose worker is gone", () => showsGone(north, south));
+      await t.step("a list shows a cluster without a worker", () => showsGone(north, south));
       south.site.ostler.worker.kill("SIGCONT");
     });
   });
@@ -73,10 +75,10 @@ async function listsBoth(north: World, south: World): Promise<void> {
   assert.equal(code, 0);
 }
 
-// Both at rest have no open run: that of a pool which halts would stay open, and answer.
+// Both are converged and have no open run: the run of a halted pool would stay open, and answer.
 async function showsGone(north: World, south: World): Promise<void> {
   await south.patch(poolPath("pool"), rollTo("1.36.1"));
-  // By what the command asks, not by the command: for a minute and a half each look would start a process.
+  // Uses the code of the command and not the command, which would start a process for each read over 90 seconds.
   const { workflowService } = north.temporal;
   const temporal = { namespace: "default", service: { workflowService } } as unknown as Server;
   const isMissed = async (): Promise<boolean> =>
@@ -106,7 +108,7 @@ async function comesAgain(north: World, south: World): Promise<void> {
   await listsBoth(north, south);
 }
 
-/** With a rollout open, by the two lines of docs/how-to/temporal.md. */
+/** With an open rollout, by the two commands of docs/how-to/temporal.md. */
 async function removed({ site: { ostler }, tools }: World, { address }: { address: string }): Promise<void> {
   await Promise.all([ostler.controller.stop(), ostler.worker.stop()]);
   const query = `KubernetesCluster = "south" AND ExecutionStatus = "Running"`;
@@ -127,7 +129,7 @@ async function list(world: World): Promise<{ items: Listed[]; code: number }> {
   return { code, items: items.filter(({ name }) => name !== "") };
 }
 
-/** Runs the command as people do, where no cluster is known. */
+/** Runs the command as people do, without a cluster. */
 async function ostler({ site }: World, args: string[]): Promise<{ code: number; out: string }> {
   const env = { TEMPORAL_ADDRESS: site.stack.temporal.address, KUBECONFIG: "/nowhere", NO_COLOR: "1" };
   const { code, stdout } = await new Deno.Command(process.execPath, {

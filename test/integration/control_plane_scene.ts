@@ -1,6 +1,6 @@
 /**
- * Where stories of control planes play: a real API server, a real Temporal, a cloud that is played over HTTP, and a real member of
- * a real etcd, a process, for each machine. What kubeadm does on a machine is played: a member joins as a learner and is promoted.
+ * The scene of control plane stories: a real API server, a real Temporal, a cloud simulated over HTTP, and a process with
+ * a real etcd member for each machine. A simulated kubeadm joins each member as a learner and promotes it.
  */
 import assert from "node:assert/strict";
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
@@ -16,7 +16,7 @@ export const control = { ...lone, size: 3, max: 4 };
 const workers = { ...alpha, size: 2, max: 3 };
 /** Of both groups. */
 export const machines = control.size + workers.size;
-/** What a person may be without an answer while one control plane goes after the other. */
+/** The longest time without an acknowledged write while control planes are replaced. */
 const mostDownMs = 15_000;
 
 export interface Stage extends Scene {
@@ -24,7 +24,10 @@ export interface Stage extends Scene {
   snapshots: SnapshotStore;
 }
 
-/** Three control planes and two workers run the first version; the stage ends with the play, and says where all is if that fails. */
+/**
+ * Three control planes and two workers run the first version; the stage ends with the story, and describes its state
+ * after a failure.
+ */
 export async function onStage(play: (stage: Stage) => Promise<void>): Promise<void> {
   await using etcd = await EtcdFleet.ground();
   await using snapshots = await SnapshotStore.open();
@@ -51,7 +54,7 @@ async function giveAccess(world: World, { cluster: { credentials } }: EtcdGround
   await world.create("/api/v1/namespaces/kube-system/secrets", { metadata: { name: "ostler-etcd" }, stringData });
 }
 
-/** Its budget is what no policy may say of control planes. */
+/** Its budget is one that no policy may set for control planes. */
 function policyWith(url: string): object {
   return {
     ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy", metadata: { name: control.name } },
@@ -64,12 +67,12 @@ function policyWith(url: string): object {
   };
 }
 
-/** Instances of control planes that are up. */
+/** Running instances of control planes. */
 export function running({ cloud }: Scene["ground"]): CloudInstance[] {
   return cloud.instances(control.id).filter(({ state }) => state === "Ready");
 }
 
-/** Each machine is a voter, and nobody else is. */
+/** Each machine is a voter, and the cluster has no other member. */
 export async function membersAre({ cluster }: EtcdGround, instances: readonly CloudInstance[]): Promise<void> {
   const members = await cluster.members();
   assert.deepEqual(members.map(({ name = "" }) => name).sort(), instances.map(({ node }) => node).sort());
@@ -79,5 +82,5 @@ export async function membersAre({ cluster }: EtcdGround, instances: readonly Cl
 /** No acknowledged write is lost, and none was waited for too long. */
 export function assertSteady({ acknowledged, lost, downMs }: SteadyEtcdReport): void {
   assert.deepEqual(lost, []);
-  assert.ok(acknowledged > 50 && downMs < mostDownMs, `${acknowledged} writes, ${downMs} ms without any`);
+  assert.ok(acknowledged > 50 && downMs < mostDownMs, `Acknowledged ${acknowledged} writes, with ${downMs} ms without any`);
 }

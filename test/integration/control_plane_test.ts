@@ -1,4 +1,4 @@
-/** Control planes are replaced with etcd in mind, where kubeadm's part is played by processes. */
+/** Control planes are replaced with checks of etcd; processes simulate kubeadm. */
 import assert from "node:assert/strict";
 import type { EtcdGround } from "./etcd_fleet.ts";
 import { first, type Version } from "../../deploy/local/cloud/groups/group_ground.ts";
@@ -10,21 +10,21 @@ import type { World } from "./world.ts";
 
 const stories: [string, (stage: Stage) => Promise<void>][] = [
   [
-    "K27 another image while a member does not answer: nobody comes or goes before it does; then one after the other, then the " +
+    "K27 another image while a member does not respond: none is ordered or removed before it responds; then one by one, then the " +
     "workers, and no acknowledged write is lost",
     rolls,
   ],
-  ["K27 a machine is lost for good in mid-rollout: its member is removed, and the rollout goes on", losesOne],
+  ["K27 a machine is lost for good during the rollout: its member is removed, and the rollout continues", losesOne],
   [
-    "K27 a machine is lost before the newcomer is a member: it is removed first, or etcd takes nobody in",
+    "K27 a machine is lost before the new one is a member: it is removed first, because etcd adds no member before",
     losesOneFirst,
   ],
 ];
 
-Deno.test("control planes are replaced one by one with a real member of etcd each; not proved: kubeadm's part", async (t) => {
+Deno.test("control planes: are replaced one by one with a real etcd member each, and a simulated kubeadm", async (t) => {
   await onStage(async (stage) => {
     for (const [name, story] of stories) {
-      if (!await t.step(name, () => story(stage))) throw new Error(`Cannot go on after "${name}"`);
+      if (!await t.step(name, () => story(stage))) throw new Error(`Failed to continue after "${name}"`);
     }
   });
 });
@@ -46,7 +46,7 @@ async function rolls({ world, ground, etcd, snapshots }: Stage): Promise<void> {
   await keepsSnapshots(world, snapshots);
 }
 
-/** One for each that went, as it was told. */
+/** Expects one snapshot for each replaced machine, with its Event. */
 async function keepsSnapshots(world: World, { digests }: SnapshotStore): Promise<void> {
   const events = await world.list<{ reason: string; message: string }>("/api/v1/namespaces/default/events");
   const told = events.filter(({ reason }) => reason === "EtcdSaved").map(({ message }) => message);
@@ -56,16 +56,19 @@ async function keepsSnapshots(world: World, { digests }: SnapshotStore): Promise
   }
 }
 
-/** Waits until etcd is in doubt for that reason; where its leader is silent, another is told until there is a new one. */
+/**
+ * Waits until etcd is inconclusive for that reason; while its leader is silent, another reason is reported until a new
+ * one leads.
+ */
 async function inDoubt(world: World, why: string): Promise<void> {
   const path = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts/scaling-group.control";
-  await world.until("etcd to be in doubt", async () => {
+  await world.until("etcd to be inconclusive", async () => {
     const { status } = await world.get<{ status?: { reason: string; message: string } }>(path) ?? {};
     return status?.reason === "EtcdInDoubt" && status.message.includes(why);
   });
 }
 
-/** While the first newcomer boots, and is a learner, the machine that would go last. */
+/** The machine that would be replaced last, while the first new one boots and is a learner. */
 async function losesOne(stage: Stage): Promise<void> {
   await loses(stage, { ...first, image: "image-3" }, "onceAdded");
 }
@@ -92,6 +95,6 @@ async function loses(
   await world.until("a newcomer that is about to join", () => Promise.resolve(isLost));
   await upToDate(world, version, machines);
   assertSteady(await client.stop());
-  assert.equal(ground.cloud.instances(control.id).length - before, 3, "as many were made as went");
+  assert.equal(ground.cloud.instances(control.id).length - before, 3, "Expected as many orders as removals");
   await membersAre(etcd, running(ground));
 }

@@ -1,4 +1,4 @@
-/** Deleting a MachineDeployment takes with it everything that was made for it, and nothing else. */
+/** Deleting a MachineDeployment deletes everything that was made for it, and nothing else. */
 import assert from "node:assert/strict";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
 import { testInWorld } from "./shared_world.ts";

@@ -1,4 +1,4 @@
-/** The README's first command, as a newcomer runs it, and on a laptop that sleeps for a while afterwards. */
+/** The README's first command, as a new user runs it, and on a laptop that sleeps for a while afterwards. */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 /** Longer than a lease lasts, and than a client waits for an answer. */
 const asleepMs = 50_000;
 
-Deno.test("deno task demo keeps its promises, and with --keep survives an API server that is frozen for 50 s", async (t) => {
+Deno.test("deno task demo: keeps its promises, and with --keep survives an API server that is suspended for 50 s", async (t) => {
   await using demo = await KeptDemo.start([
     "--json",
     "--keep",
@@ -29,25 +29,25 @@ Deno.test("deno task demo keeps its promises, and with --keep survives an API se
     "4",
   ]);
   const report = JSON.parse(await demo.line("out", /^\{/));
-  await t.step("it says in one JSON line that every promise was kept", () => {
+  await t.step("reports in one JSON line that every promise was kept", () => {
     assert.equal(report.ok, true);
     assert.deepEqual(report.violations, []);
     assert.equal(report.workerKilled, true);
     assert.equal(report.machines.length, 4);
   });
   const [, kubeconfig = ""] = /kubeconfig +(\S+)/.exec(await demo.line("err", /kubeconfig +\S+/)) ?? [];
-  await t.step("the controller that lost its lease is started again", async () => {
+  await t.step("restarts the controller that lost its lease", async () => {
     const apiServer = await childOf(demo.pid, "kube-apiserver");
     process.kill(apiServer, "SIGSTOP");
-    await pause(asleepMs); // the outage itself is the point
+    await pause(asleepMs); // the outage itself is tested
     process.kill(apiServer, "SIGCONT");
     assert.match(await demo.line("err", /"controller" .*restarting/), /restarting in 1 s$/);
   });
-  await t.step("and looks after the pool as before", () => rolls(kubeconfig));
+  await t.step("manages the pool as before", () => rolls(kubeconfig));
   assert.equal(await demo.end(), 0);
 });
 
-Deno.test("deno task demo refuses an unknown option and starts nothing", async () => {
+Deno.test("deno task demo: refuses an unknown option and starts nothing", async () => {
   const run = promisify(execFile)(process.execPath, ["task", "demo", "--colour"], { cwd: root, timeout: 60_000 });
   await assert.rejects(run, (error: { code?: number; stderr?: string }) => {
     assert.equal(error.code, 2);
@@ -56,7 +56,7 @@ Deno.test("deno task demo refuses an unknown option and starts nothing", async (
   });
 });
 
-/** A demo that goes on until it is told to end; what it says can be waited for. */
+/** A demo that runs until it is ended; its output can be awaited. */
 class KeptDemo implements AsyncDisposable {
   readonly #said = { out: [] as string[], err: [] as string[] };
   readonly #exit: Promise<number | null>;
@@ -81,7 +81,7 @@ class KeptDemo implements AsyncDisposable {
     return this.#process.pid!;
   }
 
-  /** The first line that shows the sign, however long ago it was said. */
+  /** The first line with the text, also an earlier one. */
   async line(stream: "out" | "err", sign: RegExp): Promise<string> {
     return await waitFor(() => {
       const found = this.#said[stream].find((line) => sign.test(line));
@@ -91,7 +91,7 @@ class KeptDemo implements AsyncDisposable {
   }
 
   async end(): Promise<number | null> {
-    // Deno takes a process that was signalled through its own handle for one that the signal ended.
+    // Deno treats a process that was signalled through its own handle as ended by the signal.
     if (this.#process.exitCode === null) process.kill(this.pid, "SIGINT");
     return await this.#exit;
   }
@@ -101,7 +101,7 @@ class KeptDemo implements AsyncDisposable {
   }
 }
 
-/** The process id of a program that a process has started. */
+/** The process ID of a program that a process has started. */
 async function childOf(parent: number, program: string): Promise<number> {
   for (const pid of (await readdir("/proc")).filter((name) => /^\d+$/.test(name))) {
     const [stat, command] = await Promise.all([
@@ -111,7 +111,7 @@ async function childOf(parent: number, program: string): Promise<number> {
     const [, owner] = /\) \S (\d+) /.exec(stat) ?? [];
     if (Number(owner) === parent && command.split("\0")[0]?.endsWith(`/${program}`)) return Number(pid);
   }
-  throw new Error(`Cannot find "${program}": process ${parent} has no such child`);
+  throw new Error(`Failed to find "${program}": process ${parent} has no such child`);
 }
 
 async function rolls(kubeconfig: string): Promise<void> {

@@ -5,7 +5,7 @@ import type { World } from "./world.ts";
 const namespace = "kube-system";
 const lifeMs = 86_400_000;
 
-/** Lets the credentials of pools be due, as if they had been made today, and starts the Schedule's next run. */
+/** Makes the credentials of pools due, as if they had been made today, and starts the Schedule's next run. */
 export async function renewNow(world: World, pools: readonly string[]): Promise<void> {
   await Promise.all(pools.map((name) => makeDue(world, name)));
   await world.temporal.schedule.getHandle("renew-credentials").trigger();

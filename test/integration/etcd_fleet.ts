@@ -1,4 +1,4 @@
-/** Simulated machines of scaling groups, of which those of control planes have a real member of a real etcd each. */
+/** Simulated machines of scaling groups, where each control plane has a real member of a real etcd. */
 import { randomInt } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { EtcdCluster, type EtcdPlace } from "../support/etcd_cluster.ts";
 
-/** The etcd, and what of the machines a story needs. */
+/** The etcd, and the controls of the machines that a story needs. */
 export class EtcdFleet implements GroupFleet {
   readonly #machines: GroupMachines;
   readonly #world: FleetWorld;
@@ -18,11 +18,11 @@ export class EtcdFleet implements GroupFleet {
   /** Members join one after the other. */
   #joining: Promise<void> = Promise.resolve();
   #made = 0;
-  /** First numbers of the addresses that members have: loopback, and no other story's. */
+  /** First numbers of the addresses of members: loopback, and unique to the story. */
   readonly #net = `127.${randomInt(64, 128)}.${randomInt(1, 255)}`;
-  /** What befalls the next machine that joins: before etcd is asked to take it in, or once it is a learner; each once. */
+  /** The fault of the next machine that joins: before its member is added, or when it is a learner; each once. */
   readonly befalls: { beforeAdded?: () => Promise<void>; onceAdded?: () => Promise<void> } = {};
-  /** What went wrong with a member that joined or ended. */
+  /** Failures of members on join or end. */
   readonly troubles: unknown[] = [];
 
   private constructor(readonly etcd: EtcdCluster, world: FleetWorld, supervisor: Supervisor) {
@@ -36,7 +36,7 @@ export class EtcdFleet implements GroupFleet {
     });
   }
 
-  /** Its keys are there before any machine is: they are put where a worker looks for them. */
+  /** Its keys exist before any machine: they are in the Secret that a worker reads. */
   static async ground(): Promise<EtcdGround> {
     const directory = await mkdtemp(join(tmpdir(), "ostler-etcd-"));
     const supervisor = new Supervisor({ directory });
@@ -47,7 +47,7 @@ export class EtcdFleet implements GroupFleet {
       cluster,
       get fleet(): EtcdFleet {
         const [fleet] = fleets;
-        if (!fleet) throw new Error("Cannot find the machines: their world was not settled");
+        if (!fleet) throw new Error("Failed to find the machines: their world is not ready");
         return fleet;
       },
       open: (world) => {
@@ -67,7 +67,7 @@ export class EtcdFleet implements GroupFleet {
     this.#machines.changed(instance, change);
   }
 
-  /** Machine and member are gone for good, and the cloud has not noticed. */
+  /** Machine and member are lost for good, and the cloud has not noticed. */
   async lose({ providerId, node }: CloudInstance): Promise<void> {
     this.#machines.lose(providerId);
     await this.etcd.forget(node);
@@ -99,7 +99,7 @@ export class EtcdFleet implements GroupFleet {
   }
 }
 
-/** An etcd without members, and how the machines are opened that bring them. */
+/** An etcd without members, and a function that opens the machines with them. */
 export interface EtcdGround extends AsyncDisposable {
   readonly cluster: EtcdCluster;
   readonly fleet: EtcdFleet;

@@ -1,4 +1,4 @@
-/** What is seen of a real etcd and done to its members, in good times and bad: processes with TLS, as kubeadm sets them up. */
+/** Reads and changes of a real etcd, healthy and unhealthy: processes with TLS, as kubeadm sets them up. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash, randomInt } from "node:crypto";
@@ -23,7 +23,7 @@ import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { EtcdCluster, type EtcdPlace } from "../support/etcd_cluster.ts";
 import { eventually } from "../support/eventually.ts";
 
-/** The longest that anything may take, whatever does not answer. */
+/** The time limit for every call, whatever does not respond. */
 const longestMs = 15_000;
 
 interface Stage {
@@ -67,17 +67,17 @@ function named({ members }: EtcdSurvey, name: string): EtcdMember {
 
 function leaderOf(survey: EtcdSurvey): EtcdMember {
   const found = survey.members.find(({ id }) => id === survey.leader);
-  ok(found, "there is a leader");
+  ok(found, "Expected a leader");
   return found;
 }
 
-/** Its result, or its failure, and that neither was waited for too long. */
+/** Returns the result or the failure, and checks the time that it took. */
 async function inTime<T>(work: () => Promise<T>): Promise<T> {
   const begun = Date.now();
   try {
     return await work();
   } finally {
-    ok(Date.now() - begun < longestMs, `${Date.now() - begun} ms are too long`);
+    ok(Date.now() - begun < longestMs, `Took too long: ${Date.now() - begun} ms`);
   }
 }
 
@@ -92,7 +92,7 @@ function failure(type: string, message: RegExp): (error: unknown) => true {
 
 const unavailable = (message: RegExp) => failure("ApiUnavailable", message);
 
-Deno.test("a survey of an etcd that is well has all of its members, and no doubts", async () => {
+Deno.test("etcd: a survey of a healthy cluster has all of its members, and is conclusive", async () => {
   await withEtcd({}, async ({ cluster, places, look }) => {
     const survey = await look();
     const listed = await cluster.members();
@@ -111,7 +111,7 @@ Deno.test("a survey of an etcd that is well has all of its members, and no doubt
   });
 });
 
-Deno.test("a member that stands still is told as one that does not answer, and keeps the others where they are", async () => {
+Deno.test("etcd: a suspended member is reported as not responding, and blocks the removal of others", async () => {
   await withEtcd({}, async ({ cluster, access, look }) => {
     const before = await look();
     const victim = before.members.find(({ id }) => id !== before.leader);
@@ -136,7 +136,7 @@ Deno.test("a member that stands still is told as one that does not answer, and k
   });
 });
 
-Deno.test("a quorum that is lost is told as a value, and nothing is removed then", async () => {
+Deno.test("etcd: a lost quorum is reported as a value, and nothing is removed then", async () => {
   await withEtcd({}, async ({ cluster, access, look }) => {
     await Promise.all([cluster.kill("cp-1"), cluster.kill("cp-2")]);
     const survey = await inTime(look);
@@ -159,7 +159,7 @@ Deno.test("a quorum that is lost is told as a value, and nothing is removed then
   });
 });
 
-Deno.test("a learner votes once it has what the others have, and one that stands still never does", async () => {
+Deno.test("etcd: a learner is promoted when it is in sync, and a suspended one never", async () => {
   await withEtcd({ voters: 1 }, async ({ cluster, access, newcomer, look }) => {
     await cluster.put("a", "1");
     const id = hexOf(await cluster.addLearner(newcomer)) ?? "";
@@ -182,7 +182,7 @@ Deno.test("a learner votes once it has what the others have, and one that stands
   });
 });
 
-Deno.test("a member whose machine is long gone is found, doubted, and taken off the list", async () => {
+Deno.test("etcd: a member of a lost machine is found, reported, and removed", async () => {
   await withEtcd({}, async ({ cluster, access, newcomer, look }) => {
     const id = hexOf(await cluster.addVoter(newcomer)) ?? "";
     const survey = await look();
@@ -196,7 +196,7 @@ Deno.test("a member whose machine is long gone is found, doubted, and taken off 
   });
 });
 
-Deno.test("a machine that lost its disk leaves the list, and joins again under its name", async () => {
+Deno.test("etcd: a machine that lost its disk is removed, and joins again with its name", async () => {
   await withEtcd({}, async ({ cluster, access, places, look }) => {
     await cluster.put("kept", "1");
     const before = await look();
@@ -215,7 +215,7 @@ Deno.test("a machine that lost its disk leaves the list, and joins again under i
     await cluster.settled();
     const after = await look();
     deepEqual(wordsOf(after), []);
-    ok(named(after, victim.name).id !== victim.id, "it is another member");
+    ok(named(after, victim.name).id !== victim.id, "Expected another member");
     await cluster.kill(victim.name);
     await cluster.restart(victim.name);
     await cluster.settled();
@@ -223,7 +223,7 @@ Deno.test("a machine that lost its disk leaves the list, and joins again under i
   });
 });
 
-Deno.test("who is not trusted, and who is not let in, is refused at once", async () => {
+Deno.test("etcd: untrusted and unauthorized clients are refused at once", async () => {
   await withEtcd({ voters: 1 }, async ({ cluster, directory }) => {
     const supervisor = new Supervisor({ directory: join(directory, "other") });
     const other = await EtcdCluster.create({ directory: join(directory, "other"), etcd: "", supervisor });
@@ -243,7 +243,7 @@ Deno.test("who is not trusted, and who is not let in, is refused at once", async
   });
 });
 
-Deno.test("a database without space is a doubt, for as long as its alarm stands", async () => {
+Deno.test("etcd: a database without space is inconclusive, while its alarm is raised", async () => {
   await withEtcd({ voters: 1, args: ["--quota-backend-bytes=1048576"] }, async ({ cluster, look }) => {
     await eventually("it is full", async () => !(await cluster.put(`key-${randomInt(1e9)}`, "x".repeat(200_000))));
     const survey = await look();
@@ -255,7 +255,7 @@ Deno.test("a database without space is a doubt, for as long as its alarm stands"
   });
 });
 
-Deno.test("a leader gives its leadership away, and can be removed then", async () => {
+Deno.test("etcd: a leader moves its leadership, and can be removed then", async () => {
   await withEtcd({}, async ({ cluster, access, look }) => {
     await cluster.put("kept", "1");
     const before = await look();
@@ -265,14 +265,14 @@ Deno.test("a leader gives its leadership away, and can be removed then", async (
     ok(heir !== leader.id);
     const after = await look();
     equal(after.leader, heir);
-    equal(await moveLeadership(access, before, leader.id), heir, "it is moved already");
+    equal(await moveLeadership(access, before, leader.id), heir, "Expected no change, because it was moved already");
     await eventually("it is removed", () => removed(access, after, leader.id));
     await eventually("two are left", async () => (await look()).members.length === 2);
     equal(await cluster.get("kept"), "1");
   });
 });
 
-Deno.test("a snapshot is kept whole, by its own digest, in a folder and by PUT", async () => {
+Deno.test("etcd: a snapshot is stored completely, with its own digest, in a folder and by PUT", async () => {
   await withEtcd({ voters: 1 }, async ({ cluster, directory, look }) => {
     for (let nth = 0; nth < 20; nth++) await cluster.put(`key-${nth}`, randomText(100_000));
     const access = new EtcdAccess(cluster.credentials);
@@ -286,8 +286,8 @@ Deno.test("a snapshot is kept whole, by its own digest, in a folder and by PUT",
     const bytes = await readFile(join(folder, "one.db"));
     equal((await stat(join(folder, "one.db"))).mode & 0o777, 0o600);
     deepEqual(kept, { name: "one.db", size: bytes.length, sha256: sha256(bytes).toString("hex") });
-    ok(seen.length > 50 && seen.at(-1) === bytes.length, "heartbeats go through it");
-    // As etcdutl judges one before it restores it: whole pages of the database, then their digest.
+    ok(seen.length > 50 && seen.at(-1) === bytes.length, "Expected heartbeats meanwhile");
+    // Checks the format as etcdutl does before it restores: whole pages of the database, then their digest.
     deepEqual(sha256(bytes.subarray(0, -32)), bytes.subarray(-32));
     equal(bytes.length % 512, 32);
     ok(bytes.length > 2_000_000 && bytes.includes("key-19"));
@@ -303,7 +303,7 @@ Deno.test("a snapshot is kept whole, by its own digest, in a folder and by PUT",
   });
 });
 
-/** Undefined as long as etcd takes members that met just now for unwell, which it does for some seconds. */
+/** Undefined while etcd treats new members as unhealthy, for some seconds. */
 async function removed(access: EtcdAccess, survey: EtcdSurvey, id: string): Promise<"Removed" | "Absent" | undefined> {
   try {
     return await removeMember(access, survey, id);

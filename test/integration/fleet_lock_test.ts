@@ -9,7 +9,7 @@ import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
 const group = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
-/** Bounds a story that hangs; what has to be quick is measured. */
+/** Bounds a story that hangs; required times are measured separately. */
 const longestMs = 120_000;
 
 interface Node {
@@ -17,16 +17,16 @@ interface Node {
   spec: { unschedulable?: boolean };
 }
 
-/** What the Nodes say: who is out of service, and who asks for a lock or holds one. */
+/** The state of the Nodes: cordoned ones, and those that ask for a lock or hold one. */
 class Locks implements Disposable {
-  /** Most nodes that were cordoned, or held a lock, at one look. */
+  /** Maximum number of nodes that were cordoned, or held a lock, in one read. */
   mostOut = 0;
   readonly #world: World;
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor(world: World) {
     this.#world = world;
-    this.#timer = setInterval(() => void this.cordoned().catch(() => undefined), 200); // the next look may get through
+    this.#timer = setInterval(() => void this.cordoned().catch(() => undefined), 200); // the next read may succeed
   }
 
   [Symbol.dispose](): void {
@@ -44,7 +44,7 @@ class Locks implements Disposable {
     return lockOf((await this.#world.get<Node>(`/api/v1/nodes/${node}`))?.metadata.annotations);
   }
 
-  /** It has asked, and waits for its turn. */
+  /** It has asked, and waits until it is due. */
   async waits(node: string): Promise<void> {
     await eventually(`"${node}" to wait for its turn`, async () => (await this.of(node))?.held === 0, {
       withinMs: longestMs,
@@ -64,7 +64,7 @@ class Clients {
     this.#idOf = idOf;
   }
 
-  /** Once, until it is called off; status 0 for no answer. */
+  /** Sends one request until it is cancelled; status 0 without a response. */
   async ask(node: string, verb: Verb, signal?: AbortSignal): Promise<{ status: number; kind?: string }> {
     const bound = AbortSignal.timeout(longestMs);
     try {
@@ -78,11 +78,11 @@ class Clients {
       const said = text === "" ? {} : JSON.parse(text) as { kind: string };
       return { status: response.status, ...said };
     } catch {
-      return { status: 0 }; // it is down, or an idle connection was closed: what asks has to ask again
+      return { status: 0 }; // The server is down, or an idle connection was closed: the client has to retry.
     }
   }
 
-  /** As it is meant by the protocol: whoever is not answered 200 asks again. */
+  /** As the protocol defines: a client retries until the answer is 200. */
   async askOn(node: string, verb: Verb): Promise<void> {
     await eventually(`${verb} of "${node}"`, async () => (await this.ask(node, verb)).status === 200, {
       withinMs: longestMs,
@@ -92,7 +92,7 @@ class Clients {
 
 Deno.test({
   name:
-    "nodes that update themselves get a lock one at a time, drained before, and a deleted holder's is free within a minute",
+    "FleetLock: nodes get a lock one at a time after a drain, and that of a deleted node is free within a minute",
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async () => {
@@ -123,7 +123,7 @@ async function takesTurns(
   await clients.askOn(one, "pre-reboot");
   assert.deepEqual(await locks.cordoned(), [one]);
 
-  // One dies while it waits: it keeps its turn, and takes nobody's place.
+  // One dies while it waits: it keeps its position, and uses no slot.
   const dying = new AbortController();
   const second = clients.ask(two, "pre-reboot", dying.signal);
   await locks.waits(two);
@@ -143,9 +143,9 @@ async function takesTurns(
   ground.nodes.delete(two);
   await third;
   assert.deepEqual(await locks.cordoned(), [three]);
-  // By when the next one holds it, not by when it hears of that.
+  // When the next node holds the lock, not when it receives the answer.
   const { held = 0 } = await locks.of(three) ?? {};
-  assert.ok(held > 0 && held - deletedAt < 60_000, `the lock of a deleted node is free after ${held - deletedAt} ms`);
+  assert.ok(held > 0 && held - deletedAt < 60_000, `The lock of a deleted node was free after ${held - deletedAt} ms`);
 
   await clients.askOn(three, "steady-state");
   await eventually("all in service", async () => (await locks.cordoned()).length === 0, { withinMs: longestMs });

@@ -1,4 +1,4 @@
-/** Gates asked of a real API server, by the worker's own identity and with no more than its rights. */
+/** Gates on a real API server, with the identity and the permissions of the worker. */
 import { openCluster } from "../../activities/cluster.ts";
 import assert from "node:assert/strict";
 import { awaitGates } from "../../activities/gates/await_gates.ts";
@@ -14,13 +14,13 @@ const labels = { app: "agent" };
 const template = { metadata: { labels }, spec: { containers: [{ name: "c", image: "images.example/pause:1" }] } };
 const smoke: Check = { kind: "Job", namespace, cronJob: "smoke" };
 
-testInWorld("awaitGates asks the API server with the rights of the worker", { seed: 5 }, async (world, t) => {
+testInWorld("awaitGates: reads the API server with the permissions of the worker", { seed: 5 }, async (world, t) => {
   await world.create(poolsPath(), machineDeployment({ replicas: 1 }));
   await world.untilPhase("pool", "Converged");
-  await t.step("about conditions of the node, of a machine and of a wave", () => seesConditions(world));
-  await t.step("about a DaemonSet that wants a pod there", () => seesDaemonSets(world));
-  await t.step("about pods on the node and everywhere", () => seesPods(world));
-  await t.step("and runs a Job only where a binding lets it", () => runsJob(world));
+  await t.step("conditions of the node, of a machine and of a wave", () => seesConditions(world));
+  await t.step("a DaemonSet that selects the node", () => seesDaemonSets(world));
+  await t.step("pods on the node and everywhere", () => seesPods(world));
+  await t.step("a Job only if a binding allows it", () => runsJob(world));
 });
 
 async function ask(world: World, check: Check, { wave = false, seconds = 60 } = {}): Promise<GateVerdict> {
@@ -105,7 +105,7 @@ interface Pod {
   status: { phase?: string };
 }
 
-/** Does what a kubelet would when the only container has ended well. */
+/** Acts as a kubelet would when the only container has succeeded. */
 async function endPod(world: World): Promise<void> {
   const path = `/api/v1/namespaces/${namespace}/pods`;
   const pod = await world.until("the Job's pod to run", async () => {

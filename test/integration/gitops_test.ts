@@ -1,4 +1,4 @@
-/** A tool that applies a bad spec every second, also while the pool goes back: nobody's machine flaps. */
+/** A tool that applies a bad spec every second, even during the rollback: no machine is replaced back and forth. */
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { machineDeployment, policiesPath, poolPath, poolsPath, rolloutPolicy, rollTo } from "./pool_objects.ts";
@@ -6,7 +6,7 @@ import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const bad = "docker://images.example/ubuntu:bad";
-/** A rollout takes a bad spec back so often; after that it is only held. */
+/** A rollout reverts a bad spec this often; afterwards it is only held. */
 const takenBackAtMost = 30;
 const labels = { tool: "gitops" };
 
@@ -22,16 +22,16 @@ testInWorld(title, { script: { faults } }, async (world) => {
   await world.create(policiesPath(), rolloutPolicy("gitops", { onFailure: "Rollback", join }, labels));
   const { lives } = await world.observed(2, () => insist(world));
   const ordered = lives.filter(({ orderedAt }) => orderedAt !== undefined);
-  assert.equal(ordered.length, 3, "the bad image got one machine, and nothing else came");
+  assert.equal(ordered.length, 3, "Expected one machine with the bad image, and nothing else");
   assert.deepEqual(ordered.filter(({ readyAt }) => readyAt !== undefined).map(({ goneAt }) => goneAt), [
     undefined,
     undefined,
   ]);
   const papers = lives.length - ordered.length;
-  assert.ok(papers <= takenBackAtMost + 1, `${papers} Machine objects came on paper only`);
+  assert.ok(papers <= takenBackAtMost + 1, `Only ${papers} Machine objects were pending`);
 });
 
-// The pace of the tool is the point: it never waits for what it did.
+// The pace of the tool is essential: it never waits for the effect.
 async function insist(world: World): Promise<void> {
   const held = new AbortController();
   const tool = applyUntil(world, held.signal);

@@ -1,11 +1,11 @@
-/** A profile of Go templates that renders what another profile rendered. */
+/** A profile of Go templates with the same output as another profile. */
 
 interface Phase {
   files?: { path: string; content: { inline: { data: string } } }[];
   userSSHKeys?: string[];
 }
 
-/** Made of a published config: each file is its own text, with the token where the config hides it. */
+/** Made from a published config: each file has its own text, with the token where the config hides it. */
 export function goProfileOf(name: string, version: string, config: Record<string, unknown>): object {
   const { cloudProvider, bootstrapConfig, provisioningConfig, ...rest } = config as {
     cloudProvider: { name: string };
@@ -23,7 +23,7 @@ export function goProfileOf(name: string, version: string, config: Record<string
   };
 }
 
-// Host files of registries are added to whatever a profile says.
+// Host files of registries are added to every profile.
 function templatesOf({ userSSHKeys: _, files = [], ...rest }: Phase): Phase {
   const own = files.filter(({ path }) => !path.startsWith("/etc/containerd/certs.d/"));
   return { ...rest, files: own.map((file) => ({ ...file, content: { inline: templateOf(file.content.inline) } })) };

@@ -14,10 +14,10 @@ const group: GroupSpec = {
   ...{ min: 1, max: 6, size: 3, zones: ["a", "b", "c"], template: { image: first.image, disk: "20G" } },
 };
 
-/** It is killed at one read of so many. */
+/** It is killed at one of this many reads. */
 const usualReads = 60;
 
-/** Rolls it once; every call that changes something is broken off the first time, before or after it is done. */
+/** Rolls the group once; every changing call is interrupted the first time, before or after its effect. */
 export async function rollAmongKills(seed: number): Promise<void> {
   const killer = new Killer(seed);
   await using ground = new GroupGround({ fault: (call) => killer.at(call) });
@@ -33,13 +33,13 @@ export async function rollAmongKills(seed: number): Promise<void> {
     await killer.end();
     assert.ok(killer.kills >= 6, `${killer.kills} kills`);
     assert.deepEqual(observer.broken, []);
-    assert.equal(ground.cloud.instances().length - before, 3, "as many were made as were replaced");
+    assert.equal(ground.cloud.instances().length - before, 3, "Expected as many orders as replacements");
     assert.equal(ground.cloud.group(group.id)?.size, 3);
     for (const kind of ["pendingnodes", "joiningnodes"]) assert.deepEqual(await world.list(`${kinds}/${kind}`), []);
   });
 }
 
-/** Breaks calls off, and kills the worker that made them. */
+/** Interrupts calls, and kills the worker that sent them. */
 export class Killer {
   kills = 0;
   #world: World | undefined;
@@ -48,7 +48,7 @@ export class Killer {
   readonly #random: () => number;
   readonly #oneReadOf: number;
 
-  /** It is killed at one read of so many, and at every other change. */
+  /** It is killed at one of this many reads, and at every other change. */
   constructor(seed: number, oneReadOf = usualReads) {
     this.#random = randomStream(seed, "kills");
     this.#oneReadOf = oneReadOf;
@@ -58,7 +58,7 @@ export class Killer {
     this.#world = world;
   }
 
-  /** Nobody is killed any more. */
+  /** No process is killed any more. */
   async end(): Promise<void> {
     this.#world = undefined;
     await this.#restarting;
@@ -71,13 +71,13 @@ export class Killer {
       if (this.#random() * this.#oneReadOf < 1) this.kill();
       return undefined;
     }
-    // The next try is left alone.
+    // The next attempt is not interrupted.
     if (this.#changes++ % 2 === 1) return undefined;
     this.kill();
     return this.#random() < 0.5 ? "CutBefore" : "CutAfter";
   }
 
-  /** Now, whatever it does; nobody before there is one to watch. */
+  /** Now, whatever it does; not before there is one to watch. */
   kill(): void {
     if (!this.#world) return;
     const { site: { ostler: { worker } } } = this.#world;

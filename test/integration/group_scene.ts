@@ -1,4 +1,6 @@
-/** Where stories of scaling groups are told of real parts: an API server, a Temporal, our processes; a cloud over HTTP. */
+/**
+ * The scene of scaling group stories with real parts: an API server, a Temporal, Ostler's processes; a cloud over HTTP.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import type { FleetWorld, GroupFleet } from "../../deploy/local/cloud/groups/group_fleet.ts";
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
@@ -21,10 +23,10 @@ export type GroupStory = Story<World>;
 
 /** Machines come up in seconds. */
 const joinSeconds: JoinSeconds = { instance: 4, address: 5, registered: 9, ready: 11 };
-/** Longer than anybody waits between two looks at what is at rest. */
+/** Longer than the longest poll interval at rest. */
 const idleMs = 3_000;
 
-/** Tells them one after the other in one world, under the eyes of a stranger; each leaves nothing behind. */
+/** Runs the stories one after the other in one world, with a foreign observer; each leaves nothing behind. */
 export async function tellGroupStories(
   t: Deno.TestContext,
   { stories, ...setting }: Setting & { stories: readonly GroupStory[] },
@@ -38,13 +40,13 @@ export async function tellGroupStories(
 export interface Setting {
   cast: Cast;
   mayRevive?: boolean;
-  /** What the machines are; simulated ones unless told. */
+  /** The type of machines; by default simulated. */
   fleet?: (world: FleetWorld) => Promise<GroupFleet>;
   /** Before there are groups. */
   prepare?: (world: World) => Promise<void>;
 }
 
-/** A world whose groups run the first version; it ends with the play. */
+/** A world whose groups run the first version; it ends with the story. */
 export async function inScene(
   { cast, mayRevive = false, fleet, prepare }: Setting,
   play: (scene: Scene) => Promise<void>,
@@ -57,7 +59,7 @@ export async function inScene(
     isUnready: (instance) => befalls.isUnready?.(instance) ?? false,
     isSilent: (instance) => befalls.isSilent?.(instance) ?? false,
     ...(fleet ? { fleet } : {}),
-    // Of one that goes it is known before it is gone.
+    // A deleted object is reported before it disappears.
     seconds: { boot: 0.4, ready: 0.2, gone: 1 },
   });
   await withWorld({ settings: ground.settings, mayRevive }, async (world) => {

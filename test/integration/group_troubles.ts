@@ -1,6 +1,6 @@
 /**
- * Troubles of scaling groups that need real parts: an API server that counts budgets, or is away, the command of people,
- * a Schedule. All others are told over an API server in memory (`../workflow/scaling_group_*_test.ts`).
+ * Failures of scaling groups that need real parts: an API server that counts budgets, or is down, the command line, a
+ * Schedule. All others run over an API server in memory (`../workflow/scaling_group_*_test.ts`).
  */
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
@@ -13,12 +13,12 @@ import type { GroupStory, Scene } from "./group_scene.ts";
 import { alpha, conditionOf, nodesOf, upToDate } from "../support/group_play.ts";
 
 export const troubles: GroupStory[] = [
-  ["K3, K6 a drain waits for a budget that is named; the newcomer dies meanwhile, and is made up for", heirDies],
-  ["K11 its cloud reclaims the one that a newcomer came for: the group keeps its size", donorReclaimed],
-  ["K11 its cloud reclaims the last one that was to be replaced, while its newcomer boots", lastReclaimed],
-  ["K15 the API server is away while a newcomer is paired: it is not made twice", awayWhilePairing],
-  ["a machine that the cloud protects is waited for by name, and replaced when it is protected no more", protects],
-  ["K20, K21 a group that a look left out stays as people set it; one in another case is made once", lookedFor],
+  ["K3, K6 a drain waits for a named budget; the new machine dies meanwhile, and is replaced", heirDies],
+  ["K11 the cloud reclaims the machine to be replaced: the group keeps its size", donorReclaimed],
+  ["K11 the cloud reclaims the last machine to be replaced, while its new machine boots", lastReclaimed],
+  ["K15 the API server is down while a new machine is paired: it is not ordered twice", awayWhilePairing],
+  ["a machine that the cloud protects is named, and replaced when it is not protected any more", protects],
+  ["K20, K21 a group missing in one list stays as people set it; one in another case is created once", lookedFor],
 ];
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -47,7 +47,7 @@ async function donorReclaimed(scene: Scene): Promise<void> {
   );
   const donor = record?.metadata.annotations?.["ostler.dev/donor"];
   const instance = ground.cloud.instances().find((each) => donor === (each.token ?? each.node));
-  assert.ok(instance, `no instance of donor "${donor}"`);
+  assert.ok(instance, `no instance of the old node "${donor}"`);
   ground.cloud.remove(instance.providerId, false);
   await release();
   await came(scene, "image-11");
@@ -72,24 +72,24 @@ async function awayWhilePairing(scene: Scene): Promise<void> {
   const { node } = await askAndOrder(scene, "image-15");
   await world.until("its node", async () => (await nodesOf(world)).includes(node));
   const apiServer = world.site.stack.processes.get("kube-apiserver");
-  // Nodes that cannot renew their leases become NotReady when the API server is away for long: the cloud tells who is up.
+  // Nodes that cannot renew their leases become NotReady during a long outage, so the cloud reports which run.
   observer.expect("alpha", alpha.size, 0);
   let fewest = Infinity;
   const up = (): number => ground.cloud.instances(alpha.id).filter(({ state }) => state === "Ready").length;
   const counting = setInterval(() => fewest = Math.min(fewest, up()), 100);
   apiServer.kill("SIGKILL");
-  // Longer than any look at it takes.
+  // Longer than any read takes.
   await pause(3_000);
   await apiServer.restart();
   await world.until("all to be Ready again", async () => await readyNodes(world) >= alpha.size)
     .finally(() => clearInterval(counting));
-  assert.ok(fewest >= alpha.size, `Only ${fewest} machines were up while the API server was away`);
+  assert.ok(fewest >= alpha.size, `Only ${fewest} machines were up while the API server was down`);
   observer.expect("alpha", alpha.size, alpha.size);
   await upToDate(world, { ...first, image: "image-15" }, alpha.size);
-  assert.equal(ground.cloud.instances().length - known, alpha.size, "as many were made as were replaced");
+  assert.equal(ground.cloud.instances().length - known, alpha.size, "Expected as many orders as replacements");
 }
 
-/** How many nodes are Ready, as the API server knows it. */
+/** Number of Ready nodes, by the API server. */
 async function readyNodes(world: Scene["world"]): Promise<number> {
   const nodes = await world.list<{ status?: { conditions?: { type: string; status: string }[] } }>("/api/v1/nodes");
   const isReady = ({ type, status }: { type: string; status: string }): boolean =>
@@ -142,7 +142,7 @@ async function lookedFor(scene: Scene): Promise<void> {
   // The first one of the cloud was left out.
   const kept = (await all()).find(({ spec }) => spec.groupId === alpha.id);
   assert.deepEqual([kept?.metadata.name, kept?.metadata.labels?.["pool"]], ["alpha", "alpha"]);
-  assert.equal(kept?.metadata.annotations?.["ostler.dev/missed-by-looks"], undefined, "it was not missed");
+  assert.equal(kept?.metadata.annotations?.["ostler.dev/missed-by-looks"], undefined, "Expected the missing group to be noticed");
   befalls.fault = () => undefined;
   const other: GroupSpec = { ...alpha, id: "projects/p/groups/UPPER", name: "upper", min: 0, size: 0 };
   ground.cloud.create(other);
@@ -157,12 +157,12 @@ async function lookedFor(scene: Scene): Promise<void> {
   await world.remove(`${kinds}/scalinggroups/${made[0]?.metadata.name}`);
 }
 
-/** Has the groups of the cloud looked for, and waits until that is done; a Schedule skips what is asked while it looks. */
+/** Starts a discovery of groups, and waits until it is done; a Schedule skips a start during a run. */
 async function look({ ground, world }: Scene): Promise<void> {
   const schedule = world.temporal.schedule.getHandle("discover-scaling-groups");
   const lists = (): number => ground.api.calls.filter(({ path }) => path === "/groups").length;
   const before = lists();
-  await world.until("a look for groups", async () => {
+  await world.until("a discovery of groups", async () => {
     await schedule.trigger();
     await pause(300);
     return lists() > before;

@@ -1,6 +1,6 @@
 /**
- * A cluster that goes from Ostler to Operating System Manager and back, with machine-controller at work all the while. The
- * rules of Operating System Manager are played, once; where OSTLER_BENCH_OSM names its binary, it is that, five times.
+ * A cluster that moves from Ostler to Operating System Manager and back, while machine-controller runs. The rules of
+ * Operating System Manager are simulated, once; if OSTLER_BENCH_OSM names its binary, that runs, five times.
  */
 import assert from "node:assert/strict";
 import process from "node:process";
@@ -32,7 +32,7 @@ const holds = fileURLToPath(new URL("../../deploy/kubernetes/admission/hold_new_
 const main = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const secretsPath = "/api/v1/namespaces/kube-system/secrets";
 
-// Says what was tried.
+// Reports the attempts.
 const other = binary ? "Operating System Manager" : `Operating System Manager, played as ${osmVariable} names none,`;
 
 testInWorld(`release and adopt replace no machine, and ${other} works in between`, { seed: 7 }, async (world, t) => {
@@ -44,12 +44,12 @@ testInWorld(`release and adopt replace no machine, and ${other} works in between
   const before = await machines(world);
   assert.equal(before.length, 4);
   for (let round = 1; round <= rounds; round++) {
-    await t.step(`round ${round}: Ostler gives back`, () => givesBack(world));
-    await t.step(`round ${round}: a machine joins with what stands`, () => {
+    await t.step(`round ${round}: Ostler releases the pools`, () => givesBack(world));
+    await t.step(`round ${round}: a machine joins with the published secrets`, () => {
       return scalesUp(world, "two", ({ status }) => Promise.resolve(status?.nodeRef !== undefined));
     });
     await t.step(`round ${round}: Operating System Manager works`, () => osmWorks(world, osm));
-    await t.step(`round ${round}: Ostler takes over`, () => takesOver(world, osm));
+    await t.step(`round ${round}: Ostler takes the pools over`, () => takesOver(world, osm));
     assert.deepEqual(await machines(world), before);
   }
 });
@@ -71,13 +71,13 @@ async function osmWorks(world: World, osm: Osm): Promise<void> {
   for (const name of pools) {
     await world.until(`what Operating System Manager makes for "${name}"`, () => isMadeByOsm(world, name));
   }
-  // What is played gives it nothing to boot with.
+  // The simulated one renders nothing that boots.
   await scalesUp(world, "one", async ({ metadata: { name } }) => {
     return (await world.list<Found>(secretsPath)).some((secret) => secret.metadata.name.startsWith(`userdata-${name}`));
   });
 }
 
-/** A machine more comes as far as it has to, and goes again: that one, and none of the others. */
+/** One more machine joins as far as necessary, and is deleted: that one, and no other. */
 async function scalesUp(world: World, pool: string, hasCome: (machine: Found) => Promise<boolean>): Promise<void> {
   const known = new Set(await machines(world));
   await world.patch(poolPath(pool), { spec: { replicas: 3 } });
@@ -139,7 +139,7 @@ async function machines(world: World): Promise<string[]> {
   return (await world.list<Found>(machinesPath)).map(({ metadata }) => metadata.uid).sort();
 }
 
-// In a process of its own: the client of Temporal that tests use has taken this one.
+// In a separate process, because the tests' client of Temporal uses this one.
 async function ostler(world: World, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const { adminKubeconfig, temporal } = world.site.stack;
   const where = ["--kubeconfig", adminKubeconfig, "--temporal-address", temporal.address];

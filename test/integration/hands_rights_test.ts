@@ -1,4 +1,6 @@
-/** Who may make a hand, on a real API server: the worker, in one form; and nobody else anything else. */
+/**
+ * Permissions to make an agent pod, on a real API server: the worker may, in one form, and everything else is refused.
+ */
 import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
@@ -29,7 +31,7 @@ interface Pod {
 
 type Change = (pod: Pod) => void;
 
-/** A hand as it is made, or nearly. */
+/** A pod of the agent, with small differences. */
 function hand(change: Change = () => undefined): Pod {
   const pod = JSON.parse(JSON.stringify(handPodOf(order, image, Date.now()))) as Pod;
   change(pod);
@@ -41,7 +43,7 @@ const inSpec = (more: Record<string, unknown>): Change => ({ spec }) => void Obj
 const argument = (at: number, word: string): Change => ({ spec }) =>
   void (spec.containers[0]?.args.splice(at, 1, word));
 
-/** What differs from a hand in one thing. */
+/** The single difference from a pod of the agent. */
 const nearly: [string, Change][] = [
   ["another image", inHand({ image: `registry.example/other@${digest}` })],
   ["its image by tag", inHand({ image: "registry.example/hands:1" })],
@@ -49,7 +51,7 @@ const nearly: [string, Change][] = [
   ["no command", inHand({ command: null })],
   ["one word more", ({ spec }) => void spec.containers[0]?.args.push("more")],
   ["another verb", argument(1, "Shell")],
-  ["an image that is more than a name", argument(2, "x; reboot")],
+  ["an image with more than a name", argument(2, "x; reboot")],
   ["an option in place of an image", argument(2, "--help")],
   ["a digest with a line break", argument(3, `${digest}\nreboot`)],
   ["the name of another order", argument(5, "ostler-apply-x")],
@@ -57,8 +59,8 @@ const nearly: [string, Change][] = [
   ["a hook", inHand({ lifecycle: { preStop: { exec: { command: ["true"] } } } })],
   ["a probe", inHand({ livenessProbe: { exec: { command: ["true"] } } })],
   ["a second container", ({ spec }) => void spec.containers.push({ name: "more", image, args: [] })],
-  ["a container before it", ({ spec }) => void (spec["initContainers"] = [{ name: "before", image }])],
-  ["scripts of somebody else", inSpec({ volumes: [{ name: "scripts", configMap: { name: "mine" } }] })],
+  ["another container before it", ({ spec }) => void (spec["initContainers"] = [{ name: "before", image }])],
+  ["scripts of another owner", inSpec({ volumes: [{ name: "scripts", configMap: { name: "mine" } }] })],
   ["the host's files", inSpec({ volumes: [{ name: "scripts", hostPath: { path: "/" } }] })],
   ["a volume more", ({ spec }) => void (spec["volumes"] as object[]).push({ name: "x", hostPath: { path: "/" } })],
   ["another account", inSpec({ serviceAccountName: "default" })],
@@ -70,7 +72,7 @@ const nearly: [string, Change][] = [
 
 const pods = (namespace = "ostler-hands"): string => `/api/v1/namespaces/${namespace}/pods`;
 
-/** What the API server says to a pod of that form; "" where it would take it. */
+/** The refusal of the API server for such a pod; "" if it accepts. */
 async function refusalOf(api: ApiConnection, pod: Pod, namespace = "ostler-hands"): Promise<string> {
   return await refused(() => api.call({ method: "POST", path: `${pods(namespace)}?dryRun=All`, body: pod }));
 }
@@ -85,7 +87,7 @@ async function refused(attempt: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** Somebody who may do everything with pods and ConfigMaps of the namespace. */
+/** A user with all permissions on pods and ConfigMaps of the namespace. */
 async function openAsNamespaceAdmin({ api, apiServer, directory, kubeconfig }: BareApi): Promise<ApiConnection> {
   const [namespace, serviceAccount] = ["ostler-hands", "tenant"];
   const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
@@ -107,7 +109,7 @@ async function nameImage(api: ApiConnection, named: string): Promise<void> {
   await api.call({ method: "PATCH", path, contentType, body: { data: { image: named } } });
 }
 
-/** A node, and an account that every namespace of a cluster has. */
+/** A node, and an account that exists in every namespace. */
 async function settle({ api }: BareApi): Promise<void> {
   await api.call({ method: "POST", path: "/api/v1/nodes", body: { metadata: { name: "w-1" } } });
   const path = "/api/v1/namespaces/ostler-hands/serviceaccounts";
@@ -118,7 +120,7 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
   using api = await openAs(server, "worker");
   const all = [...rights.worker, ...handsRights].sort();
   await t.step(
-    "H12 the worker has the rights that hands take, and no node has any",
+    "H12 agent: the worker has its permissions, and no node has any",
     async () => deepEqual(await rightsOf(api), all),
   );
   const isTaken = async (): Promise<void> => equal(await refusalOf(api, hand()), "");
@@ -127,20 +129,20 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
     await waitUntil(isRefused, { what: "the limits", timeoutMs: 20_000 });
   });
   await nameImage(server.api, image);
-  await waitUntil(isTaken, { what: "a hand to be taken", timeoutMs: 20_000 });
+  await waitUntil(isTaken, { what: "an agent pod to be accepted", timeoutMs: 20_000 });
   for (const [what, change] of nearly) {
-    await t.step(`the worker makes no hand with ${what}`, async () => {
+    await t.step(`agent: the worker makes none with ${what}`, async () => {
       match(await refusalOf(api, hand(change)), /403 .*: a hand /);
     });
   }
   for (const namespace of ["default", "kube-system", "ostler-system"]) {
     const pod = hand(({ metadata }) => void (metadata["namespace"] = namespace));
     await t.step(
-      `the worker makes no pod in ${namespace}`,
+      `agent: the worker makes no pod in ${namespace}`,
       async () => match(await refusalOf(api, pod, namespace), /403/),
     );
   }
-  await t.step("a hand is not changed, and nobody gets into it", async () => {
+  await t.step("agent: its pod cannot be changed or entered", async () => {
     await api.call({ method: "POST", path: pods(), body: hand() });
     const [path, contentType] = [`${pods()}/${String(hand().metadata["name"])}`, "application/merge-patch+json"];
     const containers = [{ ...hand().spec.containers[0], image: "registry.example/mine:1" }];
@@ -155,7 +157,7 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
   });
 }
 
-/** The kubelet's part: the pod has ended, and said this. */
+/** Acts as the kubelet: the pod has ended with this message. */
 async function endHand({ api }: BareApi, name: string, said: string): Promise<void> {
   const path = `${pods()}/${name}/status`;
   const state = { terminated: { exitCode: 0, message: said, containerID: "x://y" } };
@@ -166,7 +168,7 @@ async function endHand({ api }: BareApi, name: string, said: string): Promise<vo
   await api.call({ method: "PATCH", path, contentType: "application/merge-patch+json", body: { status } });
 }
 
-/** The worker's own clients, and the node that there is. */
+/** The worker's own clients, and the existing node. */
 async function workerAndNode(server: BareApi): Promise<{ kube: Cluster; uid: string }> {
   const account = { serviceAccount: "ostler-worker", namespace: "ostler-system" };
   const config = loadKubeConfig(await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account));
@@ -177,7 +179,7 @@ async function workerAndNode(server: BareApi): Promise<{ kube: Cluster; uid: str
 
 async function orderIsCarriedOut(t: Deno.TestContext, server: BareApi): Promise<void> {
   const { kube, uid } = await workerAndNode(server);
-  await t.step("an order is given with the worker's rights, and its answer is heard at once", async () => {
+  await t.step("agent: an order works with the worker's permissions, and its result is read at once", async () => {
     const status = { bootId: order.bootId, booted: digest, staged: "", fallback: "" };
     const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid }));
     const said = JSON.stringify({ outcome: "Done", reason: "", message: "", ...status, findings: [] });
@@ -190,43 +192,43 @@ async function orderIsCarriedOut(t: Deno.TestContext, server: BareApi): Promise<
   });
 }
 
-/** Hands that were just installed: what limits them is seen before what it takes its parameters from. */
+/** A just installed agent: its limits are visible before their parameters. */
 async function triesAgainWithoutImage(t: Deno.TestContext, server: BareApi): Promise<void> {
   const path = "/api/v1/namespaces/ostler-hands/configmaps";
   await server.api.call({ method: "DELETE", path: `${path}/ostler-hands-image` });
   using api = await openAs(server, "worker");
   const isRefused = async (): Promise<void> => match(await refusalOf(api, hand()), /no params found/);
-  await waitUntil(isRefused, { what: "the image to be missed", timeoutMs: 20_000 });
-  await t.step("an order is tried again as long as the API server has not seen the image of hands", async () => {
+  await waitUntil(isRefused, { what: "the missing image to be detected", timeoutMs: 20_000 });
+  await t.step("agent: an order is retried until the API server has seen the image", async () => {
     const { kube, uid } = await workerAndNode(server);
     const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid }));
     await rejects(given, { type: "AccessDenied", nonRetryable: false, message: /HTTP 422, .*no params found/ });
   });
   const metadata = { name: "ostler-hands-image" };
   await server.api.call({ method: "POST", path, body: { metadata, data: { image } } });
-  // One of that name is still being deleted, which is looked at after what limits hands.
+  // A pod of that name is still being deleted, which is checked after the limits.
   const isLetPass = async (): Promise<void> => match(await refusalOf(api, hand()).catch(String), /^$| 409 /);
-  await waitUntil(isLetPass, { what: "a hand to be let pass", timeoutMs: 20_000 });
+  await waitUntil(isLetPass, { what: "an agent pod to be admitted", timeoutMs: 20_000 });
 }
 
 async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<void> {
   using tenant = await openAsNamespaceAdmin(server);
   using controller = await openAs(server, "controller");
   await waitUntil(async () => match(await refusalOf(tenant, hand()), /only Ostler's worker/), {
-    ...{ what: "the rights of the tenant", timeoutMs: 20_000 },
+    ...{ what: "the permissions of the tenant", timeoutMs: 20_000 },
   });
   await t.step("an administrator of the cluster makes no hand", async () => {
     match(await refusalOf(server.api, hand()), /only Ostler's worker may create pods/);
   });
-  await t.step("the controller makes no hand", async () => match(await refusalOf(controller, hand()), /403/));
+  await t.step("agent: the controller makes none", async () => match(await refusalOf(controller, hand()), /403/));
   for (const serviceAccount of ["default", "ostler-hand"]) {
     const account = { serviceAccount, namespace: "ostler-hands" };
     using api = await ApiConnection.open(
       await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account),
     );
-    await t.step(`the account ${serviceAccount} makes no hand`, async () => match(await refusalOf(api, hand()), /403/));
+    await t.step(`agent: the account ${serviceAccount} makes none`, async () => match(await refusalOf(api, hand()), /403/));
   }
-  await t.step("an admin of the namespace changes neither scripts nor image", async () => {
+  await t.step("agent: an admin of the namespace changes neither scripts nor image", async () => {
     for (const name of ["ostler-hands-scripts", "ostler-hands-image"]) {
       const path = `/api/v1/namespaces/ostler-hands/configmaps/${name}?dryRun=All`;
       const contentType = "application/merge-patch+json";
@@ -237,7 +239,7 @@ async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<voi
   });
 }
 
-Deno.test("hands are made by the worker in one form, and by nobody else", async (t) => {
+Deno.test("agent: only the worker makes pods, in one form", async (t) => {
   await withApi(async (server) => {
     await installRights(server);
     await installHands(server);

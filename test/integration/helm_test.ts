@@ -1,4 +1,4 @@
-/** The life of a release: Helm installs, updates, takes back and removes the chart on a real API server. */
+/** The life of a release: Helm installs, updates, rolls back and uninstalls the chart on a real API server. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import process from "node:process";
 import { runHelm } from "../../deploy/release/chart/render_chart.ts";
@@ -11,7 +11,7 @@ import { runCommand } from "../../deploy/local/tools/run_command.ts";
 import type { Deployment } from "../support/chart_objects.ts";
 import { withApi } from "./bare_api.ts";
 
-/** What nobody has begun to delete: kinds and namespaces linger. */
+/** Objects that are not being deleted: CRDs and namespaces remain for a while. */
 async function standing<T extends ManifestObject>(api: ApiConnection, path: string): Promise<T[]> {
   const { items } = await api.call({ method: "GET", path }) as { items: T[] };
   return items.filter(({ metadata }) => !("deletionTimestamp" in metadata));
@@ -23,14 +23,14 @@ async function imagesOf(api: ApiConnection): Promise<Record<string, string>> {
   return Object.fromEntries(found.map(({ metadata, spec }) => [metadata.name, spec.template.spec.containers[0].image]));
 }
 
-/** Names of kinds and namespaces. */
+/** Names of CRDs and namespaces. */
 async function keptOf(api: ApiConnection): Promise<string[]> {
   const paths = ["/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/api/v1/namespaces"];
   const found = await Promise.all(paths.map((path) => standing(api, path)));
   return found.flat().map(({ metadata }) => metadata.name);
 }
 
-/** KEDA's kind, as far as Helm asks for it. */
+/** KEDA's CRD, with the fields that Helm needs. */
 const scaledObjects: ManifestObject = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
@@ -46,7 +46,7 @@ const scaledObjects: ManifestObject = {
   },
 } as ManifestObject;
 
-Deno.test("KEDA that is turned on in a release goes on from the workers that there are", async () => {
+Deno.test("helm: KEDA that is enabled in a release starts from the current number of workers", async () => {
   const { helm } = await resolveTools(["helm"]);
   await withApi(async ({ api, kubeconfig, directory }) => {
     await applyObjects(kubeconfig, [scaledObjects]);
@@ -67,7 +67,7 @@ Deno.test("KEDA that is turned on in a release goes on from the workers that the
   });
 });
 
-Deno.test("helm installs beside what machine-controller has, updates, goes back, and leaves what machines live on", async () => {
+Deno.test("helm: installs beside machine-controller, updates, rolls back, and keeps what machines need", async () => {
   const { helm } = await resolveTools(["helm"]);
   await withApi(async ({ api, kubeconfig, directory }) => {
     const machines = { apiVersion: "v1", kind: "Namespace", metadata: { name: "cloud-init-settings" } };

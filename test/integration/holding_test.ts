@@ -1,4 +1,6 @@
-/** New machines are held by the API server's policy, and where it has none by the webhook, which keeps its own certificate. */
+/**
+ * New machines are held by the API server's policy, or without one by the webhook, which manages its own certificate.
+ */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { request } from "node:https";
 import process from "node:process";
@@ -17,7 +19,7 @@ const admission = "/apis/admissionregistration.k8s.io/v1";
 const registration = `${admission}/mutatingwebhookconfigurations/hold-new-machines.ostler.dev`;
 const secretPath = "/api/v1/namespaces/ostler-system/secrets/ostler-webhook-authority";
 
-/** A server of its own where OSTLER_TEST_OLDER_API_SERVER names one, else the usual one that is as Kubernetes 1.33 was. */
+/** A separate server if OSTLER_TEST_OLDER_API_SERVER names one, or else the default one as Kubernetes 1.33. */
 const { OSTLER_TEST_OLDER_API_SERVER: binary } = process.env;
 const older: BareOptions = binary ? { binary } : { emulatedVersion: "1.33" };
 
@@ -41,13 +43,13 @@ async function isHeld(api: ApiConnection): Promise<boolean> {
 
 async function holdsAll(t: Deno.TestContext, api: ApiConnection): Promise<void> {
   for (const [name, [newcomer, holder]] of Object.entries(newcomers)) {
-    await t.step(`a machine ${name} is ${holder ? "held" : "not held"}`, async () => {
+    await t.step(`holding: a machine ${name} is ${holder ? "held" : "not held"}`, async () => {
       judge(newcomer, holder, await admitted(api, newcomer));
     });
   }
 }
 
-/** The certificate that the next connection is shown, if the API server would trust it now; rejects else. */
+/** Returns the certificate of the next connection if the API server would trust it now; rejects otherwise. */
 async function shownNow(api: ApiConnection, url: string): Promise<string> {
   const { webhooks: [hold] = [] } = await holdOf(api);
   const ca = Buffer.from(hold?.clientConfig.caBundle ?? "", "base64").toString();
@@ -60,7 +62,7 @@ async function shownNow(api: ApiConnection, url: string): Promise<string> {
   });
 }
 
-Deno.test("a policy of the API server holds new machines, and the webhook leaves it to that", async (t) => {
+Deno.test("holding: a policy of the API server holds new machines, and the webhook does not", async (t) => {
   await withApi(async (server) => {
     const { api, kubeconfig } = server;
     await settlePools(api, kubeconfig);
@@ -74,23 +76,23 @@ Deno.test("a policy of the API server holds new machines, and the webhook leaves
   });
 });
 
-Deno.test("where the API server has no such policy the webhook holds them", async (t) => {
+Deno.test("holding: the webhook holds them when the API server has no such policy", async (t) => {
   await withApi(async (server) => {
     const { api, kubeconfig } = server;
     const kinds = await api.call({ method: "GET", path: admission }) as { resources: { name: string }[] };
-    ok(!kinds.resources.some(({ name }) => name === "mutatingadmissionpolicies"), "else nothing is older here");
+    ok(!kinds.resources.some(({ name }) => name === "mutatingadmissionpolicies"), "Expected an older server");
     await settlePools(api, kubeconfig);
     await using replicas = await Replicas.open(server);
     await Promise.all([replicas.start(), replicas.start()]);
     await until("the webhook to hold", () => isHeld(api));
     await holdsAll(t, api);
-    await t.step("two webhooks that began at once have one certificate", () => haveOne(server, replicas.url));
-    await t.step("a deleted Secret is a rotation, and no request fails meanwhile", () => rotates(server, replicas.url));
-    await t.step("dead webhooks let machines through", async () => {
+    await t.step("holding: two webhooks that start together have one certificate", () => haveOne(server, replicas.url));
+    await t.step("holding: a deleted Secret is a rotation without a failed request", () => rotates(server, replicas.url));
+    await t.step("holding: dead webhooks let machines through", async () => {
       await replicas.stop();
       deepEqual(await admitted(api, newcomer), {});
     });
-    await t.step("those that come back hold with the certificate that was there", async () => {
+    await t.step("holding: restarted webhooks hold with the existing certificate", async () => {
       const { data } = await api.call({ method: "GET", path: secretPath }) as { data: Record<string, string> };
       await replicas.start();
       await until("the webhook to hold again", () => isHeld(api));
@@ -109,14 +111,14 @@ async function rotates({ api }: BareApi, url: string): Promise<void> {
   const before = await shownNow(api, url);
   const first = (await holdOf(api)).webhooks?.[0]?.clientConfig.caBundle;
   await api.call({ method: "DELETE", path: secretPath });
-  // What was there before counts also where it is gone by the first look.
+  // Existing machines count even if they are deleted before the first read.
   const bundles = new Set([first]);
   const shown = new Set([before]);
   const deadline = Date.now() + 20_000;
   let requests = 0;
   let isOver = false;
   while (!isOver && Date.now() < deadline) {
-    ok(await isHeld(api), `request ${requests} was not held`);
+    ok(await isHeld(api), `Request ${requests} was not held`);
     shown.add(await shownNow(api, url));
     const bundle = (await holdOf(api)).webhooks?.[0]?.clientConfig.caBundle ?? "";
     bundles.add(bundle);

@@ -1,4 +1,4 @@
-/** Our identities on a real API server: each with a connection of its own. */
+/** Ostler's identities on a real API server, each with its own connection. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ const kubernetes = fileURLToPath(new URL("../../deploy/kubernetes/", import.meta
 export const processes = ["controller", "worker", "webhook", "setup"] as const;
 export type Process = typeof processes[number];
 
-/** Rights and limits as they are installed, in the order of the kustomization. */
+/** Permissions and limits as installed, in the order of the kustomization. */
 export async function installRights({ kubeconfig }: BareApi): Promise<void> {
   const files = [
     ...["namespace", "crds/operating_system_profiles", "crds/operating_system_configs", "crds/rollouts"],
@@ -30,12 +30,12 @@ export async function installRights({ kubeconfig }: BareApi): Promise<void> {
   for (const file of files) await install(kubeconfig, file);
 }
 
-/** What the setting approve-joining-nodes takes beside. */
+/** The additional permissions for the setting approve-joining-nodes. */
 export async function installApproval({ kubeconfig }: BareApi): Promise<void> {
   await install(kubeconfig, "approval/node_approver");
 }
 
-/** What the setting hands-image takes beside. */
+/** The additional permissions for the setting hands-image. */
 export async function installHands({ kubeconfig }: BareApi): Promise<void> {
   for (const file of ["namespace", "limit_hands", "rbac", "image", "scripts"]) {
     await install(kubeconfig, `hands/${file}`);
@@ -47,13 +47,13 @@ async function install(kubeconfig: string, file: string): Promise<void> {
   await applyObjects(kubeconfig, parseManifests(await readFile(path, "utf8"), path));
 }
 
-/** A connection under a process's identity. */
+/** A connection with a process's identity. */
 export async function openAs({ apiServer, directory, kubeconfig }: BareApi, process: Process): Promise<ApiConnection> {
   const account = { serviceAccount: `ostler-${process}`, namespace: "ostler-system" };
   return await ApiConnection.open(await kubeconfigFor({ directory, apiServer, adminKubeconfig: kubeconfig }, account));
 }
 
-/** Where something stands that is worth a right; the last one is anybody's. */
+/** Namespaces whose permissions matter; the last one stands for any other. */
 const namespaces = [
   "kube-system",
   "cloud-init-settings",
@@ -71,7 +71,10 @@ interface Rule {
   resourceNames?: string[];
 }
 
-/** All that the API server lets it do, as "namespace resource [names]: verbs"; what it may do everywhere has no namespace. */
+/**
+ * Everything that the API server allows, as "namespace resource [names]: verbs"; cluster-wide permissions have no
+ * namespace.
+ */
 export async function rightsOf(api: ApiConnection): Promise<string[]> {
   const byNamespace = await Promise.all(
     namespaces.map(async (namespace) => [namespace, await rightsIn(api, namespace)]),
@@ -90,7 +93,7 @@ async function rightsIn(api: ApiConnection, namespace: string): Promise<string[]
     status: { resourceRules: Rule[] };
   };
   return status.resourceRules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames }) =>
-    // To ask about oneself is everybody's right.
+    // Everyone may ask about their own permissions.
     resources.filter((name) => !name.startsWith("selfsubject")).map((name) => {
       const group = apiGroups.filter((each) => each === "*").length > 0 ? "*/" : "";
       return `${group}${name}${resourceNames ? ` ${resourceNames.join(" ")}` : ""}: ${verbs.join(" ")}`;

@@ -1,4 +1,7 @@
-/** Each of our identities may do what it must, and nothing beside: rights and limits as they are installed, on a real API server. */
+/**
+ * Each of Ostler's identities may do what it needs, and nothing else: permissions and limits as installed, on a real
+ * API server.
+ */
 import { deepEqual, match, ok } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { requestNodeCertificate } from "../../deploy/local/cloud/boot/certificate.ts";
@@ -9,7 +12,7 @@ import { installApproval, installRights, openAs, processes, rightsOf } from "./i
 import { type Attempt, create, forbidden, needed, osImages, type Secret, secrets, token } from "./identity_attempts.ts";
 import { approvalRights, rights } from "./identity_rights.ts";
 
-/** What people and join services write. */
+/** Objects of people and join services. */
 const ofOthers: [plural: string, kind: string, name: string, spec: object][] = [
   ["nodeversions", "NodeVersion", "asked", { image: "i-1" }],
   ["joiningnodes", "JoiningNode", "let-in", { name: "w-1", componentsreference: "k8s-components-1" }],
@@ -19,7 +22,7 @@ const ofOthers: [plural: string, kind: string, name: string, spec: object][] = [
   ],
 ];
 
-/** What stands in the cluster, by others and by us. */
+/** The objects in the cluster, by others and by Ostler. */
 async function settle({ api }: BareApi): Promise<void> {
   const former = { "machinedeployment.k8s.io/name": "x" };
   const standing: Secret[] = [
@@ -41,7 +44,7 @@ async function settle({ api }: BareApi): Promise<void> {
   }
 }
 
-/** What the API server says to it; "" where it would do it. Nothing is done. */
+/** The refusal of the API server; "" if it accepts. It is a dry run. */
 async function refusalOf(api: ApiConnection, { path, ...attempt }: Attempt): Promise<string> {
   const isPatch = attempt.method === "PATCH";
   try {
@@ -78,13 +81,13 @@ async function approvesOnlyNodes(server: BareApi): Promise<void> {
   match(await refusalOf(api, approved("serving")), /403/);
 }
 
-Deno.test("controller, worker, webhook and setup may do what they must, and nothing beside", async (t) => {
+Deno.test("identities: controller, worker, webhook and setup may do what they need, and nothing else", async (t) => {
   await withApi(async (server) => {
     await installRights(server);
     await settle(server);
     for (const process of processes) {
       using api = await openAs(server, process);
-      await t.step(`rights of the ${process}`, async () => deepEqual(await rightsOf(api), rights[process]));
+      await t.step(`permissions of the ${process}`, async () => deepEqual(await rightsOf(api), rights[process]));
       if (process === "worker") {
         const asked = create({ name: "cloud-credentials" });
         const awaited = { what: "the limits", timeoutMs: 20_000 };
@@ -97,6 +100,6 @@ Deno.test("controller, worker, webhook and setup may do what they must, and noth
         await t.step(`the ${process} can ${what}`, async () => deepEqual(await refusalOf(api, attempt), ""));
       }
     }
-    await t.step("a controller that approves nodes may approve nothing else", () => approvesOnlyNodes(server));
+    await t.step("identities: a controller that approves nodes may approve nothing else", () => approvesOnlyNodes(server));
   });
 });

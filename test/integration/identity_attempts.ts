@@ -1,4 +1,4 @@
-/** What our identities must not do, and what they have to, where RBAC alone would not tell the two apart. */
+/** Forbidden and required actions of Ostler's identities that RBAC alone cannot distinguish. */
 import { poolGroupOf } from "../../activities/config/token_group.ts";
 import type { Process } from "./identities.ts";
 
@@ -28,7 +28,7 @@ export function token(id: string, more: Record<string, string> = {}): Secret {
   };
 }
 
-/** Where they are. */
+/** Namespaces of the objects. */
 export const secrets = (namespace = "kube-system"): string => `/api/v1/namespaces/${namespace}/secrets`;
 const accountToken = "kubernetes.io/service-account-token";
 const accountOf = (name: string): Record<string, string> => ({ "kubernetes.io/service-account.name": name });
@@ -51,7 +51,7 @@ const tokenFor = (account: string, namespace: string): Attempt => ({
 
 const updates = "/apis/update.edgeless.systems/v1alpha1";
 const update = (path: string, body: object): Attempt => ({ method: "PATCH", path: `${updates}/${path}`, body });
-/** Where images of operating systems are. */
+/** The namespace of OSImages. */
 export const osImages = "/apis/ostler.dev/v1alpha1/osimages";
 const updateImage = (path: string, body: object): Attempt => ({ method: "PATCH", path: `${osImages}/${path}`, body });
 const letIn: Attempt = {
@@ -59,7 +59,7 @@ const letIn: Attempt = {
   body: { apiVersion: "update.edgeless.systems/v1alpha1", kind: "JoiningNode", metadata: { name: "mine" } },
 };
 
-/** What each must not do although RBAC alone would let it, or what would give it all the rest. */
+/** The forbidden actions that RBAC alone would allow, or that would give all other permissions. */
 export const forbidden: [Process, string, Attempt][] = [
   [
     "worker",
@@ -85,8 +85,8 @@ export const forbidden: [Process, string, Attempt][] = [
     }),
   ],
   ["worker", "make any other Secret of kube-system", create({ name: "cloud-credentials" })],
-  ["worker", "change a Secret of somebody else in kube-system", change("theirs", { stringData: { password: "mine" } })],
-  ["worker", "delete a Secret of somebody else in kube-system", remove("theirs")],
+  ["worker", "change a foreign Secret in kube-system", change("theirs", { stringData: { password: "mine" } })],
+  ["worker", "delete a foreign Secret in kube-system", remove("theirs")],
   [
     "worker",
     "make a token for a group of its choice",
@@ -102,7 +102,7 @@ export const forbidden: [Process, string, Attempt][] = [
     "make a token for the machines' group and another one",
     create(token("aaaaac", { "auth-extra-groups": `${group},system:bootstrappers:kubeadm:default` })),
   ],
-  ["worker", "make a token that nobody knows a pool of", create({ ...token("bbbbbb"), labels: {} })],
+  ["worker", "make a token without a pool", create({ ...token("bbbbbb"), labels: {} })],
   [
     "worker",
     "take over kubeadm's token",
@@ -154,10 +154,10 @@ export const forbidden: [Process, string, Attempt][] = [
   ["controller", "read a Secret", { method: "GET", path: `${secrets()}/theirs` }],
 ];
 
-/** What each has to do: a limit that stops it would be seen here. */
+/** The required actions, which show a limit that is too strict. */
 export const needed: [Process, string, Attempt][] = [
   ["worker", "make a pool's token", create(token("cccccc"))],
-  ["worker", "make one that tells of its pool", create(token("eeeeee", { "auth-extra-groups": `${group},${ofPool}` }))],
+  ["worker", "make one with its pool", create(token("eeeeee", { "auth-extra-groups": `${group},${ofPool}` }))],
   [
     "worker",
     "let one live longer",
@@ -165,7 +165,7 @@ export const needed: [Process, string, Attempt][] = [
   ],
   [
     "worker",
-    "take the former label from one",
+    "take the previous label from one",
     change("bootstrap-token-dddddd", {
       metadata: { labels: { "machinedeployment.k8s.io/name": null, "ostler.dev/pool": "x" } },
     }),

@@ -1,7 +1,7 @@
-/** Every right of our identities, as the API server tells it. */
+/** Every permission of Ostler's identities, as the API server reports it. */
 import type { Process } from "./identities.ts";
 
-/** All of it: whoever adds a right adds it here, and to deploy/THREATS.md where it lets somebody do harm. */
+/** All permissions: a new one is added here, and to deploy/THREATS.md if it can do harm. */
 export const rights: Record<Process, string[]> = {
   controller: [
     "autoscalingstrategies: get list watch",
@@ -80,7 +80,7 @@ export const rights: Record<Process, string[]> = {
   ],
 };
 
-/** What a controller may do beside that approves nodes. */
+/** The additional permissions of a controller that approves nodes. */
 export const approvalRights = [
   "certificatesigningrequests/approval: patch",
   "certificatesigningrequests: list watch",
@@ -89,5 +89,5 @@ export const approvalRights = [
   "signers kubernetes.io/kube-apiserver-client-kubelet: approve",
 ];
 
-/** What a worker may do beside that gives nodes' operating systems orders. */
+/** The additional permissions of a worker that sends orders to the operating systems of nodes. */
 export const handsRights = ["ostler-hands pods: create get list watch delete"];

@@ -1,4 +1,4 @@
-/** Images are admitted as cosign signed them and as the registry of the Distribution project keeps them. */
+/** Images are admitted as cosign signed them and as the registry of the Distribution project stores them. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createHash, createPublicKey } from "node:crypto";
 import { Admission } from "../support/images/admission.ts";
@@ -26,7 +26,7 @@ function fingerprint(pem: string): string {
   return `sha256:${createHash("sha256").update(der).digest("hex")}`;
 }
 
-Deno.test("A15 an image that nobody signed is refused, one that a key of the spec signed accepted, by both digests", async () => {
+Deno.test("A15 image admission: an unsigned image is refused, and one signed by a key of the spec accepted, by both digests", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const { digest, manifests } = await pushImage(registry.host, path, "v1", { content: "1", platforms: both });
     const key = await cosign.makeKey("ours");
@@ -42,7 +42,7 @@ Deno.test("A15 an image that nobody signed is refused, one that a key of the spe
   });
 });
 
-Deno.test("an image is refused by a key that did not sign it, and accepted again once the keys are rotated", async () => {
+Deno.test("image admission: an image of another key is refused, and accepted again after the keys are rotated", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const { digest } = await pushImage(registry.host, path, "v1", { content: "1" });
     const [ours, theirs, next] = [
@@ -67,7 +67,7 @@ Deno.test("an image is refused by a key that did not sign it, and accepted again
   });
 });
 
-Deno.test("a signature of another image of the repository is none of this one, also where it is put in its place", async () => {
+Deno.test("image admission: a signature of another image of the repository does not count, even in its place", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const good = await pushImage(registry.host, path, "good", { content: "good" });
     const bad = await pushImage(registry.host, path, "bad", { content: "bad" });
@@ -92,7 +92,7 @@ for (
     "cosign" | "rsa",
   ][]
 ) {
-  Deno.test(`an image is accepted by a signature as ${form} and a key of kind ${kind}`, async () => {
+  Deno.test(`image admission: an image is accepted with a signature as ${form} and a key of type ${kind}`, async () => {
     await onScene(async ({ registry, cosign, repository }) => {
       const { digest } = await pushImage(registry.host, path, "v1", { content: "1", isSingle: true });
       const key = await cosign.makeKey("ours", kind);
@@ -108,7 +108,7 @@ for (
   });
 }
 
-Deno.test("a tag that is pushed anew is another digest, and the former one stays in the history", async () => {
+Deno.test("image admission: a tag that is pushed again is another digest, and the previous one stays in the history", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const first = await pushImage(registry.host, path, "v1", { content: "1" });
     const key = await cosign.makeKey("ours");
@@ -126,7 +126,7 @@ Deno.test("a tag that is pushed anew is another digest, and the former one stays
   });
 });
 
-Deno.test("an accepted image stays so while its registry is away; of one that was not judged nothing is known then", async () => {
+Deno.test("image admission: an accepted image stays so while its registry is down; a new one is unknown then", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const { digest } = await pushImage(registry.host, path, "v1", { content: "1" });
     const key = await cosign.makeKey("ours");
@@ -145,7 +145,7 @@ Deno.test("an accepted image stays so while its registry is away; of one that wa
   });
 });
 
-Deno.test("provenance and a scan have to be there, by a key of the spec, and of the builder that is asked for", async () => {
+Deno.test("image admission: provenance and a scan are required, by a key of the spec, and of the required builder", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const { digest } = await pushImage(registry.host, path, "v1", { content: "1" });
     const image = `${repository}@${digest}`;
@@ -182,7 +182,7 @@ Deno.test("provenance and a scan have to be there, by a key of the spec, and of 
   });
 });
 
-Deno.test("an image is refused that is for another platform, too old, or not there", async () => {
+Deno.test("image admission: an image for another platform, too old, or missing is refused", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const created = "2026-01-01T00:00:00Z";
     const { digest } = await pushImage(registry.host, path, "v1", {

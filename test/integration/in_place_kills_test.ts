@@ -11,7 +11,7 @@ import type { World } from "./world.ts";
 const steps = ["Check", "Stage", "cordoned", "Apply", "down", "back", "Status", "uncordoned"] as const;
 type Step = typeof steps[number];
 
-/** What was seen of the nodes since the change. */
+/** The states of the nodes since the change. */
 async function seenOf(world: World, ground: ImageGround, orders: Set<string>): Promise<Set<string>> {
   const nodes = await world.list<{ spec: { unschedulable?: boolean } }>("/api/v1/nodes");
   const all = [...ground.nodes.values()];
@@ -25,7 +25,7 @@ async function seenOf(world: World, ground: ImageGround, orders: Set<string>): P
 }
 
 Deno.test({
-  name: "A7 killed at each step that can be seen, each node boots once, one at a time, and none stays cordoned",
+  name: "A7 update in place: killed at each visible step, each node boots once, one at a time, and none stays cordoned",
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async () => {
@@ -44,7 +44,7 @@ Deno.test({
       assert.deepEqual(all.map(({ state, boots }) => [state.booted, boots]), all.map(() => [digestOf("b"), 1]));
       assert.equal(ground.mostDown, 1);
       assert.deepEqual([...await seenOf(world, ground, new Set())], []);
-      // Those of a worker that died are removed 15 minutes after their time; none of them is left to be run.
+      // Pods of a dead worker are deleted 15 minutes after their deadline; none of them may still run.
       const hands = await world.list<{ status: { phase: string } }>("/api/v1/namespaces/ostler-hands/pods");
       assert.deepEqual(hands.filter(({ status }) => status.phase !== "Succeeded"), []);
     });

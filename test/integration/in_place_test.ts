@@ -1,4 +1,4 @@
-/** NodePools on a real API server and a real Temporal; only the nodes' kubelets, and with them the hands, are played. */
+/** NodePools on a real API server and a real Temporal; only the nodes' kubelets, with the agent, are simulated. */
 import assert from "node:assert/strict";
 import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
 import { digestOf, imageOf } from "../../deploy/local/demo/images_ground.ts";
@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { inSharedWorld } from "./shared_world.ts";
 
 Deno.test({
-  name: "A2 A4 A5 twelve nodes take an image where they stand; a bad one stops at two, and another is taken by all",
+  name: "A2 A4 A5 update in place: twelve nodes take an image; a bad one stops after two, and all take another",
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async () => {

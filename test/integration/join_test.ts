@@ -1,4 +1,4 @@
-/** Machines that do not join: recreated a bounded number of times, then a halt that removes nothing old. */
+/** Machines that do not join: recreated a bounded number of times, then a halt that keeps all old machines. */
 import assert from "node:assert/strict";
 import { proveApproval } from "./asking_nodes.ts";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
@@ -7,8 +7,8 @@ import type { World } from "./world.ts";
 
 const deadlines = JSON.stringify({ instance: "20s", address: "30s", registered: "32s", ready: "35s", recheck: "30s" });
 
-// The controller approves nodes here: it costs a rollout nothing, and who may not become one is tried at the end.
-Deno.test("rollOutMachineDeployment halts when no new machine joins, and goes on after retry", async () => {
+// The controller approves nodes here, which costs a rollout nothing; refused ones are tried at the end.
+Deno.test("rollOutMachineDeployment: halts when no new machine joins, and continues after retry", async () => {
   await withWorld(
     { settings: { OSTLER_DEADLINES: deadlines, OSTLER_APPROVE_JOINING_NODES: "true" } },
     async (world) => {
@@ -22,13 +22,13 @@ Deno.test("rollOutMachineDeployment halts when no new machine joins, and goes on
       const halted = await world.untilPhase("pool", "Halted");
       assert.equal(halted.reason, "Quarantined");
       assert.match(halted.message, /JoinAttemptsExhausted: Machine "pool-\S+" did not pass join stage "registered"/);
-      assert.equal(halted.failedMachines, 1, "one for good, after three attempts");
+      assert.equal(halted.failedMachines, 1, "Expected one final failure, after three attempts");
       const now = await machineNames(world);
-      assert.deepEqual(before.filter((name) => now.includes(name)), before, "no old machine may go");
+      assert.deepEqual(before.filter((name) => now.includes(name)), before, "Expected all old machines to stay");
       assert.equal((await expiries(world)).length, 3);
       for (const expiry of await expiries(world)) assert.match(expiry, /did not pass join stage "registered"/);
       const reported = (await expiries(world)).filter((expiry) => expiry.includes("no route to the mirror"));
-      assert.equal(reported.length, 1, "only one of them had said something");
+      assert.equal(reported.length, 1, "Expected only one of them to have a boot report");
 
       world.site.cloud.script({ faults: [] });
       const id = "machine-deployment/kube-system/pool";
@@ -41,7 +41,7 @@ Deno.test("rollOutMachineDeployment halts when no new machine joins, and goes on
   );
 });
 
-/** Says what the machine's own boot scripts would say. */
+/** Sends the reports that the machine's boot scripts would send. */
 async function reportAs(world: World, machine: string): Promise<void> {
   const report = { phase: "setup", step: "install packages", state: "Failed", message: "no route to the mirror" };
   const path = "/api/v1/namespaces/cloud-init-settings/configmaps/ostler-boot-pool-kube-system";

@@ -1,4 +1,7 @@
-/** `onImageChange: InPlace` on the real machine-controller: another image replaces no machine, and what is made then boots it. */
+/**
+ * `onImageChange: InPlace` on the real machine-controller: another image replaces no machine, and later machines boot
+ * it.
+ */
 import assert from "node:assert/strict";
 import { machineDeployment, policiesPath, poolPath, poolsPath, rolloutPolicy, rollTo } from "./pool_objects.ts";
 import { testInWorld } from "./shared_world.ts";
@@ -16,10 +19,10 @@ testInWorld(
     await world.create(poolsPath(), machineDeployment({ name: "kept", replicas: 2, labels }));
     await world.untilPhase("kept", "Converged");
     const before = machinesOf(world);
-    await t.step("nodes that no NodePool selects: it halts, and no machine is ordered", () => refuses(world, before));
-    await t.step("nodes of a NodePool: the machines stay", () => keeps(world, before));
-    await t.step("a machine more boots the new image", () => grows(world, before));
-    await t.step("more than the image: it halts", () => refusesMore(world));
+    await t.step("without a NodePool for its nodes the rollout halts, and no machine is ordered", () => refuses(world, before));
+    await t.step("with a NodePool the machines stay", () => keeps(world, before));
+    await t.step("one more machine boots the new image", () => grows(world, before));
+    await t.step("a change of more than the image halts", () => refusesMore(world));
   },
 );
 
@@ -46,7 +49,7 @@ async function keeps(world: World, before: string[]): Promise<void> {
   const status = await world.untilPhase("kept", "Converged");
   assert.deepEqual([status.image, status.updated], [image, "2/2"]);
   assert.deepEqual(machinesOf(world), before);
-  // Newcomers of the set that machine-controller made meanwhile never booted, and go.
+  // New machines of the set that machine-controller made meanwhile never booted, and are deleted.
   await world.until("only the machines that stayed", async () => {
     const there = await world.list<{ metadata: { name: string } }>(machinesPath);
     return there.map(({ metadata: { name } }) => name).sort().join() === before.join();

@@ -1,4 +1,4 @@
-/** Images are admitted as cosign signed them without a key: with an authority and a log of our own, and a real registry. */
+/** Images are admitted as cosign signed them without a key, with a private authority and log, and a real registry. */
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { Admission } from "../support/images/admission.ts";
 import { Cosign, type signatureForms } from "../support/images/cosign.ts";
@@ -37,9 +37,9 @@ async function onScene(run: (scene: Scene) => Promise<void>): Promise<void> {
 }
 
 for (const form of ["tag", "referrer", "bundle"] as (keyof typeof signatureForms)[]) {
-  Deno.test(`A15 an image is refused until cosign signed it without a key by an identity of the spec, as ${form}`, async () => {
+  Deno.test(`A15 keyless admission: an image is refused until an identity of the spec signed it with cosign, as ${form}`, async () => {
     await onScene(async ({ server, sigstore, cosign, admission, spec, image }) => {
-      // A bundle of cosign 2 brings no intermediate along.
+      // A bundle of cosign 2 has no intermediate certificate.
       const keyless = { ...spec.keyless, roots: [sigstore.intermediate.pem, sigstore.root.pem] };
       if (form === "bundle") admission.ask({ ...spec, keyless });
       equal(await admission.judge(), "SignatureMissing");
@@ -54,7 +54,7 @@ for (const form of ["tag", "referrer", "bundle"] as (keyof typeof signatureForms
   });
 }
 
-Deno.test("what counts here counts for cosign too, by the same authority, log and identity", async () => {
+Deno.test("keyless admission: what counts for Ostler counts for cosign, with the same authority, log and identity", async () => {
   await onScene(async ({ server, cosign, admission, image }) => {
     await cosign.signKeyless({ server, holder: workflow }, image);
     equal(await admission.judge(), "Accepted");
@@ -64,7 +64,7 @@ Deno.test("what counts here counts for cosign too, by the same authority, log an
   });
 });
 
-Deno.test("A15 what cosign signed without a key is refused by another authority, and by another log", async () => {
+Deno.test("A15 keyless admission: another authority or another log does not count", async () => {
   await onScene(async ({ server, cosign, admission, spec, image }) => {
     const other = (await Sigstore.open()).trust(workflow);
     await cosign.signKeyless({ server, holder: workflow }, image);
@@ -78,7 +78,7 @@ Deno.test("A15 what cosign signed without a key is refused by another authority,
 });
 
 for (const entry of ["dsse", "intoto"] as const) {
-  Deno.test(`a provenance that cosign signed without a key counts by an identity of the spec, logged as ${entry}`, async () => {
+  Deno.test(`keyless admission: a provenance by an identity of the spec counts, logged as ${entry}`, async () => {
     await onScene(async ({ server, cosign, admission, spec, image }) => {
       const buildDefinition = { buildType: "mkosi", externalParameters: {} };
       const predicate = { buildDefinition, runDetails: { builder: { id: "https://builder.example" } } };

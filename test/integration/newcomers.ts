@@ -1,4 +1,4 @@
-/** New Machines as an API server admits them, and which of them are to be held: by its policy or by the webhook, all the same. */
+/** New Machines as an API server admits them, and which of them must be held, by its policy or by the webhook. */
 import { equal } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
@@ -8,9 +8,9 @@ const root = new URL("../../", import.meta.url);
 const hold = "machine-controller.kubermatic.io/initializers";
 const mark = "cluster.k8s.io/delete-machine";
 
-/** A Machine as somebody creates it. */
+/** A Machine as a user creates it. */
 export interface Newcomer {
-  /** Its MachineSet, unless `owners` says otherwise. */
+  /** Its MachineSet, unless `owners` is given. */
   set?: string;
   owners?: { kind: string; apiVersion: string; name: string }[];
   /** Its template. */
@@ -19,17 +19,17 @@ export interface Newcomer {
   namespace?: string;
 }
 
-/** Pools by name, with the template each has converged on; one has no Rollout that says so yet. */
+/** Pools by name, with their converged template; one has no Rollout with it yet. */
 const converged: Record<string, string | undefined> = { pool: "old", "pool-a": "new", fresh: undefined };
 
-/** Each with the pool that holds it, or why nobody does. */
+/** Each with the pool that holds it, or why it is not held. */
 export const newcomers: Record<string, [Newcomer, string | undefined]> = {
   "of another template": [{ set: "pool-7f9c", hash: "new" }, "pool"],
-  "of another template, with annotations of its own": [
+  "with another template and its own annotations": [
     { set: "pool-7f9c", hash: "new", annotations: { "a/b": "c" } },
     "pool",
   ],
-  "that somebody marked already": [{ set: "pool-7f9c", hash: "new", annotations: { [mark]: "true" } }, "pool"],
+  "with an existing mark": [{ set: "pool-7f9c", hash: "new", annotations: { [mark]: "true" } }, "pool"],
   "without a template's hash": [{ set: "pool-7f9c" }, "pool"],
   "of one of several owners": [{
     owners: [
@@ -39,12 +39,12 @@ export const newcomers: Record<string, [Newcomer, string | undefined]> = {
     hash: "new",
   }, "pool"],
   "of the converged template": [{ set: "pool-7f9c", hash: "old" }, undefined],
-  "whose pool is named like the start of another": [{ set: "pool-a-7f9c", hash: "new" }, undefined],
-  "whose pool another's name begins with": [{ set: "pool-a-7f9c", hash: "old" }, "pool-a"],
+  "whose pool has the first part of another pool's name": [{ set: "pool-a-7f9c", hash: "new" }, undefined],
+  "whose pool has a name that starts with another's": [{ set: "pool-a-7f9c", hash: "old" }, "pool-a"],
   "of a pool that has not converged yet": [{ set: "fresh-7f9c", hash: "new" }, undefined],
   "of a pool without a Rollout": [{ set: "unknown-7f9c", hash: "new" }, undefined],
   "of a pool of another namespace": [{ set: "pool-7f9c", hash: "new", namespace: "default" }, undefined],
-  "that somebody else holds": [{ set: "pool-7f9c", hash: "new", annotations: { [hold]: "mine" } }, undefined],
+  "with another holder": [{ set: "pool-7f9c", hash: "new", annotations: { [hold]: "mine" } }, undefined],
   "whose hold is empty": [{ set: "pool-7f9c", hash: "new", annotations: { [hold]: "" } }, "pool"],
   "of nobody": [{ owners: [], hash: "new" }, undefined],
   "of a set without a suffix": [{ set: "pool", hash: "new" }, undefined],
@@ -54,7 +54,7 @@ export const newcomers: Record<string, [Newcomer, string | undefined]> = {
   ],
 };
 
-/** The kinds, and the Rollouts of the pools. */
+/** The CRDs, and the Rollouts of the pools. */
 export async function settlePools(api: ApiConnection, kubeconfig: string): Promise<void> {
   const files = [
     ...["local/manifests/machine_controller_crds.yaml", "kubernetes/namespace.yaml"],
@@ -73,7 +73,7 @@ export async function settlePools(api: ApiConnection, kubeconfig: string): Promi
   }
 }
 
-/** What became of it; nothing is stored. */
+/** The result; nothing is stored. */
 export async function admitted(api: ApiConnection, newcomer: Newcomer): Promise<Record<string, string>> {
   const { set = "", hash, annotations, namespace = "kube-system" } = newcomer;
   const owners = newcomer.owners ?? [{ kind: "MachineSet", apiVersion: "cluster.k8s.io/v1alpha1", name: set }];
@@ -91,7 +91,7 @@ export async function admitted(api: ApiConnection, newcomer: Newcomer): Promise<
   return made.metadata.annotations ?? {};
 }
 
-/** Whether it is held as it should be, and is otherwise as it was. */
+/** Returns whether it is held as expected, and otherwise unchanged. */
 export function judge(newcomer: Newcomer, holder: string | undefined, annotations: Record<string, string>): void {
   const value = `machine-deployment/kube-system/${holder}`;
   const added = holder === undefined ? {} : { [hold]: value, [mark]: value };

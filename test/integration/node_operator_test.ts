@@ -1,6 +1,6 @@
 /**
- * What the Constellation node operator did beside its rollouts: nodes that a join service lets in are annotated by what their
- * records say, and the cluster-autoscaler is kept as its strategy says.
+ * The Constellation node operator's work beside rollouts: annotations of joining nodes from their records, and the
+ * cluster-autoscaler by its strategy.
  */
 import assert from "node:assert/strict";
 import { testInWorld } from "./shared_world.ts";
@@ -14,11 +14,11 @@ const autoscaler = { namespace: "kube-system", name: "constellation-cluster-auto
 const components = "constellation.edgeless.systems/kubernetes-components";
 
 const stories: [name: string, story: (world: World) => Promise<void>][] = [
-  ["JN1 the record comes first, and the worker is killed before the node comes", comesLater],
-  ["JN2 the node was there first", wasThere],
-  ["JN3 no node comes until the deadline", neverComes],
+  ["JN1 the record is first, and the worker is killed before the node appears", comesLater],
+  ["JN2 the node is first", wasThere],
+  ["JN3 no node appears before the deadline", neverComes],
   ["AS1 to AS3 the autoscaler is turned on and off", isSwitched],
-  ["AS4 to AS7 the autoscaler is told of the groups that it may scale", isTold],
+  ["AS4 to AS7 the autoscaler gets the groups that it may scale", isTold],
 ];
 
 testInWorld("Joining nodes and the autoscaler are looked after as the node operator did it", {}, async (world, t) => {
@@ -38,12 +38,12 @@ async function comesLater(world: World): Promise<void> {
   assert.deepEqual(await run.result(), { outcome: "Annotated", node: "later", components: "k8s-components-2" });
 }
 
-// What is there and not Ready may be the node of before, which goes: nothing is written on it.
+// An existing node that is not Ready may be the previous one, which is being deleted: nothing is written to it.
 async function wasThere(world: World): Promise<void> {
   await world.create("/api/v1/nodes", { metadata: { name: "there" } });
   const { metadata } = await world.get<{ metadata: { creationTimestamp: string } }>("/api/v1/nodes/there") ??
     assert.fail();
-  // The API server tells times by the second.
+  // The API server stores times in seconds.
   await world.until(
     "another second",
     () => Promise.resolve(Date.now() > Date.parse(metadata.creationTimestamp) + 1_000),
@@ -106,7 +106,7 @@ async function isSwitched(world: World): Promise<void> {
 }
 
 async function runs(world: World, replicas: number): Promise<void> {
-  await world.until(`${replicas} replicas, and a status that says so`, async () => {
+  await world.until(`${replicas} replicas, and a status that reports them`, async () => {
     const { status } = await world.get<{ status?: { replicas?: number; enabled?: boolean } }>(
       `${strategies}/strategy`,
     ) ?? {};

@@ -1,4 +1,4 @@
-/** An OSImage on its way through the whole: API server, controller, Temporal, worker, a real registry and real signatures. */
+/** An OSImage through all parts: API server, controller, Temporal, worker, a real registry and real signatures. */
 import assert from "node:assert/strict";
 import type { ImageCondition, OSImageStatus } from "../../activities/kube/os_images.ts";
 import { Cosign } from "../support/images/cosign.ts";
@@ -27,13 +27,13 @@ interface Scene {
 }
 
 const stories: [name: string, story: (scene: Scene) => Promise<void>][] = [
-  ["A15 unsigned it is refused; signed it is accepted once somebody asks", isSigned],
+  ["A15 unsigned it is refused; signed it is accepted on request", isSigned],
   ["another key refuses it, and the first one admits it again", changesKeys],
-  ["a tag that moves changes nothing until somebody asks, and the former digest stays in the history", moves],
-  ["what is said of how it was made stands in the status", isAttested],
-  ["A15 an identity admits it without a key, and no other one does", isKeyless],
-  ["a registry that is away takes nothing away, and what is new is unknown until it is back", isAway],
-  ["the API server takes no spec that could not be judged", isChecked],
+  ["a moved tag changes nothing until a request, and the previous digest stays in the history", moves],
+  ["its provenance is in the status", isAttested],
+  ["A15 an identity admits it without a key, and no other identity does", isKeyless],
+  ["a registry that is down changes nothing, and a new image is unknown until it is back", isAway],
+  ["the API server refuses an invalid spec", isChecked],
 ];
 
 const title = "A15 an image of an operating system is admitted by who signed it, from object to status";
@@ -162,7 +162,7 @@ async function isChecked({ world, reference, key }: Scene): Promise<void> {
   }
 }
 
-/** Has it judged as `ostler image admit` does, and waits for the verdict. */
+/** Requests a verification as `ostler image admit` does, and waits for the verdict. */
 async function ask(world: World, name: string): Promise<void> {
   const handle = await world.temporal.workflow.signalWithStart("admitImage", {
     ...{ workflowId: `os-image/${name}`, taskQueue: "ostler", args: [{ name }] },
@@ -175,7 +175,7 @@ function conditionOf(status: Seen["status"], type: string): ImageCondition | und
   return status?.conditions?.find((each) => each.type === type);
 }
 
-/** Waits until its spec as it is now was judged so. */
+/** Waits until its current spec has this result. */
 async function stands(world: World, name: string, reason: string): Promise<Seen> {
   let seen: Seen | undefined;
   await world.until(`${name} to be ${reason}`, async () => {

@@ -1,4 +1,4 @@
-/** The scripts of hands with the real ostree, booted into what it deployed; systemd alone is faked. */
+/** The scripts of the agent with the real ostree, booted into its deployments; only systemd is a fake. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import type { OsOrder, OsOutcome } from "../../workflows/contracts/mod.ts";
@@ -22,9 +22,9 @@ function give({ host, commits }: OstreeHost, verb: OsOrder["verb"], more: Partia
   return host.give(verb, { image: "site", digest: commits[1] ?? "", ...more }, 2);
 }
 
-/** What is booted, staged and gone back to, by their place among the commits; -1 for none. */
+/** The booted, staged and rollback deployments, as indices of commits; -1 for none. */
 function places({ commits }: OstreeHost, outcome: OsOutcome): number[] {
-  if (outcome.outcome !== "Done") throw new Error(`Cannot see commits: ${JSON.stringify(outcome)}`);
+  if (outcome.outcome !== "Done") throw new Error(`Failed to read commits: ${JSON.stringify(outcome)}`);
   const { booted, staged, fallback } = outcome.status;
   return [booted, staged, fallback].map((digest) => commits.indexOf(digest));
 }
@@ -68,7 +68,7 @@ story("ostree: what was deployed and did not boot gives way to what is wanted", 
   deepEqual(places(on, await give(on, "Stage", { token: "t-2" })), [0, 1, -1]);
 });
 
-story("ostree: a commit and a remote that are not there, and a server that is away, are told apart", async (on) => {
+story("ostree: a missing commit, a missing remote and a server that is down are distinguished", async (on) => {
   equal(reasonOf(await give(on, "Stage", { digest: digestOf("c") })), "ImageNotFound");
   equal(reasonOf(await give(on, "Stage", { image: "nowhere" })), "ImageNotFound");
   on.close();
@@ -76,7 +76,7 @@ story("ostree: a commit and a remote that are not there, and a server that is aw
   deepEqual(places(on, await give(on, "Status")), [0, -1, -1]);
 });
 
-story("ostree: a server that says nothing any more is a stalled pull, which goes on when it is back", async (on) => {
+story("ostree: a silent server is a stalled pull, which continues when it is back", async (on) => {
   on.isSilent = true;
   equal(reasonOf(await give(on, "Stage")), "PullStalled");
   on.isSilent = false;

@@ -1,4 +1,6 @@
-/** What paces a rollout on real parts: a pause that outlives the worker, a budget of all pools, zones in turn. */
+/**
+ * The pace of a rollout on real parts: a pause that outlives the worker, a budget of all pools, one zone after another.
+ */
 import assert from "node:assert/strict";
 import type { MachineView } from "../../deploy/local/cloud/machine_kind.ts";
 import { machineDeployment, policiesPath, poolPath, poolsPath, rolloutPolicy, rollTo } from "./pool_objects.ts";
@@ -8,16 +10,16 @@ import type { World } from "./world.ts";
 const zones = ["a", "b"];
 
 testInWorld("rollOutMachineDeployment keeps to its pace", { script: { zones } }, async (world, t) => {
-  await t.step("a pause asked for while the worker is dead holds when it is back", () => pauses(world));
+  await t.step("a pause sent while the worker is dead works when it is back", () => pauses(world));
   await t.step("two pools share a budget of one machine", () => shares(world));
-  await t.step("zones are done one after another", () => zoneByZone(world));
+  await t.step("zones are replaced one after another", () => zoneByZone(world));
 });
 
 async function pauses(world: World): Promise<void> {
   await world.create(poolsPath(), machineDeployment({ name: "paused", replicas: 2 }));
   await world.untilPhase("paused", "Converged");
   await world.patch(poolPath("paused"), rollTo("1.36.1"));
-  // Let go, not only told to be next: before that a pause holds it back, and nothing would be under way.
+  // Admitted, not only planned next: before that a pause blocks it, and nothing would be in progress.
   await world.until(
     "a machine under way",
     async () => (await world.status("paused"))?.underway?.length === 1 && ordered(world, "paused").length === 3,
@@ -32,7 +34,7 @@ async function pauses(world: World): Promise<void> {
     return now?.blockedReason === "Paused" && now.underway?.length === 0 && now.updated === "1/2" && now;
   });
   assert.equal(status.paused, true);
-  assert.equal(ordered(world, "paused").length, 3, "two old machines and one new one");
+  assert.equal(ordered(world, "paused").length, 3, "Expected two old machines and one new one");
   await run.executeUpdate("resume", { args: [{ by: "test" }] });
   await world.untilPhase("paused", "Converged");
   assert.equal(ordered(world, "paused").length, 4);
@@ -73,7 +75,7 @@ async function zoneByZone(world: World): Promise<void> {
   }, 180);
   const order = gone.map((name) => zoneOf.get(name));
   const turns = order.filter((zone, at) => zone !== order[at - 1]);
-  assert.equal(turns.length, zones.length, `Old machines went in the order of zones ${order.join(", ")}`);
+  assert.equal(turns.length, zones.length, `Old machines were replaced in the order of zones ${order.join(", ")}`);
   await world.untilPhase("spread", "Converged");
 }
 

@@ -77,7 +77,7 @@ function strategyOf({ surge }: PoolOverrides): object {
   return { strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: surge, maxUnavailable: 0 } } };
 }
 
-/** A RolloutPolicy for the pools that carry these labels. */
+/** A RolloutPolicy for the pools with these labels. */
 export function rolloutPolicy(name: string, spec: object, labels: Record<string, string>): object {
   return {
     apiVersion: "ostler.dev/v1alpha1",

@@ -1,4 +1,4 @@
-/** What is published on a real API server: the recorded bytes, credentials that stay fresh, and nothing left behind. */
+/** Publications on a real API server: the recorded bytes, credentials that stay fresh, and nothing left behind. */
 import assert from "node:assert/strict";
 import { annotationsHash } from "../../profiles/mod.ts";
 import { expectedConfig, expectedText, getterToken, osmCase } from "../support/osm_vectors.ts";
@@ -28,13 +28,13 @@ testInWorld(
     await untilNoRun(world);
     await t.step("a Schedule renews credentials and touches no machine", () => renews(world));
     await t.step("profiles of equal output in two languages change no machine", () => switches(world));
-    await t.step("a Go template gives the recorded bytes, two tokens of one label or not", () => matches(world));
+    await t.step("a Go template renders the recorded bytes, with one or two tokens of a label", () => matches(world));
     await t.step("another API address reaches the kubeconfig", () => moves(world));
-    await t.step("deletion takes everything that was made", () => deletes(world));
+    await t.step("a deletion removes everything that was made", () => deletes(world));
   },
 );
 
-// A run that has said so may still report once more, and so undo what a test writes into the status.
+// A converged run may still report once more, and overwrite the status that a test writes.
 async function untilNoRun(world: World): Promise<void> {
   const handle = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");
   await world.until("the end of the run", async () => (await handle.describe()).status.name !== "RUNNING");
@@ -69,7 +69,7 @@ async function renews(world: World): Promise<void> {
   await untilNoRun(world);
   assert.notEqual(renewed.credentials?.expiresAt, before?.credentials?.expiresAt);
   assert.deepEqual(await machineUids(world), uids);
-  assert.equal(renewed.history?.length, 1, "a renewal is no rollout");
+  assert.equal(renewed.history?.length, 1, "Expected no rollout for a renewal");
 }
 
 function rolloutPath(name: string): string {

@@ -1,4 +1,4 @@
-/** README and documentation tell the truth: their commands do on a running rollout what is said of them. */
+/** README and documentation are correct: their commands have the described effect on a running rollout. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { mkdir, readFile, symlink } from "node:fs/promises";
@@ -19,13 +19,13 @@ function textOf(section: string): string {
   return pages.split(/^##+ /m).find((part) => part.startsWith(section)) ?? "";
 }
 
-/** What a person types in console blocks. */
+/** The commands in console blocks. */
 function typedIn(section: string): string[] {
   const blocks = [...textOf(section).matchAll(/```console\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
   return blocks.flatMap((block) => [...block.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map(([, command = ""]) => command));
 }
 
-/** Calls of the command in the table that ask and change nothing; a live view has no end. */
+/** Commands of the table that only read; a live view does not end. */
 function questions(machine: string): string[] {
   const told = [...textOf("Inspect and control").matchAll(/`(ostler (?:status|explain|plan|history|logs) [^`]+)`/g)];
   const commands = told.map(([, command = ""]) => command.replace(/ -w$/, "").replace("pool-7d9f4-x2lqv", machine));
@@ -33,7 +33,7 @@ function questions(machine: string): string[] {
   return commands;
 }
 
-/** Commands of shell blocks, in order; the quick start is what runs this very test. */
+/** Commands of shell blocks, in order; the quick start runs this very test. */
 function commandsOf(section: string): string[] {
   const text = textOf(section);
   const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
@@ -43,15 +43,15 @@ function commandsOf(section: string): string[] {
 const slow = { bootSeconds: { min: 4, max: 5 } };
 
 testInWorld(
-  "commands of README and docs/how-to/operate.md do what is said of them",
+  "documentation: the commands of README and docs/how-to/operate.md have the described effect",
   { script: slow },
   async (world, t) => {
     const commands = commandsOf("Inspect and control");
-    assert.ok(commands.length >= 10, `Only ${commands.length} commands were found`);
-    await t.step("those that ask and steer, on a running rollout", () => operate(world, commands));
+    assert.ok(commands.length >= 10, `Found only ${commands.length} commands`);
+    await t.step("commands for a running rollout", () => operate(world, commands));
     await world.remove(poolPath("pool"));
     await world.until("the pool to go", async () => (await world.get(poolPath("pool"))) === undefined, 120);
-    await t.step("that of a halted rollout gets it going", () => goesOn(world));
+    await t.step("the command for a halted rollout continues it", () => goesOn(world));
   },
 );
 
@@ -76,7 +76,7 @@ async function goesOn(world: World): Promise<void> {
   for (const command of commandsOf("Fix a halted rollout")) await run(world, command);
 }
 
-Deno.test("README quick start names tasks that exist", async () => {
+Deno.test("README quick start names existing tasks", async () => {
   const { tasks } = JSON.parse(await readFile(new URL("../../deno.json", import.meta.url), "utf8"));
   const named = commandsOf("Quick start").map((command) => /task (\S+)$/.exec(command)?.[1] ?? command);
   assert.deepEqual(named.filter((name) => !(name in tasks)), []);
@@ -87,7 +87,7 @@ function split(commands: string[]): [string[], string[]] {
   return [commands.slice(0, first), commands.slice(first)];
 }
 
-// Starting by hand needs a pool whose last run has ended; cancelling needs one that runs.
+// A start by hand needs a pool whose last run has ended; a cancellation needs a running one.
 async function runWhenIdle(world: World, command: string): Promise<void> {
   const handle = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");
   if (command.includes(" cancel ")) {
@@ -108,7 +108,7 @@ async function run(world: World, command: string): Promise<void> {
   const { temporal, tctl, kubectl } = world.tools;
   const folder = join(world.site.stack.directory, "bin");
   await mkdir(folder, { recursive: true });
-  await symlink(pluginPath, join(folder, "ostler")).catch(() => undefined); // there since the last command
+  await symlink(pluginPath, join(folder, "ostler")).catch(() => undefined); // new since the last command
   const env = {
     ...process.env,
     PATH: [folder, ...[temporal, tctl, kubectl].map((tool) => dirname(tool)), process.env["PATH"]].join(":"),

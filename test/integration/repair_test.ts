@@ -1,4 +1,4 @@
-/** Machines that fall ill: replaced one by one, but not when so many are ill at once that something else must be wrong. */
+/** Machines that become unhealthy are replaced one by one, except when too many are unhealthy at once. */
 import assert from "node:assert/strict";
 import { machineDeployment, policiesPath, poolPath, poolsPath, rolloutPolicy, rollTo } from "./pool_objects.ts";
 import { testInWorld } from "./shared_world.ts";
@@ -6,16 +6,16 @@ import type { World } from "./world.ts";
 
 const labels = { care: "much" };
 
-testInWorld("rollOutMachineDeployment replaces ill machines as the policy says", {}, async (world, t) => {
+testInWorld("repair: replaces unhealthy machines by policy", {}, async (world, t) => {
   const conditions = [{ type: "DiskBroken", status: "True", for: "1s" }];
   const repair = { notReadyFor: "2s", conditions, maxUnhealthy: "40%" };
   await world.create(policiesPath(), rolloutPolicy("care", { repair }, labels));
   await world.create(poolsPath(), machineDeployment({ replicas: 3, labels }));
   await world.untilPhase("pool", "Converged");
-  await t.step("a node that stays NotReady is replaced, and that is no rollout", () => replacesNotReady(world));
+  await t.step("a node that stays NotReady is replaced, without a rollout", () => replacesNotReady(world));
   await t.step("a node with a bad condition is replaced", () => replacesCondition(world));
-  await t.step("two of three ill at once are left alone until one is well again", () => stopsAtTooMany(world));
-  await t.step("a machine of a pool that rolls is repaired too, within the budget", () => repairsRolling(world));
+  await t.step("two of three unhealthy ones are left alone until one recovers", () => stopsAtTooMany(world));
+  await t.step("a machine of a rolling pool is repaired too, within the budget", () => repairsRolling(world));
 });
 
 async function replacesNotReady(world: World): Promise<void> {
@@ -24,7 +24,7 @@ async function replacesNotReady(world: World): Promise<void> {
   await world.site.cloud.sicken(ill, true);
   await isReplaced(world, { ill, before });
   const status = await world.untilPhase("pool", "Converged");
-  assert.equal(status.history?.length, 1, "the creation is all there was");
+  assert.equal(status.history?.length, 1, "Expected only the creation");
 }
 
 async function replacesCondition(world: World): Promise<void> {
@@ -35,7 +35,7 @@ async function replacesCondition(world: World): Promise<void> {
     type: "DiskBroken",
     status: "True",
     reason: "Smart",
-    message: "it says so",
+    message: "its status reports that",
     lastTransitionTime: now,
   };
   const body = { status: { conditions: [condition] } };
@@ -55,7 +55,7 @@ async function stopsAtTooMany(world: World): Promise<void> {
   assert.deepEqual(await machines(world), before, stopped.message);
   await world.site.cloud.sicken(second, false);
   await isReplaced(world, { ill: first, before });
-  assert.ok((await machines(world)).includes(second), "the one that got well stays");
+  assert.ok((await machines(world)).includes(second), "Expected the recovered machine to stay");
 }
 
 async function isReplaced(world: World, { ill, before }: { ill: string; before: string[] }): Promise<void> {

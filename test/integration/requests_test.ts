@@ -1,4 +1,7 @@
-/** How much our processes ask of the API server: for one change, for a renewal, and while nothing changes. */
+/**
+ * The number of requests to the API server by Ostler's processes: for one change, for a renewal, and while nothing
+ * changes.
+ */
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { asked, askedForWork, isOfProcess, ourUsers, untilQuiet } from "./asked.ts";
@@ -7,15 +10,15 @@ import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.t
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
-/** For one change of a pool that exists and has no machines. */
+/** For one change of an existing pool without machines. */
 const most = 16;
-/** For renewing the credentials of one pool at rest, with what several of them have in common. */
+/** For renewing the credentials of one converged pool, including what several pools share. */
 const mostForRenewal = 12;
 const renewed = ["pool-1", "pool-2", "pool-3", "pool-4", "pool-5"];
 const pools = 20;
 const idleSeconds = 30;
 
-Deno.test("one change of a pool without machines takes at most 16 requests, a renewal at most 12, and an idle fleet asks about no pool", async () => {
+Deno.test("requests: one change of a pool without machines takes at most 16, a renewal at most 12, and an idle fleet reads no pool", async () => {
   await withWorld({ audited: ourUsers }, async (world) => {
     for (let nth = 0; nth < pools; nth++) {
       await world.create(poolsPath(), machineDeployment({ name: `pool-${nth}`, replicas: 0 }));
@@ -45,10 +48,10 @@ async function renewalsCost(world: World): Promise<void> {
   await untilQuiet(world);
   const requests = (await askedForWork(world)).slice(before);
   const each = requests.length / renewed.length;
-  assert.ok(each <= mostForRenewal, `${each} requests for each of ${renewed.length} pools:\n${requests.join("\n")}`);
+  assert.ok(each <= mostForRenewal, `Counted ${each} requests for each of ${renewed.length} pools:\n${requests.join("\n")}`);
 }
 
-// What is asked while nothing happens says nothing of any pool, so that a thousand cost what these do.
+// Idle requests name no pool, so that a thousand pools cost the same.
 async function idleCosts(world: World): Promise<void> {
   const before = (await asked(world)).length;
   await setTimeout(idleSeconds * 1000);

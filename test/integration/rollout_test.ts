@@ -1,4 +1,4 @@
-/** The main job under the eyes of a stranger: create, roll under load with a worker killed in the middle, leak nothing. */
+/** The main job with a foreign observer: creation, a rollout under load with a killed worker, and no leaks. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,10 +11,10 @@ testInWorld("rollOutMachineDeployment keeps its promises under load, a killed wo
   seed: 7,
 }, async (world, t) => {
   const secrets = new SecretCollector(world);
-  await t.step("creates the pool and sees three machines join", () => create(world));
+  await t.step("creates the pool, and three machines join", () => create(world));
   await secrets.collect();
   await t.step(
-    "a booting machine's token reads two secrets, writes its report and does nothing else",
+    "the token of a booting machine reads two secrets, writes its report and does nothing else",
     () => isNarrow(world),
   );
   await t.step("rolls one by one while a worker dies", () => roll(world, secrets));
@@ -22,8 +22,8 @@ testInWorld("rollOutMachineDeployment keeps its promises under load, a killed wo
   await secrets.collect();
   await t.step("scales up without holding a machine", () => scale(world));
   const told = await scrape(world);
-  await t.step("tells in metrics what it did", () => measures(told));
-  await t.step("logs what it did with which machine, for which workflow", () => logs(world));
+  await t.step("reports its actions in metrics", () => measures(told));
+  await t.step("logs its actions with machine and workflow", () => logs(world));
   await t.step("leaks no secret byte", () => secrets.assertNowhere(Object.entries(told)));
 });
 
@@ -50,7 +50,7 @@ async function roll(world: World, secrets: SecretCollector): Promise<void> {
   const status = await world.untilPhase("pool", "Converged");
   assert.equal(status.updated, "3/3");
   assert.equal(status.history?.length, 2);
-  // machine-controller takes the nodes of machines away that are gone.
+  // machine-controller deletes the nodes of deleted machines.
   const nodes = await world.until("three nodes", async () => {
     const found = await world.list<{ status: { nodeInfo: { kubeletVersion: string } } }>("/api/v1/nodes");
     return found.length === 3 && found;
@@ -99,7 +99,7 @@ async function renew(world: World): Promise<void> {
   });
   assert.ok(Date.parse(renewed.credentials?.renewAt ?? "") > Date.now());
   assert.deepEqual(await machineNames(world), machines);
-  assert.equal(renewed.history?.length, 2, "a renewal is no rollout");
+  assert.equal(renewed.history?.length, 2, "Expected no rollout for a renewal");
 }
 
 async function scale(world: World): Promise<void> {

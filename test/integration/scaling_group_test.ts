@@ -1,14 +1,14 @@
-/** Scaling groups are rolled on a real API server, a real Temporal, and a cloud that is played over HTTP. */
+/** Scaling groups are rolled on a real API server, a real Temporal, and a cloud simulated over HTTP. */
 import { image } from "../support/group_everyday.ts";
 import { alpha, beta } from "../support/group_play.ts";
 import { tellGroupStories } from "./group_scene.ts";
 import { troubles } from "./group_troubles.ts";
 
 const F1 =
-  "F1, K10, K24, K25 two groups take another image; what nodes bore, their heirs bear, and the autoscaler is on again";
+  "F1, K10, K24, K25 two groups take another image; new nodes have the labels of old ones, and the autoscaler is on again";
 
-Deno.test("scaling groups are rolled as their NodeVersion says", (t) =>
+Deno.test("scaling groups: are rolled as their NodeVersion defines", (t) =>
   tellGroupStories(t, { cast: [[alpha, 2], [beta, 0]], stories: [[F1, image]] }));
 
-Deno.test("a scaling group is rolled whatever befalls it", (t) =>
+Deno.test("scaling groups: are rolled whatever happens", (t) =>
   tellGroupStories(t, { cast: [[alpha, 1]], stories: troubles, mayRevive: true }));

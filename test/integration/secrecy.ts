@@ -1,4 +1,4 @@
-/** Looks for secret bytes where none may be: histories, logs, Events, configs and statuses. */
+/** Searches for secret bytes where none may be: histories, logs, Events, configs and statuses. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readdir, readFile } from "node:fs/promises";
@@ -10,13 +10,13 @@ interface SecretObject {
   data?: Record<string, string>;
 }
 
-/** Collects secret texts as they come and go, since credentials are renewed and user-data is deleted. */
+/** Collects secret texts over time, because credentials are renewed and user-data is deleted. */
 export class SecretCollector {
   readonly #texts = new Map<string, string>();
 
   constructor(private readonly world: World) {}
 
-  /** Remembers every secret there is now. */
+  /** Records every current secret. */
   async collect(): Promise<void> {
     for (const namespace of ["cloud-init-settings", "kube-system"]) {
       for (const secret of await this.world.list<SecretObject>(`/api/v1/namespaces/${namespace}/secrets`)) {
@@ -27,7 +27,7 @@ export class SecretCollector {
     }
   }
 
-  // Whole texts would hardly ever be found: what leaks is a token, or one line of a file.
+  // Whole texts would hardly ever be found: a leak is a token, or one line of a file.
   #remember(source: string, base64: string): void {
     const text = Buffer.from(base64, "base64").toString();
     if (/token-secret$/.test(source)) this.#texts.set(text, source);
@@ -45,9 +45,12 @@ export class SecretCollector {
     return this.#texts.size;
   }
 
-  /** Fails, naming the secret and the place, when any text shows in any place, or in `more` texts, each given with its place. */
+  /**
+   * Fails with the name of the secret and the place when any text is found in any place, or in `more` texts, each with
+   * its place.
+   */
   async assertNowhere(more: [string, string][] = []): Promise<void> {
-    assert.ok(this.size > 5, `Only ${this.size} secret texts were collected`);
+    assert.ok(this.size > 5, `Collected only ${this.size} secret texts`);
     const places = [...await this.#places(), ...more];
     // The search itself works: names, which are no secret, are found in histories and logs.
     for (const known of ["publishDesired", "Rollout notified"]) {
@@ -55,9 +58,9 @@ export class SecretCollector {
     }
     for (const [place, text] of places) {
       for (const [secret, source] of this.#texts) {
-        assert.ok(!text.includes(secret), `A secret byte of "${source}" shows in ${place}`);
+        assert.ok(!text.includes(secret), `Found a secret byte of "${source}" in ${place}`);
         const encoded = Buffer.from(secret).toString("base64").slice(0, 40);
-        assert.ok(!text.includes(encoded), `A secret byte of "${source}" shows encoded in ${place}`);
+        assert.ok(!text.includes(encoded), `Found an encoded secret byte of "${source}" in ${place}`);
       }
     }
   }
@@ -70,17 +73,17 @@ export class SecretCollector {
     const places: [string, string][] = [];
     for await (const { workflowId, runId } of this.world.temporal.workflow.list()) {
       const history = await this.world.temporal.workflow.getHandle(workflowId, runId).fetchHistory();
-      // Payloads are bytes: as latin1 they stand there as they were sent.
+      // Payloads are bytes: as latin1 they are unchanged.
       places.push([`the history of ${workflowId}`, flat(history)]);
     }
-    assert.ok(places.length > 0, "There is no history to look at");
+    assert.ok(places.length > 0, "Found no history");
     return places;
   }
 
   async #logs(): Promise<[string, string][]> {
     const folder = join(this.world.site.stack.directory, "logs");
     const files = await readdir(folder);
-    assert.ok(files.length >= 7, `Only ${files.length} logs are there`);
+    assert.ok(files.length >= 7, `Found only ${files.length} logs`);
     return await Promise.all(files.map(async (file): Promise<[string, string]> => [
       `log ${file}`,
       await readFile(join(folder, file), "utf8"),

@@ -1,4 +1,4 @@
-/** `ostler setup` asks a real API server what the processes may do. */
+/** `ostler setup` checks the permissions of the processes on a real API server. */
 import { deepEqual, match } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { clusterOf } from "../../cli/connect/cluster.ts";
@@ -13,10 +13,10 @@ function filesOf(...files: string[]): string[] {
   return files.map((file) => fileURLToPath(new URL(`../../deploy/kubernetes/${file}`, import.meta.url)));
 }
 
-Deno.test("ostler setup finds what the processes lack, and nothing once our Roles are applied", async () => {
+Deno.test("ostler setup: finds missing permissions of the processes, and none when Ostler's Roles are applied", async () => {
   await withApi(async ({ apiServer, kubeconfig, directory }) => {
     await applyManifests(kubeconfig, filesOf("namespace.yaml", "setup/rbac.yaml"));
-    // As the Job does, with no other right than to ask.
+    // As the Job does, with only the permission to ask.
     const account = { namespace: "ostler-system", serviceAccount: "ostler-setup" };
     const own = await kubeconfigFor({ directory, apiServer, adminKubeconfig: kubeconfig }, account);
     const cluster = clusterOf(openKubeConfig(processTerminal(), { kubeconfig: own }));

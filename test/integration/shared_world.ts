@@ -1,4 +1,4 @@
-/** Stories that leave a site as they found it share one in each process: to start a site costs more than most stories do. */
+/** Stories that leave a site unchanged share one in each process: starting a site costs more than most stories. */
 import { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -15,21 +15,21 @@ import { ourUsers } from "./asked.ts";
 import { CleanSlate } from "./clean_slate.ts";
 import { quick, toolNames, type Tools, World, type WorldOptions } from "./world.ts";
 
-/** What a story may ask for of a site that others used before. */
+/** The parts of a shared site that a story may change. */
 export type SharedOptions = Pick<WorldOptions, "seed" | "script" | "settings" | "mayRevive">;
 
-/** Registers a test whose story plays on the site that this process shares; it is taken as clean as a new one. */
+/** Registers a test whose story runs on the site that this process shares, which is as clean as a new one. */
 export function testInWorld(
   name: string,
   options: SharedOptions,
   story: (world: World, t: Deno.TestContext) => Promise<void>,
 ): void {
-  // What the site holds open outlives the test that started it.
+  // The resources of the site outlive the test that started it.
   const fn = (t: Deno.TestContext): Promise<void> => inSharedWorld(options, (world) => story(world, t));
   Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
 }
 
-/** Plays one story on the site that this process shares; where the story fails, the site ends and its logs are kept. */
+/** Runs one story on the shared site; after a failure the site ends and its logs are kept. */
 export async function inSharedWorld(options: SharedOptions, story: (world: World) => Promise<void>): Promise<void> {
   const shared = await SharedSite.lend(options);
   const world = await World.open(shared.site, shared.tools);
@@ -58,7 +58,7 @@ class SharedSite {
     this.site = site;
   }
 
-  /** Gives the kept site, or a new one, with cloud and settings as asked for. */
+  /** Returns the kept site, or a new one, with the given cloud and settings. */
   static async lend(options: SharedOptions): Promise<SharedSite> {
     const shared = SharedSite.#kept ?? await SharedSite.#start(options);
     SharedSite.#kept = shared;
@@ -94,7 +94,7 @@ class SharedSite {
 
   async #note(): Promise<void> {
     const { adminKubeconfig, temporal } = this.site.stack;
-    // From the start: what limits them holds some moments after it was installed.
+    // From the start, because limits work only some moments after their installation.
     await installManifests(adminKubeconfig, { handsImage: simulatedHands });
     const api = this.#open.use(await ApiConnection.open(adminKubeconfig));
     const connection = await NativeConnection.connect({ address: temporal.address });
@@ -102,12 +102,12 @@ class SharedSite {
     this.#slate = await CleanSlate.of(api, new Client({ connection }));
   }
 
-  /** Nothing of ours may end unasked, though in a cluster it would be started again. */
+  /** Unexpected exits of Ostler's processes fail the story, although a cluster would restart them. */
   revived(line: string): void {
     if (!this.#mayRevive) this.crashes.push(new Error(line));
   }
 
-  /** A cloud of its own for each story, and Ostler with the story's settings. */
+  /** Each story has its own cloud, and Ostler with the story's settings. */
   async #suit({ seed = 1, script = {}, settings = {}, mayRevive = false }: SharedOptions): Promise<void> {
     const { stack, kubeconfigs, ostler } = this.site;
     await this.site.cloud.stop();
@@ -131,7 +131,7 @@ class SharedSite {
     return await startOstler(stack, kubeconfigs, { settings, isMeasured: true });
   }
 
-  /** Makes it clean for the next story; where that cannot be, the next one gets a new site. */
+  /** Cleans it for the next story; if that fails, the next one gets a new site. */
   async takeBack(): Promise<void> {
     try {
       await this.#slate?.restore();
@@ -141,7 +141,7 @@ class SharedSite {
     }
   }
 
-  /** Stops all of it; its directory is kept where a story failed. */
+  /** Stops everything; its directory is kept after a failed story. */
   async end(isKept: boolean): Promise<void> {
     if (SharedSite.#kept === this) SharedSite.#kept = undefined;
     await this.#open.disposeAsync();

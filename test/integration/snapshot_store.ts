@@ -1,4 +1,4 @@
-/** Takes snapshots by PUT, as an object store does, and keeps the digest of each. */
+/** Accepts snapshots by PUT, as an object store does, and keeps the digest of each. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 export class SnapshotStore implements AsyncDisposable {
   /** SHA-256 in hex, by the name of the file. */
   readonly digests = new Map<string, string>();
-  /** Told when one begins to come. */
+  /** Called when one begins to arrive. */
   onPut: () => void = () => {};
   readonly #server: Server;
 
@@ -33,7 +33,7 @@ export class SnapshotStore implements AsyncDisposable {
   }
 
   async #take(request: IncomingMessage): Promise<void> {
-    if (request.method !== "PUT") throw new Error(`Cannot take a "${request.method}"`);
+    if (request.method !== "PUT") throw new Error(`Failed to accept a "${request.method}"`);
     this.onPut();
     const hash = createHash("sha256");
     for await (const piece of request) hash.update(piece as Uint8Array);

@@ -1,4 +1,4 @@
-/** The webhook between two API servers, with a certificate of its own; told of by what the chart brings into either cluster. */
+/** The webhook between two API servers, with its own certificate; the chart registers it in either cluster. */
 import assert from "node:assert/strict";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -29,7 +29,10 @@ const brokenProfile = {
 };
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Starts it, and has both API servers ask it: about MachineDeployments the one, about profiles of one namespace the other. */
+/**
+ * Starts it, and registers it in both API servers: for MachineDeployments in one, for profiles of one namespace in the
+ * other.
+ */
 export async function judgesInBoth(world: World, management: BareApi): Promise<void> {
   const [port = 0, healthPort = 0] = await freePorts(2);
   const address = `https://127.0.0.1:${port}`;
@@ -75,7 +78,7 @@ async function told(world: World, { kubeconfig }: BareApi, address: string): Pro
   ]);
   const isOfIt = ({ kind, metadata: { name } }: ManifestObject): boolean =>
     /WebhookConfiguration$/.test(kind) || (name.startsWith("ostler-webhook") && !/Deploy|Service$|Budget/.test(kind));
-  // No Service leads out of a cluster that has no pods.
+  // A cluster without pods has no Service that leads to the webhook.
   const moved = JSON.stringify(here.filter(isOfIt)).replace(
     /"service":\{"namespace":"north-system","name":"ostler-webhook","path":"([^"]+)"\}/g,
     `"url":"${address}$1"`,
@@ -87,13 +90,13 @@ async function told(world: World, { kubeconfig }: BareApi, address: string): Pro
 async function asked(world: World, api: ApiConnection): Promise<void> {
   const body = machineDeployment({ name: "odd", replicas: 0, provision: { surprise: true } });
   await world.until(
-    "a MachineDeployment that is judged",
+    "a MachineDeployment to be validated",
     () => world.create(`${poolsPath()}?dryRun=All`, body).then(() => false, (error) => /surprise/.test(`${error}`)),
     30,
   );
   const profile = (namespace: string): Promise<unknown> =>
     api.call({ method: "POST", path: `${profiles.replace("NAMESPACE", namespace)}?dryRun=All`, body: brokenProfile });
   const isJudged = (error: unknown): boolean => error instanceof ApiRefusal && /Nonsense/.test(error.message);
-  await world.until("a profile that is judged", () => profile("north").then(() => false, isJudged), 30);
-  assert.ok(await profile("default"), "profiles of others are none of this release's business");
+  await world.until("a profile to be validated", () => profile("north").then(() => false, isJudged), 30);
+  assert.ok(await profile("default"), "Expected other profiles not to be validated by this release");
 }

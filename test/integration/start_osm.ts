@@ -1,4 +1,4 @@
-/** Operating System Manager beside a running world: its binary, where the environment names one, or its rules. */
+/** Operating System Manager beside a running world: its binary, if the environment names one, or its rules. */
 import assert from "node:assert/strict";
 import process from "node:process";
 import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
@@ -7,7 +7,7 @@ import { startOnFreePorts } from "../../deploy/local/process/start_on_free_ports
 import type { Stack } from "../../deploy/local/stack/stack.ts";
 import { FakeOsm } from "../support/fake_osm.ts";
 
-/** What of it a cluster has to have before: its deploy/cloud-init-settings.yaml. */
+/** The objects that a cluster needs before: its deploy/cloud-init-settings.yaml. */
 export const getterObjects = [
   { apiVersion: "v1", kind: "ServiceAccount", metadata: getterName("cloud-init-getter") },
   {
@@ -32,11 +32,11 @@ function getterName(name: string): { name: string; namespace: string } {
   return { name, namespace: "cloud-init-settings" };
 }
 
-/** One that can be started and stopped again and again. */
+/** An instance that can be started and stopped repeatedly. */
 export interface Osm {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** A change that it would see is there to be seen. */
+  /** A change that it would observe. */
   look(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export function realOsm({ adminKubeconfig, processes }: Stack, command: string):
   };
 }
 
-/** Its rules, played whenever it would look. */
+/** Its rules, run whenever it would reconcile. */
 export function playedOsm({ adminKubeconfig }: Stack): Osm {
   const spec = {
     ...{ version: "v1.11.2", osName: "ubuntu", osVersion: "24.04", supportedCloudProviders: [{ name: "kubevirt" }] },

@@ -1,4 +1,4 @@
-/** The webhook as a process of its own, under its own identity, and an API server that asks it. */
+/** The webhook as a separate process, with its own identity, and an API server that calls it. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
@@ -17,7 +17,7 @@ import { machineDeployment, poolsPath } from "./pool_objects.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Starts the webhook as in production, under its own identity, and tells the API server where it is. */
+/** Starts the webhook as in production, with its own identity, and registers it in the API server. */
 export async function startWebhook(stack: Stack): Promise<SupervisedProcess> {
   const [port = 0, healthPort = 0] = await freePorts(2);
   const authority = await CertificateAuthority.create("webhook");
@@ -50,15 +50,15 @@ export async function startWebhook(stack: Stack): Promise<SupervisedProcess> {
   return webhook;
 }
 
-/** The API server learns of its webhooks a moment after they are written. */
+/** The API server reads new webhook configurations with a delay. */
 async function untilAsked({ adminKubeconfig }: Stack): Promise<void> {
   using api = await ApiConnection.open(adminKubeconfig);
   const body = machineDeployment({ name: "odd", replicas: 0, provision: { surprise: true } });
   const call = { method: "POST", path: `${poolsPath()}?dryRun=All`, body } as const;
   await waitUntil(async (signal) => {
     const isTaken = await api.call({ ...call, signal }).then(() => true, () => false);
-    if (isTaken) throw new Error("an odd MachineDeployment is taken yet");
-  }, { what: "the webhook to be asked", timeoutMs: 30_000 });
+    if (isTaken) throw new Error("an invalid MachineDeployment is still accepted");
+  }, { what: "the webhook to be called", timeoutMs: 30_000 });
 }
 
 async function objectsOf(file: string): Promise<ManifestObject[]> {

@@ -1,4 +1,4 @@
-/** Bad input: each ends in a condition, an Event and a halted run that goes on when the object is mended. */
+/** Invalid input: each case ends in a condition, an Event and a halted run that continues when the object is fixed. */
 import assert from "node:assert/strict";
 import { machineDeployment, poolPath, poolsPath, secretPath } from "./pool_objects.ts";
 import type { PoolOverrides } from "./pool_objects.ts";
@@ -9,7 +9,7 @@ interface Case {
   name: string;
   reason: string;
   wrong: PoolOverrides;
-  /** Merge patch that mends it. */
+  /** Merge patch with the fix. */
   cure: object;
 }
 
@@ -49,14 +49,14 @@ const cases: Case[] = [
   },
 ];
 
-testInWorld("rollOutMachineDeployment halts on bad input and goes on when it is mended", {}, async (world, t) => {
+testInWorld("rollOutMachineDeployment: halts for invalid input and continues when it is fixed", {}, async (world, t) => {
   for (const each of cases) {
     await t.step(`${each.reason}: ${each.name}`, () => haltsAndGoesOn(world, each));
   }
   await t.step("KubeletVersionInvalid keeps what is published", () => keepsPublished(world));
   await t.step("NameCollision refuses the second and keeps the first", () => refusesCollision(world));
   await t.step("a pool without replicas gets its secrets and is converged", () => publishesForNobody(world));
-  await t.step("an absent replica count means one machine", () => countsOne(world));
+  await t.step("a missing replica count means one machine", () => countsOne(world));
 });
 
 async function haltsAndGoesOn(world: World, { name, reason, wrong, cure }: Case): Promise<void> {

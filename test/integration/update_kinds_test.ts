@@ -1,4 +1,4 @@
-/** Who has the Constellation node operator's kinds installed gets ours over them: a real API server leaves every object as it stood. */
+/** Ostler's CRDs replace those of the Constellation node operator: a real API server leaves every object unchanged. */
 import { deepEqual, ok, rejects } from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
@@ -22,13 +22,13 @@ const definitions: Definition[] = files.flatMap((file) => {
   return parseManifests(readFileSync(path, "utf8"), file) as Definition[];
 });
 
-/** What that operator requires of a status, which it writes whole. */
+/** The fields of a status that the operator requires, because it writes the whole status. */
 const required: Record<string, string[]> = {
   NodeVersion: ["activeclusterversionupgrade", "budget", "conditions"],
   ScalingGroup: ["conditions"],
 };
 
-/** A definition as that operator has it: neither columns nor short names, and a status that it writes alone. */
+/** A CRD as the operator has it: without columns and short names, with a status of which it is the only writer. */
 function formerOf(definition: Definition): Definition {
   const former = structuredClone(definition);
   const [version] = former.spec.versions;
@@ -44,7 +44,7 @@ function pathOf({ kind, metadata }: ManifestObject, name = `/${metadata.name}`):
   return `/apis/update.edgeless.systems/v1alpha1/${plural}${name}`;
 }
 
-/** Writes it as `kubectl apply` does, which has fields refused that nobody knows; then what its operator says of it. */
+/** Writes an object as `kubectl apply` does, which refuses unknown fields, and then the operator's status. */
 async function store(api: ApiConnection, { status, ...sample }: UpdateSample): Promise<void> {
   await api.call({ method: "POST", path: `${pathOf(sample, "")}?fieldValidation=Strict`, body: sample });
   if (status) await writeStatus(api, sample, status);
@@ -67,7 +67,7 @@ const ours = {
   conditions: [{ ...condition, observedGeneration: 1, lastTransitionTime: "2026-01-01T12:00:00.000Z" }],
 };
 
-Deno.test("objects and statuses of the Constellation node operator are taken by our kinds, installed over its own", async (t) => {
+Deno.test("CRDs of the Constellation node operator: its objects and statuses are valid after an update to Ostler's CRDs", async (t) => {
   const samples = updateSamples();
   await withApi(async ({ api, kubeconfig }) => {
     await applyObjects(kubeconfig, definitions.map(formerOf));
@@ -79,19 +79,19 @@ Deno.test("objects and statuses of the Constellation node operator are taken by 
     const released = { stage: "Workers", digest: "d" };
     await rejects(writeStatus(api, bare, { ...ours, released }), /status\.budget: Required value/);
     await applyObjects(kubeconfig, definitions);
-    // A definition that changed is served a moment later: until then the status lacks what was required.
-    await t.step("a status that says ours alone is taken", async () => {
+    // A changed CRD is served a moment later: until then the status lacks required fields.
+    await t.step("a status with only Ostler's fields is accepted", async () => {
       const write = (): Promise<void> => writeStatus(api, bare, { ...ours, released });
       await waitUntil(write, { what: "our status", timeoutMs: 20_000 });
     });
     for (const sample of samples.filter((sample) => sample !== bare)) {
-      await t.step(`${sample.kind} ${sample.metadata.name} stays as it stood`, () => staysAsItStood(api, sample));
-      await t.step(`${sample.kind} ${sample.metadata.name} takes our status, and its operator's again`, async () => {
+      await t.step(`${sample.kind} ${sample.metadata.name} is unchanged`, () => staysAsItStood(api, sample));
+      await t.step(`${sample.kind} ${sample.metadata.name} accepts Ostler's status, and its operator's again`, async () => {
         await writeStatus(api, sample, ours);
         await writeStatus(api, sample, sample.status ?? {});
       });
     }
-    await t.step("who misspells a field is told so, as before", async () => {
+    await t.step("a misspelled field is reported, as before", async () => {
       const { apiVersion, kind } = first;
       const misspelt = { apiVersion, kind, metadata: { name: "misspelt" }, spec: { imageversion: "x" } };
       await rejects(store(api, misspelt), /imageversion/);

@@ -1,4 +1,4 @@
-/** A real API server takes what this version installs over what each recorded one did. */
+/** A real API server accepts the manifests of this version over those of each recorded one. */
 import { ok } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { plainValues } from "../../deploy/release/chart/plain_manifests.ts";
@@ -10,7 +10,7 @@ import { withApi } from "./bare_api.ts";
 const folder = new URL("../replay/manifests/", import.meta.url);
 
 for (const name of readdirSync(folder).filter((each) => each.endsWith(".yaml"))) {
-  Deno.test(`an API server lets ${name.slice(0, -".yaml".length)} be updated to this version`, async () => {
+  Deno.test(`upgrade: an API server accepts this version over ${name.slice(0, -".yaml".length)}`, async () => {
     const { helm } = await resolveTools(["helm"]);
     const before = parseManifests(readFileSync(new URL(name, folder), "utf8"), name);
     const after = await chartObjects({ helm, set: plainValues });
@@ -21,7 +21,7 @@ for (const name of readdirSync(folder).filter((each) => each.endsWith(".yaml")))
   });
 }
 
-/** As Helm sorts them: what others stand on comes before them. */
+/** As Helm sorts them: dependencies come first. */
 function kindsFirst<T extends { kind: string }>(objects: readonly T[]): T[] {
   const first = ["Namespace", "CustomResourceDefinition"];
   return [...objects].sort((one, other) => placeOf(one) - placeOf(other));

@@ -1,4 +1,4 @@
-/** What a person sees in Temporal's web UI of a rollout that runs, is halted, and was rolled back. */
+/** Temporal's web UI for a rollout that runs, is halted, and was rolled back. */
 import assert from "node:assert/strict";
 import { Browser, chromiumPath, hasChromium } from "./browser.ts";
 import {
@@ -16,28 +16,28 @@ import type { World } from "./world.ts";
 const labels = { pool: "pool" };
 const broken = (image: string): boolean => image.endsWith("-broken");
 
-/** The first wave soaks until somebody lets it go. */
+/** The first wave soaks until the test promotes it. */
 const policy = {
   waves: [{ upTo: 1, soak: "1h" }, { upTo: "100%" }],
   gates: [{ name: "node-ready", run: "EachWave", within: "60s", nodeCondition: { type: "Ready", status: "True" } }],
 };
 
-/** Quick to fail: for broken machines alone, as on a busy computer good ones may take longer. */
+/** Short deadlines only for broken machines, because on a busy computer good ones may take longer. */
 const join = { instance: "20s", address: "20s", registered: "20s", ready: "20s", attempts: 0 };
 
 const pages: [string, (world: World, browser: Browser) => Promise<void>][] = [
-  ["of a rollout that runs: machines, and what holds them up", running],
-  ["of one that soaks: until when, and how to end it", soaking],
-  ["of a halted one: why, what is held, and what to do", halted],
-  ["of one that was rolled back: from what, and why", rolledBack],
+  ["a running rollout: machines, and what blocks them", running],
+  ["a soaking one: until when, and how to end it", soaking],
+  ["a halted one: why, what is held, and what to do", halted],
+  ["a rolled back one: from what, and why", rolledBack],
 ];
 
-const name = "details tells the story of a run in the web UI without an event being opened";
+const name = "details: describe a run in the web UI without opening an event";
 
 Deno.test({
   name: hasChromium ? name : `${name} (skipped: there is no "${chromiumPath}")`,
   ignore: !hasChromium,
-  // The browser's driver keeps timers of its own.
+  // The browser's driver keeps its own timers.
   sanitizeOps: false,
   sanitizeResources: false,
   async fn(t): Promise<void> {
@@ -45,9 +45,9 @@ Deno.test({
     await inSharedWorld({ seed: 11, script: { faults } }, async (world) => {
       const browser = await Browser.open();
       try {
-        await t.step(`pictures go to "${browser.folder}"`, () => create(world));
+        await t.step(`screenshots are in "${browser.folder}"`, () => create(world));
         for (const [what, look] of pages) {
-          // Each begins where the one before ended.
+          // Each begins where the previous one ended.
           if (!await t.step(what, () => look(world, browser))) break;
         }
       } finally {
@@ -150,8 +150,8 @@ async function order(world: World, update: string, command: object): Promise<voi
   await handle.executeUpdate(update, { args: [{ by: "test", reason: "to see the next page", ...command }] });
 }
 
-/** Each stands on the page, in any place. */
+/** Each is on the page, in any place. */
 function tells(page: string, parts: readonly RegExp[]): void {
   const missing = parts.filter((part) => !part.test(page));
-  assert.deepEqual(missing, [], `The page says: ${page}`);
+  assert.deepEqual(missing, [], `Unexpected content of the page: ${page}`);
 }

@@ -1,4 +1,4 @@
-/** Webhooks that run in this process, under their own identity, behind one address as behind a Service. */
+/** Webhooks that run in this process, with their own identity, behind one address as behind a Service. */
 import { readFile } from "node:fs/promises";
 import { connect, createServer, type Server } from "node:net";
 import { join } from "node:path";
@@ -57,7 +57,7 @@ export class Replicas {
     this.#ports.push(port);
   }
 
-  /** Stops all that run; the address stays, and nobody answers on it. */
+  /** Stops all webhooks; the address stays, without a listener. */
   async stop(): Promise<void> {
     this.#ports.length = 0;
     for (const { stop } of this.#running) stop.abort();

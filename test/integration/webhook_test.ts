@@ -1,4 +1,4 @@
-/** The webhook as the API server asks it, and a cluster that goes on without it. */
+/** The webhook as the API server calls it, and a cluster that continues without it. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
@@ -15,15 +15,15 @@ const configsPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kub
 
 testInWorld("the webhook refuses what would break later, and nothing needs it", {}, async (world, t) => {
   const webhook = await startWebhook(world.site.stack);
-  await t.step("kubectl is told file and line of a profile that breaks on a provider", () => refusesProfile(world));
+  await t.step("kubectl shows file and line of a profile that fails on a provider", () => refusesProfile(world));
   await t.step(
-    "a MachineDeployment that names no profile gets the default, its other fields as they were",
+    "a MachineDeployment without a profile gets the default, and its other fields are unchanged",
     () => choosesProfile(world),
   );
   await t.step("an unknown field of a provider config is named", () => namesField(world));
-  await t.step("a config is changed by Ostler alone", () => keepsConfig(world));
+  await t.step("only Ostler changes a config", () => keepsConfig(world));
   await webhook.stop();
-  await t.step("without the webhook no profile can be written, and pools go on", () => goesOnWithout(world));
+  await t.step("without the webhook no profile can be written, and pools continue", () => goesOnWithout(world));
 });
 
 async function refusesProfile(world: World): Promise<void> {
@@ -36,7 +36,7 @@ async function refusesProfile(world: World): Promise<void> {
 }
 
 async function choosesProfile(world: World): Promise<void> {
-  // machine-controller drops what it does not know as soon as it writes, so the first answer counts.
+  // machine-controller drops unknown fields when it writes, so the first answer counts.
   const answer = await world.api.call({ method: "POST", path: poolsPath(), body: unnamed("chosen") });
   const { metadata, spec } = answer as { metadata: { annotations: unknown }; spec: { madeUp?: unknown } };
   assert.deepEqual(metadata.annotations, { [profileKey]: "osp-ubuntu" });
@@ -69,7 +69,7 @@ async function goesOnWithout(world: World): Promise<void> {
   await world.until("the pool to go", async () => (await world.get(poolPath("unwatched"))) === undefined);
 }
 
-/** Lets the pool's kubelets have other settings, and gives the config as Ostler then wrote it. */
+/** Changes the kubelet settings of the pool, and returns the config that Ostler writes then. */
 async function rerendered(world: World, maxPods: string): Promise<string> {
   const key = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
   await world.patch(poolPath("chosen"), { metadata: { annotations: { [key]: maxPods } } });
@@ -101,7 +101,7 @@ function profileText(name: string, data: string): string {
   });
 }
 
-/** What kubectl says, whether it succeeds or not. */
+/** The output of kubectl, whether it succeeds or not. */
 async function apply(world: World, text: string): Promise<string> {
   const path = join(world.site.stack.directory, "profile.json");
   await writeFile(path, text);

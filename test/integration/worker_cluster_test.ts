@@ -1,4 +1,6 @@
-/** Pools in one cluster, profiles and configs in another: rolled while both credentials are exchanged and one cluster is away. */
+/**
+ * Pools in one cluster, profiles and configs in another: rolled while both credentials change and one cluster is down.
+ */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import type { ManagementKubeconfigs } from "../../deploy/local/site/ostler_processes.ts";
@@ -22,27 +24,27 @@ interface Config {
   metadata: { name: string; annotations: Record<string, string>; ownerReferences?: unknown[] };
 }
 
-Deno.test("pools of a worker cluster are rolled by profiles and configs of a management cluster", async (t) => {
+Deno.test("worker cluster: its pools are rolled with profiles and configs of a management cluster", async (t) => {
   await withApi(async (management) => {
     const kubeconfigs = await installed(management);
     const settings = {
       ...{ OSTLER_CLUSTER: "north", OSTLER_NAMESPACE: release.profiles, OSTLER_SYSTEM_NAMESPACE: release.system },
-      // Nodes join the worker cluster, so that is where the controller is to approve them.
+      // Nodes join the worker cluster, so the controller approves them there.
       OSTLER_APPROVE_JOINING_NODES: "true",
     };
     await withWorld({ seed: 31, settings, management: kubeconfigs, mayRevive: true }, async (world) => {
-      await t.step("each kind is where it belongs", () => publishes(world, management));
+      await t.step("each kind is in its cluster", () => publishes(world, management));
       await t.step(
-        "credentials are exchanged and the management cluster is away while machines are rolled",
+        "credentials change and the management cluster is down while machines are rolled",
         () => rollsMeanwhile(world, management),
       );
-      await t.step("a pool that goes takes its config along, and no other", () => cleansUp(world, management));
-      await t.step("the webhook judges for both API servers", () => judgesInBoth(world, management));
+      await t.step("a deleted pool deletes its config, and no other", () => cleansUp(world, management));
+      await t.step("the webhook validates for both API servers", () => judgesInBoth(world, management));
     });
   });
 });
 
-/** What a release of the chart brings into the management cluster, but for its processes. */
+/** The objects that a release of the chart installs in the management cluster, except for its processes. */
 async function installed({ kubeconfig, apiServer, directory }: BareApi): Promise<ManagementKubeconfigs> {
   const { helm } = await resolveTools(["helm"]);
   const set = ["workerCluster.kubeconfigSecret.name=north", `settings.namespace=${release.profiles}`];
@@ -77,7 +79,7 @@ async function publishes(world: World, { api }: BareApi): Promise<void> {
     assert.fail("kube-system");
   for (const { metadata: { annotations, ownerReferences } } of found) {
     assert.equal(annotations["ostler.dev/cluster-uid"], uid);
-    assert.equal(ownerReferences, undefined, "garbage collection would take it, as its owner is in another cluster");
+    assert.equal(ownerReferences, undefined, "Expected no owner from another cluster, for which garbage collection would delete it");
   }
   await proveApproved(world);
   const there = await world.get<{ groups: { name: string }[] }>("/apis");
@@ -108,7 +110,7 @@ async function rollsMeanwhile(world: World, management: BareApi): Promise<void> 
   assert.equal(status?.failedMachines ?? 0, 0);
 }
 
-/** Takes back all tokens of an account, and puts another into the kubeconfig: for a moment what it says lets nobody in. */
+/** Revokes all tokens of an account, and puts another into the kubeconfig: for a moment the old content is refused. */
 async function exchange(
   api: ApiConnection,
   { stack, namespace, serviceAccount: name }: {
@@ -123,7 +125,7 @@ async function exchange(
   await kubeconfigFor(stack, { namespace, serviceAccount: name });
 }
 
-/** The worker cluster's API server is away; the controller stays, as it holds its Lease in the other cluster. */
+/** The worker cluster's API server is down; the controller stays, because it holds its Lease in the other cluster. */
 async function awayFor({ site: { stack, ostler } }: World, ms: number): Promise<void> {
   const { pid } = ostler.controller;
   const server = stack.processes.get("kube-apiserver");
@@ -138,7 +140,7 @@ async function cleansUp(world: World, { api }: BareApi): Promise<void> {
   const body = { metadata: { annotations: { "ostler.dev/cluster-uid": "of-another-cluster" } } };
   await api.call({ method: "PATCH", path, body, contentType: "application/merge-patch+json" });
   await awayFor(world, 8_000);
-  assert.equal((await configsIn(api)).length, 2, "what is not found is not gone");
+  assert.equal((await configsIn(api)).length, 2, "Expected a missing API not to count as a deleted object");
   for (const name of ["pool", "other"]) await world.remove(poolPath(name));
   for (const name of ["pool", "other"]) {
     await world.until(`the end of "${name}"`, async () => await world.get(poolPath(name)) === undefined);

@@ -1,4 +1,4 @@
-/** A running site and the few verbs a story needs; everything is real but the cloud. */
+/** A running site and the few verbs a story needs; everything is real except the cloud. */
 import { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
 import assert from "node:assert/strict";
@@ -29,13 +29,13 @@ export interface WorldOptions {
   isMeasured?: boolean;
   /** Users whose requests are counted. */
   audited?: string[];
-  /** The API server ends a watch after one to two times as many seconds. */
+  /** The API server ends a watch after one to two times this many seconds. */
   watchSeconds?: number;
-  /** What the machines are made of and live on; simulated unless told. */
+  /** The type of machines and their environment; by default simulated. */
   machines?: MachineGround;
-  /** A cluster that is there already; one on loopback unless told. */
+  /** An existing cluster; by default one on loopback. */
   cluster?: Cluster;
-  /** Ours may end unasked, such as a controller without its lease, as it is started again. */
+  /** Ostler's processes may exit unexpectedly, such as a controller without its lease, because they are restarted. */
   mayRevive?: boolean;
 }
 
@@ -55,7 +55,7 @@ export const quick: ScriptChange = {
   maxPodGraceSeconds: 1,
 };
 
-/** Runs one story on a site of its own; its directory is kept only when the story fails. */
+/** Runs one story on its own site; its directory is kept only when the story fails. */
 export async function withWorld(options: WorldOptions, story: (world: World) => Promise<void>): Promise<void> {
   const tools = await resolveTools(toolNames);
   const directory = await mkdtemp(join(tmpdir(), "ostler-test-"));
@@ -73,7 +73,7 @@ export async function withWorld(options: WorldOptions, story: (world: World) => 
     ...(options.machines ? { machines: options.machines } : {}),
     ...(options.cluster ? { cluster: options.cluster } : {}),
     onCrash: (crash) => crashes.push(crash),
-    // Nothing of ours may end unasked, though in a cluster it would be started again.
+    // Unexpected exits of Ostler's processes fail the story, although a cluster would restart them.
     onRevival: (line) => void (options.mayRevive || crashes.push(new Error(line))),
   });
   const world = await World.open(site, tools);
@@ -89,7 +89,7 @@ export async function withWorld(options: WorldOptions, story: (world: World) => 
   await rm(directory, { recursive: true, force: true });
 }
 
-/** What a pool, "pool" unless named, is watched for. */
+/** The limits for a pool, by default "pool", during a story. */
 export interface Expected {
   pool?: string;
   /** Never fewer Ready nodes than this. */
@@ -124,12 +124,12 @@ export class World extends ApiObjects {
     return await waitUntil(() => super.list<T>(path), { what: path, timeoutMs: 10_000 });
   }
 
-  /** Waits, with a bound, until `look` gives something; one that takes above 5 s is given up, and made again. */
+  /** Waits, with a bound, until `look` returns something; a call above 5 s is abandoned and repeated. */
   async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
     return await waitFor(look, { what, timeoutMs: seconds * 1000 });
   }
 
-  /** Lets a change happen under the eyes of a stranger; fails when a promise was broken or a moment unseen. */
+  /** Runs a change with a foreign observer; fails when a promise was broken or a moment was not observed. */
   async observed(expected: Expected | number, change: () => Promise<void>): Promise<ObserverReport> {
     const { adminKubeconfig } = this.site.stack;
     const promises = typeof expected === "number" ? { replicas: expected } : expected;

@@ -23,9 +23,9 @@ interface Report {
   checks: { name: string; ok: boolean; detail: string }[];
 }
 
-/** Registers the test of one story, which plays on the site that this process shares. */
+/** Registers the test of one story, which runs on the site that this process shares. */
 export function testStory(name: StoryName): void {
-  // What the site holds open outlives the test that started it.
+  // The resources of the site outlive the test that started it.
   const fn = (): Promise<void> => playsWell(name);
   const title = `story ${name} of the demo: every promise that it checks is kept`;
   Deno.test({ name: title, sanitizeOps: false, sanitizeResources: false, fn });
@@ -53,7 +53,7 @@ async function playsWell(name: StoryName): Promise<void> {
 function judge(story: string, report: Report, lines: readonly string[]): void {
   const broken = report.checks.filter(({ ok }) => !ok);
   assert.deepEqual(broken, [], lines.slice(-40).join("\n"));
-  assert.ok(report.checks.length >= 8, `Only ${report.checks.length} checks were made`);
+  assert.ok(report.checks.length >= 8, `Made only ${report.checks.length} checks`);
   assert.deepEqual([report.ok, report.story], [true, story]);
 }
 
@@ -63,12 +63,12 @@ interface Telling {
   minutes?: number;
 }
 
-/** Tells a story to its end as a person does, by `deno task demo`; rejects when a promise of it was broken. */
+/** Runs a story to its end as a person does, with `deno task demo`; rejects when one of its promises was broken. */
 export async function keepsPromises(story: StoryName, telling: Telling = {}): Promise<void> {
   judge(story, await tell(story, telling), []);
 }
 
-// A story whose promise was broken ends with code 1, and its report tells which.
+// A story with a broken promise exits with code 1, and its report names the promise.
 async function tell(story: string, { flags = [], minutes = 10 }: Telling): Promise<Report> {
   const args = ["task", "demo", "--json", "--story", story, "--seed", "5", ...flags];
   const options = { cwd: root, timeout: minutes * 60_000, maxBuffer: 16 * 1024 * 1024 };
@@ -78,6 +78,6 @@ async function tell(story: string, { flags = [], minutes = 10 }: Telling): Promi
       stderr: error.stderr ?? "",
     }));
   const last = stdout.trim().split("\n").at(-1) ?? "";
-  assert.ok(last.startsWith("{"), `The story gave no report; it said:\n${stderr.slice(-4000)}`);
+  assert.ok(last.startsWith("{"), `The story printed no report; its output was:\n${stderr.slice(-4000)}`);
   return JSON.parse(last);
 }

@@ -1,4 +1,4 @@
-/** A client that writes to an etcd and reads again what it wrote, all the while: what was acknowledged must not be lost. */
+/** A client that continuously writes to an etcd and reads its writes: acknowledged ones must not be lost. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { EtcdCluster } from "../etcd_cluster.ts";
 import { eventually } from "../eventually.ts";
@@ -56,7 +56,7 @@ export class SteadyEtcdClient {
         this.#ledger.acknowledge(slot, value);
         await this.#timed(() => this.#read(slot));
       } else {
-        // Refused, or not answered: then all of that time counts, however busy the machine is.
+        // Refused or unanswered: then all of that time counts, however busy the machine is.
         this.#waitedMs = waitedMs + performance.now() - begun + everyMs;
       }
       await pause(everyMs);
@@ -64,8 +64,8 @@ export class SteadyEtcdClient {
   }
 
   /**
-   * What a question takes beyond one that is asked beside it and that needs no quorum: on a machine that is busy with something
-   * else both are slow, and where etcd can decide nothing one alone is.
+   * The time a request takes beyond a concurrent one without a quorum: on a busy machine both are slow, and without a
+   * quorum only the first is.
    */
   async #timed<T>(ask: () => Promise<T>): Promise<T> {
     const begun = performance.now();
