@@ -1,4 +1,4 @@
-/** With what right a booting machine asks the API server, and what it asked. */
+/** The permissions of a booting machine at the API server, and its requests. */
 import type { V1ResourceRule } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ interface AuditEvent {
   responseStatus?: { code: number };
 }
 
-/** All that the machine asked before it had a certificate, as the API server noted it, each kind of request once. */
+/** All requests of the machine before it had a certificate, from the audit log, each kind once. */
 export async function checkRequests({ world, pool, machine }: Booted): Promise<void> {
   const names = namesIn(pool);
   const lines = (await readFile(auditLogPath(world.site.stack.directory), "utf8")).trim().split("\n");
@@ -44,7 +44,7 @@ function asked(events: AuditEvent[], isBy: (user: string) => boolean): string[] 
   return [...new Set(requests)].sort();
 }
 
-/** The machine's token may do three things, and nothing else that not every account may. */
+/** The machine's token may do three things, and otherwise only what every account may. */
 export async function checkRights(booted: Booted): Promise<void> {
   const names = namesIn(booted.pool);
   const own = await rightsIn(booted, "cloud-init-settings");
@@ -71,7 +71,7 @@ async function rightsIn(booted: Booted, namespace: string): Promise<V1ResourceRu
   return resourceRules.filter(({ resources }) => !resources?.every((resource) => resource.startsWith("selfsubject")));
 }
 
-/** What it may, it can; what a thief of the token would try is forbidden. */
+/** Tries each allowed request, and those of a thief of the token, which are forbidden. */
 export async function checkCalls(booted: Booted, other: string): Promise<void> {
   const [names, foreign] = [namesIn(booted.pool), namesIn(other)];
   const settings = "/api/v1/namespaces/cloud-init-settings";
@@ -104,7 +104,7 @@ interface MachineCall {
   method: string;
   path: string;
   body?: object;
-  /** The machine's own unless told. */
+  /** By default the machine's own. */
   token?: string;
 }
 

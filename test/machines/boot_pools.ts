@@ -1,4 +1,7 @@
-/** Two pools that ask for much, so that a machine shows whether it got it: our Debian, extended, and our Ubuntu. */
+/**
+ * Two pools with many settings, so that a machine shows whether it got them: Ostler's Debian, extended, and Ostler's
+ * Ubuntu.
+ */
 import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
 import type { MachineContainer } from "../../deploy/local/machines/machine_container.ts";
 import { kubeletAnnotationPrefix } from "../../profiles/kubelet_settings.ts";
@@ -12,19 +15,19 @@ export interface Booted {
   world: World;
   host: ContainerHost;
   pool: string;
-  /** Of machine and, if all is well, node. */
+  /** Of machine and, if it joined, node. */
   name: string;
   machine: MachineContainer;
 }
 
-/** A package that no image brings along. */
+/** A package that is in no image. */
 export const extraPackage = "tree";
 export const sshKey = `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${"A".repeat(43)} ada@example`;
 export const nodeLabels = { "machines.example/rack": "r7" };
 export const nodeTaint = { key: "machines.example/dedicated", value: "boot", effect: "NoSchedule" };
 export const initialTaint = { key: "machines.example/new", value: "yes", effect: "PreferNoSchedule" };
 
-/** Every setting of kubelets that a pool may ask for, none of them the kubelet's default. */
+/** Every kubelet setting of a pool, each with another value than the kubelet's default. */
 export const askedOfKubelet = {
   MaxPods: "42",
   SystemReserved: "cpu=150m,memory=100Mi,ephemeral-storage=500Mi",
@@ -46,7 +49,7 @@ export const siteSettings = {
   OSTLER_NODE_REGISTRY_CREDENTIALS_SECRET: `${registryLogins.namespace}/${registryLogins.name}`,
 };
 
-/** Orders one machine of each pool; resolves once both are switched on, long before they are nodes. */
+/** Orders one machine of each pool; resolves when both are switched on, long before they are nodes. */
 export async function orderMachines(world: World, host: ContainerHost): Promise<Record<"debian" | "ubuntu", Booted>> {
   const logins = { "registry.example": JSON.stringify({ username: "ada", password: crypto.randomUUID() }) };
   await world.create(`/api/v1/namespaces/${registryLogins.namespace}/secrets`, {

@@ -1,6 +1,6 @@
 /**
- * Machines that boot from our profiles, what is really so on them, and one that cannot become a node. The Ubuntu profile
- * boots on Debian's packages, as there is no image of Ubuntu: what it does with apt on Ubuntu's own is not proved.
+ * Machines that boot from Ostler's profiles, their actual state, and one that cannot become a node. The Ubuntu profile
+ * boots on Debian's packages, because there is no image of Ubuntu: its use of apt on Ubuntu is not tested.
  */
 import { type Booted, orderMachines, siteSettings } from "./boot_pools.ts";
 import { checkCalls, checkRequests, checkRights } from "./boot_identity.ts";
@@ -24,7 +24,7 @@ machineTest("osp-debian, and osp-ubuntu on Debian's packages, make nodes of mach
     const { debian, ubuntu } = await orderMachines(world, host);
     await orderWithoutPackage(await openScene(world, host));
     const processes = Promise.all([watchProcesses(debian), watchProcesses(ubuntu)]);
-    processes.catch(() => {}); // told where it is awaited, unless something else has failed before
+    processes.catch(() => {}); // reported where it is awaited, unless something else has failed before
     const machines = [debian, ubuntu];
     for (const { pool } of machines) {
       const isDone = async (): Promise<boolean> => (await world.status(pool))?.phase === "Converged";
@@ -42,13 +42,13 @@ machineTest("osp-debian, and osp-ubuntu on Debian's packages, make nodes of mach
     await onDebian("the pool's SSH key opens the user's door", checkSshKey);
     await onBoth("hostname, machine's name and node's name are one", checkName);
     await onBoth("node and Machine know each other by address, owner and provider", checkNode);
-    await t.step("no two machines are the same one", () => checkUnique(machines));
+    await t.step("no two machines have the same identity", () => checkUnique(machines));
     await onDebian(
       "labels and taints of the pool, and the cluster's, arrived",
       (one) => checkTaintsAndLabels(one, true),
     );
     await step(t, "a pool without taints has the cluster's", [ubuntu], [(one) => checkTaintsAndLabels(one, false)]);
-    await onBoth("the kubelet runs with what kubelet.conf says", checkKubeletConfig);
+    await onBoth("the kubelet runs with the settings of kubelet.conf", checkKubeletConfig);
     await onDebian("the kubelet runs with what the annotations ask", checkAskedOfKubelet);
     await onBoth("both certificates were issued, and the kubelet serves with its own", checkCertificates);
     await onBoth("containerd runs a pod that answers, in the sandbox that was set, with a log", checkPods);
@@ -56,7 +56,7 @@ machineTest("osp-debian, and osp-ubuntu on Debian's packages, make nodes of mach
     await onBoth("the token may do that and nothing else", checkRights);
     await t.step("a thief of the token is refused", () => checkCalls(debian, ubuntu.pool));
     await onBoth("an impostor of the API server hears no token", checkImpostor);
-    await t.step("nothing secret shows in journal, logs or process list", async () => {
+    await t.step("no secret is visible in journal, logs or process list", async () => {
       await checkNowhereShown(debian, seenOnDebian);
       await checkNowhereShown(ubuntu, seenOnUbuntu);
     });
@@ -67,12 +67,12 @@ machineTest("osp-debian, and osp-ubuntu on Debian's packages, make nodes of mach
       await Promise.all([checkSecondBoot(debian), checkSecondRun(ubuntu)]);
     });
     await onBoth("all files are as they were published still", checkWrittenFiles);
-    await t.step("a machine that cannot join says why, and the verdict repeats it", async () => {
+    await t.step("a machine that cannot join reports why, and the verdict repeats that", async () => {
       const stuck = await FaultView.of({ world, host, pool: "no-package" });
       await saysWhy(stuck, "noPackage");
       await isGivenUp(stuck, "noPackage");
     });
-    await t.step("the machine goes with its order, and its token with the pool", async () => {
+    await t.step("the machine is deleted with its order, and its token with the pool", async () => {
       await Promise.all(machines.map(checkEnd));
     });
   });

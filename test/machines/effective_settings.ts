@@ -1,4 +1,4 @@
-/** What kubelet and containerd really run with. */
+/** The actual settings of kubelet and containerd. */
 import { loadYaml, type V1Pod } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import process from "node:process";
@@ -11,27 +11,27 @@ type Settings = Record<string, unknown>;
 
 const pods = "/api/v1/namespaces/default/pods";
 
-/** What the running kubelet says it uses, by way of the API server. */
+/** The settings of the running kubelet, through the API server. */
 async function configOfKubelet({ world, name }: Booted): Promise<Settings> {
   const answer = await world.get<{ kubeletconfig: Settings }>(`/api/v1/nodes/${name}/proxy/configz`);
-  assert.ok(answer, `Node "${name}" does not tell its kubelet's settings`);
+  assert.ok(answer, `Node "${name}" does not report its kubelet's settings`);
   return answer.kubeletconfig;
 }
 
-/** Whatever the published kubelet.conf says holds in the running kubelet. */
+/** Expects every setting of the published kubelet.conf in the running kubelet. */
 export async function checkKubeletConfig(booted: Booted): Promise<void> {
   const files = await shownFiles(booted.world, booted.pool, "provisioning");
   const text = files.find(({ path }) => path === "/etc/kubernetes/kubelet.conf")?.content.inline.data ?? "";
-  // What is 0 goes without saying in Go.
+  // Go omits values that are 0.
   const { readOnlyPort, ...published } = loadYaml<Settings>(text);
   assert.equal(readOnlyPort, 0);
-  assert.ok(Object.keys(published).length > 20, "kubelet.conf says little");
+  assert.ok(Object.keys(published).length > 20, "Expected more settings in kubelet.conf");
   const running = await configOfKubelet(booted);
   assert.equal(running.readOnlyPort, undefined);
   assert.deepEqual(Object.fromEntries(Object.keys(published).map((key) => [key, running[key]])), published);
 }
 
-/** What the pool's annotations ask for holds in the running kubelet, and shows in what the node can hold. */
+/** Expects the settings of the pool's annotations in the running kubelet, and in the capacity of the node. */
 export async function checkAskedOfKubelet(booted: Booted): Promise<void> {
   const running = await configOfKubelet(booted);
   const asked = {
@@ -52,7 +52,7 @@ export async function checkAskedOfKubelet(booted: Booted): Promise<void> {
   assert.equal(node?.status.capacity.pods, "42");
 }
 
-/** A pod of its own runs, answers HTTP, and tells its log; its sandbox is of the pause image that was set. */
+/** Expects that a new pod runs, answers HTTP, and writes its log; its sandbox has the configured pause image. */
 export async function checkPods(booted: Booted): Promise<V1Pod> {
   const { world, host, name, machine } = booted;
   await world.create(pods, podOn(booted, host.mirror.images.podServer));
@@ -68,7 +68,7 @@ export async function checkPods(booted: Booted): Promise<V1Pod> {
   return pod;
 }
 
-/** crictl asks containerd: it works, and it knows its sandboxes by the image that was set. */
+/** crictl calls containerd: it works, and has sandboxes with the configured image. */
 async function checkRuntime({ host, name, machine }: Booted): Promise<void> {
   const ask = async <T>(...command: string[]): Promise<T> => JSON.parse(await output(machine, ["crictl", ...command]));
   const { status } = await ask<{ status: { conditions: { type: string; status: boolean }[] } }>("info");
@@ -99,7 +99,7 @@ async function kubectl({ world }: Booted, args: string[]): Promise<string> {
   const { code, stdout, lines } = await runCommand({
     program: world.tools.kubectl,
     args: ["--kubeconfig", world.site.stack.adminKubeconfig, ...args],
-    // Its cache goes with the site.
+    // Its cache is deleted with the site.
     env: { PATH: process.env.PATH ?? "", HOME: world.site.stack.directory },
   });
   assert.equal(code, 0, lines.join("\n"));

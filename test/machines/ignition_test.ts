@@ -1,4 +1,7 @@
-/** What Ignition makes of our user-data: Debian's engine on Debian's root, as there is no image of Flatcar to boot here. */
+/**
+ * The result of Ostler's user-data in Ignition: Debian's engine on Debian's root, because there is no image of Flatcar
+ * to boot here.
+ */
 import assert from "node:assert/strict";
 import type { MachineContainer } from "../../deploy/local/machines/machine_container.ts";
 import {
@@ -29,7 +32,7 @@ function named(userData: string, name: string): string {
 async function flatcarUserData(phase: Phase): Promise<string> {
   const flatcar = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-flatcar")?.spec;
   assert.ok(flatcar);
-  // Nobody answers there: the machine stays in the phase that it was given.
+  // An address without a server: the machine stays in the phase that it was given.
   const facts = factsFor(flatcar, "kubevirt", { cluster: { apiServer: "https://192.0.2.1:6443" } });
   return generateUserData(await renderConfig(flatcar, facts), phase, userDataFacts(facts));
 }
@@ -52,7 +55,7 @@ const everyKind: OsConfigPhase = {
   userSSHKeys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGolden0000000000000000000000000000000000000 ops@example"],
 };
 
-/** Files, modes, units, drop-ins, masks and keys, none of which has to do with Flatcar. */
+/** Files, modes, units, drop-ins, masks and keys that do not depend on Flatcar. */
 function userDataOfEveryKind(ignitionVersion: NonNullable<OsConfig["ignitionVersion"]>): string {
   const both = { bootstrapConfig: everyKind, provisioningConfig: everyKind };
   const cloudProvider = { name: "kubevirt", spec: {} };
@@ -70,7 +73,7 @@ async function assertBrought(machine: MachineContainer, config: Spec3): Promise<
 async function until(machine: MachineContainer, command: string): Promise<void> {
   const loop = 'for try in $(seq 120); do sh -c "$0" && exit; sleep 0.5; done; exit 1';
   const { exitCode, stdout, stderr } = await machine.run(["sh", "-c", loop, command]);
-  assert.equal(exitCode, 0, `Not in a minute: ${command}: ${stdout}${stderr}`);
+  assert.equal(exitCode, 0, `Failed for a minute: ${command}: ${stdout}${stderr}`);
 }
 
 /** Lets Ignition run once more, as the first phase of osp-flatcar does it. */
@@ -87,17 +90,17 @@ machineTest(
     await withIgnition(async (ground) => {
       const bootstrap = asSpec3(named(await flatcarUserData("bootstrap"), "flatcar-1"));
       const machine = await ground.boot("flatcar-1", JSON.stringify(bootstrap));
-      await t.step("the first phase of osp-flatcar is there, and started by systemd", async () => {
+      await t.step("the first phase of osp-flatcar exists, and systemd starts it", async () => {
         await until(machine, "grep -qs 'try 1 of' /run/ostler/bootstrap.errors");
         await assertBrought(machine, bootstrap);
       });
-      await t.step("the second phase too, when Ignition runs once more", async () => {
+      await t.step("the second phase exists when Ignition runs once more", async () => {
         const provisioning = asSpec3(await flatcarUserData("provisioning"));
         await bootAgainWith(machine, provisioning);
         await until(machine, "grep -qs 'try 1 of' /run/ostler/setup.errors");
         await assertBrought(machine, provisioning);
       });
-      await t.step("all else that a profile can say", async () => {
+      await t.step("all other parts of a profile", async () => {
         const every = asSpec3(userDataOfEveryKind("2.3.0"));
         const other = await ground.boot("every-1", JSON.stringify(every));
         await until(other, "systemctl is-active --quiet written.service && test -e /run/drop-in");
@@ -116,7 +119,7 @@ machineTest(
         await world.create(poolsPath(), pool);
         const machine = await rebooting(world, ground);
         await world.untilPhase("pool", "Converged");
-        // A node may be Ready a moment before its setup is over, which ends with taking away what it needed.
+        // A node may be Ready a moment before its setup is over, which ends with removing what it needed.
         await until(machine.container, "! systemctl is-active --quiet setup.service");
         await assertPublished(world, machine, "bootstrap", ["/etc/ostler/token"]);
         await assertPublished(world, machine, "provisioning", ["/etc/ostler/token"]);
@@ -127,7 +130,7 @@ machineTest(
         const { stdout: failed } = await machine.container.run(["systemctl", "--failed", "--no-legend", "--plain"]);
         assert.equal(failed.trim(), "");
         const { exitCode } = await machine.container.run(["test", "-e", "/oem/config.ign"]);
-        assert.notEqual(exitCode, 0, "the second config is still there, with its secrets");
+        assert.notEqual(exitCode, 0, "The second config still exists, with its secrets");
       });
     });
   },
@@ -135,7 +138,7 @@ machineTest(
 
 const profilesPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemprofiles";
 
-/** All that a site says to have 3.3.0. */
+/** The only setting of a site for 3.3.0. */
 const newerFlatcar = {
   apiVersion: "operatingsystemmanager.k8c.io/v1alpha1",
   kind: "OperatingSystemProfile",
@@ -166,7 +169,7 @@ interface NamedMachine {
   container: MachineContainer;
 }
 
-/** The pool's only machine, which reboots on its way. */
+/** The pool's only machine, which reboots during its setup. */
 async function rebooting(world: World, ground: IgnitionGround): Promise<NamedMachine> {
   return await world.until("the machine", async () => {
     const [machine] = world.site.cloud.machines();

@@ -1,11 +1,11 @@
-/** Whom a booting machine trusts. */
+/** The servers that a booting machine trusts. */
 import assert from "node:assert/strict";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
 import type { Booted } from "./boot_pools.ts";
 
-/** Somebody who answers in the API server's place, with a certificate of his own making, gets no request, so no token. */
+/** An impostor in the API server's place, with its own certificate, gets no request, and so no token. */
 export async function checkImpostor({ host, machine }: Booted): Promise<void> {
   const authority = await CertificateAuthority.create("impostor");
   const { certificatePem: cert, keyPem: key } = await authority.issue({
@@ -23,7 +23,7 @@ export async function checkImpostor({ host, machine }: Booted): Promise<void> {
     assert.notEqual(stranger.exitCode, 0);
     assert.match(stranger.stderr, /Cannot fetch secret "any": .*certificate/);
     assert.deepEqual(heard, []);
-    // Whom the machine is told to trust gets it: the check above could have failed.
+    // A trusted server gets the token, so the check above can fail.
     await machine.run(fetchFrom(url, authority.certificatePem));
     assert.deepEqual(heard, ["Bearer bait"]);
   } finally {
@@ -32,7 +32,7 @@ export async function checkImpostor({ host, machine }: Booted): Promise<void> {
   }
 }
 
-// In a mount namespace of its own nobody else sees the changed files.
+// In a separate mount namespace no other process sees the changed files.
 function fetchFrom(url: string, caPem: string): string[] {
   const script = `
     mkdir -p /run/impostor && cp -a /etc/ostler /run/impostor/ && mount --bind /run/impostor/ostler /etc/ostler

@@ -7,13 +7,13 @@ import type { Booted } from "./boot_pools.ts";
 import { asMachine } from "./boot_identity.ts";
 import { machineToken, namesIn } from "./published_boot.ts";
 
-/** With the pool go order, container, disk and node, and the token opens nothing any more. */
+/** The pool is deleted with order, container, disk and node, and the token is refused. */
 export async function checkEnd(booted: Booted): Promise<void> {
   const { world, pool, name, machine } = booted;
   const token = await machineToken(world, pool);
   assert.equal((await container(machine.id))?.State.Running, true);
   const volumes = await volumesOf(machine.id);
-  assert.ok(volumes.length > 0, "the machine has no disk to go");
+  assert.ok(volumes.length > 0, "Expected the machine to have a disk before");
   await world.remove(poolPath(pool));
   await world.until("the order to go", async () => await world.get(`${ordersPath}/${name}`) === undefined, 180);
   await world.until("the container to go", async () => await container(machine.id) === undefined);
@@ -23,7 +23,7 @@ export async function checkEnd(booted: Booted): Promise<void> {
     await world.until(`volume "${volume}" to go`, async () => !await isVolume(volume));
   }
   const { provisioning } = namesIn(pool);
-  // The API server hears of a ServiceAccount that is gone a moment later.
+  // The API server notices a deleted ServiceAccount a moment later.
   await world.until("the token to be refused", async () => {
     return (await asMachine(booted, { method: "GET", path: secretPath(provisioning), token })).status === 401;
   });

@@ -1,15 +1,15 @@
-/** What is so on a machine, read as its root. */
+/** The state of a machine, read as its root. */
 import assert from "node:assert/strict";
 import type { MachineContainer } from "../../deploy/local/machines/machine_container.ts";
 
-/** One file as it stands; mode in octal digits, digest SHA-256 in hex. */
+/** One file; mode in octal digits, digest SHA-256 in hex. */
 export interface FileFact {
   mode: string;
   owner: string;
   digest: string;
 }
 
-/** Standard output of a command that succeeds; fails with what it said. */
+/** Standard output of a command that succeeds; fails with the output otherwise. */
 export async function output(machine: MachineContainer, command: readonly string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await machine.run(command);
   assert.equal(exitCode, 0, `"${command.slice(0, 3).join(" ")}" ended with ${exitCode}: ${stderr.slice(0, 500)}`);
@@ -21,7 +21,7 @@ export function shell(machine: MachineContainer, script: string, ...args: string
   return output(machine, ["bash", "-c", script, "test", ...args]);
 }
 
-/** Those of the paths that are there; links are followed. */
+/** The existing ones of the paths; links are followed. */
 export async function fileFacts(machine: MachineContainer, paths: readonly string[]): Promise<Map<string, FileFact>> {
   const script = `for path in "$@"; do
     [[ ! -e $path ]] || echo "$(stat --dereference --format '%a %U:%G' "$path") $(sha256sum <"$path" | head -c 64) $path"
@@ -33,7 +33,7 @@ export async function fileFacts(machine: MachineContainer, paths: readonly strin
   }));
 }
 
-/** Digest of each file that configures the machine, or runs on it as a program of ours, by path. */
+/** Digest of each file that configures the machine, or is a program of Ostler, by path. */
 export async function configDigests(machine: MachineContainer): Promise<Record<string, string>> {
   const script = "find /etc /opt /root /home /usr/local /var/lib/kubelet/kubeconfig -xdev -type f -print0 | sort -z |" +
     " xargs --null sha256sum";
@@ -47,7 +47,7 @@ export async function unitProperties(machine: MachineContainer, unit: string): P
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
 }
 
-/** Whether a path is there. */
+/** Whether a path exists. */
 export async function isThere(machine: MachineContainer, path: string): Promise<boolean> {
   return (await machine.run(["test", "-e", path])).exitCode === 0;
 }

@@ -1,4 +1,4 @@
-/** What the cluster knows of the machine, and how the machine proves it. */
+/** What the cluster knows of the machine, and how the machine proves its identity. */
 import type { V1CertificateSigningRequest, V1Node } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -14,11 +14,11 @@ interface Machine {
 /** The node of a machine. */
 export async function nodeOf({ world, name }: Booted): Promise<V1Node> {
   const node = await world.get<V1Node>(`/api/v1/nodes/${name}`);
-  assert.ok(node, `There is no node "${name}"`);
+  assert.ok(node, `Node "${name}" does not exist`);
   return node;
 }
 
-/** Node and Machine know each other, by the addresses that the machine really has. */
+/** Node and Machine know each other, by the real addresses of the machine. */
 export async function checkNode(booted: Booted): Promise<void> {
   const { world, name, machine } = booted;
   const node = await nodeOf(booted);
@@ -41,7 +41,9 @@ export async function checkNode(booted: Booted): Promise<void> {
   assert.equal(machineID, (await output(machine, ["cat", "/etc/machine-id"])).trim());
 }
 
-/** The cluster's first taint comes from the kubelet itself; those of the pool, and its labels, from machine-controller. */
+/**
+ * The cluster's first taint comes from the kubelet itself; those of the pool, and its labels, from machine-controller.
+ */
 export async function checkTaintsAndLabels(booted: Booted, hasOwn: boolean): Promise<void> {
   const expected = hasOwn ? [initialTaint, nodeTaint] : [initialTaint];
   const node = await booted.world.until("all labels and taints", async () => {
@@ -54,7 +56,7 @@ export async function checkTaintsAndLabels(booted: Booted, hasOwn: boolean): Pro
   assert.deepEqual(Object.fromEntries(labels), hasOwn ? nodeLabels : {});
 }
 
-/** No two machines are the same one. */
+/** No two machines have the same identity. */
 export async function checkUnique(machines: Booted[]): Promise<void> {
   const nodes = await Promise.all(machines.map(nodeOf));
   assert.equal(new Set(nodes.map(({ status }) => status?.nodeInfo?.machineID)).size, machines.length);
@@ -64,7 +66,7 @@ export async function checkUnique(machines: Booted[]): Promise<void> {
 export async function certificateRequests({ world, name }: Booted): Promise<V1CertificateSigningRequest[]> {
   const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
   const requests = await world.list<V1CertificateSigningRequest>(path);
-  // The subject stands in the request as plain text.
+  // The subject is plain text in the request.
   return requests.filter(({ spec }) => bytesOf(spec.request).includes(`system:node:${name}`));
 }
 
@@ -72,10 +74,10 @@ function bytesOf(request: string): string {
   return atob(atob(request).replace(/-----[^-]+-----|\s/g, ""));
 }
 
-/** Both certificates were asked for once, approved and issued; the kubelet serves with the one for serving. */
+/** Both certificates were requested once, approved and issued; the kubelet serves with the one for serving. */
 export async function checkCertificates(booted: Booted): Promise<void> {
   const { world, name, machine } = booted;
-  // Controllers of the cluster approve and issue them, a moment after the kubelet asked.
+  // Controllers of the cluster approve and issue them a moment after the request.
   const requests = await world.until("certificates to be issued", async () => {
     const seen = await certificateRequests(booted);
     return seen.length >= 2 && seen.every(({ status }) => status?.certificate) && seen;

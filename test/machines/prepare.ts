@@ -1,4 +1,4 @@
-// Entry point: makes, once, what all machines of the tests are made from; where none can run, says why and makes nothing.
+// Entry point: makes the base of all machines of the tests once; if none can run, prints why and makes nothing.
 import { join } from "node:path";
 import process from "node:process";
 import { machinesFolder } from "../../deploy/local/demo/ground.ts";
@@ -18,7 +18,7 @@ if (missing === undefined) {
   const isForCampaign = process.argv.includes("--campaign");
   if (isForCampaign) await host.addOstree("prepared");
   await host.stop();
-  // What real control planes, and Temporal as people run it themselves, are built from takes minutes more.
+  // Building real control planes, and Temporal as users run it, takes minutes more.
   if (isForCampaign) {
     await componentImages(join(machinesFolder(), "control-plane"), await controlPlanePrograms());
     if (await findPostgres() !== undefined) await resolveTools(temporalToolNames);

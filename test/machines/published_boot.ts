@@ -1,4 +1,4 @@
-/** What was published for a pool's machines to boot with, read from the API server. */
+/** The publications from which a pool's machines boot, read from the API server. */
 import { loadYaml } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -6,14 +6,14 @@ import { namesOf } from "../../profiles/mod.ts";
 import { secretPath } from "../integration/pool_objects.ts";
 import type { World } from "../integration/world.ts";
 
-/** A file that a machine was told to write, with all that is secret in it; `permissions` in octal digits. */
+/** A file of a machine's user-data, with its secrets; `permissions` in octal digits. */
 export interface OrderedFile {
   path: string;
   permissions: string;
   content: string;
 }
 
-/** A file as the config shows it to everybody: `<hidden>` stands for secrets. */
+/** A file as everybody sees it in the config: `<hidden>` replaces secrets. */
 export interface ShownFile {
   path: string;
   permissions?: number;
@@ -44,7 +44,7 @@ export async function secretText(world: World, name: string, key: string): Promi
   return Buffer.from(data, "base64").toString();
 }
 
-/** What the user-data of a phase tells cloud-init to write. */
+/** The files that the user-data of a phase makes cloud-init write. */
 export async function orderedFiles(world: World, pool: string, phase: Phase): Promise<OrderedFile[]> {
   const config = loadYaml<CloudConfig>(await secretText(world, namesIn(pool)[phase], "cloud-config"));
   return config.write_files.map(({ path, permissions, encoding, content }) => ({
@@ -53,7 +53,7 @@ export async function orderedFiles(world: World, pool: string, phase: Phase): Pr
   }));
 }
 
-/** What the OperatingSystemConfig shows of a phase. */
+/** The files of a phase in the OperatingSystemConfig. */
 export async function shownFiles(world: World, pool: string, phase: Phase): Promise<ShownFile[]> {
   const group = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemconfigs";
   const config = await world.get<{ spec: Record<`${Phase}Config`, ShownPhase> }>(`${group}/${namesIn(pool).config}`);

@@ -1,4 +1,4 @@
-/** Stories on machines that really boot: the same site as in the integration tests, with containers for machines. */
+/** Stories on machines that really boot: the same site as in the integration tests, with containers as machines. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
@@ -14,13 +14,13 @@ import type { ToolProgress } from "../../deploy/local/tools/progress.ts";
 import { machineDeployment, type PoolOverrides } from "../integration/pool_objects.ts";
 import { withWorld, type World, type WorldOptions } from "../integration/world.ts";
 
-/** Set by `.ci/run`: a person may not want an engine installed unasked. */
+/** Set by `.ci/run`: a user may not want an engine to be installed without a request. */
 export const mayInstall = Deno.env.get("OSTLER_INSTALL_DOCKER") === "true";
 
 /** Why no machine can run here; undefined when one can. */
 export const missing = await whatIsMissing();
 
-/** A test that needs machines, and what else may be missing: where none can run it is skipped, and its name says why. */
+/** A test that needs machines and possibly more; where they cannot run it is skipped, with the reason in its name. */
 export function machineTest(
   name: string,
   test: (t: Deno.TestContext) => Promise<void>,
@@ -33,11 +33,11 @@ export function machineTest(
 
 export interface MachinesOptions extends Omit<WorldOptions, "machines" | "script"> {
   layouts?: readonly LayoutImage[];
-  /** NetworkPolicies hold, as in a cluster whose network enforces them. */
+  /** NetworkPolicies work, as in a cluster whose network enforces them. */
   policies?: boolean;
 }
 
-/** Runs one story on a host and a site of its own; nothing of them remains. */
+/** Runs one story on its own host and site; nothing of them remains. */
 export async function withMachines(
   { layouts = [], policies = false, ...options }: MachinesOptions,
   story: (world: World, host: ContainerHost) => Promise<void>,
@@ -60,7 +60,7 @@ export async function openHost(
   more: Pick<NodePrograms, "kubeadm"> = {},
 ): Promise<ContainerHost> {
   const tools = cacheFolder(process.env);
-  if (tools === undefined) throw new Error("Cannot keep images and packages: neither HOME nor XDG_CACHE_HOME is set");
+  if (tools === undefined) throw new Error("Failed to find a folder for images and packages: neither HOME nor XDG_CACHE_HOME is set");
   return await openContainerHost({
     cacheFolder: join(tools, "..", "machines"),
     programs: { ...await resolveNodePrograms({ onProgress: buildsOnly(onProgress) }), ...more },
@@ -69,7 +69,7 @@ export async function openHost(
   });
 }
 
-/** A MachineDeployment whose machines boot as containers: Debian 12 unless told. */
+/** A MachineDeployment whose machines boot as containers: by default Debian 12. */
 export function realPool(host: ContainerHost, { annotations, ...overrides }: PoolOverrides = {}): object {
   const debian = { profile: "osp-debian", operatingSystem: "debian", image: "docker://images.example/debian:12" };
   return machineDeployment({

@@ -1,4 +1,4 @@
-/** A machine that boots again, or runs its boot again, is the machine that it was. */
+/** A machine that boots again, or runs its boot scripts again, is unchanged. */
 import type { V1Lease, V1Pod } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import { namesOf } from "../../profiles/mod.ts";
@@ -8,7 +8,7 @@ import { certificateRequests, nodeOf } from "./node_identity.ts";
 import { machineToken } from "./published_boot.ts";
 import { checkUnits, untilBooted } from "./unit_states.ts";
 
-/** What must not change. */
+/** The state that must not change. */
 interface Identity {
   node: string | undefined;
   machine: string;
@@ -19,7 +19,7 @@ interface Identity {
   files: Record<string, string>;
 }
 
-/** Remembers what must be the same later. */
+/** Records what must be the same later. */
 export async function identityOf(booted: Booted): Promise<Identity> {
   const { machine } = booted;
   const node = await nodeOf(booted);
@@ -38,7 +38,7 @@ export async function checkSecondBoot(booted: Booted): Promise<void> {
   const before = await identityOf(booted);
   const container = await containerOf(booted);
   await booted.machine.reboot();
-  // What the kubelet said on its way down is of before.
+  // The kubelet's last status before the reboot does not count.
   await untilBack(booted, { since: Date.now(), container: container.id });
   for (const unit of ["bootstrap.service", "setup.service"]) {
     const { ConditionResult, ExecMainStartTimestampMonotonic } = await unitProperties(booted.machine, unit);
@@ -55,8 +55,8 @@ export async function checkSecondBoot(booted: Booted): Promise<void> {
 }
 
 /**
- * Both phases, started by hand with their done-marks removed, do nothing twice: a renamed host gets its name back, a
- * running container runs on.
+ * Both phases, started by hand without their done files, do nothing twice: a renamed host gets its name back, a running
+ * container continues.
  */
 export async function checkSecondRun(booted: Booted): Promise<void> {
   const { world, machine, name, pool } = booted;
@@ -71,16 +71,16 @@ export async function checkSecondRun(booted: Booted): Promise<void> {
   assert.deepEqual(await containerOf(booted), container);
   const { bootReport } = namesOf({ namespace: "kube-system", name: pool });
   const report = await world.get<{ data?: object }>(`/api/v1/namespaces/cloud-init-settings/configmaps/${bootReport}`);
-  assert.ok(!Object.hasOwn(report?.data ?? {}, name), "the boot report still has a line");
+  assert.ok(!Object.hasOwn(report?.data ?? {}, name), "Expected no line in the boot report");
 }
 
-// The token went with the first boot; whoever boots a machine again brings one.
+// The token was deleted with the first boot, so this boot brings one.
 async function giveToken({ machine }: Booted, token: string): Promise<void> {
   await machine.write("/etc/ostler/token", `${token}\n`);
   await output(machine, ["chmod", "600", "/etc/ostler/token"]);
 }
 
-/** Waits for signs of life that are not of before: the kubelet's lease, its node's condition, and the pod's container. */
+/** Waits for new signs of life: the kubelet's lease, its node's condition, and the pod's container. */
 async function untilBack(booted: Booted, { since, container }: { since: number; container: string }): Promise<void> {
   const { world, name, machine } = booted;
   await world.until(`machine "${name}" has booted`, async () => {

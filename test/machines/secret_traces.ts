@@ -7,10 +7,10 @@ import type { Booted } from "./boot_pools.ts";
 import { output, shell } from "./machine_facts.ts";
 import { machineToken, namesIn, orderedFiles, secretText } from "./published_boot.ts";
 
-/** Secret texts by what they are; only these names are ever shown. */
+/** Secret texts by name; only these names are ever shown. */
 type Secrets = Map<string, string>;
 
-/** All that is secret about a machine's boot, as text and as base64. */
+/** All secrets of a machine's boot, as text and as base64. */
 export async function secretsOf({ world, pool }: Pick<Booted, "world" | "pool">): Promise<Secrets> {
   const kubeconfig = await secretText(world, namesIn(pool).kubeletBootstrap, "kubeconfig");
   const joinToken = loadYaml<{ users: { user: { token: string } }[] }>(kubeconfig).users[0]?.user.token ?? "";
@@ -38,12 +38,12 @@ function encode(text: string): string {
   return whole.slice(0, whole.length - 8);
 }
 
-/** Names what of the secrets is in a text. */
+/** Names the secrets in a text. */
 export function tracesIn(text: string, secrets: Secrets): string[] {
   return [...secrets].filter(([, secret]) => text.includes(secret)).map(([name]) => name);
 }
 
-/** Notes arguments and environments of all processes until the machine is a node; each is noted once. */
+/** Records arguments and environments of all processes until the machine is a node; each is recorded once. */
 export async function watchProcesses({ machine }: Booted): Promise<string> {
   const script = `for ((look = 0; look < 3000; look++)); do
     cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'
@@ -53,7 +53,7 @@ export async function watchProcesses({ machine }: Booted): Promise<string> {
   return await shell(machine, script);
 }
 
-/** Looks where people and their tools look: journal, console, logs, process list. */
+/** Reads where people and their tools read: journal, console, logs, process list. */
 export async function checkNowhereShown(booted: Booted, seenWhileBooting: string): Promise<void> {
   const { machine } = booted;
   const secrets = await secretsOf(booted);
@@ -66,7 +66,7 @@ export async function checkNowhereShown(booted: Booted, seenWhileBooting: string
     "the console": await consoleOf(machine.id),
     "systemd's settings": await shell(machine, "systemctl show '*'; systemctl show-environment"),
   };
-  // The search works: what is no secret is found.
+  // The search works: texts that are not secret are found.
   const known = { "the process list while booting": "/opt/bin/setup", "the process list": "/opt/bin/kubelet" };
   for (const [place, text] of Object.entries({ ...known, "the journal": "kubelet", "a log": "Cloud-init v." })) {
     assert.ok(places[place]?.includes(text), `"${text}" was not found in ${place}`);
@@ -81,7 +81,10 @@ async function consoleOf(id: string): Promise<string> {
   return (await dockerode.getContainer(id).logs({ stdout: true, stderr: true })).toString();
 }
 
-/** What may hold secrets, and which: the seed that cloud-init keeps, the runtime's logins, and how the kubelet joined. */
+/**
+ * Files that may have secrets, and which: the seed that cloud-init keeps, the runtime's credentials, and how the
+ * kubelet joined.
+ */
 const keepers: [path: RegExp, secrets: RegExp][] = [
   [/^\/(var\/lib\/cloud\/instances\/[^/]+\/(user-data\.txt(\.i)?|cloud-config\.txt|obj\.pkl))$/, /^machine token/],
   [/^\/run\/cloud-init\/(instance-data-sensitive|combined-cloud-config)\.json$/, /^machine token/],
@@ -89,12 +92,12 @@ const keepers: [path: RegExp, secrets: RegExp][] = [
   [/^\/etc\/kubernetes\/bootstrap-kubelet\.conf$/, /^join token/],
 ];
 
-/** Every file with secret bytes is one that is made for them, and readable for root alone. */
+/** Every file with secret bytes is one that is made for them, and readable only for root. */
 export async function checkKeepers(booted: Booted): Promise<void> {
   const { machine } = booted;
   const secrets = await secretsOf(booted);
   const found = (await filesWith(booted, secrets)).filter(([path]) => !path.startsWith("/var/log/journal/"));
-  assert.ok(found.length >= 3, "the search finds nothing");
+  assert.ok(found.length >= 3, "The search finds nothing");
   for (const [path, name] of found) {
     const isKept = keepers.some(([keeper, kept]) => keeper.test(path) && kept.test(name));
     assert.ok(isKept, `"${path}" holds the ${name}`);
@@ -103,7 +106,7 @@ export async function checkKeepers(booted: Booted): Promise<void> {
   }
 }
 
-// The patterns go in a file: as an argument of the search they would be found in its own traces.
+// The patterns are in a file: as an argument the search would find them in its own traces.
 async function filesWith({ machine }: Booted, secrets: Secrets): Promise<[path: string, name: string][]> {
   const folder = "/run/secret-traces";
   const found: [string, string][] = [];

@@ -1,4 +1,4 @@
-/** How systemd sees the machine. */
+/** The machine's state in systemd. */
 import assert from "node:assert/strict";
 import { type Booted, extraPackage, sshKey } from "./boot_pools.ts";
 import { isThere, output, unitProperties } from "./machine_facts.ts";
@@ -7,7 +7,7 @@ const seen = ["ActiveState", "UnitFileState", "Result", "NRestarts"] as const;
 const running = { ActiveState: "active", UnitFileState: "enabled", Result: "success", NRestarts: "0" };
 const done = { ...running, ActiveState: "inactive" };
 
-/** Waits for the end of both phases: being a node comes a little before. */
+/** Waits for the end of both phases, a little after the node is Ready. */
 export async function untilBooted({ world, name, machine }: Booted): Promise<void> {
   await world.until(`machine "${name}" is set up`, async () => {
     const isDone = await isThere(machine, "/etc/ostler/setup-complete");
@@ -15,7 +15,7 @@ export async function untilBooted({ world, name, machine }: Booted): Promise<voi
   }, 300);
 }
 
-/** What the boot started runs, what it ran once has succeeded, nothing has failed or waits. */
+/** Started services run, one-time services have succeeded, nothing has failed or waits. */
 export async function checkUnits({ world, name, machine }: Booted): Promise<void> {
   const expected = { "containerd.service": running, "kubelet.service": running };
   const phases = { "bootstrap.service": done, "setup.service": done };
@@ -27,20 +27,20 @@ export async function checkUnits({ world, name, machine }: Booted): Promise<void
   assert.match(await output(machine, ["cloud-init", "status", "--wait"]), /status: done/);
   assert.equal(await output(machine, ["systemctl", "--failed", "--plain", "--no-legend"]), "");
   assert.equal((await output(machine, ["systemctl", "is-system-running"])).trim(), "running");
-  // Pods come and go, and some jobs of the system begin by the clock: they end by themselves.
+  // Pods change, and timers start jobs of the system, which end by themselves.
   await world.until(`no job of systemd on "${name}"`, async () => {
     assert.deepEqual(await unfinishedJobs(machine), []);
     return true;
   }, 60);
 }
 
-/** Jobs of systemd without those of the guest agent: a container has no channel to a hypervisor that it waits for. */
+/** Jobs of systemd without those of the guest agent: a container has no channel to a hypervisor, for which it waits. */
 async function unfinishedJobs(machine: Booted["machine"]): Promise<string[]> {
   const jobs = (await output(machine, ["systemctl", "list-jobs", "--plain", "--no-legend"])).trim().split("\n");
   return jobs.filter((job) => job !== "" && !/No jobs running|qemu.guest.agent/.test(job));
 }
 
-/** A package that the profile adds was installed, and came through the mirror that the pool names. */
+/** A package that the profile adds was installed from the mirror that the pool names. */
 export async function checkPackage({ host, machine }: Booted): Promise<void> {
   const query = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", extraPackage];
   assert.equal(await output(machine, query), "installed");
@@ -56,7 +56,7 @@ export async function checkPackage({ host, machine }: Booted): Promise<void> {
   assert.deepEqual([...new Set(sources.match(/https?:\/\/\S+?(?=\/debian)/g))], [host.mirror.packagesUrl]);
 }
 
-/** The pool's SSH key opens the door of the system's own user. */
+/** The pool's SSH key lets the system's own user in. */
 export async function checkSshKey({ machine }: Booted): Promise<void> {
   const path = "/home/debian/.ssh/authorized_keys";
   assert.equal((await output(machine, ["cat", path])).trim(), sshKey);

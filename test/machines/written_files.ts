@@ -1,4 +1,4 @@
-/** Every file that was published for a machine is on it, to the letter. */
+/** Every file that was published for a machine is on it, byte for byte. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -7,18 +7,18 @@ import { fileFacts, isThere, output } from "./machine_facts.ts";
 import { type OrderedFile, orderedFiles, type Phase, phases, shownFiles } from "./published_boot.ts";
 
 const hidden = "<hidden>";
-/** Gone once the machine is a node. */
+/** Deleted when the machine is a node. */
 const tokenPath = "/etc/ostler/token";
 
-/** Compares path, mode, owner and content of all files of both phases; what differs is named, never shown. */
+/** Compares path, mode, owner and content of all files of both phases; differences are named, never shown. */
 export async function checkWrittenFiles({ world, pool, name, machine }: Booted): Promise<void> {
   const files = new Map<string, OrderedFile>();
   for (const phase of phases) {
     for (const file of await orderedFiles(world, pool, phase)) files.set(file.path, file);
   }
-  assert.equal(await isThere(machine, tokenPath), false, `"${tokenPath}" is still there`);
+  assert.equal(await isThere(machine, tokenPath), false, `"${tokenPath}" still exists`);
   files.delete(tokenPath);
-  assert.ok(files.size > 25, `only ${files.size} files were published`);
+  assert.ok(files.size > 25, `Published only ${files.size} files`);
   const found = await fileFacts(machine, [...files.keys()]);
   const wrong = [...files.values()].map(({ path, permissions, content }) => {
     const digest = sha256(content.replaceAll("<MACHINE_NAME>", name));
@@ -31,7 +31,7 @@ export async function checkWrittenFiles({ world, pool, name, machine }: Booted):
   assert.deepEqual(wrong, []);
 }
 
-/** What the config shows to everybody is what the secrets hold, but for what it hides. */
+/** The visible config equals the content of the secrets, except for what it hides. */
 export async function checkShownFiles({ world, pool }: Booted): Promise<void> {
   const hiding = [];
   for (const phase of phases) hiding.push(...await hidingFiles({ world, pool }, phase));
@@ -50,13 +50,13 @@ async function hidingFiles({ world, pool }: Pick<Booted, "world" | "pool">, phas
   return shown.filter(({ content: { inline: { data } } }) => data.includes(hidden)).map(({ path }) => path);
 }
 
-/** Whether a text is what is shown, with something in the place of whatever is hidden. */
+/** Whether a text equals the visible one, with any text in place of hidden parts. */
 function isAsShown(content: string, shown: string): boolean {
   const parts = shown.trimEnd().split(hidden).map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   return new RegExp(`^${parts.join("[^\\s]+")}$`).test(content.trimEnd());
 }
 
-/** The machine's name stands wherever its placeholder stood. */
+/** The machine's name is in place of every placeholder. */
 export async function checkName({ name, machine }: Booted): Promise<void> {
   const names = ["hostname", "cat /proc/sys/kernel/hostname", "cat /etc/machine-name", "hostnamectl hostname"];
   for (const command of names) {
@@ -70,7 +70,7 @@ export async function checkName({ name, machine }: Booted): Promise<void> {
     "/etc",
     "/opt/bin/setup",
   ]);
-  assert.equal(stdout, "", "the placeholder is left over");
+  assert.equal(stdout, "", "A placeholder is left");
 }
 
 function sha256(text: string): string {

@@ -1,4 +1,4 @@
-/** Machines that the API server does not hear, or does not believe. */
+/** Machines that the API server does not hear, or does not trust. */
 import assert from "node:assert/strict";
 
 import { CertificateAuthority } from "../../../deploy/local/stack/certificate_authority.ts";
@@ -8,7 +8,7 @@ import type { Scene } from "./scene.ts";
 
 const silence = /it sent no boot report: it most likely cannot reach the API server, does not trust its certificate/i;
 
-/** A machine that was cut off before it could ask for anything: it goes on by itself, and tells of it. */
+/** A machine that was cut off before its first request continues by itself, and reports that. */
 export async function isCutOff({ world }: Scene, view: FaultView): Promise<void> {
   await world.until("tries in vain", async () => (await view.tries("bootstrap")).length >= 3, 240);
   assert.equal(await view.report(), undefined);
@@ -19,7 +19,9 @@ export async function isCutOff({ world }: Scene, view: FaultView): Promise<void>
   await view.joins();
 }
 
-/** A machine with a wrong CA gives its token to nobody; what it usually means is told, and where to look. */
+/**
+ * A machine with a wrong CA gives its token to no server; the verdict has the typical cause, and where to read more.
+ */
 export async function distrusts({ host, stranger }: Scene, view: FaultView): Promise<void> {
   assert.match(await view.journal("bootstrap"), /Cannot fetch secret .*: curl: \(60\) SSL certificate problem/);
   assert.equal(await view.report(), undefined);
@@ -31,7 +33,7 @@ export async function distrusts({ host, stranger }: Scene, view: FaultView): Pro
   assert.match(await view.explained(), told);
   const unknown = await CertificateAuthority.create("unknown");
   assert.deepEqual(await tokensGivenTo(host.address, unknown, view), { exitCode: 60, tokens: 0 });
-  // The one it trusts is given it: whoever counts can count.
+  // The trusted server gets the token, which shows that the count works.
   assert.deepEqual(await tokensGivenTo(host.address, stranger, view), { exitCode: 0, tokens: 1 });
 }
 
@@ -42,7 +44,7 @@ async function tokensGivenTo(
 ): Promise<{ exitCode: number; tokens: number }> {
   const certificate = await authority.issue({ commonName: "kube-apiserver", use: "server", ipAddresses: [address] });
   await using impostor = await Impostor.start(address, certificate);
-  // In a mount namespace of its own: the boot, which is still being tried, must not come here with its token.
+  // In a separate mount namespace: the boot, which is still being tried, must not reach this server with its token.
   const script = `
     rm -rf /run/aimed && cp -a /etc/ostler /run/aimed && mount --bind /run/aimed /etc/ostler
     sed -i "s#^API_SERVER=.*#API_SERVER=\\"$1\\"#" /etc/ostler/boot.env
@@ -51,7 +53,7 @@ async function tokensGivenTo(
   return { exitCode, tokens: impostor.tokens };
 }
 
-/** A machine whose token has expired is refused; what is due was renewed meanwhile, so the next machine joins. */
+/** A machine with an expired token is refused; the credentials were renewed meanwhile, so the next machine joins. */
 export async function isRefused({ world, host }: Scene, view: FaultView): Promise<void> {
   assert.match(await view.journal("bootstrap"), /Cannot fetch secret .*: curl: \(22\) .* 401/);
   assert.equal(await view.report(), undefined);

@@ -1,4 +1,4 @@
-/** What machines boot with after a long time in which nobody renewed it. */
+/** The credentials of machines after a long time without renewal. */
 import { Buffer } from "node:buffer";
 import { createSign } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -8,12 +8,12 @@ import { namesOf } from "../../../profiles/mod.ts";
 import { secretPath } from "../../integration/pool_objects.ts";
 import type { World } from "../../integration/world.ts";
 
-/** Until the next look renews what is there: long enough for a machine to be ordered with it. */
+/** Until the next scheduled renewal: long enough to order a machine with these credentials. */
 const dueInMs = 90_000;
 
 /**
- * Puts in place of the pool's token one that is like it, but expired an hour ago, and says on it that it is soon due:
- * so a pool stands when Ostler comes back after a long time. Gives nothing of it away.
+ * Replaces the pool's token by a similar one that expired an hour ago, marked as due soon: a pool is in this state when
+ * Ostler returns after a long time. Shows nothing of the token.
  */
 export async function expireToken(world: World, pool: string): Promise<void> {
   const path = secretPath(namesOf({ namespace: "kube-system", name: pool }).bootstrap);
@@ -25,13 +25,13 @@ export async function expireToken(world: World, pool: string): Promise<void> {
       return [key, Buffer.from(withTokens(text, (token) => expired(token, keyPem))).toString("base64")];
     }),
   );
-  if (JSON.stringify(changed) === JSON.stringify(data)) throw new Error(`Cannot find a token in "${path}"`);
+  if (JSON.stringify(changed) === JSON.stringify(data)) throw new Error(`Failed to find a token in "${path}"`);
   const due = new Date(Date.now() + dueInMs).toISOString();
   const annotations = { [expiryAnnotation]: due, [renewalAnnotation]: due };
   await world.patch(path, { metadata: { annotations }, data: changed });
 }
 
-// Files stand in user-data as base64.
+// Files in user-data are base64.
 function withTokens(text: string, change: (token: string) => string): string {
   return text.replaceAll(/[A-Za-z0-9+/]{200,}={0,2}/g, (content) => {
     const file = Buffer.from(content, "base64").toString();

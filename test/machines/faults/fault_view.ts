@@ -1,4 +1,7 @@
-/** What a person sees of a machine that does not join: its boot report, the verdict of its rollout, and `ostler explain`. */
+/**
+ * What a person sees of a machine that does not join: its boot report, the verdict of its rollout, and `ostler
+ * explain`.
+ */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import process from "node:process";
@@ -12,7 +15,7 @@ import type { World } from "../../integration/world.ts";
 import { eventually } from "../../support/eventually.ts";
 import { verdictSeconds } from "./faulty_pools.ts";
 
-/** The line that a machine keeps. */
+/** The line that a machine writes. */
 export interface BootReport {
   phase: string;
   step: string;
@@ -20,7 +23,7 @@ export interface BootReport {
   message: string;
 }
 
-/** Whose machine is looked at. */
+/** The pool of the machine. */
 export interface Whose {
   world: World;
   host: ContainerHost;
@@ -40,7 +43,7 @@ export class FaultView {
     readonly machine: MachineContainer,
   ) {}
 
-  /** Waits until the pool's newest machine, but not `before`, is switched on. */
+  /** Waits until the pool's newest machine, other than `before`, is switched on. */
   static async of({ world, host, pool, before }: Whose): Promise<FaultView> {
     return await world.until(`a machine of pool "${pool}"`, async () => {
       const all = world.site.cloud.machines().map(({ name }) => name);
@@ -57,7 +60,7 @@ export class FaultView {
     return line === undefined ? undefined : JSON.parse(line) as BootReport;
   }
 
-  /** Waits for a report that says this. */
+  /** Waits for a report with this text. */
   async untilReport(said: RegExp): Promise<BootReport> {
     return await this.world.until(`a report of "${this.name}" that says ${said}`, async () => {
       const report = await this.report();
@@ -66,7 +69,7 @@ export class FaultView {
     }, patienceSeconds);
   }
 
-  /** Waits until the rollout has given the machine up before it got past this rung; gives the evidence. */
+  /** Waits until the rollout has given the machine up before it passed this join stage; returns the evidence. */
   async verdict(rung: string): Promise<string> {
     const { message } = await this.world.until(`the verdict on "${this.pool}"`, async () => {
       const status = await this.world.status(this.pool);
@@ -95,19 +98,21 @@ export class FaultView {
     return events.sort((left, right) => at(left) - at(right)).map(({ message }) => message);
   }
 
-  /** Says `ostler retry`, and waits until the rollout has begun anew. */
+  /** Runs `ostler retry`, and waits until the rollout has begun anew. */
   async isTriedAgain(): Promise<void> {
     await ostler(this.world, "retry", this.pool);
     const isUnderWay = async (): Promise<boolean> => (await this.world.status(this.pool))?.phase !== "Halted";
-    await this.world.until(`"${this.pool}" to be tried again`, isUnderWay);
+    await this.world.until(`"${this.pool}" to be retried`, isUnderWay);
   }
 
-  /** What `ostler explain` prints of the machine. */
+  /** The output of `ostler explain` for the machine. */
   async explained(): Promise<string> {
     return await ostler(this.world, "explain", this.name);
   }
 
-  /** Waits until `ostler explain` prints this: a machine tries on, and not all of its tries end for the same reason. */
+  /**
+   * Waits until `ostler explain` prints this: a machine retries, and not all of its attempts end for the same reason.
+   */
   async untilExplained(said: RegExp): Promise<void> {
     // A look costs a process.
     const waits = { withinMs: patienceSeconds * 1000, pausesMs: [1_000, 1_000] } as const;
@@ -118,7 +123,7 @@ export class FaultView {
     }, waits);
   }
 
-  /** When each try of a phase began, in seconds of whichever clock. */
+  /** When each attempt of a phase began, in seconds of any clock. */
   async tries(phase: "bootstrap" | "setup"): Promise<number[]> {
     const { stdout } = await this.machine.run(["journalctl", "--output=short-unix", `--unit=${phase}`]);
     return stdout.split("\n").filter((line) => / try \d+ of 30$/.test(line)).map((line) => parseFloat(line));
@@ -143,7 +148,7 @@ export class FaultView {
   }
 }
 
-// Runs the command for people on an object of a world's site; gives what it prints.
+// Runs the command on an object of a world's site; returns its output.
 async function ostler(world: World, verb: string, name: string): Promise<string> {
   const { adminKubeconfig, temporal } = world.site.stack;
   const connections = { KUBECONFIG: adminKubeconfig, TEMPORAL_ADDRESS: temporal.address };
@@ -154,6 +159,6 @@ async function ostler(world: World, verb: string, name: string): Promise<string>
 
 function withoutSecrets(text: string): string {
   // Not doesNotMatch(), which would print the text.
-  assert.ok(!/eyJ|Bearer |\b[a-z0-9]{6}\.[a-z0-9]{16}\b|PRIVATE KEY/.test(text), "a secret is shown");
+  assert.ok(!/eyJ|Bearer |\b[a-z0-9]{6}\.[a-z0-9]{16}\b|PRIVATE KEY/.test(text), "A secret is visible");
   return text;
 }

@@ -6,25 +6,25 @@ import { policiesPath, type PoolOverrides, poolsPath, rolloutPolicy } from "../.
 import type { World } from "../../integration/world.ts";
 import { realPool } from "../real_machines.ts";
 
-/** Pools of this label are given up at their first missed deadline. */
+/** Pools with this label are given up at their first missed deadline. */
 const strict = { deadlines: "strict" };
 
-/** Long enough to boot beside all the others and to fail some times; a slower computer takes a second round. */
+/** Long enough to boot beside all the others and to fail several times; a slower computer needs a second attempt. */
 const registeredSeconds = 120;
 const join = { instance: "90s", address: "90s", registered: `${registeredSeconds}s`, ready: "150s", attempts: 0 };
 
-/** Until a verdict is there: its deadline counts from the order, and the last look may be half a minute late. */
+/** Until a verdict: its deadline counts from the order, and the last read may be half a minute late. */
 export const verdictSeconds = registeredSeconds + 120;
 
 const profilesPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemprofiles";
 
-/** What is wrong with a profile that extends our Debian. */
+/** The fault of a profile that extends Ostler's Debian. */
 interface Flaw {
   bootstrapConfig?: object;
   provisioningConfig?: object;
 }
 
-/** Profiles with flaws, by name. */
+/** Profiles with faults, by name. */
 function flawedProfiles(strangerCa: string): Record<string, Flaw> {
   const content = { inline: { encoding: "b64", data: strangerCa } };
   return {
@@ -33,7 +33,7 @@ function flawedProfiles(strangerCa: string): Record<string, Flaw> {
   };
 }
 
-/** Makes the policy and the profiles that the pools of this room need; `strangerCa` is the PEM of any other authority. */
+/** Makes the policy and the profiles of these pools; `strangerCa` is the PEM of any other authority. */
 export async function prepareFaults(world: World, strangerCa: string): Promise<void> {
   await world.create(policiesPath(), rolloutPolicy("strict", { join }, strict));
   for (const [name, flaw] of Object.entries(flawedProfiles(strangerCa))) {
@@ -46,7 +46,7 @@ export async function prepareFaults(world: World, strangerCa: string): Promise<v
   }
 }
 
-/** Orders a pool; one that is `isStrict` has its machine given up when that does not join in time. */
+/** Orders a pool; the machine of a strict pool is given up when it does not join in time. */
 export async function order(
   { world, host }: { world: World; host: ContainerHost },
   { isStrict, ...overrides }: PoolOverrides & { isStrict: boolean },
@@ -54,7 +54,7 @@ export async function order(
   await world.create(poolsPath(), realPool(host, { ...overrides, labels: isStrict ? strict : {} }));
 }
 
-/** What the real kubelet refuses, and no schema can know: a resource whose eviction nobody watches. */
+/** The real kubelet refuses this, and no schema can know: a resource whose eviction is not monitored. */
 export const nonsenseSignal = { [`${kubeletAnnotationPrefix}EvictionHard`]: "moonlight.available<1%" };
 
 /** Lets machines install packages. */

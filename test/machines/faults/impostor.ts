@@ -1,9 +1,9 @@
-/** A server in the API server's place, that keeps what it is told. */
+/** A server in the API server's place that records its requests. */
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { KeyedCertificate } from "../../../deploy/local/stack/certificate_authority.ts";
 
-/** Listens with any certificate, and counts the requests that come with a token. */
+/** Listens with any certificate, and counts the requests with a token. */
 export class Impostor implements AsyncDisposable {
   /** Requests that came with a token. */
   tokens = 0;

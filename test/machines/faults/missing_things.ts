@@ -1,4 +1,4 @@
-/** Machines that cannot get, or keep, what a node is made of. */
+/** Machines that cannot get, or keep, the files of a node. */
 import assert from "node:assert/strict";
 import { FaultView } from "./fault_view.ts";
 import { order } from "./faulty_pools.ts";
@@ -7,7 +7,7 @@ import type { Scene } from "./scene.ts";
 const downSeconds = 60;
 const installing = /containerd v\S+ and kubelet v1\.36\.1/;
 
-/** What each of these machines says stopped it; its explanation and the verdict on it say the same. */
+/** The boot report of each of these machines; its explanation and its verdict repeat the cause. */
 export const lastWords = {
   noPackage: /Cannot install packages: apt-get install: E: Unable to locate package no-such-package/,
   fullDisk: /Cannot install binaries: containerd-\S+ does not unpack to \/opt: tar: \S+: .*No space left on device/,
@@ -16,7 +16,7 @@ export const lastWords = {
 
 const steps = { noPackage: /^packages$/, fullDisk: installing, badKubelet: /^kubelet$/ };
 
-/** Waits for a machine's last words, on a second or later try. */
+/** Waits for a machine's last report, on a second or later attempt. */
 export async function saysWhy(view: FaultView, fault: keyof typeof lastWords): Promise<void> {
   const why = lastWords[fault].source;
   await view.untilReport(new RegExp(why));
@@ -26,25 +26,25 @@ export async function saysWhy(view: FaultView, fault: keyof typeof lastWords): P
   assert.match(step, steps[fault]);
 }
 
-/** A kubelet that ends again and again leaves the machine unfinished, with the token that its next report needs. */
+/** A kubelet that crashes repeatedly leaves the machine unfinished, with the token that its next report needs. */
 export async function staysUnfinished(view: FaultView): Promise<void> {
   await saysWhy(view, "badKubelet");
   const unfinished = ["test", "-s", "/etc/ostler/token", "-a", "!", "-e", "/etc/ostler/setup-complete"];
   assert.equal((await view.machine.run(unfinished)).exitCode, 0);
 }
 
-/** Waits until a machine that said why is given up: verdict and explanation repeat it. */
+/** Waits until a machine with a report is given up: verdict and explanation repeat the report. */
 export async function isGivenUp(view: FaultView, fault: keyof typeof lastWords): Promise<void> {
   const why = lastWords[fault].source;
   const told = new RegExp(`its own last report: setup step .*${why}`);
-  // A computer with much else to do may have had no time to let it say anything before its first deadline.
+  // On a busy computer it may have had no time to report anything before its first deadline.
   if (!told.test(await view.verdict("registered"))) await view.isTriedAgain();
   assert.match(await view.verdict("registered"), told);
   const quarantined = 'Its change, revision 1, is quarantined \\(JoinAttemptsExhausted: .*"registered"';
   await view.untilExplained(new RegExp(`and no node yet\\. ${quarantined}.*Its last boot report: .*${why}`));
 }
 
-/** A kubelet that is not what its checksum says: nothing of it is installed until it is. */
+/** A kubelet with another checksum: nothing of it is installed until the checksum is right. */
 export async function getsWrongFile(scene: Scene): Promise<void> {
   const { mirror } = scene.host;
   await mirror.fault({ kind: "wrong-checksum", file: "kubelet" });
@@ -54,12 +54,12 @@ export async function getsWrongFile(scene: Scene): Promise<void> {
   await view.untilReport(why);
   assert.match(await view.explained(), why);
   const { stdout } = await view.machine.run(["find", "/opt", "-name", "kubelet*"]);
-  assert.equal(stdout, "", "nothing of it may be there");
+  assert.equal(stdout, "", "Expected no part of it to be installed");
   await mirror.fault(undefined);
   await view.joins();
 }
 
-/** A mirror that is down for a minute, and at least for three tries. */
+/** A mirror that is down for a minute, and for at least three attempts. */
 export async function lacksMirror(scene: Scene): Promise<void> {
   const { mirror } = scene.host;
   await mirror.fault({ kind: "down" });

@@ -1,4 +1,4 @@
-/** The site of these stories: all machines that fail by themselves boot side by side. */
+/** The site of these stories: all machines that fail by themselves boot concurrently. */
 import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
 import { CertificateAuthority } from "../../../deploy/local/stack/certificate_authority.ts";
 import { poolPath } from "../../integration/pool_objects.ts";
@@ -11,12 +11,12 @@ import { nonsenseSignal, order, prepareFaults, withPackages } from "./faulty_poo
 export interface Scene {
   world: World;
   host: ContainerHost;
-  /** An authority that has nothing to do with the cluster. */
+  /** An authority that is unknown to the cluster. */
   stranger: CertificateAuthority;
   secrets: SecretCollector;
 }
 
-/** The machines that fail from their first moment. */
+/** The machines that fail from the start. */
 export type Faulty = Record<"cutOff" | "wrongCa" | "expired" | "badKubelet" | "noPackage" | "fullDisk", FaultView>;
 
 const tinyDiskBytes = 30_000_000;
@@ -27,7 +27,7 @@ export async function openScene(world: World, host: ContainerHost): Promise<Scen
   return { world, host, stranger, secrets: new SecretCollector(world) };
 }
 
-/** Orders a machine whose profile wants a package that does not exist. */
+/** Orders a machine whose profile requires a package that does not exist. */
 export async function orderWithoutPackage(scene: Scene): Promise<void> {
   await order(scene, {
     ...{ name: "no-package", profile: "osp-no-package", isStrict: true },
@@ -35,7 +35,7 @@ export async function orderWithoutPackage(scene: Scene): Promise<void> {
   });
 }
 
-/** Orders one machine with each fault; resolves once all are switched on. */
+/** Orders one machine with each fault; resolves when all are switched on. */
 export async function orderFaulty(scene: Scene): Promise<Faulty> {
   const { world, host } = scene;
   const view = (pool: string): Promise<FaultView> => FaultView.of({ world, host, pool });
@@ -53,13 +53,13 @@ export async function orderFaulty(scene: Scene): Promise<Faulty> {
   return { cutOff, wrongCa, expired, badKubelet, noPackage, fullDisk: await orderTiny(scene) };
 }
 
-/** Made a drop-in of the phase: it begins when the machine is cut off, and says that it is waiting for that. */
+/** Made a drop-in of the phase: it begins when the machine is cut off, and reports that it waits for that. */
 const gate = `[Service]
 TimeoutStartSec=infinity
 ExecStartPre=/bin/sh -c 'touch /run/at-gate; until test -e /run/is-cut; do sleep 0.2; done'
 `;
 
-// It has its user-data whole, and has asked the API server for nothing yet: a cut at any other moment is a race.
+// It has its complete user-data, and has sent nothing to the API server yet: a cut at any other moment is a race.
 async function cutBeforeBootstrap({ world, name, machine }: FaultView): Promise<void> {
   await machine.write("/etc/systemd/system/bootstrap.service.d/gate.conf", gate);
   const isAtGate = async (): Promise<boolean> => (await machine.run(["test", "-e", "/run/at-gate"])).exitCode === 0;

@@ -1,4 +1,6 @@
-/** What our Ignition 2.3.0 says, in 3.3.0: written apart from the generators, from the specifications alone. */
+/**
+ * Converts Ostler's Ignition 2.3.0 to 3.3.0: written independently of the generators, from the specifications alone.
+ */
 import { z } from "zod";
 
 const nothing = z.strictObject({});
@@ -15,11 +17,11 @@ const FileOf2 = z.strictObject({
   filesystem: z.literal("root"),
   path: z.string(),
   contents: z.strictObject({ source: z.string().startsWith("data:,"), verification: nothing }),
-  // Special bits get lost on the way: 3.3.0 has none.
+  // Special bits are dropped: 3.3.0 has none.
   mode: z.int().min(0).max(0o777),
 });
 
-/** All that we publish; a field that is new there is to be thought about here first. */
+/** All fields that Ostler publishes; a new field must be considered here first. */
 const Spec2 = z.strictObject({
   ignition: z.strictObject({
     config: nothing,
@@ -35,7 +37,7 @@ const Spec2 = z.strictObject({
   systemd: z.strictObject({ units: z.array(UnitOf2).optional() }),
 });
 
-/** An Ignition config of version 3.3.0, as far as ours go. */
+/** An Ignition config of version 3.3.0, with the fields that Ostler uses. */
 export interface Spec3 {
   ignition: { version: "3.3.0" };
   passwd?: { users: { name: string; sshAuthorizedKeys: string[] }[] };
@@ -43,12 +45,13 @@ export interface Spec3 {
   systemd?: { units: z.infer<typeof UnitOf2>[] };
 }
 
-/** Converts user-data of ours; throws ZodError for a field that is not known here. */
+/** Converts Ostler's user-data; throws ZodError for an unknown field. */
 export function asSpec3(userData: string): Spec3 {
   const { passwd: { users = [] }, storage: { files = [] }, systemd: { units = [] } } = Spec2.parse(
     JSON.parse(userData),
   );
-  // In 2.x a file overwrites what has its path, also one of the same config; 3.x wants it said, and takes no path twice.
+  // In 2.x a file overwrites an existing one with its path, even of the same config; 3.x requires `overwrite`, and
+  // refuses a repeated path.
   const byPath = new Map(files.map(({ path, contents: { source }, mode }) => {
     return [path, { path, overwrite: true as const, contents: { source }, mode }];
   }));

@@ -1,4 +1,4 @@
-/** Whether a machine is as its Ignition config says. */
+/** Whether a machine is as its Ignition config describes. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { MachineContainer } from "../../../deploy/local/machines/machine_container.ts";
@@ -6,13 +6,13 @@ import type { Spec3 } from "./as_spec_3.ts";
 
 type Unit = NonNullable<Spec3["systemd"]>["units"][number];
 
-/** What `stat` and `sha256sum` say of each file. */
+/** The output of `stat` and `sha256sum` for each file. */
 const look = 'for path; do stat --printf "%n %a %U:%G %F " "$path" && sha256sum <"$path"; done';
 
-/** Fails unless every file is there with its mode, owner and content; those of `gone` may not be there. */
+/** Fails unless every file exists with its mode, owner and content; those of `gone` may not exist. */
 export async function assertFiles(machine: MachineContainer, config: Spec3, gone: string[] = []): Promise<void> {
   const files = config.storage?.files ?? [];
-  assert.ok(files.length > 0, "a config without files proves nothing");
+  assert.ok(files.length > 0, "Expected a config with files");
   const kept = files.filter(({ path }) => !gone.includes(path));
   const { stdout, stderr } = await machine.run(["sh", "-c", look, "look", ...kept.map(({ path }) => path)]);
   const wanted = kept.map(({ path, mode, contents: { source } }) => {
@@ -27,10 +27,10 @@ export async function assertFiles(machine: MachineContainer, config: Spec3, gone
   }
 }
 
-/** Fails unless each unit is enabled or not, masked or not, and reads as the config says. */
+/** Fails unless each unit is enabled or not, masked or not, and has the content of the config. */
 export async function assertUnits(machine: MachineContainer, { systemd }: Spec3): Promise<void> {
   const units = systemd?.units ?? [];
-  assert.ok(units.length > 0, "a config without units proves nothing");
+  assert.ok(units.length > 0, "Expected a config with units");
   for (const unit of units) {
     const { stdout: state } = await machine.run(["systemctl", "is-enabled", unit.name]);
     assert.equal(state.trim(), unit.mask ? "masked" : unit.enabled ? "enabled" : "disabled", unit.name);
@@ -49,10 +49,10 @@ function textsOf({ name, contents, dropins = [], mask }: Unit): [string, string]
   ];
 }
 
-/** Fails unless user core has these keys, and nobody else can write them. */
+/** Fails unless user core has these keys, and no other user can write them. */
 export async function assertKeys(machine: MachineContainer, { passwd }: Spec3): Promise<void> {
   const keys = passwd?.users.flatMap(({ sshAuthorizedKeys }) => sshAuthorizedKeys) ?? [];
-  assert.ok(keys.length > 0, "a config without keys proves nothing");
+  assert.ok(keys.length > 0, "Expected a config with keys");
   const path = "/home/core/.ssh/authorized_keys.d/ignition";
   const { stdout } = await machine.run(["sh", "-c", 'stat --printf "%a %U\n" "$0" && cat "$0"', path]);
   const [stat, ...lines] = stdout.trimEnd().split("\n");

@@ -7,9 +7,9 @@ import { MachineContainer } from "../../../deploy/local/machines/machine_contain
 import { MetadataService } from "../../../deploy/local/machines/metadata_service.ts";
 import type { MachineGround } from "../../../deploy/local/site/site.ts";
 
-/** What a test needs of a host to boot machines by Ignition. */
+/** The tools of a host to boot machines by Ignition. */
 export interface IgnitionGround extends MachineGround {
-  /** A machine of a site on this ground; rejects when it is not on. */
+  /** Returns a machine of a site on this ground; rejects when it is not on. */
   machine(name: string): Promise<MachineContainer>;
   /** Switches a machine on without a site; it is removed with the host. */
   boot(name: string, userData: string): Promise<MachineContainer>;
@@ -18,7 +18,7 @@ export interface IgnitionGround extends MachineGround {
 
 const recipe = fileURLToPath(new URL("./image/", import.meta.url));
 
-/** Prepares a host for such machines; its own image stays as it is. */
+/** Prepares a host for such machines; its own image is unchanged. */
 export async function openIgnitionGround(host: ContainerHost): Promise<IgnitionGround> {
   const image = await ignitionImage(host.image);
   const metadata = await MetadataService.start(host.address);
