@@ -1,4 +1,4 @@
-/** What can be seen of control planes from outside. */
+/** The externally visible state of control planes. */
 import https from "node:https";
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import type { ControlPlanes } from "../support/kubeadm/control_planes.ts";
@@ -18,7 +18,7 @@ export async function readyNodes(world: World): Promise<NodeFacts[]> {
   );
 }
 
-/** The machines of the control planes that are not going. */
+/** The machines of the control planes that are not being deleted. */
 export function planes({ groups }: ControlPlanes): CloudInstance[] {
   return groups.cloud.instances(control.id).filter(({ state }) => state !== "Terminating" && state !== "Terminated");
 }
@@ -30,13 +30,13 @@ export interface EtcdMember {
   isLearner?: boolean;
 }
 
-/** All members, as any of the machines tells that answers. */
+/** All members, as reported by any machine that responds. */
 export async function etcdMembers(ground: ControlPlanes): Promise<EtcdMember[]> {
   const { members } = await askEtcd(ground, "/v3/cluster/member/list", {}) as { members: EtcdMember[] };
   return members;
 }
 
-/** Asks those machines in their order that run control planes. */
+/** Calls the machines that run control planes in order. */
 export async function askEtcd({ addresses, keys }: ControlPlanes, path: string, body: object): Promise<unknown> {
   const { "ca.crt": ca, "tls.crt": cert, "tls.key": key } = await keys.etcdClient("test");
   const asked = addresses.map((address) => async () => {

@@ -1,4 +1,4 @@
-/** K8, K22: wherever the worker dies while control planes are replaced, the same members stand in the end. */
+/** K8, K22: wherever the worker dies while control planes are replaced, the final members are the same. */
 import assert from "node:assert/strict";
 import {
   assertSteady,
@@ -14,12 +14,12 @@ import { upToDate } from "../support/group_play.ts";
 import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { SteadyEtcdClient } from "../support/steady/steady_etcd_client.ts";
 
-Deno.test("K22 control planes are replaced while their worker is killed at calls to the cloud, in snapshots, and once a member is removed", async () => {
+Deno.test("K22 control planes: are replaced while their worker is killed at cloud calls, in snapshots, and after a removal", async () => {
   await onStage(rollsAmongKills);
 });
 
 async function rollsAmongKills({ world, ground, etcd, snapshots, befalls }: Stage): Promise<void> {
-  // A read is as good as another: what is changed is what counts here.
+  // All reads are equivalent; changes matter here.
   const killer = new Killer(3, 1_000);
   const before = ground.cloud.instances(control.id).length;
   const client = new SteadyEtcdClient(etcd.cluster);
@@ -35,13 +35,13 @@ async function rollsAmongKills({ world, ground, etcd, snapshots, befalls }: Stag
   const seen = await watching;
   await killer.end();
   assertSteady(await client.stop());
-  assert.ok(killer.kills >= 10 && seen >= 1, `${killer.kills} kills, ${seen} once a member was removed`);
-  assert.equal(ground.cloud.instances(control.id).length - before, 3, "as many were made as were replaced");
+  assert.ok(killer.kills >= 10 && seen >= 1, `Saw ${killer.kills} kills, ${seen} of them after the removal of a member`);
+  assert.equal(ground.cloud.instances(control.id).length - before, 3, "Expected as many orders as replacements");
   await membersAre(etcd, running(ground));
   for (const kind of ["pendingnodes", "joiningnodes"]) assert.deepEqual(await world.list(`${kinds}/${kind}`), []);
 }
 
-/** Between the removal of a member and that of its instance; gives how often. */
+/** Between the removal of a member and that of its instance; returns how often. */
 async function killAtRemovals({ etcd }: Pick<Stage, "etcd">, killer: Killer, signal: AbortSignal): Promise<number> {
   let known = 0;
   let seen = 0;
@@ -57,7 +57,7 @@ async function killAtRemovals({ etcd }: Pick<Stage, "etcd">, killer: Killer, sig
   return seen;
 }
 
-/** Else no snapshot would ever be whole. */
+/** Otherwise no snapshot would ever be complete. */
 function once(act: () => void): () => void {
   let isDone = false;
   return () => {

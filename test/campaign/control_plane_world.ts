@@ -1,4 +1,4 @@
-/** A world whose cluster is of control planes and workers that really boot, each a machine of a scaling group. */
+/** A world whose cluster has control planes and workers that really boot, each a machine of a scaling group. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { controlPlanePrograms } from "../support/kubeadm/programs.ts";
 import { withWorld, type World } from "../integration/world.ts";
 import { openHost } from "../machines/real_machines.ts";
 
-/** What instances boot from at first, and after a change. */
+/** The images of instances at first, and after a change. */
 export const images = [first.image, "image-2"] as const;
 
 const common = { zones: ["a", "b", "c"], template: { image: first.image } };
@@ -31,7 +31,7 @@ export interface ControlPlaneScene {
   host: ContainerHost;
 }
 
-/** Runs one story in which Ostler looks after the cluster that it gets its orders from; nothing remains. */
+/** Runs one story in which Ostler manages the cluster that it runs in; nothing remains. */
 export async function withControlPlanes(story: (scene: ControlPlaneScene) => Promise<void>): Promise<void> {
   const programs = await controlPlanePrograms();
   const layouts = await componentImages(join(machinesFolder(), "control-plane"), programs);
@@ -41,7 +41,7 @@ export async function withControlPlanes(story: (scene: ControlPlaneScene) => Pro
     for (const image of images) await host.addBuild(image);
     await using ground = await ControlPlanes.begin({ host, directory, group: control });
     const { cluster, groups: { settings } } = ground;
-    // Controllers that lose their lease leave, and are started again.
+    // Controllers that lose their lease exit, and are restarted.
     await withWorld({ cluster, settings, mayRevive: true }, async (world) => {
       await ground.settle(world, [workers]);
       await story({ world, ground, host });

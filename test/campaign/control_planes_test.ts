@@ -1,4 +1,4 @@
-/** Control planes that really boot, with etcd on them: Ostler replaces them one by one, and nobody who writes is let down. */
+/** Control planes that really boot, with etcd on them: Ostler replaces them one by one, without failed writes. */
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
@@ -9,20 +9,20 @@ import { control, type ControlPlaneScene, images, withControlPlanes, workers } f
 import { machineTest } from "../machines/real_machines.ts";
 import { SteadyClient } from "../support/steady/steady_client.ts";
 
-/** In all; etcd elects a leader within one to two seconds, which a busy machine makes longer. */
+/** In total; etcd elects a leader within one to two seconds, or longer on a busy machine. */
 const mostDownMs = 15_000;
 
 machineTest("control planes with etcd on them are machines of a group", async (t) => {
   await withControlPlanes(async (scene) => {
-    await t.step("three of them and two workers are Ready, and etcd has three voters", () => stands(scene));
-    await t.step("what is written through the balancer is read from then on", () => keepsWrites(scene));
+    await t.step("control planes: three of them and two workers are Ready, and etcd has three voters", () => stands(scene));
+    await t.step("control planes: what is written through the balancer can be read afterwards", () => keepsWrites(scene));
     for (const [name, story] of stories) await t.step(name, () => story(scene));
   });
 });
 
 const stories: [string, (scene: ControlPlaneScene) => Promise<void>][] = [
-  ["for another image all are replaced one by one, and no write that was acknowledged is lost", replaces],
-  ["one that is lost for good is replaced, and no write that was acknowledged is lost", mends],
+  ["all are replaced one by one for another image, and no acknowledged write is lost", replaces],
+  ["one that is lost for good is replaced, and no acknowledged write is lost", mends],
 ];
 
 async function stands({ world, ground }: ControlPlaneScene): Promise<void> {
@@ -50,7 +50,7 @@ async function keepsWrites({ world }: ControlPlaneScene): Promise<void> {
   assert.ok(report.writes > 5 && report.reads > report.writes, JSON.stringify(report));
 }
 
-/** Asks for another image, and waits until Ostler has replaced all control planes, and the workers after them. */
+/** Asks for another image, and waits until Ostler has replaced all control planes, and then the workers. */
 async function replaces({ world, ground }: ControlPlaneScene): Promise<void> {
   const before = planes(ground).map(({ node }) => node);
   await upToDate(world, first, control.size + workers.size);
@@ -62,7 +62,7 @@ async function replaces({ world, ground }: ControlPlaneScene): Promise<void> {
   assert.ok(planes(ground).every(({ template }) => template.fields.image === next.image));
 }
 
-/** Pulls the plug of one without a word to anybody, and waits until Ostler has mended that. */
+/** Cuts the power of one without notice, and waits until Ostler has replaced the machine. */
 async function mends({ world, ground, host }: ControlPlaneScene): Promise<void> {
   const [lost] = planes(ground);
   assert.ok(lost);
@@ -80,7 +80,7 @@ const repairing = {
   spec: { selector: { matchLabels: { pool: control.name } }, repair: { enabled: true, notReadyFor: "5s" } },
 };
 
-/** As many as there have to be, none of these among them, and each a member of etcd, which has no other. */
+/** The expected number, none of these among them, and each a member of etcd, which has no other. */
 async function areOthers(ground: ControlPlanes, gone: readonly string[]): Promise<boolean> {
   const now = planes(ground).map(({ node }) => node).sort();
   const members = (await etcdMembers(ground)).map(({ name }) => name).sort();

@@ -1,4 +1,7 @@
-/** The scripts of hands on a machine that really boots what ostree deployed: forth, back from a bad one, and forth again. */
+/**
+ * The scripts of the agent on a machine that really boots its ostree deployments: an update, a rollback from a bad one,
+ * and another update.
+ */
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import type { OsOutcome } from "../../workflows/contracts/mod.ts";
 import { type OstreeMachine, withOstreeMachine } from "./deployments/ostree_machine.ts";
@@ -16,7 +19,7 @@ machineTest("a machine boots the commit that hands deploy, comes back from a bad
 
     const third = await update(machine, c, second);
     const { booted, fallback } = placesOf(await machine.give("Status"));
-    deepEqual([booted, fallback], [b, ""], "the boot loader left the bad one");
+    deepEqual([booted, fallback], [b, ""], "Expected the boot loader to leave the bad one");
     equal((await machine.read("/run/booted-deployment")).split(".")[0], b.slice("sha256:".length));
 
     const fourth = await update(machine, a, third);
@@ -27,7 +30,7 @@ machineTest("a machine boots the commit that hands deploy, comes back from a bad
   });
 });
 
-/** Stages and boots; gives the boot id after. */
+/** Stages and boots; returns the new boot ID. */
 async function update(machine: OstreeMachine, digest: string, bootId: string): Promise<string> {
   equal(placesOf(await machine.give("Stage", { digest, token: bootId })).staged, digest);
   equal(placesOf(await machine.give("Apply", { digest, bootId, token: bootId })).bootId, bootId);
@@ -37,6 +40,6 @@ async function update(machine: OstreeMachine, digest: string, bootId: string): P
 }
 
 function placesOf(outcome: OsOutcome): { bootId: string; booted: string; staged: string; fallback: string } {
-  if (outcome.outcome !== "Done") throw new Error(`The machine did not do it: ${JSON.stringify(outcome)}`);
+  if (outcome.outcome !== "Done") throw new Error(`The machine failed to execute the order: ${JSON.stringify(outcome)}`);
   return outcome.status;
 }

@@ -1,4 +1,4 @@
-/** The demo on real machines as a person runs it, to its end and cut short: nothing of it may remain on the host. */
+/** The demo on real machines as a person runs it, complete and interrupted: nothing of it may remain on the host. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -20,7 +20,7 @@ async function startDemo(flags: string[]): Promise<ChildProcess> {
   return spawn(process.execPath, command, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Resolves at the line that tells of the moment, and reads on: who writes into a closed pipe is killed. */
+/** Resolves at the line with the event, and reads on, because a writer to a closed pipe is killed. */
 function moment(demo: ChildProcess, sign: RegExp): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const told: string[] = [];
@@ -59,7 +59,7 @@ for (const [signal, expected] of [["SIGINT", 130], ["SIGKILL", null]] as const) 
     demo.stderr!.resume();
     await moment(demo, / installs$/);
     assert.notDeepEqual(await hostTraces(), before, "a machine that installs is to be seen on the host");
-    // Deno takes a process that was signalled through its own handle for one that the signal ended.
+    // Deno treats a process that was signalled through its own handle as ended by the signal.
     process.kill(demo.pid!, signal);
     const [code] = await ended;
     assert.equal(code, expected);

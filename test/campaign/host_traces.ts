@@ -1,4 +1,4 @@
-/** What machines leave on this host while they run, and must not leave behind. */
+/** The traces that machines leave on this host while they run, and must not leave behind. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import process from "node:process";
@@ -10,10 +10,10 @@ const settings = [
   ...["kernel.keys.root_maxkeys", "kernel.keys.root_maxbytes", "kernel.keys.maxkeys", "kernel.keys.maxbytes"],
   ...["fs.inotify.max_user_watches", "fs.inotify.max_user_instances", "fs.file-max", "fs.nr_open"],
 ];
-// Programs for root are often not on a person's PATH.
+// A user's PATH often lacks programs for root.
 const env = { ...process.env, PATH: `${process.env.PATH ?? ""}:/usr/sbin:/sbin` };
 
-/** Kernel settings, bridges, routes, firewall rules, engines and machines of ours, a line each. */
+/** Kernel settings, bridges, routes, firewall rules, engines and machines of Ostler, a line each. */
 export async function hostTraces(): Promise<string[]> {
   const [kernel, links, routes, rules, processes] = await Promise.all([
     output("sysctl", ["--ignore", ...settings]),
@@ -29,10 +29,10 @@ export async function hostTraces(): Promise<string[]> {
   return [...kernel, ...ours, ...running].sort();
 }
 
-/** Waits, a minute at most, until this host is as it was. */
+/** Waits, a minute at most, until this host is as before. */
 export async function untilTidy(before: string[]): Promise<void> {
   await waitUntil(async () => assert.deepEqual(await hostTraces(), before), {
-    what: "this host as it was before",
+    what: "this host to be as before",
     timeoutMs: 60_000,
   });
 }

@@ -1,4 +1,4 @@
-/** The image as a strict cluster would start it: built by its recipe, without rights, on a root that cannot be written. */
+/** The image as a strict cluster would start it: built by its recipe, without privileges, on a read-only root. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,15 +9,15 @@ import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { type ImageGround, withImage } from "./image/image_ground.ts";
 import { machineTest } from "../machines/real_machines.ts";
 
-machineTest("the image has what it needs and no more, and runs without rights", async (t) => {
+machineTest("image: has what it needs and no more, and runs without privileges", async (t) => {
   await withImage(async (ground) => {
-    await t.step("it runs as a numeric user, tells what it is made of, and cannot be changed", () => describes(ground));
+    await t.step("it runs as a numeric user, lists its materials, and is read-only", () => describes(ground));
     for (const name of ["worker", "controller", "all"]) {
-      await t.step(`${name} stays up without API server and Temporal, and ends with 0 when told to`, async () => {
+      await t.step(`${name} stays up without API server and Temporal, and exits with 0 on request`, async () => {
         await waits(ground, name);
       });
     }
-    await t.step("built a second time, it has the same digest", async () => {
+    await t.step("a second build has the same digest", async () => {
       assert.equal((await ground.buildAgain()).digest, ground.image.digest);
     });
   });
@@ -26,7 +26,7 @@ machineTest("the image has what it needs and no more, and runs without rights", 
 async function describes(ground: ImageGround): Promise<void> {
   const { Config, Architecture, Id } = await ground.inspect();
   assert.equal(Id, ground.image.id);
-  assert.ok(ground.image.bytes < 300e6, `${ground.image.bytes} bytes are sent`);
+  assert.ok(ground.image.bytes < 300e6, `Sent ${ground.image.bytes} bytes`);
   assert.equal(Config.User, "65532:65532");
   assert.match(Config.Labels["org.opencontainers.image.version"] ?? "", /^0\.0\.0-test/);
   assert.match(Config.Labels["org.opencontainers.image.revision"] ?? "", /^[0-9a-f]{40}/);
@@ -35,7 +35,7 @@ async function describes(ground: ImageGround): Promise<void> {
   for (
     const name of ["libc6", "tini", "@temporalio/worker", "@kubernetes/client-node", "github.com/Masterminds/sprig/v3"]
   ) {
-    assert.ok(packages.some((one) => one.name === name), `the list lacks "${name}"`);
+    assert.ok(packages.some((one) => one.name === name), `The list lacks "${name}"`);
   }
   const modules = await said(ground, "ls node_modules node_modules/.deno");
   assert.doesNotMatch(`${list}${modules}`, /testcontainers|playwright|@swc/);
@@ -70,7 +70,7 @@ async function waits(ground: ImageGround, name: string): Promise<void> {
   }
 }
 
-/** A cluster where nobody listens. */
+/** A cluster without servers. */
 const kubeconfig = JSON.stringify({
   apiVersion: "v1",
   kind: "Config",
@@ -80,7 +80,7 @@ const kubeconfig = JSON.stringify({
   "current-context": "none",
 });
 
-/** What a shell in the image says of both kinds. */
+/** The output of a shell in the image about both kinds. */
 async function said(ground: ImageGround, script: string): Promise<string> {
   const shell = await ground.start({ entrypoint: ["/bin/sh", "-c"], args: [`cd /opt/ostler; ${script}`] });
   assert.equal(await shell.ended(), 0, await shell.said());

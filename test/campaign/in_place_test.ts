@@ -1,4 +1,6 @@
-/** A NodePool over a machine that really boots: hands are pods on its kubelet, and what they deploy is what boots next. */
+/**
+ * A NodePool over a machine that really boots: the agent runs as pods on its kubelet, and what it deploys boots next.
+ */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -36,7 +38,7 @@ machineTest("a NodePool boots another commit on a real machine, is halted by a b
         await stands(edge, "Converged", b);
         await isOn(world, "Debian GNU/Linux 12, b", first);
       }],
-      ["it boots C, whose health check fails, and comes back with B: the pool is halted", async () => {
+      ["it boots C, whose health check fails, and rolls back to B: the pool is halted", async () => {
         const before = await theNode(world);
         await ask(edge, c);
         const { reason, message } = await stands(edge, "Halted", c);
@@ -51,15 +53,15 @@ machineTest("a NodePool boots another commit on a real machine, is halted by a b
         await isOn(world, first.status.nodeInfo.osImage, before);
       }],
     ];
-    for (const [name, step] of steps) assert.ok(await t.step(name, step), `The others need what this one leaves`);
-    // Kubelets end what was told to go.
+    for (const [name, step] of steps) assert.ok(await t.step(name, step), `Failed to continue after this step: ${name}`);
+    // Kubelets stop terminating pods.
     await world.until("no hand to be left", async () => {
       return (await world.list("/api/v1/namespaces/ostler-hands/pods")).length === 0;
     }, 60);
   });
 });
 
-/** A site with one machine that boots what ostree deploys, and hands that its kubelet can run. */
+/** A site with one machine that boots what ostree deploys, and an agent that its kubelet can run. */
 async function withOstreeNode(story: (world: World, host: ContainerHost) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "ostler-hands-"));
   try {
@@ -91,7 +93,7 @@ function labelledPool(host: ContainerHost): object {
 
 async function theNode(world: World): Promise<Node> {
   const [node] = await world.list<Node>("/api/v1/nodes");
-  assert.ok(node, "there is no node");
+  assert.ok(node, "the node is missing");
   return node;
 }
 

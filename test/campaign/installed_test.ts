@@ -1,9 +1,9 @@
-/** Ostler is installed by its chart on real machines that it made itself, and looks after them from there. */
+/** Ostler is installed by its chart on real machines that it made itself, and manages them from there. */
 import process from "node:process";
 import { keepsPromises } from "../integration/stories/told_story.ts";
 import { machineTest } from "../machines/real_machines.ts";
 
-/** For how long Temporal is cut off in the midst of a rollout. */
+/** How long Temporal is cut off during a rollout. */
 const cutSeconds = process.env["OSTLER_TEST_CUT_SECONDS"] ?? "30";
 
 machineTest(

@@ -1,4 +1,4 @@
-/** The command as a release packs it, on a machine that has nothing else of ours. */
+/** The command from a release, on a machine that has no other file of Ostler. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -14,7 +14,7 @@ export interface Ended {
   err: string;
 }
 
-/** An archive for this machine, unpacked; it goes when it is disposed of. */
+/** An archive for this machine, unpacked; it is deleted when disposed of. */
 export class PackedCommand implements AsyncDisposable {
   private constructor(private readonly work: string, private readonly folder: string) {}
 
@@ -26,7 +26,7 @@ export class PackedCommand implements AsyncDisposable {
     return new PackedCommand(work, join(work, archive.replace(".tar.gz", "")));
   }
 
-  /** Runs it in a folder of its own, with no more of the environment than is given, and nobody else's caches. */
+  /** Runs it in its own folder, with only the given environment, and without shared caches. */
   async run(args: string[], env: Record<string, string>): Promise<Ended> {
     const home = join(this.work, "home");
     const { code, stdout, stderr } = await new Deno.Command(join(this.folder, "ostler"), {
@@ -43,5 +43,5 @@ export class PackedCommand implements AsyncDisposable {
 
 function thisMachine(): Target {
   const arch = Deno.build.arch === "x86_64" ? "amd64" : "arm64";
-  return targets.find((target) => target === `${Deno.build.os}-${arch}`) ?? assert.fail("nothing is packed for it");
+  return targets.find((target) => target === `${Deno.build.os}-${arch}`) ?? assert.fail("no archive is made for it");
 }

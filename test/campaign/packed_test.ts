@@ -1,10 +1,10 @@
-/** The command as a release packs it, on a machine that has nothing else of ours. */
+/** The command from a release, on a machine that has no other file of Ostler. */
 import assert from "node:assert/strict";
 import { machineDeployment, poolsPath } from "../integration/pool_objects.ts";
 import { withWorld, type World } from "../integration/world.ts";
 import { PackedCommand } from "./packed_command.ts";
 
-Deno.test("the packed command finds the clusters of a Temporal, and what is where, with nothing else installed", async () => {
+Deno.test("packed command: lists the clusters of a Temporal and their objects, with nothing else installed", async () => {
   await withWorld({ seed: 21, settings: { OSTLER_CLUSTER: "north" } }, async (north) => {
     const settings = { OSTLER_CLUSTER: "south", TEMPORAL_ADDRESS: north.site.stack.temporal.address };
     await withWorld({ seed: 22, settings }, async (south) => {
@@ -25,7 +25,7 @@ async function findsBoth({ site: { stack: { temporal, adminKubeconfig } } }: Wor
   };
   assert.match(await asked("clusters"), /^north +.*\nsouth +/m);
   assert.match(await asked("status", "-n", "kube-system"), /^pool +.*Converged/m);
-  // The template is rendered by a Deno of its own, without permissions: that of the archive.
+  // The template is rendered by the Deno of the archive, without permissions.
   assert.match(await asked("plan", "pool", "-n", "kube-system"), /pool/);
   assert.match(await asked("setup", "--dry-run"), /^search attributes: .*\npermissions of ServiceAccount/m);
 }

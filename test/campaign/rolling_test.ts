@@ -1,4 +1,4 @@
-/** A pool of real machines is replaced again and again under the eyes of visitors, while this and that goes wrong. */
+/** A pool of real machines is replaced repeatedly with visitors, during various failures. */
 import assert from "node:assert/strict";
 import { type Cut, cutFirstNewcomer, isExcused } from "./rolling/cut_machine.ts";
 import { guestProfile, policyPath, profilePath, withGuests } from "./rolling/guest_world.ts";
@@ -10,23 +10,23 @@ import { promisedBy, replaceAll, type Scene, wereServed, wereServedBut } from ".
 
 const debian = (build: string): string => `docker://images.example/debian:12-${build}`;
 
-// A flag that no kubelet knows.
+// A flag that no kubelet has.
 const brokenProfile = guestProfile("v1.0.1", [{
   path: "/etc/systemd/system/kubelet.service.d/90-site.conf",
   data: "[Service]\nExecStart=\nExecStart=/opt/bin/kubelet --no-such-flag\n",
 }]);
 
 const stories: [name: string, story: (scene: Scene) => Promise<void>][] = [
-  ["kubelet 1.35.3 gives way to 1.36.1, machine by machine", rollsKubelet],
+  ["kubelet 1.35.3 is replaced by 1.36.1, machine by machine", rollsKubelet],
   ["a new image comes while the worker is killed twice", rollsWithoutWorker],
-  ["a new image comes while a machine is cut off, which is waited for and not replaced", rollsWithoutNetwork],
+  ["a new image comes while a machine is cut off, which is awaited and not replaced", rollsWithoutNetwork],
   ["a profile whose kubelet never starts is rolled back", rollsBack],
 ];
 
 machineTest("rollOutMachineDeployment replaces real machines under load, and no request fails", async (t) => {
   await withGuests(async (scene) => {
     for (const [name, story] of stories) {
-      assert.ok(await t.step(name, () => story(scene)), `The others need what this one leaves: ${name}`);
+      assert.ok(await t.step(name, () => story(scene)), `Failed to continue after this story: ${name}`);
     }
   });
 }, await noRoutesBecause());
@@ -36,7 +36,7 @@ async function rollsKubelet(scene: Scene): Promise<void> {
   wereServed(await replaceAll(scene, { kubelet: "1.36.1", image: debian("a"), bounds }));
 }
 
-// All at a time: the guests' budget lets only one machine after the other be emptied.
+// All at a time: the guests' budget lets only one machine after the other be drained.
 async function rollsWithoutWorker(scene: Scene): Promise<void> {
   const { world, pool } = scene;
   await world.patch(policyPath, { spec: { budget: { machines: 3 } } });
@@ -45,10 +45,10 @@ async function rollsWithoutWorker(scene: Scene): Promise<void> {
   const { worker } = world.site.ostler;
   const report = await replaceAll(scene, { kubelet: "1.36.1", image: debian("b"), bounds }, async () => {
     const newcomer = await pool.untilUnderway("Joining", 0);
-    // Held until it is admitted: only what was ordered can join without a worker.
+    // Held until it is admitted: without a worker only ordered machines can join.
     await world.until("it to be ordered", () => Promise.resolve(isOrdered(world, newcomer)));
     worker.kill("SIGKILL");
-    await world.until("a newcomer to join unseen", async () => await pool.readiness(newcomer) === "True", 240);
+    await world.until("a new machine to join while no worker runs", async () => await pool.readiness(newcomer) === "True", 240);
     await worker.restart();
     await pool.untilUnderway("Draining", 0);
     worker.kill("SIGKILL");
@@ -71,9 +71,9 @@ async function rollsWithoutNetwork(scene: Scene): Promise<void> {
     cuts.push(await cutFirstNewcomer(scene));
   });
   wereServedBut((visit) => cuts.some((cut) => isExcused(cut, visit)), report);
-  assert.ok(report.failed.length > 0, "visitors who do not notice a machine without a network notice nothing");
+  assert.ok(report.failed.length > 0, "Expected visitors to notice a machine without a network");
   const names = await pool.names();
-  assert.ok(cuts.every(({ machine }) => names.includes(machine)), "a machine was replaced because it was cut off");
+  assert.ok(cuts.every(({ machine }) => names.includes(machine)), "A machine was replaced because it was cut off");
 }
 
 async function rollsBack({ world, pool, visitors }: Scene): Promise<void> {
@@ -89,9 +89,9 @@ async function rollsBack({ world, pool, visitors }: Scene): Promise<void> {
   const { conditions, quarantine, history } = await pool.until("the verdict", ({ phase }) => phase === "RolledBack");
   const verdict = conditions.find(({ type }) => type === "RolledBack");
   assert.equal(verdict?.status, "True");
-  assert.match(verdict?.message ?? "", /unknown flag: --no-such-flag/, "the machine itself said why");
+  assert.match(verdict?.message ?? "", /unknown flag: --no-such-flag/, "Expected the reason in the machine's own report");
   assert.deepEqual([quarantine?.length, history?.at(-1)?.outcome], [1, "RolledBack"]);
-  assert.deepEqual(await pool.names(), before, "no machine that worked was removed");
+  assert.deepEqual(await pool.names(), before, "Expected all working machines to stay");
   const tried = world.site.cloud.machines().map(({ name }) => name).filter((name) => !known.has(name));
   assert.deepEqual([tried.length, await pool.containersOf([...before, ...tried])], [1, before]);
   wereServed(await visitors.report());

@@ -1,6 +1,6 @@
-// As a person runs it: a worker that looks after a cloud's groups goes on looking, so that its site is not shared.
+// As a person runs it: a worker with a cloud's groups never stops reading, so its site is not shared.
 import { keepsPromises } from "../integration/stories/told_story.ts";
 
-Deno.test("deno task demo --story scaling-group keeps every promise that it checks", () => {
+Deno.test("deno task demo --story scaling-group: keeps every promise that it checks", () => {
   return keepsPromises("scaling-group");
 });

@@ -1,4 +1,6 @@
-/** Machines of a cloud's scaling groups that really boot, and are replaced for another image and for another kubelet. */
+/**
+ * Machines of a cloud's scaling groups that really boot, and are replaced for another image and for another kubelet.
+ */
 import process from "node:process";
 import { keepsPromises } from "../integration/stories/told_story.ts";
 import { machineTest } from "../machines/real_machines.ts";

@@ -1,4 +1,7 @@
-/** One machine whose root is a deployment of ostree, and orders for it: the scripts of hands, run on it without a pod. */
+/**
+ * One machine whose root is a deployment of ostree, and orders for it: the scripts of the agent, run on it without a
+ * pod.
+ */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
@@ -17,7 +20,7 @@ import { eventually } from "../../support/eventually.ts";
 const scripts = ["hand.sh", "pull.sh", "check.sh", "json.awk", "drivers/ostree/ostree.sh"];
 const bootMs = 60_000;
 
-/** Runs a story on one machine that nobody looks after; nothing of it remains. */
+/** Runs a story on one machine outside of a cluster; nothing of it remains. */
 export async function withOstreeMachine(story: (machine: OstreeMachine) => Promise<void>): Promise<void> {
   const workFolder = machinesFolder();
   const install = process.env["OSTLER_INSTALL_DOCKER"] === "true";
@@ -30,11 +33,11 @@ export async function withOstreeMachine(story: (machine: OstreeMachine) => Promi
     const container = await MachineContainer.start({ name: "ostree", image, ...place, bootArguments: [] });
     await story(new OstreeMachine(container));
   } finally {
-    await engine.stop(); // the machine goes with the run
+    await engine.stop(); // the machine is deleted with the run
   }
 }
 
-/** What an order is about, where its verb needs it. */
+/** The image of an order, if its verb needs one. */
 export type Asked = Partial<Pick<OsOrder, "digest" | "bootId" | "token">>;
 
 export class OstreeMachine {
@@ -44,7 +47,7 @@ export class OstreeMachine {
     this.#machine = machine;
   }
 
-  /** Waits until it has booted anew, and gives its boot id. */
+  /** Waits until it has booted again, and returns its boot ID. */
   async booted(before = ""): Promise<string> {
     return await eventually("another boot", async () => {
       const { exitCode } = await this.#machine.run(["systemctl", "is-active", "multi-user.target"]).catch(() => away);
@@ -63,7 +66,7 @@ export class OstreeMachine {
     return await this.#said(["cat", path]);
   }
 
-  /** Carries the order out, and gives what came of it. */
+  /** Executes the order, and returns its result. */
   async give(verb: OsOrder["verb"], asked: Asked = {}): Promise<OsOutcome> {
     const { digest = "", bootId = "", token = "t-1" } = asked;
     const name = handNameOf({
@@ -75,11 +78,11 @@ export class OstreeMachine {
     const words = ["ostree", verb, "site", digest, bootId, name, `${until}`, "30"].map((word) => word || "-");
     const said = await this.#said(["sh", "/run/hands/hand.sh", ...words]);
     const outcome = verdictIn(said);
-    if (!outcome) throw new Error(`Cannot read what "${verb}" came to: "${said}"`);
+    if (!outcome) throw new Error(`Failed to read the result of "${verb}": "${said}"`);
     return outcome;
   }
 
-  /** Anew after each boot: nothing in /run outlives one. */
+  /** Again after each boot, because /run is empty then. */
   async #bringScripts(): Promise<void> {
     for (const script of scripts) {
       const text = await readFile(new URL(`../../../activities/os/${script}`, import.meta.url), "utf8");
@@ -89,7 +92,7 @@ export class OstreeMachine {
 
   async #said(command: string[]): Promise<string> {
     const { exitCode, stdout, stderr } = await this.#machine.run(command);
-    if (exitCode !== 0) throw new Error(`Cannot run "${command.join(" ")}": it ended with ${exitCode}: ${stderr}`);
+    if (exitCode !== 0) throw new Error(`Failed to run "${command.join(" ")}": it ended with ${exitCode}: ${stderr}`);
     return stdout;
   }
 }

@@ -13,23 +13,23 @@ import { cacheFolder } from "../../../deploy/local/tools/environment.ts";
 export interface Start {
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** Paths of this host by their place in the container, where nothing can be written. */
+  /** Paths of this host by their place in the container, mounted read-only. */
   mounts?: Readonly<Record<string, string>>;
   /** In place of the image's own command. */
   entrypoint?: readonly string[];
 }
 
 export interface Container {
-  /** All that it has said until now. */
+  /** Its output until now. */
   said(): Promise<string>;
   signal(name: "SIGTERM"): Promise<void>;
-  /** The exit code, once it has ended. */
+  /** The exit code, after it has ended. */
   ended(): Promise<number>;
 }
 
 export interface ImageGround {
   readonly image: SteadyImage;
-  /** With all that is made of our files and their packages made anew. */
+  /** Without caches of Ostler's files and their packages. */
   buildAgain(): Promise<SteadyImage>;
   start(options: Start): Promise<Container>;
   inspect(): Promise<{ Id: string; Architecture: string; Config: { User: string; Labels: Record<string, string> } }>;
@@ -38,7 +38,7 @@ export interface ImageGround {
 /** Builds the image, and removes it and its containers after the test. */
 export async function withImage(test: (ground: ImageGround) => Promise<void>): Promise<void> {
   const tools = cacheFolder(process.env);
-  if (tools === undefined) throw new Error("Cannot keep images: neither HOME nor XDG_CACHE_HOME is set");
+  if (tools === undefined) throw new Error("Failed to find a folder for images: neither HOME nor XDG_CACHE_HOME is set");
   const install = process.env["OSTLER_INSTALL_DOCKER"] === "true";
   const engine = await openEngine({ install, directory: join(tools, "..", "machines", "docker") });
   using _aimed = aimTestcontainers(engine.socket);
@@ -70,7 +70,7 @@ async function startContainer(image: string, labels: Record<string, string>, opt
     ...(entrypoint ? { Entrypoint: [...entrypoint] } : {}),
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     Labels: labels,
-    // As the chart has it: the user is the image's own.
+    // As in the chart: the user is the image's own.
     HostConfig: {
       ReadonlyRootfs: true,
       Tmpfs: { "/tmp": "rw,noexec,nosuid,size=256m,mode=1777" },
@@ -88,7 +88,7 @@ async function startContainer(image: string, labels: Record<string, string>, opt
   };
 }
 
-/** The engine puts eight bytes before each piece: whose it is, and its length. */
+/** The engine puts eight bytes before each piece: its stream, and its length. */
 function textOf(framed: Buffer): string {
   const pieces: Buffer[] = [];
   for (let at = 0; at + 8 <= framed.length;) {

@@ -1,8 +1,11 @@
-/** How long machines were drained by the clock, read off the history of their run: what a run tells leaves out the time in which no worker was there. */
+/**
+ * How long machines were drained by the clock, from the history of their run: the run's own report excludes the time
+ * without a worker.
+ */
 import { defaultPayloadConverter } from "@temporalio/common";
 import type { WorkflowHandle } from "@temporalio/client";
 
-/** Seconds from the first step that drains a machine to the one that lets it go, by machine. */
+/** Returns the seconds from the first step that drains a machine to its release, by machine. */
 export async function drainTimesOf(handle: Pick<WorkflowHandle, "fetchHistory">): Promise<Map<string, number>> {
   const { events } = await handle.fetchHistory();
   const [began, ended] = [new Map<string, number>(), new Map<string, number>()];

@@ -1,4 +1,4 @@
-/** A world of three real machines that carry guests, with visitors who never stop asking. */
+/** A world of three real machines with guests, and visitors that never stop sending requests. */
 import { readFile } from "node:fs/promises";
 import { type Connection, connectWith } from "../../../deploy/local/cloud/kube.ts";
 import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
@@ -21,7 +21,7 @@ export const profilePath =
 /** Path of the policy that the pool is rolled by. */
 export const policyPath = `${policiesPath()}/guests`;
 
-/** Debian's profile under another name, and what it says more than that. */
+/** Debian's profile under another name, with additions. */
 export function guestProfile(
   version: string,
   files: { path: string; data: string }[],
@@ -40,7 +40,7 @@ export function guestProfile(
   };
 }
 
-/** Runs a story once the guests are on three machines with kubelet 1.35.3 and the visitors get answers. */
+/** Runs a story when the guests are on three machines with kubelet 1.35.3 and the visitors get answers. */
 export async function withGuests(story: (scene: Scene) => Promise<void>): Promise<void> {
   await withMachines({}, async (world, host) => {
     await using parts = new AsyncDisposableStack();

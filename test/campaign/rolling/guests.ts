@@ -6,7 +6,7 @@ export const guests = {
   namespace: "default",
   replicas: 3,
   port: 8080,
-  /** So long they answer on after they were told to go. */
+  /** How long they still answer after SIGTERM. */
   drainSeconds: 3,
 } as const;
 
@@ -37,11 +37,11 @@ function deployment(image: string): object {
   const apart = { topologyKey: "kubernetes.io/hostname", labelSelector: selector };
   const spec = {
     terminationGracePeriodSeconds: 30,
-    // Nothing of ours needs the API, and nothing here has an account.
+    // The guests need no API access, so they have no account.
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     containers: [container],
-    // One on each machine, always: so each has one to be drained of.
+    // Always one on each machine, so that each drain evicts one.
     affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [apart] } },
   };
   return { metadata, spec: { replicas, selector, template: { metadata: { labels }, spec } } };

@@ -1,4 +1,4 @@
-/** Ways from this host to the pods of real machines, as the route controller of a cloud lays them. */
+/** Routes from this host to the pods of real machines, as the route controller of a cloud adds them. */
 import type { V1Node } from "@kubernetes/client-node";
 import process from "node:process";
 import { follow } from "../../../deploy/local/cloud/follow.ts";
@@ -6,21 +6,21 @@ import type { Connection } from "../../../deploy/local/cloud/kube.ts";
 import { definedVariables, findOnPath } from "../../../deploy/local/tools/environment.ts";
 import { runCommand } from "../../../deploy/local/tools/run_command.ts";
 
-/** Why this process cannot lay routes; undefined when it can. */
+/** Why this process cannot add routes; undefined when it can. */
 export async function noRoutesBecause(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return "routes to pods can only be laid as root";
   const [ip] = await findOnPath("ip", process.env);
   return ip === undefined ? 'routes to pods need the program "ip"' : undefined;
 }
 
-/** A route for each node's range of pod addresses, as long as there is the node. */
+/** A route for each node's range of pod addresses, as long as the node exists. */
 export class PodRoutes {
   readonly #stopping = new AbortController();
   readonly #routes = new Map<string, string>();
   readonly #faults: unknown[] = [];
   #work: Promise<void> = Promise.resolve();
 
-  /** Lays routes from now on until `close`. */
+  /** Adds routes from now on until `close`. */
   static async open(connection: Connection): Promise<PodRoutes> {
     const routes = new PodRoutes();
     await follow<V1Node>({
@@ -35,12 +35,12 @@ export class PodRoutes {
     return routes;
   }
 
-  /** Whether the route to a node's pods is there. */
+  /** Whether the route to a node's pods exists. */
   has(node: string): boolean {
     return this.#routes.has(node);
   }
 
-  /** Removes all routes it laid; rejects with the first one that could not be laid or removed. */
+  /** Removes all its routes; rejects with the first one that could not be added or removed. */
   async close(): Promise<void> {
     this.#stopping.abort();
     for (const name of [...this.#routes.keys()]) this.#then(() => this.#remove(name));
@@ -58,7 +58,7 @@ export class PodRoutes {
     const address = status?.addresses?.find(({ type }) => type === "InternalIP")?.address;
     if (this.#routes.has(name) || !spec?.podCIDR || !address || this.#stopping.signal.aborted) return;
     const route = `${spec.podCIDR} via ${address}`;
-    // Never "replace": what leads elsewhere already is somebody else's.
+    // Never "replace": an existing route elsewhere belongs to another program.
     await ip(`route add ${route}`);
     this.#routes.set(name, route);
   }
@@ -77,5 +77,5 @@ async function ip(line: string): Promise<void> {
     args: line.split(" "),
     env: definedVariables(process.env),
   });
-  if (code !== 0) throw new Error(`Cannot run "ip ${line}": it ended with ${code}: "${lines.join("; ")}"`);
+  if (code !== 0) throw new Error(`Failed to run "ip ${line}": it ended with ${code}: "${lines.join("; ")}"`);
 }

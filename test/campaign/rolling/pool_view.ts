@@ -1,4 +1,4 @@
-/** How a pool of real machines looks from outside: in the API and at the engine. */
+/** A pool of real machines as seen in the API and at the engine. */
 import { getContainerRuntimeClient } from "testcontainers";
 import { NotYet } from "../../../deploy/local/process/wait_until.ts";
 import { poolPath, type RolloutStatus } from "../../integration/pool_objects.ts";
@@ -38,13 +38,13 @@ export class PoolView {
     return nodes.map(({ metadata, status }) => `${metadata.name} ${status.nodeInfo.kubeletVersion}`).sort();
   }
 
-  /** What the cluster says of a node: "True", "False", "Unknown", or "gone". */
+  /** The cluster's state of a node: "True", "False", "Unknown", or "gone". */
   async readiness(name: string): Promise<string> {
     const node = await this.world.get<Node>(`/api/v1/nodes/${name}`);
     return node?.status.conditions.find(({ type }) => type === "Ready")?.status ?? "gone";
   }
 
-  /** The newest state of the rollout, undefined until it has seen the newest template. */
+  /** The newest state of the rollout, undefined until it has read the newest template. */
   async status(): Promise<RolloutStatus | undefined> {
     const status = await this.world.status(pool);
     const desired = await this.world.get<{ metadata: { generation: number } }>(poolPath(pool));
@@ -60,7 +60,7 @@ export class PoolView {
     }, patienceSeconds);
   }
 
-  /** Waits until so many machines are new and another one is at this step; gives its name. */
+  /** Waits until this number of machines is new and another one is at this step; returns its name. */
   async untilUnderway(step: "Joining" | "Draining", replaced: number): Promise<string> {
     const find = ({ underway = [] }: RolloutStatus): string | undefined =>
       underway.find((each) => each.step === step)?.machine;

@@ -1,4 +1,4 @@
-/** Changes of a pool whose machines carry guests, and what must be true after each. */
+/** Changes of a pool whose machines have guests, and the expectations after each. */
 import assert from "node:assert/strict";
 import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
 import type { RollOutResult } from "../../../workflows/contracts/mod.ts";
@@ -10,15 +10,15 @@ import type { PoolView } from "./pool_view.ts";
 import type { FailedVisit, VisitReport } from "./visit.ts";
 import type { Visitors } from "./visitors.ts";
 
-/** What a pool is to become. */
+/** The desired state of a pool. */
 export interface Change {
   kubelet: string;
   image: string;
-  /** Never fewer nodes may be Ready, and never more machines be there. */
+  /** Minimum of Ready nodes, and maximum of machines. */
   bounds: { ready: number; machines: number };
 }
 
-/** What a change of the whole pool has to do with. */
+/** The facts about a change of the whole pool. */
 export interface Scene {
   world: World;
   host: ContainerHost;
@@ -30,8 +30,8 @@ const replicas = 3;
 const workflowId = "machine-deployment/kube-system/pool";
 
 /**
- * Changes the pool and sees all of its machines replaced; `meanwhile` begins with the change. Gives what visitors saw,
- * which nobody has judged yet.
+ * Changes the pool and waits until all of its machines are replaced; `meanwhile` begins with the change. Returns the
+ * observations of the visitors, unchecked.
  */
 export async function replaceAll(
   { world, pool, visitors }: Scene,
@@ -47,8 +47,8 @@ export async function replaceAll(
   });
   const now = await pool.names();
   assert.equal(now.length, replicas);
-  assert.deepEqual(now.filter((name) => before.includes(name)), [], "all are replaced");
-  // machine-controller takes the nodes of machines away that are gone.
+  assert.deepEqual(now.filter((name) => before.includes(name)), [], "Expected all to be replaced");
+  // machine-controller deletes the nodes of deleted machines.
   await world.until("the new nodes alone", async () => {
     assert.deepEqual(await pool.versions(), now.map((name) => `${name} v${kubelet}`));
     return true;
@@ -62,7 +62,7 @@ export async function replaceAll(
   return report;
 }
 
-/** The same bounds in the words of an observer. */
+/** The same limits for an observer. */
 export function promisedBy({ ready, machines }: Change["bounds"]): { replicas: number; surge: number } {
   return { replicas: ready, surge: machines - ready };
 }
@@ -71,7 +71,7 @@ function isConverged({ phase, updated }: { phase: string; updated?: string }): b
   return phase === "Converged" && updated === `${replicas}/${replicas}`;
 }
 
-// Each carried a guest that ends only some time after it was told to; a machine that goes before takes answers with it.
+// Each had a guest that ends only some time after SIGTERM; a machine that is deleted earlier loses answers.
 async function wereDrained(world: World, names: readonly string[]): Promise<void> {
   const handle = world.temporal.workflow.getHandle(workflowId);
   const { outcome, replacements }: RollOutResult = await handle.result();
@@ -80,20 +80,20 @@ async function wereDrained(world: World, names: readonly string[]): Promise<void
   const times = [...await drainTimesOf(handle)];
   assert.deepEqual(times.map(([machine]) => machine).sort(), names);
   const hasty = times.filter(([, seconds]) => seconds < guests.drainSeconds);
-  assert.deepEqual(hasty, [], "a drain waits until its pods have ended");
+  assert.deepEqual(hasty, [], "Expected a drain to wait until its pods have ended");
 }
 
-/** All requests were answered, the guests' budget was kept, and somebody asked all the time. */
+/** Expects an answer to every request, a kept budget of the guests, and continuous requests. */
 export function wereServed(report: VisitReport): void {
   wereServedBut(() => false, report);
   assert.ok(report.leastReady >= guests.replicas - 1, `Only ${report.leastReady} endpoints were ready at a time`);
 }
 
-/** All requests were answered but those that are excused, and somebody asked all the time. */
+/** Expects an answer to every request except the excused ones, and continuous requests. */
 export function wereServedBut(
   isExcused: (visit: FailedVisit) => boolean,
   { answered, failed, longestPauseMs }: VisitReport,
 ): void {
-  assert.deepEqual(failed.filter((visit) => !isExcused(visit)), [], `${answered} other requests were answered`);
-  assert.ok(longestPauseMs < 5_000, `Nobody asked for ${longestPauseMs} ms`);
+  assert.deepEqual(failed.filter((visit) => !isExcused(visit)), [], `Requests failed, beside ${answered} answered ones`);
+  assert.ok(longestPauseMs < 5_000, `No request was sent for ${longestPauseMs} ms`);
 }

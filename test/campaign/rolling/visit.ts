@@ -1,14 +1,14 @@
-/** One request to one endpoint, and what many of them tell. */
+/** One request to one endpoint, and statistics of many. */
 import { get } from "node:http";
 
-/** Whom a request goes to. */
+/** The receiver of a request. */
 export interface Endpoint {
   pod: string;
   node: string;
   address: string;
 }
 
-/** A request that was not answered well; nobody asked again. */
+/** A request without a good answer, which is not repeated. */
 export interface FailedVisit {
   /** When it was sent, in epoch milliseconds. */
   at: number;
@@ -17,21 +17,21 @@ export interface FailedVisit {
   why: string;
 }
 
-/** What visitors saw between two moments. */
+/** The observations of visitors between two moments. */
 export interface VisitReport {
   answered: number;
   failed: FailedVisit[];
   /** Pods that answered. */
   pods: string[];
-  /** The fewest endpoints that were ready when a request was sent. */
+  /** The minimum of ready endpoints when a request was sent. */
   leastReady: number;
-  /** The longest time without a request, in milliseconds: nobody knows how the Service was then. */
+  /** The longest time without a request, in milliseconds, for which the state of the Service is unknown. */
   longestPauseMs: number;
 }
 
 const patienceMs = 5_000;
 
-/** A report to be filled. */
+/** An empty report. */
 export function nothingSeen(): Omit<VisitReport, "pods"> & { pods: Set<string> } {
   return { answered: 0, failed: [], pods: new Set(), leastReady: Infinity, longestPauseMs: 0 };
 }

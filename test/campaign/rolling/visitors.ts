@@ -12,7 +12,7 @@ interface Visited {
   perSecond: number;
 }
 
-/** Visits a Service all the time, each request on a connection of its own. */
+/** Visits a Service continuously, each request with its own connection. */
 export class Visitors {
   readonly #visited: Visited;
   readonly #stopping = new AbortController();
@@ -27,7 +27,7 @@ export class Visitors {
     this.#visited = visited;
   }
 
-  /** Begins once the endpoints are watched. */
+  /** Begins when the endpoints are watched. */
   static async start(visited: Visited): Promise<Visitors> {
     const visitors = new Visitors(visited);
     const { connection, namespace, perSecond } = visited;
@@ -54,7 +54,7 @@ export class Visitors {
       });
   }
 
-  /** Waits for the answers under way, tells what was seen since the last report, and begins a new one. */
+  /** Waits for the pending answers, returns the observations since the last report, and begins a new one. */
   async report(): Promise<VisitReport> {
     const seen = this.#seen;
     this.#seen = nothingSeen();
@@ -87,9 +87,9 @@ export class Visitors {
   }
 
   async #visit(to: Endpoint | undefined): Promise<string> {
-    if (to === undefined) throw new Error("Cannot visit anybody: no endpoint is ready");
+    if (to === undefined) throw new Error("Failed to visit a pod: no endpoint is ready");
     const pod = await ask(`http://${to.address}:${this.#visited.port}/`);
-    if (pod !== to.pod) throw new Error(`Cannot visit pod "${to.pod}": "${pod}" answers under its address`);
+    if (pod !== to.pod) throw new Error(`Failed to visit pod "${to.pod}": "${pod}" answers at its address`);
     return pod;
   }
 }

@@ -1,8 +1,10 @@
-/** How long something did not work: from the begin of the first attempt that failed to the end of the next one that did not. */
+/**
+ * How long something did not work: from the start of the first failed attempt to the end of the next successful one.
+ */
 export interface Outages {
   successes: number;
   failures: number;
-  /** All of them together. */
+  /** The total. */
   totalMs: number;
   longestMs: number;
   /** The longest ones, with the reason of the first failure of each. */
@@ -24,7 +26,7 @@ export class Availability {
   #current: { at: string; from: number; why: string } | undefined;
   #outages: Outage[] = [];
 
-  /** One attempt; that it failed is noted, not thrown. */
+  /** Runs one attempt; a failure is recorded, not thrown. */
   async attempt(what: () => Promise<void>): Promise<void> {
     const from = performance.now();
     const at = new Date().toISOString();
@@ -38,7 +40,7 @@ export class Availability {
     }
   }
 
-  /** As of now: one that lasts is counted up to now. */
+  /** As of now: a current outage counts up to now. */
   report(): Outages {
     const current = this.#current && outageOf(this.#current);
     const outages = longest(current ? [...this.#outages, current] : this.#outages);

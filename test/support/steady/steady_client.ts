@@ -1,4 +1,4 @@
-/** Somebody who writes and reads all the time, and notes what was lost and for how long nobody answered. */
+/** A client that writes and reads continuously, and records lost writes and the time without answers. */
 import { setTimeout as pause } from "node:timers/promises";
 import { ApiConnection, ApiRefusal } from "../../../deploy/local/stack/api_connection.ts";
 import { Availability, type Outages } from "./availability.ts";
@@ -6,7 +6,7 @@ import { WriteLedger } from "./write_ledger.ts";
 
 export interface SteadyOptions {
   kubeconfig: string;
-  /** Between one turn and the next. */
+  /** Between two iterations. */
   everyMs?: number;
 }
 
@@ -14,7 +14,7 @@ export interface SteadyReport {
   /** Acknowledged. */
   writes: number;
   reads: number;
-  /** What was acknowledged and could not be read; empty when every promise was kept. */
+  /** Acknowledged writes that could not be read; empty when every promise was kept. */
   broken: readonly string[];
   writing: Outages;
   reading: Outages;
@@ -22,7 +22,7 @@ export interface SteadyReport {
 
 const name = "steady-client";
 const path = "/api/v1/namespaces/default/configmaps";
-/** So long one turn waits for an answer. */
+/** The timeout of one iteration. */
 const answerMs = 2_000;
 
 export class SteadyClient {
@@ -40,7 +40,7 @@ export class SteadyClient {
     this.#run = this.#turns();
   }
 
-  /** Resolves when its object is there. */
+  /** Resolves when its object exists. */
   static async start({ kubeconfig, everyMs = 150 }: SteadyOptions): Promise<SteadyClient> {
     const api = await ApiConnection.open(kubeconfig);
     const body = { metadata: { name }, data: {} };
@@ -57,7 +57,7 @@ export class SteadyClient {
     return { writes: acknowledged, reads: reading.successes, broken, writing, reading };
   }
 
-  /** Ends with a last look at all that was acknowledged. */
+  /** Ends with a last read of all acknowledged writes. */
   async stop(): Promise<SteadyReport> {
     this.#ended.abort();
     await this.#run;

@@ -1,6 +1,6 @@
 /**
- * What one writer was told is kept, and what is therefore read from then on. Values grow, and go into slots in turn: a write
- * that is lost shows until its slot is written again, in memory of a fixed size.
+ * The acknowledgements of one writer, and what must be read from then on. Values grow, and go into slots in rotation: a
+ * lost write is visible until its slot is written again, in bounded memory.
  */
 interface Slot {
   acknowledged: number;
@@ -17,7 +17,7 @@ export class WriteLedger {
   readonly #slots = new Map<string, Slot>();
   #last = 0;
 
-  /** The next write, from now on in doubt. */
+  /** Returns the next write, which is unconfirmed from now on. */
   next(): { slot: string; value: number } {
     const value = ++this.#last;
     const slot = `slot-${value % slots}`;
@@ -30,12 +30,15 @@ export class WriteLedger {
     this.#slots.set(slot, { acknowledged: value, attempted: value });
   }
 
-  /** What a read that begins now has to show, at least. */
+  /** Returns the minimum that a read beginning now has to show. */
   expected(): ReadonlyMap<string, Slot> {
     return new Map(this.#slots);
   }
 
-  /** One in doubt may have come through or not: what is read lies between what was acknowledged and what was attempted. */
+  /**
+   * An unconfirmed write may be applied or not: a read returns something between what was acknowledged and what was
+   * attempted.
+   */
   compare(expected: ReadonlyMap<string, Slot>, data: Readonly<Record<string, string>>): void {
     for (const [slot, { acknowledged, attempted }] of expected) {
       const found = Number(data[slot] ?? 0);
