@@ -1,4 +1,4 @@
-/** Every part of the site dies once in the middle of a rollout; the rollout ends as if nothing had been. */
+/** Every part of the site dies once during a rollout; the rollout ends as without failures. */
 import assert from "node:assert/strict";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "../integration/pool_objects.ts";
 import { withWorld } from "../integration/world.ts";
@@ -14,7 +14,7 @@ const parts = [
   "etcd",
 ];
 
-Deno.test("rollOutMachineDeployment goes on after the death of each part", async (t) => {
+Deno.test("rollOutMachineDeployment: continues after the death of each part", async (t) => {
   await withWorld({ seed: 11 }, async (world) => {
     await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
     await world.untilPhase("pool", "Converged");

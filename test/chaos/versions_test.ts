@@ -1,9 +1,9 @@
 // deno-lint-ignore-file no-console -- printing what was measured is half of this story
 /**
- * More versions of Ostler than a server keeps come and go over a rollout that is halted and one that is paused, on a dev
- * server as it is by default: 100 versions of a deployment; drained is looked at every three minutes; pollers are
- * remembered for five. Where the first hundred are deployed in less time, the next waits for that. On two busy cores it
- * takes 19 minutes, each version 6 s; the paused run moves through all 120, the halted one from the first to the last.
+ * More versions of Ostler than a server keeps come and go during a halted rollout and a paused one, on a dev server
+ * with its defaults: 100 versions of a deployment, a check of drained versions every three minutes, pollers remembered
+ * for five. If the first hundred are deployed faster, the next waits for that. On two busy cores it takes 19 minutes,
+ * each version 6 s. The paused run moves through all 120, the halted one from the first to the last.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import process from "node:process";
@@ -17,7 +17,7 @@ import { deleteVersion, deploy, knownVersions, ran } from "../support/worker_ver
 
 const versions = Number(process.env["CHAOS_VERSIONS"] ?? 120);
 
-/** `matching.maxVersionsInDeployment` where nobody sets it. */
+/** The default of `matching.maxVersionsInDeployment`. */
 const keptAtMost = 100;
 
 const minute = 60_000;
@@ -25,7 +25,7 @@ const last = `v${versions}`;
 
 Deno.test({
   name:
-    `a halted and a paused rollout outlive ${versions} versions of the worker, of which the server keeps ${keptAtMost}`,
+    `versions: a halted and a paused rollout outlive ${versions} versions of the worker, of which the server keeps ${keptAtMost}`,
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async () => {
@@ -48,7 +48,7 @@ async function outliveVersions(stage: Stage): Promise<void> {
     const start = performance.now();
     await deploy(stage, { buildId: `v${nth}` }, 15 * minute);
     seconds.push((performance.now() - start) / 1000);
-    await stage.tell(paused); // it moves on with each; the halted one sleeps through all of them
+    await stage.tell(paused); // it moves with each; the halted one is idle during all of them
   }
   const kept = await eventually("all but the current version drained", () => onlyCurrentOpen(stage), {
     withinMs: 15 * minute,
@@ -93,7 +93,7 @@ async function onlyCurrentOpen(stage: Stage): Promise<number | false> {
   return known?.open.join() === last && known.kept.length;
 }
 
-/** A version that has drained can be deleted by hand too, once the server has forgotten its workers. */
+/** A drained version can be deleted by hand too, when the server has forgotten its workers. */
 async function deletable(stage: Stage): Promise<void> {
   const buildId = `v${versions - 1}`;
   const tried = async (): Promise<boolean> => {
@@ -104,7 +104,7 @@ async function deletable(stage: Stage): Promise<void> {
   equal((await knownVersions(stage))?.kept.includes(buildId) ?? false, false);
 }
 
-/** A rollout that waited all the time answers and acts on the last version, without one failed workflow task. */
+/** A rollout that waited all the time answers and acts on the last version, without a failed workflow task. */
 async function resumeOn(stage: Stage, pool: FakePool, command: string): Promise<void> {
   pool.mend();
   await stage.ask(pool, command);

@@ -1,4 +1,4 @@
-/** The worker dies at any moment of a rollout, over and over; the outcome is always the same. */
+/** The worker dies at any moment of a rollout, repeatedly; the outcome is always the same. */
 import assert from "node:assert/strict";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
@@ -10,7 +10,7 @@ const seed = Number(process.env["CHAOS_SEED"] ?? 1);
 const points = Number(process.env["CHAOS_POINTS"] ?? 20);
 const killsPerRollout = 5;
 
-Deno.test(`rollOutMachineDeployment ends the same with its worker killed at ${points} moments (seed ${seed})`, async () => {
+Deno.test(`rollOutMachineDeployment: ends the same with its worker killed at ${points} moments (seed ${seed})`, async () => {
   await withWorld({ seed }, async (world) => {
     const random = sequence(seed);
     await world.create(poolsPath(), machineDeployment({ replicas: 3 }));
@@ -25,7 +25,7 @@ async function rollUnderFire(world: World, image: string, random: () => number):
   await world.observed(3, async () => {
     await world.patch(poolPath("pool"), rollTo("1.36.1", image));
     for (let kill = 0; kill < killsPerRollout; kill++) {
-      await setTimeout(500 + random() * 6500); // the moment is the point of this test
+      await setTimeout(500 + random() * 6500); // the moment matters in this test
       world.site.ostler.worker.kill("SIGKILL");
       await world.site.ostler.worker.restart();
     }
@@ -36,7 +36,7 @@ async function rollUnderFire(world: World, image: string, random: () => number):
 }
 
 async function bootedImages(world: World): Promise<string[]> {
-  // machine-controller takes the nodes of machines away that are gone.
+  // machine-controller deletes the nodes of deleted machines.
   const nodes = await world.until("three nodes", async () => {
     const found = await world.list<{ status: { nodeInfo: { osImage: string } } }>("/api/v1/nodes");
     return found.length === 3 && found;
