@@ -6,5 +6,5 @@ import { shellcheck } from "./judges/shellcheck.ts";
 import { systemd } from "./judges/systemd.ts";
 import { yaml } from "./judges/yaml.ts";
 
-/** Each of other people's tools that decides about what profiles render. */
+/** Each of the external tools that validate the output of profiles. */
 export const allJudges: readonly Judge[] = [cloudInit, shellcheck, systemd, ...checkers, ignitionValidate, yaml];

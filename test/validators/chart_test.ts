@@ -1,4 +1,4 @@
-/** deploy/chart, as Helm and kubectl see it. */
+/** deploy/chart, with Helm and kubectl. */
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -31,11 +31,11 @@ async function kustomized(folder: string): Promise<ManifestObject[]> {
 function byName(objects: readonly ManifestObject[]): Map<string, ManifestObject> {
   const nameOf = ({ kind, metadata: { namespace, name } }: ManifestObject): string => `${kind} ${namespace}/${name}`;
   const named = new Map(objects.map((object) => [nameOf(object), object]));
-  equal(named.size, objects.length, "no object stands there twice");
+  equal(named.size, objects.length, "Expected each object once");
   return new Map([...named].sort(([a], [b]) => a.localeCompare(b)));
 }
 
-Deno.test("kubectl apply -k and helm install bring the same objects", async () => {
+Deno.test("chart: kubectl apply -k and helm install have the same objects", async () => {
   const folders = [plainFolder, join(plainFolder, "setup"), join(plainFolder, "webhook")];
   const plain = (await Promise.all(folders.map(kustomized))).flat();
   const rendered = await chartObjects({ helm, set: plainValues });
@@ -43,10 +43,10 @@ Deno.test("kubectl apply -k and helm install bring the same objects", async () =
   deepEqual(byName(rendered), byName(plain));
 });
 
-/** What is installed where Kubernetes has no MutatingAdmissionPolicy. */
+/** The objects for a Kubernetes without MutatingAdmissionPolicy. */
 const before136 = join(plainFolder, "../overlays/before_1.36");
 
-Deno.test("before Kubernetes 1.36 both bring the webhook in place of the policy, which such a server would refuse", async () => {
+Deno.test("chart: before Kubernetes 1.36 both have the webhook in place of the policy, which such a server would refuse", async () => {
   const rendered = await chartObjects({ helm, set: ["namespaces.own=true"], kubeVersion: "1.33.0" });
   deepEqual(byName(rendered), byName(await kustomized(before136)));
   deepEqual(rendered.filter(({ kind }) => kind.startsWith("MutatingAdmission")), []);
@@ -57,7 +57,7 @@ Deno.test("before Kubernetes 1.36 both bring the webhook in place of the policy,
   await rejects(chartObjects({ helm, kubeVersion: "1.32.9" }), /requires kubeVersion: >=1.33/);
 });
 
-Deno.test("with cert-manager both bring its certificate, and mount it", async () => {
+Deno.test("chart: with cert-manager both have its certificate, and mount it", async () => {
   const webhook = await kustomized(join(plainFolder, "../overlays/cert_manager"));
   const rendered = await chartObjects({
     helm,
@@ -70,7 +70,7 @@ Deno.test("with cert-manager both bring its certificate, and mount it", async ()
   ]);
 });
 
-Deno.test("where the controller approves nodes both give it the right, and take kube-controller-manager's reason", async () => {
+Deno.test("chart: with a controller that approves nodes both have its permission, and remove kube-controller-manager's", async () => {
   const plain = byName(await kustomized(join(plainFolder, "../overlays/approve_nodes")));
   const set = [...plainValues, "setup.enabled=false", "webhook.enabled=false", "settings.approve-joining-nodes=true"];
   const rendered = byName(await chartObjects({ helm, set }));
@@ -84,14 +84,14 @@ Deno.test("where the controller approves nodes both give it the right, and take 
   }
 });
 
-Deno.test("the chart reads whether the controller approves as the process does", async () => {
+Deno.test("chart: reads the setting for approval as the process does", async () => {
   for (const [text, isOn] of [["T", true], ["True", true], ["F", false]] as const) {
     const objects = await chartObjects({ helm, set: [`settings.approve-joining-nodes=${text}`] });
     equal(objects.some(({ metadata }) => metadata.name === "ostler-node-approver"), isOn, text);
   }
 });
 
-Deno.test("a package of the chart renders what its folder does: it lacks nothing that stands elsewhere", async () => {
+Deno.test("chart: a package renders what its folder does, and lacks no file", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-chart-"));
   try {
     await runHelm(["package", `--destination=${folder}`, "--version=9.9.9"], { helm });
@@ -103,17 +103,17 @@ Deno.test("a package of the chart renders what its folder does: it lacks nothing
   }
 });
 
-Deno.test("manifests that are made from the chart are not stale: deno task manifests makes them anew", async () => {
+Deno.test("chart: its manifests are not stale; deno task manifests updates them", async () => {
   for (const [file, text] of await plainManifests(helm)) equal(await readFile(join(plainFolder, file), "utf8"), text);
 });
 
 for (const values of [[], ...sizes.map((size) => [size]), [everything]]) {
-  Deno.test(`Helm's lint has nothing against the chart with ${values.at(0)?.split("/").at(-1) ?? "its own values"}`, async () => {
+  Deno.test(`chart: Helm's lint accepts ${values.at(0)?.split("/").at(-1) ?? "its own values"}`, async () => {
     match(await runHelm(["lint", "--strict", "--quiet"], { helm, values }), /^$|0 chart\(s\) failed/);
   });
 }
 
-Deno.test("values that no template knows are refused by name", async () => {
+Deno.test("chart: refuses unknown values by name", async () => {
   const wrong: [string, RegExp][] = [
     ["settings.temporal-adress=x", /temporal-adress/],
     ["workers.replicas=3", /workers/],
@@ -124,20 +124,20 @@ Deno.test("values that no template knows are refused by name", async () => {
   for (const [value, reason] of wrong) await rejects(runHelm(["template", "ostler"], { helm, set: [value] }), reason);
 });
 
-Deno.test("every setting reaches every process, under its variable", async () => {
+Deno.test("chart: every setting reaches every process, in its variable", async () => {
   const rows = [NodeSettings, ProcessSettings, OsmSettings].flatMap((shape) => settingRows(shape));
-  // What names a Secret or an address is made more of than a variable.
+  // A value that names a Secret or an address leads to more than a variable.
   const values = rows.map(({ flag }) => ({ flag, value: flag.endsWith("-address") ? "0.0.0.0:1234" : `its/${flag}` }));
   const set = [...values.map(({ flag, value }) => `settings.${flag}=${value}`), "webhook.enabled=true"];
   const wanted = Object.fromEntries(rows.map(({ variable }, at) => [variable, values[at]?.value]));
   for (const process of Object.values(deploymentsOf(await chartObjects({ helm, set })))) {
     const set = variablesOf(process);
     deepEqual(Object.fromEntries(Object.keys(wanted).map((name) => [name, set[name]])), wanted, process.metadata.name);
-    equal(process.spec.template.spec.containers[0].env.length, new Set(Object.keys(set)).size, "none is set twice");
+    equal(process.spec.template.spec.containers[0].env.length, new Set(Object.keys(set)).size, "Expected each variable once");
   }
 });
 
-Deno.test("a setting may be written as YAML has it: numbers, truth values, lists and mappings", async () => {
+Deno.test("chart: a setting may be a YAML number, boolean, list or mapping", async () => {
   const { "ostler-worker": worker } = deploymentsOf(await chartObjects({ helm, values: [everything] }));
   ok(worker);
   const set = variablesOf(worker);
@@ -147,7 +147,7 @@ Deno.test("a setting may be written as YAML has it: numbers, truth values, lists
   equal(set["OSTLER_NODE_CONTAINERD_REGISTRY_MIRRORS"], "docker.io=https://a.example quay.io=https://b.example");
 });
 
-Deno.test("processes take what the chart sets for them, at every size", async () => {
+Deno.test("chart: processes accept its settings, at every size", async () => {
   for (const values of [...sizes, everything]) {
     for (const process of Object.values(deploymentsOf(await chartObjects({ helm, values: [values] })))) {
       // Files that a pod would find.
@@ -159,7 +159,7 @@ Deno.test("processes take what the chart sets for them, at every size", async ()
   }
 });
 
-Deno.test("installed into another namespace, nothing names ostler-system", async () => {
+Deno.test("chart: installed into another namespace, nothing names ostler-system", async () => {
   const objects = await chartObjects({ helm, namespace: "elsewhere", values: [everything] });
   deepEqual(objects.filter((object) => JSON.stringify(object).includes("ostler-system")), []);
   const trusted = JSON.stringify(objects.find(({ kind }) => kind === "ValidatingWebhookConfiguration"));
@@ -171,7 +171,7 @@ Deno.test("installed into another namespace, nothing names ostler-system", async
   }
 });
 
-Deno.test("workers of other versions stand beside, each with pods, image and build id of its own", async () => {
+Deno.test("chart: workers of other versions have their own pods, image and build ID", async () => {
   const deployments = deploymentsOf(await chartObjects({ helm, values: [everything] }));
   const workers = Object.values(deployments).filter(({ metadata }) => metadata.name.startsWith("ostler-worker"));
   deepEqual(workers.map(({ metadata, spec: { template } }) => [metadata.name, template.spec.containers[0].image]), [
@@ -191,7 +191,7 @@ Deno.test("workers of other versions stand beside, each with pods, image and bui
   deepEqual(chosenBy, [["1.4.0", "|", "1.4.0"], ["1.3.0", "|", "1.3.0"], ["1.5.0-rc.1", "|", "1.5.0-rc.1"]]);
 });
 
-Deno.test("an update is another image and another label: what chooses pods stays, so that it can be applied", async () => {
+Deno.test("chart: an update changes image and label, but no selector, so that it can be applied", async () => {
   const [before, after] = await Promise.all(
     ["1.0.0", "2.0.0"].map(async (tag) => deploymentsOf(await chartObjects({ helm, set: [`image.tag=${tag}`] }))),
   );
@@ -200,7 +200,7 @@ Deno.test("an update is another image and another label: what chooses pods stays
   for (const [name, { spec }] of Object.entries(before ?? {})) deepEqual(spec.selector, after?.[name]?.spec.selector);
 });
 
-Deno.test("where notices go is given to workers alone", async () => {
+Deno.test("chart: only workers get the targets of notifications", async () => {
   const deployments = deploymentsOf(await chartObjects({ helm, set: ["notices.secret=chat"] }));
   const mounted = Object.entries(deployments).filter(([, { spec }]) =>
     spec.template.spec.volumes.some(({ secret }) => secret?.secretName === "chat")
@@ -208,7 +208,7 @@ Deno.test("where notices go is given to workers alone", async () => {
   deepEqual(mounted.map(([name]) => name), ["ostler-worker"]);
 });
 
-Deno.test("what opens Temporal is given to controller and workers, and not to the webhook", async () => {
+Deno.test("chart: controller and workers get the Temporal credentials, and the webhook does not", async () => {
   const deployments = deploymentsOf(await chartObjects({ helm, values: [everything] }));
   const opened = Object.entries(deployments).filter(([, deployment]) =>
     /temporal-(login|certificate)/.test(JSON.stringify(deployment))
@@ -221,9 +221,9 @@ Deno.test("what opens Temporal is given to controller and workers, and not to th
     const files = Object.entries(variablesOf(deployments[name]!)).filter(([name]) => /^TEMPORAL_.*_PATH$/.test(name));
     equal(files.length, 4);
     for (const [variable, file = ""] of files) {
-      ok(mounts.some(({ mountPath }) => file.startsWith(`${mountPath}/`)), `${variable} is a file of a Secret`);
+      ok(mounts.some(({ mountPath }) => file.startsWith(`${mountPath}/`)), `Expected ${variable} to be a file of a Secret`);
     }
-    equal(JSON.stringify(spec).includes("secretKeyRef"), true, "which is that of the values' own");
-    equal(JSON.stringify(spec.containers).includes("temporal-login"), false, "a variable would stay as it was");
+    equal(JSON.stringify(spec).includes("secretKeyRef"), true, "Expected a reference to the Secret of the values");
+    equal(JSON.stringify(spec.containers).includes("temporal-login"), false, "Expected a file, because a variable would not change");
   }
 });

@@ -1,4 +1,4 @@
-/** What values of deploy/chart do that stand at an edge: empty, zero, twice, or in a namespace of another's. */
+/** Values of deploy/chart in edge cases: empty, zero, repeated, or in a foreign namespace. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ function rolesIn(objects: readonly ManifestObject[], namespace: string): Role[] 
   return objects.filter(({ kind, metadata }) => kind === "Role" && metadata.namespace === namespace) as Role[];
 }
 
-/** Names of the variables of a process, those from fields counted in. */
+/** Names of the variables of a process, including those from fields. */
 function namesSetFor({ spec: { template } }: Deployment): string[] {
   return template.spec.containers[0].env.map(({ name }) => name).filter((name) => name.startsWith("OSTLER_"));
 }
@@ -49,7 +49,7 @@ async function triggerWith(set: string[]): Promise<Record<string, string>> {
   return scaled.spec.triggers[0].metadata;
 }
 
-Deno.test("a setting that is empty is not set, so what the chart sets itself stands, and stands once", async () => {
+Deno.test("chart: an empty setting is not set, so the value of the chart itself is there once", async () => {
   const flags = ["cert-dir", "identity", "system-namespace", "trusted-users", "health-probe-address"];
   const set = flags.map((flag) => `settings.${flag}=`);
   const order = { helm, namespace: "elsewhere" };
@@ -62,7 +62,7 @@ Deno.test("a setting that is empty is not set, so what the chart sets itself sta
   }
 });
 
-Deno.test("workers whose build id is set to nothing have no version, and KEDA is told of none", async () => {
+Deno.test("chart: workers with an empty build ID have no version, and KEDA gets none", async () => {
   const { "ostler-worker": worker } = deploymentsOf(await chartObjects({ helm, set: ["settings.build-id="] }));
   ok(worker && !namesSetFor(worker).includes("OSTLER_BUILD_ID"));
   const fields = ["workerDeploymentName", "workerDeploymentBuildId"];
@@ -70,7 +70,7 @@ Deno.test("workers whose build id is set to nothing have no version, and KEDA is
   deepEqual(Object.keys(await triggerWith([])).filter((name) => fields.includes(name)), fields);
 });
 
-Deno.test("a name that YAML takes for a number is the same for processes and for KEDA", async () => {
+Deno.test("chart: a name that YAML reads as a number is the same for processes and for KEDA", async () => {
   const settings = { "build-id": 20261122, cluster: 1000000, namespace: 77777777 };
   const objects = await objectsWith({ settings, worker: { autoscaling: { enabled: true } } });
   const { triggers: [{ metadata }] } = (objects.find(({ kind }) => kind === "ScaledObject") as ScaledObject).spec;
@@ -82,14 +82,14 @@ Deno.test("a name that YAML takes for a number is the same for processes and for
 });
 
 for (const namespace of ["kube-system", "default", "elsewhere"]) {
-  Deno.test(`installed into ${namespace}, no object stands there twice`, async () => {
+  Deno.test(`chart: installed into ${namespace}, has no object twice`, async () => {
     const names = (await chartObjects({ helm, namespace, values: [everything] })).map(nameOf);
     deepEqual(names.filter((name, at) => names.indexOf(name) !== at), []);
     ok(names.includes(`Role ${namespace}/ostler-controller-lease`));
   });
 }
 
-Deno.test("the controller may hold its lease in the namespace that settings name for it", async () => {
+Deno.test("chart: the controller may hold its lease in the configured namespace", async () => {
   const set = ["settings.system-namespace=leases"];
   const objects = await chartObjects({ helm, set });
   deepEqual(rolesIn(objects, "leases").map(({ rules }) => rules), [
@@ -99,7 +99,7 @@ Deno.test("the controller may hold its lease in the namespace that settings name
   match(JSON.stringify(binding), /"name":"ostler-controller","namespace":"ostler-system"/);
 });
 
-Deno.test("what provider specs point at in one namespace is one Role, however many entries name it", async () => {
+Deno.test("chart: provider references in one namespace are one Role, however many entries name it", async () => {
   const providerReferences = [
     { namespace: "clouds", secrets: ["aws"] },
     { namespace: "others", configMaps: ["zones"] },
@@ -111,7 +111,7 @@ Deno.test("what provider specs point at in one namespace is one Role, however ma
   deepEqual([granted("clouds"), granted("others")], [[["aws", "gcp", "regions"]], [["zones"]]]);
 });
 
-Deno.test("what prepares Temporal is another Job whenever it would do anything else, as none can be changed", async () => {
+Deno.test("chart: the setup Job has another name whenever it would act differently, because a Job is immutable", async () => {
   const nameWith = async (...set: string[]): Promise<string> => {
     const job = setupJobIn(await chartObjects({ helm, set: ["setup.enabled=true", ...set] }));
     ok(job);
@@ -126,7 +126,7 @@ Deno.test("what prepares Temporal is another Job whenever it would do anything e
   equal(setupJobIn(await chartObjects({ helm })), undefined);
 });
 
-Deno.test("what prepares Temporal may be let in by credentials of its own, which no process gets", async () => {
+Deno.test("chart: the setup Job may have its own credentials, which no process gets", async () => {
   const objects = await chartObjects({ helm, values: [everything] });
   const job = setupJobIn(objects);
   ok(job);
@@ -142,7 +142,7 @@ Deno.test("what prepares Temporal may be let in by credentials of its own, which
   equal(processes.flatMap(secretsOf).includes("temporal-administrator"), false);
 });
 
-Deno.test("values that could only fail later are refused at once", async () => {
+Deno.test("chart: refuses values at once that could only fail later", async () => {
   const wrong: [object, RegExp][] = [
     [{ rbac: { providerReferences: [{ namespace: "clouds", secrets: [] }] } }, /secrets/],
     [{ rbac: { providerReferences: [{ namespace: "clouds", configMaps: [] }] } }, /configMaps/],
@@ -159,7 +159,7 @@ Deno.test("values that could only fail later are refused at once", async () => {
   }
 });
 
-Deno.test("probes that a setting turns off are asked of no process, and their port is none", async () => {
+Deno.test("chart: a setting that disables probes removes them and their port", async () => {
   const set = ["settings.health-probe-address=0.0.0.0:0", "webhook.enabled=true"];
   const deployments = deploymentsOf(await chartObjects({ helm, set }));
   equal(Object.keys(deployments).length, 3);
@@ -170,13 +170,13 @@ Deno.test("probes that a setting turns off are asked of no process, and their po
   match(JSON.stringify(deployments["ostler-webhook"]), /"ports":\[\{"name":"https","containerPort":9443\}\]/);
 });
 
-Deno.test("an address without a port has the port of the default, whatever its host ends in", async () => {
+Deno.test("chart: an address without a port has the default port, whatever its host ends in", async () => {
   const set = ["settings.temporal-address=temporal-0", "networkPolicy.enabled=true"];
   const policies = (await chartObjects({ helm, set })).filter(({ kind }) => kind === "NetworkPolicy");
   match(JSON.stringify(policies.find(({ metadata }) => metadata.name === "ostler-temporal")), /"port":7233/);
 });
 
-Deno.test("each policy of the network lets out to what its processes need, and to what the values add", async () => {
+Deno.test("chart: each network policy allows what its processes need, and what the values add", async () => {
   type Policy = ManifestObject & { spec: { egress?: { ports: { port: number }[]; to?: unknown[] }[] } };
   const policies = (await chartObjects({ helm, values: [everything] })).filter(({ kind }) => kind === "NetworkPolicy");
   const outs = policies.map(({ metadata, ...rest }) => {
@@ -194,7 +194,7 @@ Deno.test("each policy of the network lets out to what its processes need, and t
   ]);
 });
 
-Deno.test("every Deployment is drained one pod at a time, those of versions beside too", async () => {
+Deno.test("chart: every Deployment is drained one pod at a time, also those of other versions", async () => {
   const objects = await chartObjects({ helm, values: [everything] });
   const selectors = (kind: string): [string, unknown][] =>
     objects.filter((object) => object.kind === kind).map((object) => {
@@ -205,7 +205,7 @@ Deno.test("every Deployment is drained one pod at a time, those of versions besi
   equal(selectors("Deployment").length, 5);
 });
 
-Deno.test("where KEDA counts the workers and no release stands yet, the chart names no number", async () => {
+Deno.test("chart: with KEDA and without a release, sets no number of workers", async () => {
   const set = ["worker.autoscaling.enabled=true"];
   const { "ostler-worker": worker } = deploymentsOf(await chartObjects({ helm, set }));
   ok(worker && !("replicas" in worker.spec));

@@ -3,15 +3,15 @@
 import { existsSync } from "node:fs";
 import { findOnPath } from "../../deploy/local/tools/environment.ts";
 
-/** Debian packages by the program that we need of each. */
+/** Debian packages by the program that is needed of each. */
 const packages: Record<string, string> = {
-  // Looks at the web UI as a person does.
+  // Shows the web UI as a person sees it.
   chromium: "chromium",
   "cloud-init": "cloud-init",
-  // Temporal's database where it is installed as people run it; its own programs are not on the path.
+  // Temporal's database as users install it; its own programs are not on the PATH.
   pg_ctlcluster: "postgresql",
   "ignition-validate": "ignition",
-  // Whose images machines boot where they are updated in place.
+  // The image of machines that are updated in place.
   ostree: "ostree",
   promtool: "prometheus",
   shellcheck: "shellcheck",
@@ -30,7 +30,7 @@ async function missingPackages(): Promise<string[]> {
 function obstacle(): string | undefined {
   const isWanted = Deno.env.get("CI") === "true" || Deno.args.includes("--install");
   if (!isWanted) return "not asked to: neither CI=true nor --install";
-  if (!existsSync("/etc/debian_version")) return "this is no Debian";
+  if (!existsSync("/etc/debian_version")) return "this system is not Debian";
   if (Deno.uid() !== 0) return "only root may";
   return undefined;
 }
@@ -52,7 +52,7 @@ async function install(names: readonly string[]): Promise<void> {
   await aptGet("install", "--yes", "--no-install-recommends", ...names);
 }
 
-// Never fails: a test whose tool is missing is skipped, and names it.
+// Never fails: a test without its tool is skipped, and names it.
 const missing = await missingPackages();
 const reason = missing.length === 0 ? undefined : obstacle();
 if (missing.length === 0) {

@@ -1,27 +1,27 @@
 import type { OsProfile } from "../../profiles/mod.ts";
 import type { Kind, Piece } from "./piece.ts";
 
-/** Something that a judge does not accept. */
+/** A finding of a validator. */
 export interface Fault {
   piece: Piece;
-  /** Where it is, such as a line, as far as the judge tells. */
+  /** Its position, such as a line, as far as the validator reports it. */
   place?: string | number;
   message: string;
 }
 
-/** Other people's tool, and what it decides about. */
+/** An external tool, and what it validates. */
 export interface Judge {
   /** Ends the sentence "osp-ubuntu: …". */
   promise: string;
   judges(kind: Kind): boolean;
-  /** Set where only profiles of one utility have anything for it. */
+  /** Set when the tool only applies to profiles of one utility. */
   utility?: OsProfile["provisioningUtility"];
-  /** Why it cannot judge on this computer; undefined where it can. */
+  /** Why it cannot run on this computer; undefined if it can. */
   missing(): Promise<string | undefined>;
   judge(pieces: readonly Piece[]): Promise<Fault[]>;
 }
 
-/** Says once of each fault what it is, where it is, and which machines of the profile have it. */
+/** Prints each finding once, with its position and the machines of the profile that have it. */
 export function tellFaults(profile: string, faults: readonly Fault[]): string {
   const told = Map.groupBy(faults, ({ piece: { path }, place, message }) => {
     return `${path}${place === undefined ? "" : `:${place}`}: ${message}`;

@@ -1,4 +1,5 @@
-// A judge that takes everything proves nothing: each has to refuse what is planted here, and name its place.
+// Each validator has to refuse what is planted here, and name the position, because one that accepts everything proves
+// nothing.
 import assert from "node:assert/strict";
 import { defaultProfiles } from "../../profiles/mod.ts";
 import { checkMachineFiles } from "../../deploy/local/tools/recipes/catalogue.ts";
@@ -70,13 +71,13 @@ const planted: [Piece, RegExp][] = [
 
 for (const judge of allJudges) {
   const lack = await judge.missing();
-  // A kind that two judge is planted for the first.
+  // A kind that two validators check is planted for the first.
   const mine = planted.filter(([{ kind }]) => allJudges.find((one) => one.judges(kind)) === judge);
   Deno.test({
-    name: `"${judge.promise}" fails for what is planted${lack === undefined ? "" : ` (skipped: ${lack})`}`,
+    name: `validators: "${judge.promise}" fails for what is planted${lack === undefined ? "" : ` (skipped: ${lack})`}`,
     ignore: lack !== undefined,
     async fn(): Promise<void> {
-      assert.ok(mine.length > 0, "nothing is planted for this judge");
+      assert.ok(mine.length > 0, "Nothing is planted for this validator");
       for (const [one, told] of mine) assert.match(await refused(judge, one), told);
     },
   });
@@ -84,7 +85,7 @@ for (const judge of allJudges) {
 
 const lack = await cloudInit.missing();
 Deno.test({
-  name: `cloud-init's own command says the same as its schema${lack === undefined ? "" : ` (skipped: ${lack})`}`,
+  name: `validators: cloud-init's own command agrees with its schema${lack === undefined ? "" : ` (skipped: ${lack})`}`,
   ignore: lack !== undefined,
   async fn(): Promise<void> {
     const file = await Deno.makeTempFile();
@@ -109,15 +110,15 @@ Deno.test({
   },
 });
 
-Deno.test("The containerd that judges is the one that the profiles install", async () => {
+Deno.test("validators: the containerd that validates is the one that the profiles install", async () => {
   const [, version] = /containerd\/v2 (v[\d.]+)/.exec(checkMachineFiles.requires.join("\n")) ?? [];
   for (const { metadata: { name }, spec } of await defaultProfiles()) {
     const sources = JSON.stringify([spec.bootstrapConfig, spec.provisioningConfig]);
-    assert.ok(sources.includes(`CONTAINERD_VERSION=\\"${version}\\"`), `${name} installs another than ${version}`);
+    assert.ok(sources.includes(`CONTAINERD_VERSION=\\"${version}\\"`), `Expected ${name} to install ${version}`);
   }
 });
 
-Deno.test("tellFaults says once what many machines have, and on how many", () => {
+Deno.test("tellFaults: prints once what many machines have, and their number", () => {
   const on = (label: string): Fault => ({
     piece: { ...piece("script", "/x", label), seenOn: [{ profile: "a", label }, { profile: "b", label }] },
     place: 3,

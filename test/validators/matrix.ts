@@ -26,9 +26,9 @@ export interface Machine {
   config: OsConfig;
   files: MachineFile[];
   userData: Record<Phase, string>;
-  /** Of Ignition: what it would get from a profile that says `ignitionVersion: 3.3.0`. */
+  /** For Ignition: the output of a profile with `ignitionVersion: 3.3.0`. */
   ignition3?: Record<Phase, string>;
-  /** What a person starts on a machine of provider edge. */
+  /** The script that a person starts on a machine of provider edge. */
   edgeScript?: string;
 }
 
@@ -37,7 +37,7 @@ interface Cell extends Pick<Machine, "profile" | "label" | "minor"> {
   facts: RenderFacts;
 }
 
-/** Every default profile × provider × kubelet minor × variant, rendered; `onProgress` hears of it now and then. */
+/** Every default profile × provider × kubelet minor × variant, rendered; `onProgress` is called from time to time. */
 export async function renderMatrix(onProgress: (done: number, all: number) => void): Promise<Machine[]> {
   const profiles = await defaultProfiles();
   const cells = profiles.flatMap(({ metadata, spec }) => cellsOf(metadata.name, spec));

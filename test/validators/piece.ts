@@ -1,7 +1,7 @@
 import type { Phase } from "../../profiles/mod.ts";
 import { type Machine, phases } from "./matrix.ts";
 
-/** Whose rules a text must follow. */
+/** The format of a text. */
 export type Kind =
   | "cloud-config"
   | "containerd-2.2"
@@ -18,7 +18,7 @@ export type Kind =
 /** One text of the matrix, with every machine that gets it. */
 export interface Piece {
   kind: Kind;
-  /** Absolute on the machine; for what is no file there, what it is. */
+  /** Absolute path on the machine; a description for a text that is not a file. */
   path: string;
   text: string;
   seenOn: Pick<Machine, "profile" | "label">[];
@@ -56,7 +56,7 @@ function textsOf(machine: Machine): Found[] {
   ];
 }
 
-/** Commands that cloud-init runs are a script too: it hands them to sh. */
+/** Commands that cloud-init runs are a script too: it passes them to sh. */
 function commandsOf({ config }: Machine, phase: Phase): Found[] {
   const { bootcmd = [], runcmd = [] } = config[`${phase}Config`].modules ?? {};
   const scripts = Object.entries({ bootcmd, runcmd }).filter(([, commands]) => commands.length > 0);
@@ -66,7 +66,7 @@ function commandsOf({ config }: Machine, phase: Phase): Found[] {
   });
 }
 
-/** The words after the kubelet's name in the unit that starts it. */
+/** The arguments of the kubelet in the unit that starts it. */
 function kubeletFlags(text: string): Found[] {
   const [, words] = /^ExecStart=\S*\/kubelet\s((?:.*\\\n)*.*)$/m.exec(text) ?? [];
   return words === undefined
@@ -86,15 +86,15 @@ function kindsOf(path: string, text: string, minor: number): Kind[] {
 
 const unitFolder = "/etc/systemd/system/";
 
-/** What a piece of kind `units` holds as JSON. */
+/** The content of a piece of kind `units` as JSON. */
 export interface Units {
   /** By path below /etc/systemd/system. */
   texts: Record<string, string>;
-  /** What the profile writes so that it can be run. */
+  /** Executables that the profile writes. */
   programs: string[];
 }
 
-// Units refer to each other, so that all of a machine are judged together.
+// Units refer to each other, so all units of a machine are validated together.
 function unitsOf({ files }: Machine): Found {
   const written = files.filter(({ path }) => path.startsWith(unitFolder));
   const programs = files.filter(({ mode }) => (Number.parseInt(mode, 8) & 0o111) !== 0).map(({ path }) => path);

@@ -1,5 +1,5 @@
-// Each default profile × provider × kubelet minor × variant, judged by other people's tools: what is the same on many
-// machines is judged once, and all of a kind together.
+// Each default profile × provider × kubelet minor × variant, validated with external tools: what is the same on many
+// machines is validated once, and all texts of a kind together.
 import assert from "node:assert/strict";
 import { closeTemplateEngines, defaultProfiles } from "../../profiles/mod.ts";
 import { allJudges } from "./all_judges.ts";
@@ -56,14 +56,14 @@ for (const { metadata: { name }, spec } of await defaultProfiles()) {
         const { pieces } = await (matrix ??= render());
         assert.ok(
           pieces.some((piece) => judge.judges(piece.kind) && isSeenOn(piece, name)),
-          "there is nothing to judge",
+          "Nothing to validate",
         );
         const faults = (await verdictOf(judge, pieces)).filter(({ piece }) => isSeenOn(piece, name));
         if (faults.length > 0) assert.fail(`\n${tellFaults(name, faults)}`);
       },
     });
   }
-  Deno.test(`${name}: user-data brings every file to the machine as it was rendered`, async () => {
+  Deno.test(`${name}: user-data has every file unchanged`, async () => {
     const machines = (await (matrix ??= render())).machines.filter(({ profile }) => profile === name);
     assert.ok(machines.length > 0);
     for (const machine of machines) {

@@ -1,4 +1,4 @@
-/** Metrics and alerts, as Prometheus' own tool judges them; Debian's package prometheus has it. */
+/** Metrics and alerts, validated with Prometheus' own tool, from Debian's package prometheus. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
@@ -66,7 +66,7 @@ for (const [kind, make] of Object.entries({ controller, worker, webhook })) {
   });
 }
 
-judged("promtool would tell of a metric that breaks a convention", async () => {
+judged("promtool: reports a metric that breaks a convention", async () => {
   const { code, stderr } = await runTool(
     "promtool",
     ["check", "metrics"],
@@ -86,7 +86,7 @@ judged("promtool understands every expression of the dashboards", async () => {
   const expressions = (await readDashboards()).flatMap(({ panels }) => panels.flatMap(({ targets }) => targets));
   ok(expressions.length > 35);
   const rules = expressions.map(({ expr }, nth) => {
-    // What Grafana puts in.
+    // The values that Grafana inserts.
     return { record: `panel:${nth}`, expr: expr.replaceAll("$__rate_interval", "5m").replaceAll("$pool", ".*") };
   });
   const file = await Deno.makeTempFile({ suffix: ".json" });
@@ -105,7 +105,7 @@ judged("every alert fires when it should, and none in a fleet that is well", asy
   equal(code, 0, `${stdout}${stderr}`);
 });
 
-Deno.test("the chart brings the dashboards as they are, where Grafana's sidecar finds them", async () => {
+Deno.test("chart: has the dashboards unchanged, where Grafana's sidecar finds them", async () => {
   const { helm } = await resolveTools(["helm"]);
   const objects = await chartObjects({ helm, set: ["dashboards.enabled=true"] });
   const maps = objects.filter(({ metadata }) => metadata.name.startsWith("ostler-dashboard-"));
@@ -115,7 +115,7 @@ Deno.test("the chart brings the dashboards as they are, where Grafana's sidecar 
   deepEqual(labels, maps.map(() => ({ grafana_dashboard: "1" })));
 });
 
-Deno.test("the chart brings the alerts as they are, with links that lead somewhere", async () => {
+Deno.test("chart: has the alerts unchanged, with valid links", async () => {
   const { helm } = await resolveTools(["helm"]);
   const objects = await chartObjects({ helm, values: [everything] });
   const rule = objects.find(({ kind }) => kind === "PrometheusRule") as ManifestObject & { spec: unknown };

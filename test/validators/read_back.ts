@@ -8,7 +8,7 @@ interface ReadFile {
   text: string;
 }
 
-/** Files that the user-data of a phase does not bring to the machine as the profile says them, by path. */
+/** Returns the paths of files that differ between the user-data of a phase and the profile. */
 export function lostFiles({ config, userData }: Machine, phase: Phase): string[] {
   const read = config.provisioningUtility === "ignition" ? ignitionFiles(userData[phase]) : cloudFiles(userData[phase]);
   const lost = config[`${phase}Config`].files.filter((file) => !read.some((found) => isSame(file, found)));

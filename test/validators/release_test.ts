@@ -1,4 +1,4 @@
-/** What `deno task release` makes of chart and manifests; command and image take minutes, and are left out by name. */
+/** The chart and manifests of `deno task release`; command and image take minutes, and are excluded by name. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ const { version } = manifest;
 const tools = await resolveTools(["helm", "kubectl"]);
 const little = ["--draft", "--without=cli,image"];
 
-Deno.test("a release is made twice alike: chart, manifests, notes, and the sums of all", async () => {
+Deno.test("release: two runs make the same chart, manifests, notes, and checksums", async () => {
   const folders = [1, 2].map(() => mkdtempSync(join(tmpdir(), "ostler-release-")));
   try {
     const said: string[] = [];

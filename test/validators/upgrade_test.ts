@@ -1,4 +1,4 @@
-/** Who has an earlier version installed can go on to this one: what each brought was recorded when it was released. */
+/** An upgrade from an earlier version works: the manifests of each were recorded at its release. */
 import { deepEqual, ok } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { plainValues } from "../../deploy/release/chart/plain_manifests.ts";
@@ -14,10 +14,10 @@ const recorded = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
 const notes = entryOf(readFileSync(new URL("../../CHANGELOG.md", import.meta.url), "utf8"), manifest.version)?.notes ??
   "";
 
-Deno.test("manifests of some version are recorded: deno task replay:record does it", () => ok(recorded.length > 0));
+Deno.test("upgrade: manifests of some version are recorded by deno task replay:record", () => ok(recorded.length > 0));
 
 for (const name of recorded) {
-  Deno.test(`what ${name.slice(0, -".yaml".length)} installed can be updated to what this version installs`, async () => {
+  Deno.test(`upgrade: ${name.slice(0, -".yaml".length)} can be upgraded to this version`, async () => {
     const { helm } = await resolveTools(["helm"]);
     const before = parseManifests(readFileSync(new URL(name, folder), "utf8"), name);
     ok(before.length > 40);

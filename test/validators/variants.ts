@@ -1,4 +1,4 @@
-/** What the issue asks each profile to be proved with; each also turns on what needs no variant of its own. */
+/** The variants with which each profile is tested; each also enables settings that need no separate variant. */
 import type { FactOverrides } from "../support/render_facts.ts";
 
 const hostCa = "-----BEGIN CERTIFICATE-----\nTUlJQ2hvc3Q=\n-----END CERTIFICATE-----\n";

@@ -1,4 +1,4 @@
-// What Operating System Manager made of the recorded cases, and what we make of them, judged by other people's tools.
+// The outputs of Operating System Manager and of Ostler for the recorded cases, validated with external tools.
 import assert from "node:assert/strict";
 import { loadYaml } from "@kubernetes/client-node";
 import { machineFiles } from "../../cli/machine_files.ts";
@@ -24,10 +24,10 @@ import type { Fault } from "./judge.ts";
 import type { Machine } from "./matrix.ts";
 import { type Kind, piecesOf } from "./piece.ts";
 
-/** Texts that Operating System Manager and we write; those of the recorded profiles are made up. */
+/** Texts that Operating System Manager and Ostler write; those of the recorded profiles are artificial. */
 const kinds: Kind[] = ["cloud-config", "containerd-2.2", "containerd-hosts", "ignition-2.3"];
 
-/** What no tool takes because the case's own profile or MachineDeployment says it. */
+/** Texts that no tool accepts because of the case's own profile or MachineDeployment. */
 const saidByCase: Record<string, RegExp> = {
   "gen-files": /^write_files\.22\.encoding: 'B64' is not one of/,
   "gen-modules":
@@ -48,8 +48,8 @@ const nothing = { files: [], userSSHKeys: [] };
 
 function original(one: OsmCase): Machine {
   const config = expectedConfig(one)?.spec;
-  assert.ok(config, `${one.name} has no config`);
-  // As recorded, a config lacks what is empty.
+  assert.ok(config, `Expected a config of ${one.name}`);
+  // As recorded, a config lacks empty fields.
   const bootstrapConfig = { ...nothing, ...config.bootstrapConfig };
   const provisioningConfig = { ...nothing, ...config.provisioningConfig };
   const text = (phase: Phase): string => expectedText(one, phase) ?? "";
@@ -76,7 +76,7 @@ function isSaid({ piece, message }: Fault): boolean {
   return piece.seenOn.every(({ label }) => saidByCase[label]?.test(message));
 }
 
-/** Cases in which Ostler does something else, and says why. */
+/** Cases in which Ostler differs, with the reason. */
 function mended(): string[] {
   const text = Deno.readTextFileSync(new URL("../golden/osm/differences.yaml", import.meta.url));
   const differences = loadYaml<Record<string, { cases: string | string[] }>>(text);
@@ -94,7 +94,7 @@ const test = (name: string, fn: () => Promise<void>): void =>
 
 Deno.test.afterAll(closeTemplateEngines);
 
-test("Other people's tools take what Ostler writes for the recorded cases", async () => {
+test("recorded cases: external tools accept what Ostler writes", async () => {
   const machines: Machine[] = [];
   for (const one of recorded) machines.push(await ours(one));
   const faults = await faultsOf(machines);
@@ -104,8 +104,8 @@ test("Other people's tools take what Ostler writes for the recorded cases", asyn
   assert.deepEqual(told, []);
 });
 
-test("Operating System Manager's texts that they refuse are those of differences.yaml, which Ostler mends", async () => {
+test("recorded cases: the texts of Operating System Manager that tools refuse are those of differences.yaml, which Ostler fixes", async () => {
   const refused = casesOf(await faultsOf(recorded.map(original)));
-  assert.ok(refused.length > 10, `refused are only ${refused.join(", ")}`);
+  assert.ok(refused.length > 10, `Refused only ${refused.join(", ")}`);
   assert.deepEqual(refused.filter((name) => !mended().includes(name)), []);
 });

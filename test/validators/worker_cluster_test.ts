@@ -1,4 +1,4 @@
-/** The chart for a worker cluster: what it brings into the management cluster, and what into that one. */
+/** The chart for a worker cluster: the objects in the management cluster, and those in the worker cluster. */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
@@ -19,7 +19,7 @@ function nameOf({ kind, metadata: { namespace = "", name } }: ManifestObject): s
   return `${kind} ${namespace}/${name}`;
 }
 
-Deno.test("releases for two worker clusters have no object in common, and neither touches what is there once", async () => {
+Deno.test("worker cluster: two releases have no object in common, and neither changes shared objects", async () => {
   const [north, south] = await Promise.all([beside("north"), beside("south")]);
   const names = north.map(nameOf);
   equal(new Set(names).size, names.length);
@@ -32,7 +32,7 @@ Deno.test("releases for two worker clusters have no object in common, and neithe
   deepEqual([...namespaces].sort(), ["north", "north-system"]);
 });
 
-Deno.test("each process of a release for a worker cluster gets the kubeconfig that is its own, and no other", async () => {
+Deno.test("worker cluster: each process of a release gets its own kubeconfig, and no other", async () => {
   const keys = ["worker", "controller"].map((each) => `workerCluster.kubeconfigSecret.keys.${each}=${each}.yaml`);
   const deployments = deploymentsOf(await beside("north", keys));
   const told = Object.entries(deployments).map(([name, one]) => [
@@ -48,11 +48,11 @@ Deno.test("each process of a release for a worker cluster gets the kubeconfig th
   }
 });
 
-Deno.test("into the worker cluster go kinds, rights and admission, and nothing that runs", async () => {
+Deno.test("worker cluster: has CRDs, permissions and admission, and no process", async () => {
   const order = { helm, values: [everything] };
   const address = "settings.worker-webhook-endpoint=https://hook.example:8443";
   const objects = await chartObjects({ ...order, set: ["workerCluster.render=true", address] });
-  // What hands run stands beside their pods, which are there.
+  // The scripts of the agent are beside its pods, in the worker cluster.
   const others = objects.filter(({ metadata }) => metadata?.namespace !== "ostler-hands");
   const kinds = new Set(others.map(({ kind }) => kind));
   for (const kind of ["Deployment", "Job", "Service", "ScaledObject", "ValidatingWebhookConfiguration", "ConfigMap"]) {
@@ -68,10 +68,10 @@ Deno.test("into the worker cluster go kinds, rights and admission, and nothing t
   );
   ok(JSON.stringify(asked).includes('"url":"https://hook.example:8443/mutate-v1alpha1-machinedeployment"'));
   const without = await chartObjects({ helm, set: ["workerCluster.render=true", "webhook.enabled=true"] });
-  deepEqual(without.filter(({ kind }) => kind === "MutatingWebhookConfiguration"), [], "nobody could be asked");
+  deepEqual(without.filter(({ kind }) => kind === "MutatingWebhookConfiguration"), [], "Expected no webhook without an address");
 });
 
-Deno.test("a release for a worker cluster needs a namespace for its profiles and configs alone", async () => {
+Deno.test("worker cluster: a release only needs a namespace for its profiles and configs", async () => {
   const set = ["workerCluster.kubeconfigSecret.name=north"];
   await rejects(chartObjects({ helm, set }), /set settings\.namespace to a namespace for its profiles/);
 });

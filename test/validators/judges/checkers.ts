@@ -7,7 +7,7 @@ import { runTool } from "./run_tool.ts";
 
 type Checker = "check-machine-files" | "check-kubelet-config";
 
-/** Programs made of the very code that reads the files on a machine; built where they are missing. */
+/** Programs built from the code that reads the files on a machine; built if they are missing. */
 export const checkers: Judge[] = [
   {
     promise: "containerd 2.2 loads its config",
@@ -64,7 +64,7 @@ async function check(tool: Checker, pieces: readonly Piece[]): Promise<Fault[]> 
   using written = new PieceFiles(pieces);
   const order = written.files.map((path) => ({ kind: written.pieceOf(path).kind, path }));
   const { code, stdout, stderr } = await runTool(await programOf(tool), [], JSON.stringify(order));
-  if (code !== 0) throw new Error(`Cannot check by ${tool}: ${stderr}`);
+  if (code !== 0) throw new Error(`Failed to check with ${tool}: ${stderr}`);
   const findings: { path: string; line: number; message: string }[] = JSON.parse(stdout);
   return findings.map(({ path, line, message }) => {
     return { piece: written.pieceOf(path), ...(line > 0 ? { place: line } : {}), message };

@@ -16,7 +16,7 @@ export const cloudInit: Judge = {
   async judge(pieces): Promise<Fault[]> {
     using written = new PieceFiles(pieces);
     const { code, stdout, stderr } = await runTool(await python(), [program], JSON.stringify(written.files));
-    if (code !== 0) throw new Error(`Cannot check by cloud-init's schema: ${stderr}`);
+    if (code !== 0) throw new Error(`Failed to check with cloud-init's schema: ${stderr}`);
     const faults: { path: string; line: number; message: string }[] = JSON.parse(stdout);
     return faults.map(({ path, line, message }) => ({ piece: written.pieceOf(path), place: line, message }));
   },
@@ -26,6 +26,6 @@ export const cloudInit: Judge = {
 async function python(): Promise<string> {
   const [cloudInit = ""] = await findOnPath("cloud-init", Deno.env.toObject());
   const [, interpreter] = /^#! *(\S+)/.exec(readFileSync(cloudInit, "utf8")) ?? [];
-  if (interpreter === undefined) throw new Error(`Cannot find cloud-init's Python: "${cloudInit}" names none`);
+  if (interpreter === undefined) throw new Error(`Failed to find cloud-init's Python: "${cloudInit}" names none`);
   return interpreter;
 }

@@ -3,7 +3,7 @@ import type { Piece } from "../piece.ts";
 import { PieceFiles } from "./piece_files.ts";
 import { lackOf, runTool } from "./run_tool.ts";
 
-/** What Ignition warns of it would leave out or do otherwise on a machine, so that it is a fault too. */
+/** A warning of Ignition is a finding too, because the machine would ignore or change something. */
 export const ignitionValidate: Judge = {
   promise: "ignition-validate takes the user-data of specification 3.3.0",
   utility: "ignition",
@@ -12,7 +12,7 @@ export const ignitionValidate: Judge = {
   async judge(pieces): Promise<Fault[]> {
     using written = new PieceFiles(pieces);
     const faults: Fault[] = [];
-    // It takes one file at a time.
+    // It accepts one file at a time.
     for (const file of written.files) faults.push(...await validate(file, written.pieceOf(file)));
     return faults;
   },
@@ -21,7 +21,7 @@ export const ignitionValidate: Judge = {
 async function validate(file: string, piece: Piece): Promise<Fault[]> {
   const { code, stdout, stderr } = await runTool("ignition-validate", [file]);
   const said = `${stdout}${stderr}`.trim();
-  if (said === "" && code !== 0) throw new Error(`Cannot check by ignition-validate: it ended with ${code}`);
+  if (said === "" && code !== 0) throw new Error(`Failed to check with ignition-validate: it ended with ${code}`);
   return said === "" ? [] : said.split("\n").map((line) => {
     const [, place, message] = /^(?:warning|error) at (\S+?)(?:, line \d+ col \d+)?: (.*)$/.exec(line) ?? [];
     return { piece, ...(place === undefined ? {} : { place }), message: message ?? line };

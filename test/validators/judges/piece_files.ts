@@ -1,14 +1,14 @@
 import { dirname, join } from "node:path";
 import type { Piece } from "../piece.ts";
 
-/** Pieces as files in a folder of their own, which goes when it is disposed of. */
+/** Pieces as files in a temporary folder, which is deleted when disposed of. */
 export class PieceFiles implements Disposable {
   readonly #folder = Deno.makeTempDirSync({ prefix: "ostler-pieces-" });
   readonly #pieces = new Map<string, Piece>();
 
   constructor(pieces: readonly Piece[]) {
     pieces.forEach((piece, index) => {
-      // Keeps its whole path: tools tell by name and folder what a file is.
+      // Keeps its whole path, because tools recognize a file by name and folder.
       const file = join(this.#folder, String(index), piece.path);
       Deno.mkdirSync(dirname(file), { recursive: true });
       Deno.writeTextFileSync(file, piece.text);
@@ -23,7 +23,7 @@ export class PieceFiles implements Disposable {
   /** The piece that a tool names by its file. */
   pieceOf(file: string): Piece {
     const piece = this.#pieces.get(file);
-    if (piece === undefined) throw new Error(`Cannot find the piece of "${file}": it is none of those judged`);
+    if (piece === undefined) throw new Error(`Failed to find the piece of "${file}": it was not validated`);
     return piece;
   }
 

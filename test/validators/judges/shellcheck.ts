@@ -3,7 +3,7 @@ import type { Piece } from "../piece.ts";
 import { PieceFiles } from "./piece_files.ts";
 import { lackOf, runTool } from "./run_tool.ts";
 
-/** Every finding of ShellCheck, of whatever severity, is a fault; scripts say by a directive what they do not mean. */
+/** Every finding of ShellCheck, of whatever severity, is a fault; scripts disable the others with a directive. */
 export const shellcheck: Judge = {
   promise: "shellcheck finds nothing in the scripts",
   judges: (kind) => kind === "script",
@@ -15,7 +15,7 @@ export const shellcheck: Judge = {
   },
 };
 
-// Files without a first line that names a shell: /etc/profile reads the one, our scripts the others.
+// Files without a first line that names a shell: /etc/profile reads the one, Ostler's scripts the others.
 const dialectArgs: Record<string, string[]> = {
   "profile": ["--shell=sh"],
   "settings": ["--shell=bash", "--exclude=SC2034"],
@@ -30,7 +30,7 @@ async function check(pieces: readonly Piece[], dialect: readonly string[]): Prom
   using written = new PieceFiles(pieces);
   const args = ["--external-sources", "--severity=style", "--format=json", ...dialect, ...written.files];
   const { code, stdout, stderr } = await runTool("shellcheck", args);
-  if (code > 1) throw new Error(`Cannot check by shellcheck: ${stderr}`);
+  if (code > 1) throw new Error(`Failed to check with shellcheck: ${stderr}`);
   const comments: { file: string; line: number; code: number; message: string }[] = JSON.parse(stdout);
   return comments.map(({ file, line, code, message }) => {
     return { piece: written.pieceOf(file), place: line, message: `SC${code}: ${message}` };

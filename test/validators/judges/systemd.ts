@@ -6,9 +6,9 @@ import type { Fault, Judge } from "../judge.ts";
 import type { Piece, Units } from "../piece.ts";
 import { lackOf, runTool } from "./run_tool.ts";
 
-/** Every line that systemd says about a unit is a fault; the units of one machine are loaded together. */
+/** Every line of systemd about a unit is a fault; the units of one machine are loaded together. */
 export const systemd: Judge = {
-  promise: "systemd loads the units without a word",
+  promise: "systemd loads the units without output",
   judges: (kind) => kind === "units",
   missing: () => lackOf("systemd-analyze", "systemd"),
   async judge(pieces): Promise<Fault[]> {
@@ -18,7 +18,10 @@ export const systemd: Judge = {
   },
 };
 
-/** Programs that are on a machine although no profile writes them: the system's, and what our scripts install. */
+/**
+ * Programs that are on a machine although no profile writes them: the system's, and those that Ostler's scripts
+ * install.
+ */
 const system = /^\/(usr\/)?s?bin\/\w+$/;
 const installed = ["/opt/bin/containerd", "/opt/bin/kubelet"];
 
@@ -44,7 +47,7 @@ async function verify(piece: Piece): Promise<Fault[]> {
   }
 }
 
-/** What ours are ordered after: the targets and services of any system. */
+/** Units that Ostler's are ordered after: the targets and services of any system. */
 async function copySystemUnits(root: string): Promise<void> {
   const from = systemUnits.find((folder) => existsSync(folder)) ?? "";
   const to = join(root, "usr/lib/systemd/system");
@@ -55,7 +58,7 @@ async function copySystemUnits(root: string): Promise<void> {
   }
 }
 
-/** A drop-in is only read with its unit, which the system or another program brings. */
+/** A drop-in is only read with its unit, which belongs to the system or another program. */
 async function standIn(root: string, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const isThere = ["etc", "usr/lib"].some((folder) => existsSync(join(root, folder, "systemd/system", name)));

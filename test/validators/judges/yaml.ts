@@ -4,7 +4,7 @@ import { parseDocument, stringify } from "yaml";
 import type { Fault, Judge } from "../judge.ts";
 import type { Piece } from "../piece.ts";
 
-/** Two readers understand the same, by the rules of YAML 1.1 and 1.2 alike, and what one writes the other gives back. */
+/** Two parsers read the same, by the rules of YAML 1.1 and 1.2 alike, and each reads back what the other writes. */
 export const yaml: Judge = {
   promise: "YAML comes back as it was, from whichever reader",
   judges: (kind) => kind === "yaml" || kind === "cloud-config",
@@ -22,13 +22,13 @@ function check(piece: Piece): Fault[] {
     const again = loadYaml(stringify(other, { version: "1.1" }));
     return [old, current, again].every((read) => isDeepStrictEqual(plain(read), plain(other)))
       ? []
-      : [{ piece, message: "readers do not understand the same" }];
+      : [{ piece, message: "parsers read different values" }];
   } catch (error) {
     return [{ piece, message: error instanceof Error ? error.message : String(error) }];
   }
 }
 
-/** Without what differs between readers and means nothing: prototypes. */
+/** Without insignificant differences between parsers: prototypes. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
