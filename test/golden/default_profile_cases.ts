@@ -27,7 +27,7 @@ const annotations = Object.fromEntries(
   Object.entries(kubelet).map(([key, value]) => [`v1.kubelet-config.machine-controller.kubermatic.io/${key}`, value]),
 );
 
-/** Cases by name; a text that several have is recorded once, under the first of them. */
+/** Cases by name; a text in several cases is recorded once, under the first of them. */
 export const profileCases: Record<string, ProfileCase> = {
   ubuntu: { profile: "osp-ubuntu", provider: "kubevirt" },
   debian: { profile: "osp-debian", provider: "openstack" },

@@ -24,7 +24,7 @@ async function render({ profile, provider, facts }: ProfileCase, profiles: Map<s
   return await renderConfig(spec, factsFor(spec, provider, facts));
 }
 
-/** What is recorded: a list of its files for each case, and each text once, under its path and the first case with it. */
+/** The records: a list of its files for each case, and each text once, under its path and the first case with it. */
 async function recordOf(cases: Record<string, ProfileCase>): Promise<Map<string, string>> {
   const profiles = new Map((await defaultProfiles()).map(({ metadata, spec }) => [metadata.name, spec]));
   const record = new Map<string, string>();
@@ -63,7 +63,7 @@ async function rewrite(record: Map<string, string>): Promise<void> {
   }
 }
 
-Deno.test("the default profiles render every case as recorded", async () => {
+Deno.test("default profiles: render every case as recorded", async () => {
   let record: Map<string, string>;
   try {
     record = await recordOf(profileCases);

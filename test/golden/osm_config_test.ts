@@ -1,4 +1,4 @@
-/** The config made for every recorded case, and its annotations, are those that Operating System Manager made. */
+/** The config made for every recorded case, and its annotations, equal those of Operating System Manager. */
 import assert from "node:assert/strict";
 import {
   annotationsHash,
@@ -28,7 +28,7 @@ Deno.test.afterAll(() => closeTemplateEngines());
 
 const cases = osmCaseNames().map(osmCase);
 
-/** With the checks that come before rendering. */
+/** With the checks before rendering. */
 async function configOf(of: OsmCase, change = (facts: RenderFacts): RenderFacts => facts): Promise<OsConfig> {
   const facts = factsOf(of);
   const profile = profileOf(of);
@@ -55,7 +55,7 @@ function annotationsOf(of: OsmCase): Record<string, string> {
   };
 }
 
-/** As an object of Kubernetes: fields without a value are none. */
+/** As an object of Kubernetes, without fields that have no value. */
 function stored(spec: unknown): unknown {
   return JSON.parse(JSON.stringify(spec));
 }
@@ -77,7 +77,7 @@ const recorded = cases.filter((one) => expectedConfig(one) !== undefined);
 const rendered = recorded.filter(({ name }) => !differs("relative-path-is-no-profile", name));
 
 for (const one of rendered) {
-  Deno.test(`The config of ${one.name} is the recorded one`, () => compare(one));
+  Deno.test(`config of ${one.name}: is the recorded one`, () => compare(one));
 }
 
 for (const one of rendered) {
@@ -86,10 +86,10 @@ for (const one of rendered) {
   const isNoticed = !differs("changed-profile-without-version", one.name) &&
     !differs("changed-template-without-revision", one.name);
   if (isNoticed) {
-    Deno.test(`The config of ${one.name} after its second input is the recorded one`, () => compare(second));
+    Deno.test(`config of ${one.name}: is the recorded one after its second input`, () => compare(second));
     continue;
   }
-  Deno.test(`The config of ${one.name} follows its second input, which Operating System Manager does not notice`, async () => {
+  Deno.test(`config of ${one.name}: follows its second input, which Operating System Manager does not notice`, async () => {
     const { spec, annotations } = expectedConfig(second) ?? {};
     assert.notDeepEqual(stored(specOf(await configOf(second))), spec);
     assert.deepEqual(annotationsOf(second), annotations);
@@ -97,7 +97,7 @@ for (const one of rendered) {
 }
 
 for (const one of rendered) {
-  Deno.test(`The config of ${one.name} that people see has the same files, and none of the secrets`, async () => {
+  Deno.test(`config of ${one.name}: shows the same files, and none of the secrets`, async () => {
     const shown = await configOf(one, hideSecrets);
     const real = await knownConfigOf(one);
     for (const phase of ["bootstrapConfig", "provisioningConfig"] as const) {
@@ -119,7 +119,7 @@ function secretsOf({ secrets, provider }: RenderFacts): string[] {
     .map((secret) => JSON.stringify(secret).slice(1, -1));
 }
 
-/** What is refused for another reason than a template, and what the refusal must name. */
+/** The refusals for other reasons than a template, and what each must name. */
 const refusals: Record<string, [RefusalReason, string]> = {
   "err-config-key": ["ProviderConfigInvalid", "noSuchKey"],
   "err-fake-provider": ["CloudConfigInvalid", '"fake"'],
@@ -143,7 +143,7 @@ const elsewhere = ["err-missing-osp", "err-two-tokens"];
 
 for (const one of cases.filter((each) => !rendered.includes(each) && !elsewhere.includes(each.name))) {
   const [reason, says] = refusals[one.name] ?? ["RenderFailed", templateFaultOf(one)];
-  Deno.test(`The config of ${one.name} is refused as ${reason}`, async () => {
+  Deno.test(`config of ${one.name}: is refused as ${reason}`, async () => {
     const error = await configOf(one).then(() => undefined, (error) => error);
     assert.ok(error instanceof ProfileRefused, `${error}`);
     assert.equal(error.reason, reason);
@@ -152,7 +152,7 @@ for (const one of cases.filter((each) => !rendered.includes(each) && !elsewhere.
   });
 }
 
-/** Go's own words, from the name of the template on. */
+/** Go's own message, from the name of the template on. */
 function templateFaultOf(of: OsmCase): string {
   const [fault = "no recorded words"] = /(?<=: )template: .*/.exec(expectedText(of, "error.txt") ?? "") ?? [];
   return fault;

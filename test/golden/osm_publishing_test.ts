@@ -1,4 +1,7 @@
-/** What is published for the recorded cases: names, kinds, keys and annotations, the kubeconfig, and what goes with a pool. */
+/**
+ * The publications of the recorded cases: names, kinds, keys and annotations, the kubeconfig, and what is deleted with
+ * a pool.
+ */
 import assert from "node:assert/strict";
 import { loadYaml } from "@kubernetes/client-node";
 import { ensurePoolCleanedUp } from "../../activities/config/clean_up.ts";
@@ -115,7 +118,7 @@ async function cleanUp(kube: FakeKube, of: OsmCase): Promise<void> {
   assert.equal(kube.get("machinedeployments", name, namespace), undefined);
 }
 
-/** A token of the pool's label goes with it, whoever made it. */
+/** A token with the pool's label is deleted with the pool, whoever made it. */
 function lasting(of: OsmCase, before: string[]): string[] {
   const tokens = of.inputs.filter(({ type }) => type === "bootstrap.kubernetes.io/token");
   return before.filter((entry) => !tokens.some(({ metadata }) => entry.endsWith(`/${metadata.name}`)));
@@ -126,7 +129,7 @@ const isRefused = ({ name }: OsmCase): boolean => name.startsWith("err-") && !di
 const published = cases.filter((one) => !one.name.startsWith("err-") && !isRefused(one));
 
 for (const one of published) {
-  Deno.test(`publishConfig gives ${one.name} the recorded objects, and deletion takes them all`, async () => {
+  Deno.test(`publishConfig: writes the recorded objects of ${one.name}, and a deletion removes them all`, async () => {
     const kube = osmKube(one);
     const before = inventory(kube);
     await publish(kube, one);
@@ -146,7 +149,7 @@ for (const one of published) {
 for (const one of published) {
   const second = secondInput(one);
   if (!second) continue;
-  Deno.test(`publishConfig follows the second input of ${one.name} in place`, async () => {
+  Deno.test(`publishConfig: follows the second input of ${one.name} in place`, async () => {
     const kube = osmKube(one);
     const first = await publish(kube, one);
     kube.writes.length = 0;
@@ -163,7 +166,7 @@ for (const one of published) {
   });
 }
 
-Deno.test("publishConfig publishes err-two-tokens, whose second token takes nothing away", async () => {
+Deno.test("publishConfig: publishes err-two-tokens, whose second token changes nothing", async () => {
   const one = osmCase("err-two-tokens");
   const kube = osmKube(one);
   const before = inventory(kube);
@@ -176,7 +179,7 @@ Deno.test("publishConfig publishes err-two-tokens, whose second token takes noth
 });
 
 for (const one of cases.filter(isRefused)) {
-  Deno.test(`publishConfig refuses ${one.name} before it has written anything`, async () => {
+  Deno.test(`publishConfig: refuses ${one.name} before it has written anything`, async () => {
     const kube = osmKube(one);
     await assert.rejects(publish(kube, one), (error: Error & { nonRetryable?: boolean }) => {
       assert.equal(error.nonRetryable, true, String(error));
@@ -187,7 +190,7 @@ for (const one of cases.filter(isRefused)) {
   });
 }
 
-Deno.test("Every case that differs is one of the recorded ones", () => {
+Deno.test("differences: every case that differs is a recorded one", () => {
   const names = osmCaseNames();
   assert.deepEqual(differingCases().filter((name) => !names.includes(name)), []);
 });

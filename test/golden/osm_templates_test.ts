@@ -1,4 +1,4 @@
-/** Go templates come out as Operating System Manager renders them: every recorded file, and every recorded error. */
+/** Go templates have the same output as in Operating System Manager: every recorded file, and every recorded error. */
 import assert from "node:assert/strict";
 import { GoEngine } from "../../profiles/engines/go.ts";
 import { TemplateFault } from "../../profiles/engines/template_engine.ts";
@@ -47,7 +47,7 @@ async function compareWithRecorded(of: OsmCase): Promise<void> {
   for (const phase of phases) {
     const templates = templatesOf(profile, phase);
     const texts = await render(of, templates);
-    // Host files, which are no templates, come last.
+    // Host files, which are not templates, come last.
     const recorded = expectedConfig(of)?.spec[phase].files?.slice(0, texts.length) ?? [];
     const found = texts.map((text, index) => ({ path: templates.files[index]?.path, text }));
     const textOf = (text: string): string => differs("docker-hub-by-its-host", of.name) ? withHubHost(text) : text;
@@ -59,15 +59,15 @@ async function compareWithRecorded(of: OsmCase): Promise<void> {
 const cases = osmCaseNames().map(osmCase);
 
 for (const one of cases.filter(({ name }) => !name.startsWith("err-"))) {
-  Deno.test(`Go templates of ${one.name} give the recorded files`, async () => {
+  Deno.test(`Go templates of ${one.name}: render the recorded files`, async () => {
     await compareWithRecorded(one);
-    // The second input of the others is one that Operating System Manager does not notice.
+    // Operating System Manager does not notice the second input of the others.
     const second = one.name.startsWith("rot-none-") ? undefined : secondInput(one);
     if (second !== undefined) await compareWithRecorded(second);
   });
 }
 
-/** What Operating System Manager says around Go's own words; we say which file or snippet it is, and nothing else. */
+/** The text of Operating System Manager around Go's own message; Ostler names the file or snippet, and nothing else. */
 const wrapper = new RegExp(
   "^log: failed to reconcile operating system config: failed to generate \\S+ osc: " +
     "failed to render bootstrapping file templates: failed to (populate OSP file template|add OSP templates): " +
@@ -83,7 +83,7 @@ async function faultOf(rendering: Promise<string[]>): Promise<TemplateFault> {
 const refused = cases.filter((one) => wrapper.test(expectedText(one, "error.txt") ?? ""));
 
 for (const one of refused) {
-  Deno.test(`Go templates of ${one.name} fail with the recorded words`, async () => {
+  Deno.test(`Go templates of ${one.name}: fail with the recorded message`, async () => {
     const profile = profileOf(one);
     const fault = await faultOf(
       phases.reduce<Promise<string[]>>(
@@ -97,7 +97,7 @@ for (const one of refused) {
   });
 }
 
-Deno.test("Every recorded error of a template is compared", () => {
+Deno.test("Go templates: every recorded error is compared", () => {
   const ofTemplates = cases.filter((one) => /: template: /.test(expectedText(one, "error.txt") ?? ""));
   assert.deepEqual(refused.map(({ name }) => name), ofTemplates.map(({ name }) => name));
   assert.equal(refused.length, 19);

@@ -1,4 +1,6 @@
-/** The user-data of every recorded config is what Operating System Manager wrote, or the mended text in `corrected/`. */
+/**
+ * The user-data of every recorded config equals that of Operating System Manager, or the fixed text in `corrected/`.
+ */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -19,7 +21,7 @@ import {
 const isUpdate = process.env["GOLDEN"] === "update";
 const phases: Phase[] = ["bootstrap", "provisioning"];
 
-/** Why a text may differ; differences.yaml says it at length. */
+/** Why a text may differ; differences.yaml has the details. */
 const mendings = [
   ...["commands-stay-strings", "settings-stay-strings", "quotes-in-keys-and-paths", "indentation-kept"],
   ...[
@@ -35,14 +37,14 @@ const recorded = osmCaseNames().map(osmCase).flatMap((one) => [one, secondInput(
   .filter((one) => expectedConfig(one) !== undefined);
 
 function userDataOf(of: OsmCase, phase: Phase): string {
-  const { spec } = expectedConfig(of) ?? assert.fail(`${of.name} has no config`);
+  const { spec } = expectedConfig(of) ?? assert.fail(`Expected a config of ${of.name}`);
   const { value } = of.deployment.spec.template.spec.providerSpec;
   const { distUpgradeOnBoot = false } = (value as { operatingSystemSpec?: { distUpgradeOnBoot?: boolean } })
     .operatingSystemSpec ?? {};
   return generateUserData(complete(spec), phase, { name: of.deployment.metadata.name, distUpgradeOnBoot });
 }
 
-/** As recorded, a config lacks what is empty. */
+/** As recorded, a config lacks empty fields. */
 function complete(spec: OsConfig): OsConfig {
   const nothing = { files: [], userSSHKeys: [] };
   const { bootstrapConfig, provisioningConfig } = spec;
@@ -70,17 +72,17 @@ for (const one of recorded) {
     const original = expectedText(one, phase);
     const which = `${one.name}${one.expected.endsWith("2/") ? " after its second input" : ""}`;
     if (original === undefined) {
-      Deno.test(`The ${phase} user-data of ${which} is refused, as recorded`, () => {
+      Deno.test(`${phase} user-data of ${which}: is refused, as recorded`, () => {
         assert.match(expectedText(one, "error.txt") ?? "", /failed to convert container linux config to ignition/);
         assert.throws(() => userDataOf(one, phase), ProfileRefused);
       });
       continue;
     }
-    Deno.test(`The ${phase} user-data of ${which} is the recorded one, or mended for a reason`, async () => {
+    Deno.test(`${phase} user-data of ${which}: is the recorded one, or fixed for a reason`, async () => {
       if (isUpdate) await rewrite(one, phase);
       const file = correctedFile(one, phase);
       const isMended = existsSync(file);
-      if (isMended) assert.ok(mendings.some((name) => differs(name, one.name)), `no difference names ${one.name}`);
+      if (isMended) assert.ok(mendings.some((name) => differs(name, one.name)), `Expected a difference that names ${one.name}`);
       const wanted = isMended ? readFileSync(file, "utf8") : original;
       assert.equal(isMended && wanted === original, false, `${file} mends nothing`);
       assert.equal(userDataOf(one, phase), wanted);
@@ -88,15 +90,15 @@ for (const one of recorded) {
   }
 }
 
-Deno.test("Every mending that is listed shows in the user-data of each case that it names", () => {
+Deno.test("differences: every fix is visible in the user-data of each case that it names", () => {
   for (const name of mendings) {
     for (const one of recorded.filter((each) => differs(name, each.name))) {
-      assert.ok(phases.some((phase) => existsSync(correctedFile(one, phase))), `${name} does not show in ${one.name}`);
+      assert.ok(phases.some((phase) => existsSync(correctedFile(one, phase))), `Expected ${name} to be visible in ${one.name}`);
     }
   }
 });
 
-Deno.test("The script of an edge machine is the recorded one", () => {
+Deno.test("edge machine: its script is the recorded one", () => {
   const secret = "gen-edge-kube-system-bootstrap-config";
   const script = edgeScript({ apiServer: "https://api.vectors.example:6443", token: getterToken, secret });
   assert.equal(script, expectedText(osmCase("gen-edge"), "edge-script"));
