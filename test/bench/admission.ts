@@ -1,8 +1,8 @@
 /**
  * How long the API server takes to create a MachineDeployment while many are applied at once, without and with the
- * webhook: it asks that twice for each, for a default and for a verdict. Alone it prints its rows:
+ * webhook, which it calls twice for each, for a default and for a verdict. Run directly, it prints its rows:
  *
- *     deno run -A test/bench/admission.ts 1000
+ * deno run -A test/bench/admission.ts 1000
  */
 import { abreast } from "../../activities/kube/status.ts";
 import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
@@ -13,7 +13,7 @@ import { type Ground, onGround } from "./ground.ts";
 import { countCosts } from "./process_costs.ts";
 import { printAlone } from "./table.ts";
 
-/** Requests that are under way at once, as by a tool that applies a folder with all its might. */
+/** Concurrent requests, as by a tool that applies a folder. */
 const width = 50;
 
 /** Applies `count` twice. */

@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- its output is read by the bench that starts it
-/** Asks a run for its progress once a second, and prints how long each answer took in milliseconds. */
+/** Queries a run for its progress once a second, and prints how long each answer took in milliseconds. */
 import { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
 
@@ -11,7 +11,7 @@ for (;;) {
     await client.workflow.getHandle(workflowId).query("progress");
     console.log(Math.round(performance.now() - asked));
   } catch {
-    // between two runs of a chain, or after the last one, nobody answers
+    // between two runs of a chain, or after the last one, there is no answer
   }
   await new Promise((resolve) => setTimeout(resolve, 1000));
 }

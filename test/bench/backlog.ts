@@ -1,9 +1,9 @@
 /**
- * How fast a backlog is published: so many MachineDeployments that are numbered already (`numbered_pools.ts`) and have no
- * machines wait while nobody publishes; then who publishes is started, and everything is timed from that moment. What it
- * costs counts from there to the last secret, the start of the processes included. Alone it prints its rows:
+ * How fast a backlog is published: this many MachineDeployments that have a number (`numbered_pools.ts`) and no
+ * machines wait without a publisher; then the publisher starts, and everything is timed from that moment. Its costs
+ * count from there to the last secret, including the start of the processes. Run directly, it prints its rows:
  *
- *     deno run -A test/bench/backlog.ts 300
+ * deno run -A test/bench/backlog.ts 300
  */
 import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
 import { type Figure, figuresOf, type Row } from "./figure.ts";
@@ -17,14 +17,14 @@ import { printAlone } from "./table.ts";
 import { type Writer, writers } from "./writer.ts";
 
 interface Backlog {
-  /** Those published in time. */
+  /** Pools published in time. */
   published: number;
   /** From the start of the processes. */
   firstSeconds: number;
-  /** Pools a second after the first one. */
+  /** Pools per second after the first one. */
   rate: number;
   costs: Costs;
-  /** Of the API server and etcd, to whom the bench itself is a client too. */
+  /** Of the API server and etcd, which also serve the bench itself. */
   servers: Costs;
   databaseBytes: number;
   /** Of one pool. */
@@ -32,14 +32,14 @@ interface Backlog {
 }
 
 export interface BacklogOptions extends GroundOptions {
-  /** The name under which figures are told. */
+  /** The name of the figures. */
   part?: string;
 }
 
-/** As long as the slowest may take. */
+/** The time limit for the slowest publisher. */
 const longestSeconds = 600;
 
-/** Publishes a backlog of each size, each on a ground of its own. */
+/** Publishes a backlog of each size, each on its own ground. */
 export async function measureBacklog(
   writer: Writer,
   sizes: readonly number[],
@@ -81,7 +81,7 @@ async function publishAll(ground: Ground, { writer, pools }: Task): Promise<Back
   };
 }
 
-/** Temporal, with its database where that is a process of its own. */
+/** Temporal, with its database if that is a separate process. */
 function engineOf({ processes }: Ground["stack"]["processes"]): Record<string, SupervisedProcess> {
   const parts = processes.filter(({ name }) => name === "temporal" || name === "postgres");
   return Object.fromEntries(parts.map((part) => [part.name, part]));

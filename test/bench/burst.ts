@@ -1,8 +1,9 @@
 /**
  * Many MachineDeployments are created at the same time, through machine-controller, which numbers them at its own pace:
- * how long until the last is numbered and published, and what whoever publishes needs while it waits. Alone it prints its rows:
+ * the time until the last is numbered and published, and the costs of the publisher while it waits. Run directly, it
+ * prints its rows:
  *
- *     deno run -A test/bench/burst.ts 200
+ * deno run -A test/bench/burst.ts 200
  */
 import { abreast } from "../../activities/kube/status.ts";
 import { startMachineController } from "../../deploy/local/stack/machine_controller.ts";
@@ -16,10 +17,10 @@ import { printAlone } from "./table.ts";
 import { type Writer, writers } from "./writer.ts";
 
 const longestSeconds = 600;
-/** Requests at once. */
+/** Concurrent requests. */
 const width = 50;
 
-/** Creates `pools` at once while all runs already. */
+/** Creates `pools` concurrently while all processes run. */
 export function measureBurst(writer: Writer, pools: number): Promise<Figure[]> {
   return onGround({}, async (ground) => {
     const { stack, api, kubeconfigs } = ground;
@@ -38,7 +39,7 @@ export function measureBurst(writer: Writer, pools: number): Promise<Figure[]> {
       await api.call({ method: "POST", path: poolsPath(), body: machineDeployment({ name, replicas: 0 }) });
     });
     await published.all(secretsOf(names), longestSeconds);
-    // Who publishes may be done before machine-controller has said that it is.
+    // The publisher may be done before machine-controller has written the status.
     await numbered.all(names, longestSeconds);
     const counted = Object.entries(await costs(running));
     const moments = publishedMoments(published, names);

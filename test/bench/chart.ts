@@ -1,11 +1,11 @@
-/** All figures as bars in one SVG: each measure has its own scale, and a bar for each that was measured. */
+/** All figures as bars in one SVG: each measure has its own scale, and a bar for each measurement. */
 import type { Column, Figure } from "./figure.ts";
 import { shown } from "./table.ts";
 
 const colours: Record<Column, string> = { OSM: "#888888", Ostler: "#1f77b4", floor: "#d4a017" };
 const [bar, gap, left, widest, right] = [14, 10, 420, 400, 120];
 
-/** A whole SVG document. */
+/** Returns a whole SVG document. */
 export function chartOf(figures: readonly Figure[], title: string): string {
   let y = 40;
   const parts: string[] = [];

@@ -1,23 +1,23 @@
-/** What the bench measures, as numbers that stand beside each other. */
+/** The measurements of the bench, in comparable numbers. */
 
-/** Who was measured; the floor is what Temporal alone takes for a workflow that does nothing. */
+/** The measured system; the floor is Temporal alone with a workflow that does nothing. */
 export type Column = "Ostler" | "OSM" | "floor";
 
-/** One row: a measure, at one size, of each that was measured. */
+/** One row: a measure, at one size, of each measured system. */
 export interface Figure {
   /** The part of the bench that measured it. */
   part: string;
   what: string;
   unit: string;
-  /** Pools or machines that it was measured with, where the bench measures several sizes. */
+  /** Number of pools or machines, if the bench measures several sizes. */
   size?: number;
   values: Partial<Record<Column, number>>;
 }
 
-/** What is measured, its unit, and its value. */
+/** The measure, its unit, and its value. */
 export type Row = [what: string, unit: string, value: number];
 
-/** Rows of one part that measured one column, at one size where it has several. */
+/** Rows of one part that measured one column, at one size if it has several. */
 export function figuresOf(
   { part, column, size }: { part: string; column: Column; size?: number },
   rows: Row[],
@@ -26,7 +26,7 @@ export function figuresOf(
   return rows.map(([what, unit, value]) => ({ part, what, unit, ...at, values: { [column]: value } }));
 }
 
-/** Puts the values of one measure at one size beside each other; rows keep the order in which they first came. */
+/** Puts the values of one measure at one size side by side; rows keep the order in which they first came. */
 export function beside(figures: readonly Figure[]): Figure[] {
   const rows = new Map<string, Figure>();
   for (const figure of figures) {
@@ -36,7 +36,7 @@ export function beside(figures: readonly Figure[]): Figure[] {
   return [...rows.values()];
 }
 
-/** The middle one; of an even count the upper of the two. */
+/** The middle value; of an even count the upper of the two. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
@@ -48,8 +48,8 @@ export function quantile(values: readonly number[], share: number): number {
 }
 
 /**
- * How a value grows with size: the exponent of the power of size that fits best (least squares of the logarithms), so 0
- * where size does not matter and 1 where it doubles with it; undefined for less than two sizes.
+ * How a value grows with size: the exponent of the power of size that fits best (least squares of the logarithms). It
+ * is 0 if size does not matter and 1 if the value doubles with size; undefined for fewer than two sizes.
  */
 export function growthOf(points: readonly { size: number; value: number }[]): number | undefined {
   const logs = points.filter(({ value }) => value > 0).map(({ size, value }) =>

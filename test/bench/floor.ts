@@ -1,9 +1,9 @@
 /**
- * What Temporal alone takes on this machine: the same server, and a worker of a workflow that is signalled with its start,
- * does one local activity that does nothing, and ends. No publication can take less of anything. The start of the
- * processes is not counted. Alone it prints its rows:
+ * The cost of Temporal alone on this machine: the same server, and a worker with a workflow that is signalled with its
+ * start, runs one empty local activity, and ends. No publication can be cheaper. The start of the processes is not
+ * counted. Run directly, it prints its rows:
  *
- *     deno run -A test/bench/floor.ts 300
+ * deno run -A test/bench/floor.ts 300
  */
 import { Client } from "@temporalio/client";
 import { bundleWorkflowCode, DefaultLogger, NativeConnection } from "@temporalio/worker";
@@ -32,11 +32,11 @@ interface Floor {
 export interface FloorOrder {
   sizes: readonly number[];
   rounds: number;
-  /** Instead of the dev server. */
+  /** In place of the dev server. */
   temporal?: LentTemporal;
 }
 
-/** Runs it one at a time, and then so many at once for each size. */
+/** Runs it one at a time, and then concurrently for each size. */
 export async function measureFloor({ sizes, rounds, temporal: lent }: FloorOrder): Promise<Figure[]> {
   const directory = await mkdtemp(join(tmpdir(), "ostler-bench-"));
   const supervisor = new Supervisor({ directory });
@@ -76,7 +76,7 @@ function startWorker(supervisor: Supervisor, args: string[]): Promise<Supervised
     args: ["run", "--allow-all", fileURLToPath(new URL("floor_worker.ts", import.meta.url)), ...args],
     ready: async () => {
       const log = await logTail(supervisor.get("worker").logPath);
-      if (!log.includes("at work")) throw new Error("it does not work yet");
+      if (!log.includes("at work")) throw new Error("the workflow does not run yet");
     },
   });
 }

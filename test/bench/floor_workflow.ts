@@ -1,4 +1,4 @@
-/** The least that a durable publication could be: told of a change, one local activity, done. */
+/** The least that a durable publication could be: a signal of a change, one local activity, the end. */
 import { condition, defineSignal, proxyLocalActivities, setHandler } from "@temporalio/workflow";
 
 const { nothing } = proxyLocalActivities<{ nothing(): Promise<void> }>({ startToCloseTimeout: "10s" });

@@ -9,8 +9,8 @@ import {
 } from "../../profiles/mod.ts";
 
 /**
- * The profile whose templates give these texts for these facts: known values stand there as fields again, and a
- * condition in every file is false, as most of a real profile's are.
+ * The profile whose templates have these texts for these facts: known values are fields again, and a condition in every
+ * file is false, as most of a real profile's are.
  */
 export function goProfileOf(profile: OsProfile, config: OsConfig, facts: RenderFacts): OsProfile {
   const names = namesOf(facts.deployment);
@@ -34,7 +34,7 @@ export function goProfileOf(profile: OsProfile, config: OsConfig, facts: RenderF
     })),
     ...(modules ? { modules } : {}),
   });
-  // The registries' files are added to what a profile says, whatever its language.
+  // The registries' files are added to every profile, in either language.
   const own = config.provisioningConfig.files.filter(({ path }) => !path.startsWith("/etc/containerd/certs.d/"));
   return parseProfile({
     ...profile,

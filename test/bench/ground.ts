@@ -1,4 +1,4 @@
-/** What a measurement stands on: a fresh control plane with the kinds and identities, and nobody yet who publishes. */
+/** The base of a measurement: a fresh control plane with CRDs and identities, and no publisher yet. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { type Stack, startStack } from "../../deploy/local/stack/stack.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import type { LentTemporal } from "../../deploy/local/stack/lent_temporal.ts";
 
-/** A control plane with Temporal, and whom its objects may be written by. */
+/** A control plane with Temporal, and the identities that may write its objects. */
 export interface Ground {
   stack: Stack;
   kubeconfigs: SiteKubeconfigs;
@@ -19,13 +19,13 @@ export interface Ground {
 export interface GroundOptions {
   /** Users whose requests the API server's audit log keeps. */
   audited?: string[];
-  /** Instead of the dev server on SQLite. */
+  /** In place of the dev server on SQLite. */
   temporal?: LentTemporal;
 }
 
 const toolNames = ["etcd", "kube-apiserver", "kube-controller-manager", "temporal", "machine-controller"] as const;
 
-/** Lends a ground to one measurement; its directory is kept only when that fails. */
+/** Runs one measurement on a ground; its directory is kept only when that fails. */
 export async function onGround<T>(options: GroundOptions, measure: (ground: Ground) => Promise<T>): Promise<T> {
   const tools = await resolveTools(toolNames);
   const directory = await mkdtemp(join(tmpdir(), "ostler-bench-"));
@@ -39,7 +39,7 @@ export async function onGround<T>(options: GroundOptions, measure: (ground: Grou
     using api = await ApiConnection.open(stack.adminKubeconfig);
     result = await measure({ stack, kubeconfigs: await mintKubeconfigs(stack), api });
   } catch (error) {
-    throw new Error(`Cannot measure; logs are in "${directory}/logs"`, { cause: error });
+    throw new Error(`Failed to measure; logs are in "${directory}/logs"`, { cause: error });
   } finally {
     await stack.stop();
     await options.temporal?.remove();

@@ -1,4 +1,4 @@
-/** How large the history of a workflow became. */
+/** The size of the history of a workflow. */
 import type { Client } from "@temporalio/client";
 
 export interface HistorySize {
@@ -6,7 +6,10 @@ export interface HistorySize {
   /** Workflow tasks that were completed. */
   tasks: number;
   bytes: number;
-  /** What Temporal Cloud bills: starts, signals, updates, activities, timers and upserts; a marker is a local activity. */
+  /**
+   * The actions that Temporal Cloud bills: starts, signals, updates, activities, timers and upserts; a marker is a
+   * local activity.
+   */
   actions: number;
 }
 
@@ -17,7 +20,7 @@ const billed = [
   "markerRecordedEventAttributes" as const,
 ];
 
-/** Of a run of a workflow, the last one unless told, which may still go on. */
+/** Of a run of a workflow, by default the last one, which may still be running. */
 export async function historyOf(client: Client, workflowId: string, runId?: string): Promise<HistorySize> {
   const handle = client.workflow.getHandle(workflowId, runId);
   const { historySize = 0 } = await handle.describe();

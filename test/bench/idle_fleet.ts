@@ -1,8 +1,8 @@
 // deno-lint-ignore-file no-console -- printing what was measured is this program's job
 /**
- * What a fleet of a thousand pools without machines costs while nothing happens: requests to a real API server, counted
- * in its audit log, memory and CPU time. Ends with 1 when that is more than one request a second, with what renewing all
- * credentials comes to. Watches last a few minutes here, as with an impatient API server.
+ * The cost of a fleet of a thousand pools without machines while nothing happens: requests to a real API server,
+ * counted in its audit log, memory and CPU time. Exits with 1 for more than one request a second, including the renewal
+ * of all credentials. Watches last a few minutes here, as with an impatient API server.
  */
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
@@ -15,11 +15,11 @@ import { loadOf, type ProcessLoad } from "./process_load.ts";
 
 const [pools = 1_000, minutes = 6] = process.argv.slice(2).map(Number);
 const mostPerSecond = 1;
-/** Pools that are on their way at the same time. */
+/** Pools that are created concurrently. */
 const atOnce = 100;
 /** A watch lasts two to four minutes. */
 const watchSeconds = 120;
-/** Life of credentials, as it is unless an administrator sets another, and the part of it after which they are due. */
+/** The default lifetime of credentials, and the part of it after which they are due. */
 const [lifeSeconds, dueAfter] = [86_400, 1 / 4];
 const rolloutsPath = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts";
 
@@ -29,7 +29,7 @@ function isForWork({ by, verb, path }: Asked): boolean {
   return !isOfProcess(`${by} ${verb} ${path}`);
 }
 
-/** Creates them a few at a time: it is not how fast they come that is measured. */
+/** Creates them a few at a time, because the speed of creation is not measured. */
 async function createPools(world: World): Promise<void> {
   const begun = performance.now();
   for (let made = 0, converged = 0; converged < pools; converged = await convergedOf(world)) {
@@ -47,7 +47,7 @@ async function convergedOf(world: World): Promise<number> {
   return rollouts.filter(({ status }) => status?.phase === "Converged").length;
 }
 
-/** Waits until nothing was asked for any pool for a while. */
+/** Waits until no pool was requested for a while. */
 async function untilQuiet(world: World): Promise<void> {
   for (;;) {
     const from = await askedBytes(world);
@@ -65,7 +65,7 @@ async function loads({ site }: World): Promise<Loads> {
   return new Map(await Promise.all(each));
 }
 
-/** Requests a second while nothing happens. */
+/** Requests per second while nothing happens. */
 async function measureIdle(world: World): Promise<number> {
   const [from, before, begun] = [await askedBytes(world), await loads(world), performance.now()];
   await setTimeout(minutes * 60_000);
@@ -93,7 +93,7 @@ function printRequests(requests: Asked[], passed: number): void {
   }
 }
 
-/** Prints and gives the requests a second that renewing the credentials of all pools comes to, by those that it takes for some. */
+/** Prints and returns the requests per second for renewing the credentials of all pools, extrapolated from some. */
 async function measureRenewal(world: World): Promise<number> {
   const due = Array.from({ length: Math.min(10, pools) }, (_, nth) => poolOf(nth));
   const from = await askedBytes(world);

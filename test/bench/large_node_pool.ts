@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- printing what was measured is this program's job
 /**
- * A NodePool of many nodes in memory is updated in place, over the real activities: events per run of the chain, time and
- * processor time for each node. `deno run -A test/bench/large_node_pool.ts [NODES] [AT ONCE]`.
+ * A NodePool of many nodes in memory is updated in place, over the real activities: events per run of the chain, time
+ * and processor time for each node. `deno run -A test/bench/large_node_pool.ts [NODES] [AT ONCE]`.
  */
 import process from "node:process";
 import { NodeStage } from "../support/node_stage.ts";

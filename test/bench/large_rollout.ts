@@ -15,7 +15,7 @@ interface Rolled {
   seconds: number;
   /** Of each run of the chain. */
   sizes: HistorySize[];
-  /** Of this process: the worker, and the pool in memory that it looks after. */
+  /** Of this process: the worker, and the pool in memory. */
   cpuSeconds: number;
   /** Milliseconds that answers to `progress` took. */
   answers: number[];
@@ -25,11 +25,11 @@ interface Rolled {
 interface Size {
   replicas: number;
   budget: number;
-  /** Machines are spread over so many; without it no node tells of one. */
+  /** Number of zones of the machines; without it no node has a zone. */
   zones?: number;
 }
 
-/** Rolls a pool in memory out, and then over to another image, of which it tells. */
+/** Rolls a pool in memory out, and then to another image, and prints the facts of that. */
 async function rollOver(stage: Stage, { replicas, budget, zones: many = 0 }: Size): Promise<Rolled> {
   const zones = Array.from({ length: many }, (_, nth) => `zone-${nth + 1}`);
   const pool = stage.pool({ replicas, surge: budget, bootMs: 3000, zones });
@@ -38,7 +38,7 @@ async function rollOver(stage: Stage, { replicas, budget, zones: many = 0 }: Siz
   pool.rules.budget.machines = budget;
   pool.change({ image: "image-2" });
   const [start, cpu] = [performance.now(), process.cpuUsage()];
-  const handle = await stage.rollOut(pool, { deadlines: {} }); // those of tests would have it look five times a second
+  const handle = await stage.rollOut(pool, { deadlines: {} }); // those of tests would poll five times a second
   const asker = startAsker(stage.address, pool.holder);
   const { replaced } = await handle.result();
   const { user, system } = process.cpuUsage(cpu);
@@ -57,7 +57,7 @@ async function runsOf({ client }: Stage, workflowId: string): Promise<WorkflowEx
   return await Array.fromAsync(client.workflow.list({ query: `WorkflowId = "${workflowId}"` }));
 }
 
-/** Somebody else asks: this process is busy with being the cloud. */
+/** Another process queries, because this one is busy as the cloud. */
 function startAsker(address: string, holder: string): Deno.ChildProcess {
   const asker = fileURLToPath(new URL("ask_progress.ts", import.meta.url));
   return new Deno.Command(Deno.execPath(), { args: ["run", "--allow-all", asker, address, holder], stdout: "piped" })
@@ -70,7 +70,7 @@ async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
   return await work(stage).finally(() => stage.close());
 }
 
-/** What replacing machines costs: one after the other in a pool of three, and fifty at a time in a large one. */
+/** The cost of replacing machines: one after the other in a pool of three, and fifty concurrently in a large one. */
 export function measureEvents(machines: number): Promise<Figure[]> {
   return onStage(async (stage) => {
     const small = await rollOver(stage, { replicas: 3, budget: 1 });

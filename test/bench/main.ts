@@ -16,10 +16,10 @@ import { osmVariable } from "./writer.ts";
 
 const usage = `Usage: deno task bench [${Object.keys(parts).join("] [")}]
   --pools 100,300,1000   pools of the backlogs
-  --burst 200            pools created at once through machine-controller
-  --admitted 1000        MachineDeployments that the webhook is asked about
+  --burst 200            pools created concurrently through machine-controller
+  --admitted 1000        MachineDeployments that the webhook reviews
   --machines 1000        machines of a rollout
-  --rounds 20            how often a thing is done of which the median is told
+  --rounds 20            repetitions for a median
   --out bench-results    folder for bench.json, bench.md and bench.svg
 ${osmVariable} names a binary of Operating System Manager to measure beside Ostler.`;
 
@@ -29,7 +29,7 @@ interface Order {
   out: string;
 }
 
-/** Reads the command line; throws for what nobody can do. */
+/** Reads the command line; throws for invalid arguments. */
 function orderOf(args: string[]): Order | undefined {
   const text = { type: "string" } as const;
   const { values, positionals } = parseArgs({
@@ -58,7 +58,7 @@ function orderOf(args: string[]): Order | undefined {
 function whole(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value > 0) return value;
-  throw new Error(`Cannot measure "${text}" of anything: it is no whole number above 0`);
+  throw new Error(`Failed to measure "${text}" pools or machines: must be a whole number above 0`);
 }
 
 async function measureAll({ names, sizes }: Order): Promise<Figure[]> {
@@ -66,7 +66,7 @@ async function measureAll({ names, sizes }: Order): Promise<Figure[]> {
   for (const name of names) {
     const begun = performance.now();
     console.error(`measuring ${name}`);
-    // What one part cannot measure keeps nothing of the others.
+    // A failed part does not stop the others.
     const measured = await parts[name]?.(sizes).catch((error: unknown) => {
       console.error(`Cannot measure ${name}:`, error);
       process.exitCode = 1;
@@ -103,7 +103,7 @@ async function main(order: Order): Promise<void> {
   await write(order.out, figures);
 }
 
-// The SDK would hear them and go on; what was started ends with us.
+// The SDK would catch the signals and continue; all children end with this process.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 try {
   const order = orderOf(process.argv.slice(2));
@@ -113,5 +113,5 @@ try {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 2;
 }
-// The native part of the SDK would keep it.
+// The native part of the SDK would keep the process running.
 process.exit();

@@ -1,6 +1,6 @@
 /**
- * Memory of a pod when profiles do their worst: six processes that render are all that there can be, beside what a worker
- * holds at its peak. Needs root and cgroups; measures nothing elsewhere.
+ * Memory of a pod with the worst profiles: six rendering processes, which is the maximum, beside the peak of a worker.
+ * Needs root and cgroups; measures nothing elsewhere.
  */
 import { fileURLToPath } from "node:url";
 import { type Figure, figuresOf } from "./figure.ts";
@@ -12,7 +12,7 @@ const workerPeakMiB = 392;
 /** As in the chart. */
 const limitMiB = 2_560;
 
-/** As a pod's are: the chart's `_environment.tpl`. */
+/** As in a pod: the chart's `_environment.tpl`. */
 const env = {
   MALLOC_ARENA_MAX: "2",
   MALLOC_TRIM_THRESHOLD_: "131072",
@@ -34,7 +34,7 @@ export async function measureMemory(): Promise<Figure[]> {
     const module = fileURLToPath(new URL("./memory_worst.ts", import.meta.url));
     const args = ["run", "--allow-all", "--no-check", module, name, `${besideMiB}`];
     const { peakMiB, killed, code, text } = await runWithin(limitMiB, { args, env });
-    if (code !== 0) throw new Error(`Cannot measure "${name}": it ended with ${code}: ${text.slice(-500)}`);
+    if (code !== 0) throw new Error(`Failed to measure "${name}": it ended with ${code}: ${text.slice(-500)}`);
     figures.push(...figuresOf({ part: "memory", column: "Ostler" }, [
       [`${what}, peak`, "MiB", peakMiB],
       [`${what}, ended by the kernel`, "", killed],

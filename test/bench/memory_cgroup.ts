@@ -1,4 +1,4 @@
-/** A program within a limit of memory, as the kernel holds a pod to it: cgroup v1 or v2, as root. */
+/** A program within a memory limit, as the kernel enforces it for a pod: cgroup v1 or v2, as root. */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ const files = isV1
   ? { limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes", events: "memory.oom_control" }
   : { limit: "memory.max", peak: "memory.peak", events: "memory.events" };
 
-/** Why nothing can be held to a limit here; undefined when it can. */
+/** Why no limit can be set here; undefined when it can. */
 export const noLimitBecause = process.getuid?.() === 0 && (isV1 || existsSync(join(v2, "cgroup.controllers")))
   ? undefined
   : "limits of memory take root and cgroups";
 
 export interface Held {
-  /** The most that all of its processes took together, what the kernel kept of files for them counted in. */
+  /** The maximum of all its processes together, including the kernel's page cache for them. */
   peakMiB: number;
   /** How many of them the kernel ended. */
   killed: number;
@@ -25,7 +25,7 @@ export interface Held {
   text: string;
 }
 
-/** Runs a program, and whatever it starts, within so much memory. */
+/** Runs a program, and its child processes, within this much memory. */
 export async function runWithin(
   limitMiB: number,
   { args, env }: { args: string[]; env: Record<string, string> },

@@ -1,5 +1,7 @@
 // deno-lint-ignore-file no-console -- what is told on its standard output is this program's answer
-/** The worst that profiles can do to a process that renders them, all at once; `memory.ts` runs it within a pod's limit. */
+/**
+ * The worst that profiles can do to a process that renders them, all at once; `memory.ts` runs it within a pod's limit.
+ */
 import assert from "node:assert/strict";
 import process from "node:process";
 import { closeTemplateEngines, hideSecrets, type OsProfile, parseProfile, renderConfig } from "../../profiles/mod.ts";
@@ -12,7 +14,7 @@ const facts = renderFacts({ deployment: { kubelet: "1.36.1" }, secrets: { token:
 const MiB = 2 ** 20;
 const largestTemplate = 0.7 * MiB;
 
-/** Templates that take what they can get: in Eta and in Go. */
+/** Templates that take as much memory as they can get: in Eta and in Go. */
 const greedy = {
   text: ["<% const text = 'x'.repeat(5e8); text.charCodeAt(4); %>", '{{ repeat 200000000 "x" | len }}'],
   heap: [
@@ -32,7 +34,7 @@ function profileOf(name: string, template: string, templating?: "eta"): Record<s
   };
 }
 
-/** Four profiles in Eta and two in Go: as many as there can be processes. */
+/** Four profiles in Eta and two in Go, which is the maximum number of processes. */
 function six(template: (engine: 0 | 1) => string): OsProfile[] {
   const specs = [0, 1, 2, 3].map((at) => profileOf(`eta-${at}`, template(0), "eta"));
   return [...specs, ...[0, 1].map((at) => profileOf(`go-${at}`, template(1)))].map((spec) => parseProfile(spec));
@@ -43,7 +45,7 @@ async function renderAll(profiles: OsProfile[], wanted: "fulfilled" | "rejected"
   assert.deepEqual(ended.map(({ status }) => status), ended.map(() => wanted), JSON.stringify(ended).slice(0, 500));
 }
 
-/** As many reviews as the webhook holds at once: a profile and the one before it, each as large as they may be. */
+/** As many reviews as the webhook holds at once: a profile and the previous one, each of the maximum size. */
 async function review(template: string): Promise<void> {
   const filler = "y".repeat(largestTemplate);
   const object = (at: number, version: string): object => ({
@@ -71,7 +73,7 @@ async function review(template: string): Promise<void> {
     texts.map((text) => judge(AdmissionReview.parse(JSON.parse(text)).request, AbortSignal.timeout(8_000))),
   );
   const told = JSON.stringify(verdicts);
-  // Refused before it was rendered, it would measure nothing.
+  // A refusal before rendering would measure nothing.
   assert.equal(told.match(/the trial took too long|its limit is \d+ MiB/g)?.length, texts.length, told.slice(0, 500));
 }
 
@@ -87,7 +89,7 @@ const cases: Record<string, () => Promise<void>> = {
 };
 
 const [name = "", ballastMiB = "0"] = process.argv.slice(2);
-// What the process holds for all else that it does; each page is touched, or it would not be there.
+// The memory of the process for all other work; each page is touched, because it would not exist otherwise.
 const ballast = new Uint8Array(Number(ballastMiB) * MiB).fill(1);
 await cases[name]?.();
 await closeTemplateEngines();

@@ -1,20 +1,20 @@
-/** Notes from outside, through the API server, when something was first seen of each object of a collection. */
+/** Records from outside, through the API server, when something was first seen of each object of a collection. */
 import { setTimeout as pause } from "node:timers/promises";
 import { openSource, type Source } from "../../deploy/local/observer/api_source.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import type { ApiObject } from "../../deploy/local/observer/pool_facts.ts";
 
-/** What to look for: the key under which the moment is noted, or undefined while there is nothing to note. */
+/** Returns the key of the moment to record, or undefined while there is nothing to record. */
 export interface Sight {
   path: string;
   keyOf: (object: ApiObject) => string | undefined;
 }
 
-/** While the API server is away it is asked again so often (ms). */
+/** Retry interval while the API server is down (ms). */
 const again = 100;
 
 export class MomentWatch {
-  /** By key, as performance.now() gives it. */
+  /** By key, as returned by performance.now(). */
   readonly moments = new Map<string, number>();
   readonly #listeners = new Set<(key: string) => void>();
   readonly #closing = new AbortController();
@@ -30,14 +30,14 @@ export class MomentWatch {
   static async open(kubeconfig: string, sight: Sight): Promise<MomentWatch> {
     const watch = new MomentWatch(await openSource(kubeconfig), sight);
     let version = "";
-    // A kind that was just installed is not served for a moment.
+    // A new kind is not served for a moment.
     const list = async (): Promise<void> => void (version = await watch.#list());
     await waitUntil(list, { what: `a list of "${sight.path}"`, timeoutMs: 30_000 });
     void watch.#follow(version);
     return watch;
   }
 
-  /** Whether all of these are seen within so many seconds. */
+  /** Returns whether all of these are seen within the given seconds. */
   async all(keys: readonly string[], seconds: number): Promise<boolean> {
     const missing = new Set(keys.filter((key) => !this.moments.has(key)));
     if (missing.size === 0) return true;
@@ -73,7 +73,7 @@ export class MomentWatch {
         await this.#source.watch({ path, version: from, signal }, ({ object }) => this.#see(object));
       }
       await pause(again, undefined, { signal }).catch(() => {});
-      // One that was started anew may have forgotten what came before, and may not answer yet.
+      // A restarted API server may have forgotten earlier events, and may not respond yet.
       from = await this.#list().catch(() => undefined);
     }
   }

@@ -1,7 +1,7 @@
 /**
- * MachineDeployments as machine-controller leaves them once it has numbered their template: with the annotation of the
- * revision, a MachineSet of that number, and a status that has seen their generation. The bench writes all of it itself,
- * so that not machine-controller's pace is measured.
+ * MachineDeployments as machine-controller leaves them after it has numbered their template: with the annotation of the
+ * revision, a MachineSet of that number, and a status that has observed their generation. The bench writes all of it
+ * itself, so that machine-controller's pace is not measured.
  */
 import { abreast } from "../../activities/kube/status.ts";
 import { revisionAnnotation, templateHashLabel } from "../../activities/kube/machine_deployment.ts";
@@ -11,7 +11,7 @@ import { machineDeployment, poolPath, poolsPath } from "../integration/pool_obje
 const namespace = "kube-system";
 const apiVersion = "cluster.k8s.io/v1alpha1";
 const setsPath = `/apis/${apiVersion}/namespaces/${namespace}/machinesets`;
-/** Requests at once. */
+/** Concurrent requests. */
 const width = 16;
 
 interface Created {
@@ -19,7 +19,7 @@ interface Created {
   spec: { selector: object; template: object };
 }
 
-/** Creates `count` pools without machines, all of revision 1; gives their names. */
+/** Creates `count` pools without machines, all of revision 1; returns their names. */
 export async function createNumbered(api: ApiConnection, count: number): Promise<string[]> {
   const names = Array.from({ length: count }, (_, nth) => `numbered-${nth}`);
   await abreast(width, names, (name) => createOne(api, name));

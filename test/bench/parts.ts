@@ -14,23 +14,23 @@ import { measureTime } from "./rollout.ts";
 import { measureStarts } from "./starts.ts";
 import { ostlerOf, type Writer, writers } from "./writer.ts";
 
-/** How large, how often: what a run of the bench may be given. */
+/** The sizes and repetitions of a run of the bench. */
 export interface Sizes {
   /** Pools of a backlog, from small to large. */
   pools: number[];
-  /** Pools that are created at once through machine-controller. */
+  /** Pools that are created concurrently through machine-controller. */
   burst: number;
-  /** MachineDeployments that the webhook is asked about. */
+  /** MachineDeployments that the webhook reviews. */
   admitted: number;
   /** Machines of one rollout. */
   machines: number;
-  /** How often a thing is done of which the median is told. */
+  /** Repetitions for a median. */
   rounds: number;
 }
 
 export const usualSizes: Sizes = { pools: [100, 300, 1_000], burst: 200, admitted: 1_000, machines: 1_000, rounds: 20 };
 
-/** Each gives the figures of all that it measures; side by side, where there is somebody to stand beside. */
+/** Each returns the figures of its measurements, side by side for all measured systems. */
 export const parts: Record<string, (sizes: Sizes) => Promise<Figure[]>> = {
   publish: ({ rounds }) => ofEach((writer) => measurePublish(writer, rounds)),
   backlog: ({ pools }) => ofEach((writer) => measureBacklog(writer, pools)),
@@ -46,7 +46,7 @@ export const parts: Record<string, (sizes: Sizes) => Promise<Figure[]>> = {
   memory: () => measureMemory(),
 };
 
-/** As `backlog` and `floor` are, with Temporal on PostgreSQL; nothing where that is not installed. */
+/** As `backlog` and `floor`, with Temporal on PostgreSQL; nothing if that is not installed. */
 async function measureOnPostgres(pools: number): Promise<Figure[]> {
   const postgres = await findPostgres();
   if (postgres === undefined) return [];

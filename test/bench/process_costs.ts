@@ -1,4 +1,4 @@
-/** What processes need for a piece of work, between two moments. */
+/** The costs of processes for some work, between two moments. */
 import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
 import { loadOf } from "./process_load.ts";
 
@@ -11,7 +11,7 @@ export interface Cost {
 
 export type Costs = Record<string, Cost>;
 
-/** Begins to count; what starts later is counted from its start. */
+/** Begins to count; a process that starts later is counted from its start. */
 export async function countCosts(running: Record<string, SupervisedProcess>): Promise<
   (all: Record<string, SupervisedProcess>) => Promise<Costs>
 > {

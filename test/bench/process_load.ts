@@ -1,19 +1,19 @@
-/** What a running process costs, as the kernel counts it; its children, such as those that render, are counted in. */
+/** The costs of a running process, as the kernel counts them; including its children, such as those that render. */
 import { readdir, readFile } from "node:fs/promises";
 
 export interface ProcessLoad {
-  /** Seconds of a core since it began, with those of children that it has seen end. */
+  /** Seconds of a core since it began, with those of ended children. */
   cpuSeconds: number;
-  /** MiB that are resident. */
+  /** Resident MiB. */
   residentMib: number;
-  /** The most MiB that ever were, each process's own most added up. */
+  /** Maximum MiB, the sum of each process's own maximum. */
   peakMib: number;
 }
 
-/** Clock ticks a second, in which Linux counts CPU time for programs. */
+/** Clock ticks per second, the unit of CPU time in Linux. */
 const ticks = 100;
 
-/** The load of a process and of all below it, at this moment. */
+/** The load of a process and its descendants, at this moment. */
 export async function loadOf(pid: number): Promise<ProcessLoad> {
   const family = [pid, ...await descendantsOf(pid)];
   const loads = await Promise.all(family.map((each) => ownLoad(each).catch(() => undefined)));
@@ -31,7 +31,7 @@ async function ownLoad(pid: number): Promise<ProcessLoad> {
     const [, kib = "0"] = new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(status) ?? [];
     return Math.round(Number(kib) / 1024);
   };
-  // Its name, in parentheses, may hold anything.
+  // Its name, in parentheses, may contain anything.
   const ticksUsed = (await statOf(pid)).slice(11, 15).map(Number).reduce((sum, each) => sum + each, 0);
   return { cpuSeconds: ticksUsed / ticks, residentMib: mib("VmRSS"), peakMib: mib("VmHWM") };
 }
@@ -48,7 +48,7 @@ async function descendantsOf(pid: number): Promise<number[]> {
   return all.filter((each) => isBelow(each));
 }
 
-/** What follows the name: state, parent and so on. */
+/** The fields after the name: state, parent and so on. */
 async function statOf(pid: number): Promise<string[]> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8");
   return text.slice(text.lastIndexOf(")") + 2).split(" ");

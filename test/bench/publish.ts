@@ -1,8 +1,9 @@
 /**
  * How long a MachineDeployment takes from its creation to both secrets of its revision, one at a time, through
- * machine-controller as people see it; and what it asks of the API server and of Temporal. Alone it prints its rows:
+ * machine-controller as users see it; and its requests to the API server and to Temporal. Run directly, it prints its
+ * rows:
  *
- *     deno run -A test/bench/publish.ts 20
+ * deno run -A test/bench/publish.ts 20
  */
 import { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
@@ -18,13 +19,13 @@ import { loggedBytes, requestsSince } from "./requests.ts";
 import { printAlone } from "./table.ts";
 import { type Writer, writers } from "./writer.ts";
 
-/** machine-controller takes up its work some 15 s after it is ready. */
+/** machine-controller starts its work some 15 s after it is ready. */
 const firstSeconds = 90;
 const longestSeconds = 60;
-/** As long as a writer may go on after the secrets are there. */
+/** How long a publisher may continue after the secrets exist. */
 const settleMs = 3_000;
 
-/** Publishes so many pools, each when the one before has come to rest. */
+/** Publishes this many pools, each when the previous one is at rest. */
 export function measurePublish(writer: Writer, rounds: number): Promise<Figure[]> {
   return onGround({ audited: writer.users }, async (ground) => {
     const start = await writer.prepare(ground);
@@ -52,14 +53,14 @@ export function measurePublish(writer: Writer, rounds: number): Promise<Figure[]
       ["one at a time, p50", "ms", median(times)],
       ["one at a time, p90", "ms", quantile(times, 0.9)],
       ["until machine-controller has numbered it, p50", "ms", until(marked)],
-      ["until its status says so, p50", "ms", until(numbered)],
+      ["until its status is written, p50", "ms", until(numbered)],
       ["requests of the API server", "each", requests / rounds],
       ...(writer.name === "Ostler" ? await askedOfTemporal(ground, names) : []),
     ]);
   });
 }
 
-/** Milliseconds from before its creation was asked for. */
+/** Milliseconds from just before its creation. */
 async function publishOne(
   { api }: Ground,
   watch: MomentWatch,
@@ -68,10 +69,10 @@ async function publishOne(
   const begun = performance.now();
   await api.call({ method: "POST", path: poolsPath(), body: machineDeployment({ name, replicas: 0 }) });
   if (!await watch.all(secretsOf([name]), seconds)) {
-    throw new Error(`Cannot time "${name}": not published in ${seconds} s`);
+    throw new Error(`Failed to time "${name}": not published in ${seconds} s`);
   }
   const [published = NaN] = publishedMoments(watch, [name]);
-  // A moment's rest, so that the next one begins from the same state.
+  // A short pause, so that the next one begins from the same state.
   await pause(500);
   return published - begun;
 }

@@ -1,23 +1,23 @@
-/** A pool is published when both secrets that a machine boots from carry its revision. */
+/** A pool is published when both secrets that a machine boots from have its revision. */
 import { secretRevisionAnnotation } from "../../activities/config/names.ts";
 import { revisionAnnotation } from "../../activities/kube/machine_deployment.ts";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { poolsPath } from "../integration/pool_objects.ts";
 import type { MomentWatch, Sight } from "./moment_watch.ts";
 
-/** Secrets of the first revision, under their names. */
+/** Secrets of the first revision, by name. */
 export const publishedSecrets: Sight = {
   path: `/api/v1/namespaces/${secretsNamespace}/secrets`,
   keyOf: ({ metadata }) => metadata?.annotations?.[secretRevisionAnnotation] === "1" ? metadata.name : undefined,
 };
 
-/** MachineDeployments that bear the number of their template, under their names. */
+/** MachineDeployments with the number of their template, by name. */
 export const markedPools: Sight = {
   path: poolsPath(),
   keyOf: ({ metadata }) => metadata?.annotations?.[revisionAnnotation] === "1" ? metadata.name : undefined,
 };
 
-/** The same once their status says so, which is the last that machine-controller writes. */
+/** The same after their status is written, which is machine-controller's last write. */
 export const numberedPools: Sight = {
   path: poolsPath(),
   keyOf: ({ metadata = {}, status }) => {
@@ -34,7 +34,7 @@ export function secretsOf(pools: readonly string[]): string[] {
   });
 }
 
-/** When each pool that is published was so (ms), in the order of the pools. */
+/** When each pool was published (ms), in the order of the pools. */
 export function publishedMoments(watch: MomentWatch, pools: readonly string[]): number[] {
   return pools.flatMap((pool) => {
     const moments = secretsOf([pool]).map((name) => watch.moments.get(name) ?? NaN);

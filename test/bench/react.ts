@@ -1,9 +1,9 @@
 /**
- * How soon a rollout goes on after trouble, with a worker that is killed and started again as by a kubelet: a machine's
- * last deadline passed → halted; worker killed → next step; API server back → next step. Steps are those that people see
- * on the Rollout. Alone it prints its rows:
+ * How soon a rollout continues after failures, with a worker that is killed and restarted as by a kubelet: a machine's
+ * last deadline passed → halted; worker killed → next step; API server back → next step. Steps are those that people
+ * see on the Rollout. Run directly, it prints its rows:
  *
- *     deno run -A test/bench/react.ts
+ * deno run -A test/bench/react.ts
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { waitFor } from "../../deploy/local/process/wait_until.ts";
@@ -24,16 +24,16 @@ import { printAlone } from "./table.ts";
 const replicas = 2;
 const labels = { bench: "react" };
 const bad = "docker://images.example/ubuntu:never-ready";
-/** Only the last rung matters: each attempt costs as long. */
+/** Only the last stage matters: each attempt costs as long. */
 const join = { instance: "10s", address: "11s", registered: "12s", ready: "13s", attempts: 1 };
-/** Machines take so long, and trouble comes in the middle: while a machine is waited for and nothing is written. */
+/** Duration of a machine; the failure comes in the middle, while a machine is awaited and nothing is written. */
 const bootSeconds = { min: 5, max: 5 };
 const midwayMs = 2_000;
-/** As long as the API server is away: so long that the controller gives up its lease, and is started again. */
+/** Duration of the API server's outage: long enough that the controller gives up its lease, and is restarted. */
 const awayMs = 15_000;
 const longestSeconds = 120;
 
-/** What people see of the way of a rollout. */
+/** The visible progress of a rollout. */
 const steps: Sight = {
   path: "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts",
   keyOf: ({ status }) => {
@@ -54,7 +54,7 @@ const readyNodes: Sight = {
   },
 };
 
-/** Rolls one pool three times, each time into another trouble. */
+/** Rolls one pool three times, each time with another failure. */
 export async function measureReact(): Promise<Figure[]> {
   let figures: Figure[] = [];
   const faults = [{ kind: "not-ready" as const, when: ({ image }: { image: string }) => image === bad }];
@@ -73,7 +73,7 @@ export async function measureReact(): Promise<Figure[]> {
   return figures;
 }
 
-/** Begins to roll, and resolves in the middle of the way of the first new machine. */
+/** Starts a rollout, and resolves in the middle of the join of the first new machine. */
 async function roll(world: World, image: string): Promise<void> {
   await world.patch(poolPath("pool"), rollTo("1.36.1", image));
   await world.until("a machine to join", async () => {
@@ -101,7 +101,7 @@ async function afterApi(world: World, { watch, nodes }: { watch: MomentWatch; no
   await server.restart();
   const back = performance.now();
   const next = await firstAfter(watch, back);
-  // No step is due before the machine of this one has joined: that is the cloud's time, not ours.
+  // No step is due before this machine has joined, which is the time of the cloud and not of Ostler.
   const joined = [...nodes.moments.values()].filter((moment) => moment < next);
   await world.untilPhase("pool", "Converged");
   return (next - Math.max(back, ...joined)) / 1000;
@@ -111,7 +111,7 @@ async function afterDeadline(world: World, watch: MomentWatch): Promise<number> 
   await world.patch(poolPath("pool"), rollTo("1.36.1", bad));
   const handle = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");
   let until = NaN;
-  // Each attempt has a deadline of its own: the last one seen counts.
+  // Each attempt has its own deadline: the last one counts.
   await world.until("the rollout to halt", async () => {
     const { phase, underway } = await handle.query<Progress>("progress");
     until = Date.parse(underway.find(({ step }) => step === "Joining")?.until ?? "") || until;

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- printing its measurements is this program's job
 /**
- * How long it takes to render one MachineDeployment with a default profile, warm, in each engine: config and digest as
- * people may see them, and user-data with secrets. Ends with 1 when a promise is broken.
+ * How long it takes to render one MachineDeployment with a default profile, warm, in each engine: the visible config
+ * and digest, and user-data with secrets. Exits with 1 when a promise is broken.
  */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -22,9 +22,9 @@ import { goProfileOf } from "./go_profile.ts";
 
 const limitMs = 50;
 const renders = 1_000;
-/** Memory is looked at after so many, and again at the end. */
+/** Memory is read after this many, and again at the end. */
 const early = 100;
-/** More than what garbage collection leaves lying about. */
+/** More than garbage collection leaves behind. */
 const flatMiB = 32;
 
 const facts = renderFacts({ deployment: { kubelet: "1.36.1" }, secrets: { token: "bench-token-0123456789" } });
@@ -82,20 +82,20 @@ function row(name: string, { medianMs, p95Ms, firstMs, memory }: Measurement): s
 
 const name = "osp-ubuntu";
 
-/** Measures both engines with the same work; how many files that is stands beside. */
+/** Measures both engines with the same work; the number of files is shown too. */
 async function measureEngines(): Promise<{ files: number; measured: Record<"eta" | "go", Measurement> }> {
   const eta = (await defaultProfiles()).find(({ metadata }) => metadata.name === name)?.spec;
   assert.ok(eta);
   const config = await renderOne(eta);
   const go = goProfileOf(eta, config, facts);
   const bytes = (of: OsConfig): unknown => [of.bootstrapConfig.files, of.provisioningConfig.files];
-  assert.deepEqual(bytes(await renderOne(go)), bytes(config), "both engines give the same files");
+  assert.deepEqual(bytes(await renderOne(go)), bytes(config), "Expected the same files from both engines");
   await closeTemplateEngines();
   const files = config.bootstrapConfig.files.length + config.provisioningConfig.files.length;
   return { files, measured: { eta: await measure(eta), go: await measure(go) } };
 }
 
-/** What rendering takes in each engine. */
+/** The duration of rendering in each engine. */
 export async function measureRender(): Promise<Figure[]> {
   const { measured } = await measureEngines();
   return figuresOf(

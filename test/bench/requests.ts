@@ -1,4 +1,4 @@
-/** Requests that somebody made of the API server, counted in its own audit log. */
+/** Requests of a user to the API server, counted in its own audit log. */
 import { readFile, stat } from "node:fs/promises";
 import { auditLogPath } from "../../deploy/local/stack/api_server.ts";
 import type { Stack } from "../../deploy/local/stack/stack.ts";
@@ -11,12 +11,12 @@ interface AuditEvent {
   user: { username: string };
 }
 
-/** The log's length in bytes. */
+/** The length of the log in bytes. */
 export async function loggedBytes({ directory }: Pick<Stack, "directory">): Promise<number> {
   return (await stat(auditLogPath(directory))).size;
 }
 
-/** How often these users asked for something since the log was `from` bytes long, but for what no work needs. */
+/** The number of these users' requests after byte `from` of the log, without the fixed ones. */
 export async function requestsSince(
   { directory }: Pick<Stack, "directory">,
   { from, users }: { from: number; users: readonly string[] },
@@ -27,6 +27,6 @@ export async function requestsSince(
   const own = events.filter(({ user, verb, requestURI }) => {
     return users.includes(user.username) && !isOfProcess(`${user.username} ${verb} ${requestURI.split("?")[0]}`);
   });
-  // A watch is noted when it begins and when it ends.
+  // A watch is logged when it begins and when it ends.
   return new Set(own.map(({ auditID }) => auditID)).size;
 }

@@ -1,12 +1,13 @@
 // deno-lint-ignore-file no-console -- printing its measurements is this program's job
 /**
- * How close rollouts of 1,000 machines, or of as many as its argument says, come to the shortest time that budget, waves and machines allow, in a simulation
- * of machine-controller with the run's own planner. Ends with 1 when one takes more than 10 % longer.
+ * How close rollouts of 1,000 machines, or of the number in the argument, come to the shortest time that budget, waves
+ * and machines allow, in a simulation of machine-controller with the run's own planner. Exits with 1 when one takes
+ * more than 10 % longer.
  *
- * optimum: per wave its soak, and list scheduling of its replacements (one join and one drain each) over the machines that
- * may change at once, without any latency. Who cannot know beforehand how long a machine takes does no better on average.
+ * optimum: per wave its soak, and list scheduling of its replacements (one join and one drain each) over the machines
+ * that may change at once, without any latency. Without foreknowledge of durations no schedule is better on average.
  * bound: per wave its soak, and the larger of all joins and drains over the machines that may change at once, and the
- * slowest join with the fastest drain. Not even foreknowledge beats it.
+ * slowest join with the fastest drain. No schedule with foreknowledge is faster.
  */
 import process from "node:process";
 import { defaultRules } from "../../activities/policy/default_rules.ts";
@@ -66,7 +67,7 @@ function measure({ machines, budget, waves }: Case): Measurement {
     run.turn();
     if (run.turns === machines) plansPerSecond = planningSpeed(run);
   }
-  if (!run.converged) throw new Error(`Cannot roll out ${machines} machines: blocked by "${run.blocked?.reason}"`);
+  if (!run.converged) throw new Error(`Failed to roll out ${machines} machines: blocked by "${run.blocked?.reason}"`);
   const turnsPerSecond = run.turns / (performance.now() - start) * 1000;
   const soaks = waves.reduce((sum, { soak }) => sum + soak, 0);
   const hoursOf = (time: (work: Work, lanes: number) => number): number =>
@@ -94,7 +95,7 @@ function runOf(chance: Chance, { machines, budget, waves }: Case): Run {
   });
 }
 
-/** Each replacement begins where a lane is free first (ms). */
+/** Each replacement begins in the lane that is free first (ms). */
 function listTime({ joins, leaves }: Work, lanes: number): number {
   const free = Array.from({ length: lanes }, () => 0);
   for (const [nth, each] of joins.entries()) {
@@ -116,7 +117,7 @@ function planningSpeed(run: Run): number {
   return 2_000 / (performance.now() - start) * 1000;
 }
 
-/** How many times the optimum the slower of both kinds of waves takes, for one machine at once, ten, and a tenth of all. */
+/** The slower ratio to the optimum of both kinds of waves, for one machine at once, ten, and a tenth of all. */
 export function measureTime(machines: number): Figure[] {
   const budgets: [number, string][] = [[1, "1"], [10, "10"], [Math.ceil(machines / 10), "10 %"]];
   return figuresOf(

@@ -1,8 +1,8 @@
 /**
- * How long processes take from their start until they call themselves ready, with everything cached, and how long people
- * wait for the command. Alone it prints its rows:
+ * How long processes take from their start until they report to be ready, with everything cached, and how long users
+ * wait for the command. Run directly, it prints its rows:
  *
- *     deno run -A test/bench/starts.ts 5
+ * deno run -A test/bench/starts.ts 5
  */
 import { execFile } from "node:child_process";
 import process from "node:process";
@@ -18,10 +18,10 @@ import { printAlone } from "./table.ts";
 import { type Writer, writers } from "./writer.ts";
 
 const plugin = fileURLToPath(new URL("../../cli/kubectl-ostler", import.meta.url));
-/** That `ostler status` has to show. */
+/** Number of pools that `ostler status` shows. */
 const pools = 20;
 
-/** Starts each process again and again, and with Ostler also its command. */
+/** Starts each process repeatedly, and with Ostler also its command. */
 export function measureStarts(writer: Writer, rounds: number): Promise<Figure[]> {
   return onGround({}, async (ground) => {
     const start = await writer.prepare(ground);
@@ -41,7 +41,7 @@ export function measureStarts(writer: Writer, rounds: number): Promise<Figure[]>
   });
 }
 
-/** The median of what the work itself tells, in seconds. */
+/** The median of the reported durations, in seconds. */
 async function timed(rounds: number, work: () => Promise<number>): Promise<number> {
   const times: number[] = [];
   for (let nth = 0; nth < rounds; nth++) times.push(await work());

@@ -1,11 +1,11 @@
-/** How much is kept for what was published: by Temporal on disk, and by the API server as objects. */
+/** The size of what is kept for publications: by Temporal on disk, and by the API server as objects. */
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { Ground } from "./ground.ts";
 
-/** Bytes of the dev server's database, with what is written to its log and not yet to it; NaN for another server. */
+/** Bytes of the dev server's database, including its write-ahead log; NaN for another server. */
 export async function databaseBytes({ stack }: Ground): Promise<number> {
   const folder = join(stack.directory, "temporal");
   const names = await readdir(folder).catch(() => undefined);
@@ -14,7 +14,7 @@ export async function databaseBytes({ stack }: Ground): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Bytes of what is written for one pool, as JSON, but for the objects of its identity, which are small. */
+/** Bytes of the objects of one pool, as JSON, without those of its identity, which are small. */
 export async function objectBytes({ api }: Ground, pool: string): Promise<number> {
   const names = namesOf({ namespace: "kube-system", name: pool });
   const secrets = [names.provisioning, names.bootstrap, names.kubeletBootstrap];
@@ -27,7 +27,7 @@ export async function objectBytes({ api }: Ground, pool: string): Promise<number
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Not everybody writes each. */
+/** Not every publisher writes each. */
 function absent(error: unknown): string {
   if (error instanceof ApiRefusal && error.status === 404) return "";
   throw error;

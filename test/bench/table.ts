@@ -5,7 +5,7 @@ import { beside, type Column, type Figure, growths } from "./figure.ts";
 const columns: Column[] = ["OSM", "Ostler", "floor"];
 const head = ["measure", "size", "unit", ...columns, "Ostler/OSM", "growth"];
 
-/** One line a figure; the growth over all sizes stands at the largest. */
+/** One line per figure; the growth over all sizes is at the largest. */
 export function tableOf(figures: readonly Figure[]): string {
   const rows = [head, ...figures.map((figure) => rowOf(figure, figures))];
   const widths = head.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
@@ -34,7 +34,7 @@ function rowOf(figure: Figure, figures: readonly Figure[]): string[] {
   ];
 }
 
-/** Three digits, as many as any of this is worth. */
+/** Three digits, which is the precision of the measurements. */
 export function shown(value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return "";
   if (value !== 0 && Math.abs(value) < 0.1) return value.toPrecision(2);
@@ -46,11 +46,11 @@ function growthText(growth: Partial<Record<Column, number>>): string {
     .map((column) => `${column} ${growth[column]?.toFixed(2)}`).join(", ");
 }
 
-/** For a part that is run by itself: prints what each gives, and ends the process. */
+/** For a part that runs directly: prints its results, and ends the process. */
 export async function printAlone<One>(each: readonly One[], measure: (one: One) => Promise<Figure[]>): Promise<never> {
   const figures: Figure[] = [];
   for (const one of each) figures.push(...await measure(one));
   console.log(tableOf(beside(figures)));
-  // The native part of the SDK would keep it.
+  // The native part of the SDK would keep the process running.
   Deno.exit();
 }

@@ -1,4 +1,4 @@
-/** Who publishes what machines boot with: Ostler, or the Operating System Manager that it is measured beside. */
+/** The publishers of what machines boot with: Ostler, or Operating System Manager for comparison. */
 import process from "node:process";
 import { httpProbe } from "../../deploy/local/process/http_probe.ts";
 import { startOnFreePorts } from "../../deploy/local/process/start_on_free_ports.ts";
@@ -11,29 +11,29 @@ import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconf
 import type { Stack } from "../../deploy/local/stack/stack.ts";
 import type { Ground } from "./ground.ts";
 
-/** Names a binary of Operating System Manager's controller; without it there is nothing to compare with. */
+/** Names a binary of Operating System Manager's controller; without it there is no comparison. */
 export const osmVariable = "OSTLER_BENCH_OSM";
 
-/** Starts processes, and resolves when they call themselves ready; by the names that tables show. */
+/** Starts processes, and resolves when they report to be ready; by the names in tables. */
 export type Start = () => Promise<Record<string, SupervisedProcess>>;
 
 export interface Writer {
   name: "Ostler" | "OSM";
-  /** Whom the API server knows it by. */
+  /** The user name at the API server. */
   users: string[];
-  /** Makes what it needs beside the ground before anything is timed. */
+  /** Prepares everything it needs beside the ground before the measurement. */
   prepare(ground: Ground): Promise<Start>;
 }
 
 const accountOf = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;
 
-/** Ostler with one controller and so many workers. */
+/** Ostler with one controller and this many workers. */
 export function ostlerOf(workers: number): Writer {
   return {
     name: "Ostler",
     users: ["ostler-controller", "ostler-worker"].map((name) => accountOf("ostler-system", name)),
     prepare: async ({ stack, kubeconfigs }) => {
-      // An image has its bundles: making them is no part of a start.
+      // An image has its bundles, so making them is not part of a start.
       await Promise.all([workflowBundle(), slimClient()]);
       return async () => {
         const { controller, worker } = await startOstler(stack, kubeconfigs, {});
@@ -44,7 +44,7 @@ export function ostlerOf(workers: number): Writer {
   };
 }
 
-/** One more of a process, on a port of its own. */
+/** One more instance of a process, with its own port. */
 async function startAnother(
   { processes }: Stack,
   spec: ProcessSpec,
@@ -80,13 +80,13 @@ export function osmOf(command: string): Writer {
   };
 }
 
-/** Whom to measure: Ostler, and OSM where the environment names its binary. */
+/** The measured publishers: Ostler, and OSM if the environment names its binary. */
 export function writers(): Writer[] {
   const command = process.env[osmVariable];
   return command ? [ostlerOf(1), osmOf(command)] : [ostlerOf(1)];
 }
 
-// Its rights are no part of what is measured. The token that it hands to machines comes from elsewhere with it, too.
+// Its permissions are not measured, and its machines get a token from elsewhere.
 const osmObjects = [
   { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "osm", namespace: "kube-system" } },
   {
