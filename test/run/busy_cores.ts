@@ -1,12 +1,15 @@
-/** How busy the cores are, so that whoever deals out the work sees where some of them idle. */
+/** How busy the cores are, so that idle ones are visible. */
 
-/** What all cores have done since the host was started, in ticks. */
+/** The work of all cores since the start of the host, in ticks. */
 export interface CoreTime {
   busy: number;
   idle: number;
 }
 
-/** Of the host; undefined where it does not tell. A shell reads it, as Deno lets nobody at /proc who may not do everything. */
+/**
+ * The cores of the host; undefined if it does not report them. A shell reads it, because Deno denies /proc without all
+ * permissions.
+ */
 export async function coreTime(): Promise<CoreTime | undefined> {
   const args = ["-c", `read -r line < /proc/stat && echo "$line"`];
   const { stdout } = await new Deno.Command("/bin/sh", { args, stderr: "null" }).output();
@@ -21,14 +24,14 @@ export function parseCoreTime(line: string): CoreTime | undefined {
   return { busy: user + nice + system + irq + softirq + steal, idle: idle + wait };
 }
 
-/** How many of the cores were busy between two looks, as text. */
+/** How many of the cores were busy between two reads, as text. */
 export function busyBetween(from: CoreTime | undefined, to: CoreTime | undefined, cores: number): string {
   if (from === undefined || to === undefined) return "";
   const [busy, idle] = [to.busy - from.busy, to.idle - from.idle];
   return busy + idle === 0 ? "" : `${(cores * busy / (busy + idle)).toFixed(1)} of ${cores} cores busy`;
 }
 
-/** Seconds of all cores between two snapshots; undefined where the host does not say. */
+/** Seconds of all cores between two snapshots; undefined if the host does not report them. */
 export function coreSecondsBetween(
   from: CoreTime | undefined,
   to: CoreTime | undefined,
@@ -40,7 +43,7 @@ export function coreSecondsBetween(
 }
 
 /**
- * Seconds of the cores from what a shell's `times` printed: its second line is about its children, user and system time.
+ * Seconds of the cores in the output of a shell's `times`: its second line is about its children, user and system time.
  * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#times
  */
 export function parseTimes(text: string): number | undefined {

@@ -1,4 +1,4 @@
-/** The programs that a run starts: each leads a process group of its own, so that nothing it starts can outlive it. */
+/** The programs that a run starts: each leads its own process group, so that none of its children can outlive it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
@@ -11,20 +11,20 @@ import { waitFor } from "../../deploy/local/process/wait_until.ts";
 export interface Order {
   args: string[];
   limitMinutes: number;
-  /** What it says is written there, not to our own output. */
+  /** File for its output, in place of the output of this process. */
   log?: string;
-  /** Added to our own environment. */
+  /** Added to the environment of this process. */
   env?: Record<string, string>;
-  /** A shell writes there what the child and all that it waited for took of the cores, as `parseTimes` reads it. */
+  /** A shell writes the CPU time of the child and its awaited children there, as `parseTimes` reads it. */
   times?: string;
 }
 
 /** How it ended. */
 export interface Exit {
   isSuccess: boolean;
-  /** It was late or interrupted, and stopped by us. */
+  /** It was late or interrupted, and was stopped. */
   isStopped: boolean;
-  /** Why it was no success. */
+  /** Why it failed. */
   note?: string;
 }
 
@@ -33,7 +33,7 @@ export const root = fileURLToPath(new URL("../../", import.meta.url));
 
 const graceMs = 10_000;
 
-/** Runs any number of denos at once. */
+/** Runs any number of denos concurrently. */
 export class Children {
   readonly #leaders = new Set<number>();
   readonly #guard = new OrphanGuard();
@@ -49,7 +49,7 @@ export class Children {
     for (const leader of this.#leaders) void endGroup(leader, "SIGINT");
   }
 
-  /** Resolves when the child and all that it started are gone; never rejects because of what the child did. */
+  /** Resolves when the child and all its children have ended; never rejects because of the child. */
   async run({ limitMinutes, ...order }: Order): Promise<Exit> {
     if (this.#isInterrupted) return stopped("interrupted");
     const child = start(order);
@@ -72,7 +72,7 @@ export class Children {
     return code === 0 ? { isSuccess: true, isStopped: false } : failed(`exit ${signal ?? code}`);
   }
 
-  /** Ends the guard that outlives us by a moment when we are killed. */
+  /** Ends the guard, which outlives a killed parent by a moment. */
   async close(): Promise<void> {
     await this.#guard.close();
   }
@@ -104,12 +104,12 @@ function start({ args, log, env, times }: Omit<Order, "limitMinutes">): ReturnTy
   }
 }
 
-/** Deno asks nobody whether its output is a terminal: in a file or a pipe it colours too. */
+/** Deno does not check whether its output is a terminal: it writes colors into a file or a pipe too. */
 function colours(): Record<string, string> {
   return process.stdout.isTTY || process.env["FORCE_COLOR"] !== undefined ? {} : { NO_COLOR: "1" };
 }
 
-/** Asks a whole process group, and insists after a while; resolves when nobody is left of it. */
+/** Terminates a whole process group, and kills it after a while; resolves when no process of it is left. */
 async function endGroup(leader: number, signal: NodeJS.Signals): Promise<void> {
   const isGone = (): boolean => !isSent(leader, 0);
   const waits = { what: "the end of all processes", timeoutMs: graceMs, pausesMs: [50, 50] } as const;

@@ -1,6 +1,6 @@
-/** What a run comes to: tests counted by how they ended. */
+/** The result of a run: tests counted by how they ended. */
 
-/** How many tests ended how; steps inside a test are not counted. */
+/** The number of tests by result; steps inside a test are not counted. */
 export interface Counts {
   passed: number;
   failed: number;
@@ -17,7 +17,7 @@ export function countTests(junit: string): Counts {
   return counts;
 }
 
-/** The tests of a JUnit report that ended so, by name, as a log can show them. */
+/** The tests of a JUnit report with this result, by name, as a log can show them. */
 export function testsThat(ended: keyof Counts, junit: string): string[] {
   const tests = testsOf(junit).filter((test) => endOf(test) === ended);
   return tests.map(({ suite, name }) => unescaped(`${suite} => ${name}`));
@@ -27,7 +27,7 @@ function endOf({ body }: Case): keyof Counts {
   return body.includes("<failure") ? "failed" : body.includes("<skipped") ? "skipped" : "passed";
 }
 
-/** Something that took its time. */
+/** A title and a duration. */
 export interface Timed {
   what: string;
   seconds: number;
@@ -40,7 +40,7 @@ export function secondsOfFiles(junit: string): Timed[] {
   return [...sums].map(([suite, seconds]) => ({ what: unescaped(suite).replace(/^\.\//, ""), seconds }));
 }
 
-/** The ten that took longest, a line each. */
+/** The ten slowest, a line each. */
 export function slowestLines(all: readonly Timed[]): string[] {
   const slowest = all.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
   return slowest.map(({ what, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${what}`);
@@ -53,7 +53,7 @@ interface Case {
   body: string;
 }
 
-/** Without the steps inside them; a step is told of in the file that has it, which need not be that of its test. */
+/** Without the steps inside them; a step is reported in its own file, which need not be that of its test. */
 function testsOf(junit: string): Case[] {
   const cases = [...junit.matchAll(/<testsuite name="([^"]*)"(.*?)<\/testsuite>/gs)].flatMap((
     [, suite, content = ""],
@@ -72,14 +72,14 @@ function unescaped(text: string): string {
   return text.replace(/&(quot|apos|lt|gt|amp);/g, (_, name: string) => characters[name] ?? "");
 }
 
-/** Judges one `deno test` by its exit and its report: a run that failed anywhere never counts as green. */
+/** Evaluates one `deno test` by its exit code and its report: a run that failed anywhere never counts as green. */
 export function judgeTests(isSuccess: boolean, junit: string | undefined): Counts {
   if (junit === undefined) return oneFailed;
   const counts = countTests(junit);
   return isSuccess || counts.failed > 0 ? counts : { ...counts, failed: 1 };
 }
 
-/** The last line of a run, in the form that a CI counts. */
+/** The last line of a run, in the format that a CI counts. */
 export function closingLine({ passed, failed, skipped }: Counts): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }

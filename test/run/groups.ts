@@ -1,20 +1,20 @@
-/** What can be run, by name: steps, which only succeed or fail, and groups of tests. */
+/** Everything that can run, by name: steps, which only succeed or fail, and groups of tests. */
 import { registryToolNames, stackToolNames } from "../../deploy/local/tools/tool_name.ts";
 
-/** What steps and groups have in common. */
+/** The common fields of steps and groups. */
 interface Named {
   /** For each process. */
   limitMinutes: number;
-  /** How many cores one of its processes keeps busy, waits counted in. */
+  /** How many cores one of its processes keeps busy, including waits. */
   load: number;
-  /** What has to be over before, where that is run too. */
+  /** The names that must be complete before, if they run too. */
   after?: string[];
 }
 
 /** Arguments of one deno. */
 export interface Step extends Named {
   args: string[];
-  /** It looks at every file, and takes seconds: it always runs. */
+  /** It reads every file, and takes seconds: it always runs. */
   isCheck?: boolean;
 }
 
@@ -23,14 +23,17 @@ export interface Group extends Named {
   paths: string[];
   allow: string[];
   /**
-   * Files share so many processes, which load what they all import once; else each has a process of its own, as what it
-   * starts may outlive it. Paths instead of a number say which files share one, those of the first list that names them;
-   * what no list names shares the last process.
+   * Files share this many processes, which load common modules once; else each has its own process, because its child
+   * processes may outlive it. Paths in place of a number define which files share one, those of the first list that
+   * names them; all others share the last process.
    */
   shares?: number | string[][];
-  /** Files whose stories share a site: so many processes, which start one each, play them all; each other file has its own. */
+  /**
+   * Files whose stories share a site: this many processes, which start one each, run them all; each other file has its
+   * own.
+   */
   together?: { processes: number; files: string[] };
-  /** Files that take longest, the longest first: begun last, one of them would keep all others waiting. */
+  /** The slowest files, the slowest first: started last, one of them would delay the end. */
   longest?: string[];
   /** It starts no server: its pieces begin before those that do. */
   isQuick?: boolean;
@@ -66,14 +69,14 @@ export const steps: Record<string, Step> = {
     limitMinutes: 45,
     load: 2,
   },
-  // The same of what machines are made of, where they can run.
+  // The same for the parts of machines, if they can run.
   prepare: {
     args: ["run", "--allow-all", "test/machines/prepare.ts"],
     limitMinutes: 45,
     load: 1,
     after: ["tools", "packages"],
   },
-  // The same of what only the campaign takes, which is minutes more of builds.
+  // The same for the parts of the campaign only, which takes minutes more of builds.
   prepare_campaign: {
     args: ["run", "--allow-all", "test/machines/prepare.ts", "--campaign"],
     limitMinutes: 60,
@@ -92,7 +95,7 @@ export const groups: Record<string, Group> = {
   unit: {
     paths: ["test/unit", "test/run", "test/house_rules_test.ts", "test/run_test.ts"],
     allow: noServer,
-    // Together is what loads the same, in parts that take about as long, but for those that wait.
+    // Files with the same modules are together, in parts of similar duration, except for those that wait.
     shares: [
       waits,
       named("unit/profiles", ["go_engine", "go_program", "eta_engine", "render_process"]),
@@ -104,10 +107,10 @@ export const groups: Record<string, Group> = {
     ],
     waiting: waits,
     isQuick: true,
-    // Some of them ask programs of Debian's packages.
+    // Some of them run programs of Debian's packages.
     after: ["packages"],
     limitMinutes: 15,
-    // More than it says, but now and then each waits for the clock: three of them keep both cores busy.
+    // More than its average, but each waits for the clock from time to time: three of them keep both cores busy.
     load: 0.55,
   },
   golden: { paths: ["test/golden"], allow: noServer, shares: 1, isQuick: true, limitMinutes: 10, load: 0.66 },
@@ -126,14 +129,14 @@ export const groups: Record<string, Group> = {
     shares: 4,
     longest: named("workflow", ["versions", "planner", "trouble", "roll_back", "budget", "drain", "restart"]),
     limitMinutes: 20,
-    // Measured: 0.3 to 0.35 of a core for each, as stories wait for retries, soaks and deadlines.
+    // Measured: 0.3 to 0.35 of a core for each, because stories wait for retries, soaks and deadlines.
     load: 0.35,
     after: ["tools"],
   },
   integration: {
     paths: ["test/integration"],
     allow: allowed,
-    // Dealt out as cards are, the longest first.
+    // Distributed in rotation, the slowest first.
     together: {
       processes: 3,
       files: [
@@ -141,15 +144,15 @@ export const groups: Record<string, Group> = {
         ...named("integration", ["in_place_kills", "rollout", "gitops", "in_place"]),
         ...named("integration/stories", ["bad_image", "bad_profile", "canary", "pdb", "abort", "in_place"]),
         ...named("integration", ["keep_machines", "trouble", "webhook", "node_operator", "deletion"]),
-        // They change what a site has from its start, so that who comes after them takes another one.
+        // They change a site from its start, so that the next story uses another one.
         ...named("integration", ["publishing", "handover"]),
       ],
     },
     longest: named("integration", ["control_plane", "clusters", "scaling_group", "demo", "join", "requests"]),
-    // Deadlines of machines that do not join; an API server that is frozen.
+    // Deadlines of machines that do not join; an API server that is suspended.
     waiting: named("integration", ["join", "demo"]),
     limitMinutes: 40,
-    // Measured: 0.25 to 0.5 of a core for each, whole stack counted in.
+    // Measured: 0.25 to 0.5 of a core for each, including the whole stack.
     load: 0.3,
     after: ["tools", "packages"],
   },
@@ -159,11 +162,12 @@ export const groups: Record<string, Group> = {
     allow: allowed,
     longest: named("machines", ["boot"]),
     limitMinutes: 40,
-    // Machines that install packages fill a core, and then wait for each other; at 1 nothing would run beside two of these.
+    // Machines that install packages fill a core, and then wait for each other; at 1 nothing would run beside two of
+    // these.
     load: 0.7,
     after: ["prepare"],
   },
-  // What a release has to have passed and a change need not wait for; one after the other, as some look at what is left on the host.
+  // Required for a release, but not for a change; one after the other, because some read what is left on the host.
   campaign: {
     paths: ["test/campaign"],
     allow: allowed,

@@ -1,8 +1,8 @@
-/** Which files of this repository each module uses, by what its text names. */
+/** The files of this repository that each module uses, by the names in its text. */
 
 /** The files that a module uses, by path from the root. */
 export interface Uses {
-  /** Modules that it imports, also those it imports only for their types. */
+  /** Modules that it imports, including those it imports only for their types. */
   imports: string[];
   /** Modules and scripts that it names by path or task, because it runs or bundles them. */
   starts: string[];
@@ -13,7 +13,7 @@ export interface Uses {
 /** The uses of each module, by its path. */
 export type ImportGraph = ReadonlyMap<string, Uses>;
 
-/** What a name in a text can stand for. */
+/** The possible meanings of a name in a text. */
 export interface Known {
   /** All files, by path from the root. */
   files: readonly string[];

@@ -1,4 +1,4 @@
-/** What pieces took the last time, kept beside the tools, so that the next run begins with those that take longest. */
+/** The previous durations of pieces, kept beside the tools, so that the next run begins with the slowest. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
@@ -8,13 +8,13 @@ import type { Timed } from "./counts.ts";
 /** Seconds by the title of a piece. */
 export type KeptTimes = Readonly<Record<string, number>>;
 
-/** Where this user's times are; undefined where nothing can be kept. */
+/** The file for this user's durations; undefined if it cannot be stored. */
 export function timesFile(): string | undefined {
   const tools = cacheFolder(process.env);
   return tools === undefined ? undefined : join(tools, "..", "test-times.json");
 }
 
-/** Returns what was kept; nothing where that cannot be read, as then only the order of a run differs. */
+/** Returns the stored durations; nothing if they cannot be read, which only changes the order of a run. */
 export function readTimes(file: string | undefined): KeptTimes {
   if (file === undefined || !existsSync(file)) return {};
   try {
@@ -25,7 +25,7 @@ export function readTimes(file: string | undefined): KeptTimes {
   }
 }
 
-/** Keeps the times beside those of pieces that did not run now. */
+/** Stores the durations beside those of pieces that did not run now. */
 export function keepTimes(file: string | undefined, times: readonly Timed[]): void {
   if (file === undefined || times.length === 0) return;
   const rounded = times.map(({ what, seconds }) => [what, Math.round(seconds * 10) / 10]);
@@ -36,9 +36,9 @@ export function keepTimes(file: string | undefined, times: readonly Timed[]): vo
 }
 
 /**
- * Sorts what starts servers by the time it took and the cores it kept busy, the most first: what needs little room fills the
- * gaps at the end. What is unknown counts as `unknownSeconds`. Everything else stays in front in its order, as it is quick and
- * tells most of what is wrong.
+ * Sorts pieces that start servers by duration times busy cores, the most first: small pieces fill the gaps at the end.
+ * Unknown ones count as `unknownSeconds`. Everything else stays in front in its order, because it is quick and finds
+ * most failures.
  */
 export function mostFirst<One extends { title: string; isQuick: boolean; load: number }>(
   pieces: readonly One[],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mostFirst } from "./kept_times.ts";
 
-Deno.test("mostFirst begins with what is quick, then with what took most of the cores, the unknown in its place", () => {
+Deno.test("mostFirst: begins with quick pieces, then those with the most work, unknown ones in their place", () => {
   const piece = (title: string, load: number, isQuick = false): { title: string; load: number; isQuick: boolean } => {
     return { title, load, isQuick };
   };

@@ -1,25 +1,25 @@
-/** Work side by side. */
+/** Concurrent work. */
 import { usualPorts } from "../../deploy/local/process/free_ports.ts";
 
 /** A piece of work that may have to wait for others. */
 export interface Job {
-  /** What it is part of. */
+  /** The name that it is part of. */
   readonly name: string;
   /** Names of which no job may be left. */
   readonly after: readonly string[];
-  /** How many cores it keeps busy; Infinity for what has to be alone. */
+  /** How many cores it keeps busy; Infinity for a job that has to be alone. */
   readonly load: number;
 }
 
-/** So many cores may be busy, and so many jobs run, at once. */
+/** How many cores may be busy, and how many jobs run, at once. */
 export interface Room {
   readonly cores: number;
   readonly lanes: number;
 }
 
 /**
- * Does all jobs, each in a lane of its own (from 0): the first that is ready and fits into the cores left begins first,
- * and where nothing runs any load fits. Results keep the order of the jobs.
+ * Runs all jobs, each in its own lane (from 0): the first that is ready and fits into the free cores begins first, and
+ * when nothing runs any load fits. Results keep the order of the jobs.
  */
 export async function inLanes<One extends Job, Result>(
   jobs: readonly One[],
@@ -33,7 +33,7 @@ export async function inLanes<One extends Job, Result>(
   const mayBegin = (at: number): boolean => {
     const { after, load } = jobAt(at);
     const busy = [...running.values()].reduce((sum, { job }) => sum + job.load, 0);
-    // Loads are decimal fractions, whose sum may be off by a hair.
+    // Loads are decimal fractions, whose sum may be slightly off.
     const fits = running.size === 0 || busy + load <= cores + 0.01;
     const left = [...[...waiting].map(jobAt), ...[...running.values()].map(({ job }) => job)];
     return fits && running.size < lanes && !left.some(({ name }) => after.includes(name));
@@ -49,7 +49,7 @@ export async function inLanes<One extends Job, Result>(
   };
   while (waiting.size > 0 || running.size > 0) {
     for (let at = [...waiting].find(mayBegin); at !== undefined; at = [...waiting].find(mayBegin)) begin(at);
-    if (running.size === 0) throw new Error("Cannot begin any job that is left: they wait for each other");
+    if (running.size === 0) throw new Error("Failed to begin any remaining job: they wait for each other");
     running.delete(await Promise.race([...running.values()].map(({ done }) => done)));
   }
   return results;

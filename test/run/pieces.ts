@@ -1,4 +1,4 @@
-/** Cuts steps and groups into what one process does. */
+/** Divides steps and groups into the work of single processes. */
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { root } from "./children.ts";
@@ -6,14 +6,14 @@ import type { Group, Step } from "./groups.ts";
 import { groups, steps } from "./groups.ts";
 import type { Job } from "./lanes.ts";
 
-/** What one process does. */
+/** The work of one process. */
 export interface Piece extends Job {
   /** For people: its group, and which part of that. */
   readonly title: string;
   readonly limitMinutes: number;
-  /** It starts no server, and says soon what is wrong. */
+  /** It starts no server, and finds failures soon. */
   readonly isQuick: boolean;
-  /** Either the arguments of a deno, or test files and what they may do. */
+  /** Either the arguments of a deno, or test files and their permissions. */
   readonly args?: readonly string[];
   readonly tests?: Tests;
 }
@@ -26,8 +26,8 @@ export interface Tests {
 }
 
 /**
- * The pieces of a step or a group, those that take longest first; none where there is nothing to run under that name.
- * `files` are those of the group to run; all unless told.
+ * The pieces of a step or a group, the slowest first; none if there is nothing to run under that name. `files` are
+ * those of the group to run; by default all.
  */
 export function piecesOf(name: string, files?: readonly string[]): Piece[] {
   const [step, all] = [steps[name], groups[name]];
@@ -62,7 +62,7 @@ function jobOf(name: string, { limitMinutes, load, after = [] }: Step | Group): 
   return { name, limitMinutes, load, after };
 }
 
-/** The test files of a group, those known to take longest first, the others in order. */
+/** The test files of a group, known slow ones first, the others in order. */
 export function filesOf({ paths, longest = [] }: Pick<Group, "paths" | "longest">): string[] {
   const files = paths.flatMap(testFiles);
   return [...longest.filter((file) => files.includes(file)), ...files.filter((file) => !longest.includes(file))];
@@ -76,7 +76,7 @@ function testFiles(path: string): string[] {
   return found.filter((file) => file.endsWith("_test.ts")).sort().map((file) => join(path, file));
 }
 
-/** A number deals out as cards are, so that no share gets all that takes long. */
+/** A number distributes in rotation, so that no share gets all slow files. */
 function dealt(files: readonly string[], shares: number | string[][]): string[][] {
   const [count, handOf] = typeof shares === "number"
     ? [shares, (_: string, at: number): number => at % shares]
@@ -85,7 +85,7 @@ function dealt(files: readonly string[], shares: number | string[][]): string[][
   return hands.filter((hand) => hand.length > 0);
 }
 
-/** The first list with the file or a folder above it; past the last where none has. */
+/** The first list with the file or a folder above it; the index after the last if none has. */
 function placeIn(lists: string[][], file: string): number {
   const place = lists.findIndex((paths) => paths.some((path) => file === path || file.startsWith(`${path}/`)));
   return place < 0 ? lists.length : place;

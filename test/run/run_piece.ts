@@ -9,31 +9,31 @@ import { closingLine, type Counts, judgeTests, nothing, oneFailed, secondsOfFile
 import type { Timed } from "./counts.ts";
 import type { Piece, Tests } from "./pieces.ts";
 
-/** What a piece came to. */
+/** The result of a piece. */
 export interface Ending {
   counts: Counts;
   /** Which tests failed, by file and name. */
   failures: string[];
   /** Which tests were skipped, by file and name. */
   skips: string[];
-  /** How long it took, by file where it ran several. */
+  /** How long it took, by file if it ran several. */
   times: Timed[];
-  /** What it took of the cores, without containers; undefined where it was ended by force. */
+  /** Its CPU time, without containers; undefined if it was killed. */
   coreSeconds?: number;
   note: string;
 }
 
-/** What it takes to run a piece. */
+/** The inputs for running a piece. */
 export interface Runner {
   children: Children;
   /** Flags of `deno test` that a person added. */
   extra: readonly string[];
   env: Record<string, string>;
-  /** Takes what a piece said, whole, when it has ended; undefined lets it speak for itself. */
+  /** Receives the whole output of a piece when it has ended; without it the piece writes to the terminal. */
   say?: (text: string) => void;
 }
 
-/** Resolves when the piece is over, however it ended. */
+/** Resolves when the piece has ended, in any way. */
 export async function runPiece(piece: Piece, runner: Runner): Promise<Ending> {
   const start = performance.now();
   const folder = mkdtempSync(join(tmpdir(), "ostler-test-"));
@@ -73,7 +73,7 @@ async function runIn(folder: string, piece: Piece, runner: Runner & { log?: stri
   return { counts: judgeTests(isSuccess, junit), failures, skips, times: secondsOfFiles(text), note };
 }
 
-/** What Deno is told to load: files that share a process are imported by one of ours. */
+/** The modules that Deno loads: files that share a process are imported by a generated one. */
 function entryOf(folder: string, { files, isShared }: Tests): string[] {
   if (!isShared || files.length === 1) return [...files];
   const entry = join(folder, "all_test.ts");

@@ -17,10 +17,10 @@ export interface Selected {
   leftOut: string[];
 }
 
-/** Git knows no commit by the name that a person gave. */
+/** git knows no commit by the given name. */
 export class UnknownRevision extends Error {}
 
-/** What a change selects. */
+/** The selection of a change. */
 export interface Selection {
   groups: Selected[];
   /** The changed file that can break every test. */
@@ -104,17 +104,17 @@ function shortName(file: string): string {
 /** Returns whether a file can break every test: it configures all of them, or no module names it. */
 function canBreakAll(file: string, graph: ImportGraph): boolean {
   if (/^(deno\.json|deno\.lock|package\.json|test\/run\.ts|test\/run\/.*)$/.test(file)) return true;
-  // Markdown that no module names is for people alone.
+  // Only people read Markdown that no module names.
   if (isModule(file) || file.endsWith(".md")) return false;
   return ![...graph.values()].some(({ imports, reads }) => imports.includes(file) || reads.includes(file));
 }
 
-/** Returns the changed files, their readers, and all modules that use one of those, directly or over others. */
+/** Returns the changed files, their readers, and all modules that use one of those, directly or through others. */
 function usersOf(changed: readonly string[], graph: ImportGraph, kinds: readonly (keyof Uses)[]): Set<string> {
   const readers = byUsed(graph, ["reads"]);
   const users = byUsed(graph, kinds);
   const found = new Set([...changed, ...changed.flatMap((file) => readers.get(file) ?? [])]);
-  // A set also iterates over what is added meanwhile.
+  // A set also iterates over elements that are added meanwhile.
   for (const file of found) for (const user of users.get(file) ?? []) found.add(user);
   return found;
 }

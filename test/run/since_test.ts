@@ -47,7 +47,7 @@ const selected = ({ groups }: Selection): { run: string[]; leftOut: string[] } =
   return { run: groups.flatMap(({ run }) => run), leftOut: groups.flatMap(({ leftOut }) => leftOut) };
 };
 
-Deno.test("importGraph: tells imports, started modules and files that are read apart", () => {
+Deno.test("importGraph: distinguishes imports, started modules and files that are read", () => {
   deepEqual(graph.get("workers/worker.ts"), { imports: [], starts: ["workflows/mod.ts"], reads: [] });
   deepEqual(graph.get("cli/main.ts"), { imports: ["cli/plan.ts"], starts: [], reads: [] });
   deepEqual(graph.get("deploy/processes.ts"), {
@@ -60,7 +60,7 @@ Deno.test("importGraph: tells imports, started modules and files that are read a
   deepEqual(graph.get("workers/controller.ts"), { imports: [], starts: [], reads: [] });
 });
 
-Deno.test("affected: selects tests over imports of any depth, also of types, and leaves out those that start processes", () => {
+Deno.test("affected: selects tests through imports of any depth, including types, and leaves out those that start processes", () => {
   deepEqual(selected(affected(small, ["workflows/node.ts"], graph)), {
     run: ["test/unit/budget_test.ts"],
     leftOut: small.integration,
@@ -149,7 +149,7 @@ Deno.test({
     ok(ofTemplate.includes("test/golden/default_profiles_test.ts"));
     deepEqual(ofTemplate.filter((file) => /^test\/(replay|unit\/workflows)\//.test(file)), []);
     const ofCommand = of("cli/rollout/plan_command.ts").run;
-    ok(ofCommand.includes("test/unit/cli/kubectl_plugin_test.ts"), "a script starts the command");
+    ok(ofCommand.includes("test/unit/cli/kubectl_plugin_test.ts"), "Expected a script that starts the command");
     deepEqual(ofCommand.filter((file) => /^test\/(golden|replay|integration|machines)\//.test(file)), []);
   },
 });
