@@ -67,7 +67,7 @@ const pacing: Fault[] = [
   },
 ];
 
-/** What is done to single machines. */
+/** Faults in the steps of single machines. */
 const machines: Fault[] = [
   {
     name: "order: the newest machine is replaced first",
@@ -250,7 +250,7 @@ const changes: Fault[] = [
   },
 ];
 
-/** What machines boot with. */
+/** Faults in what machines boot with. */
 const publishing: Fault[] = [
   {
     name: "fence: the bootstrap secret is written beside the secrets that it announces",
@@ -296,7 +296,7 @@ const publishing: Fault[] = [
   },
 ];
 
-/** Who may do or run what. */
+/** Faults in permissions and admission. */
 const admission: Fault[] = [
   {
     name: "images: the signature of another key admits an image",
@@ -380,7 +380,7 @@ const groups: Fault[] = [
   },
 ];
 
-/** All of them. */
+/** All faults. */
 export const faults: readonly Fault[] = [
   ...pacing,
   ...machines,

@@ -5,9 +5,9 @@ import { groups } from "../run/groups.ts";
 
 const limitMs = 5 * 60_000;
 
-/** What a run of a test file left. */
+/** The result of a run of a test file. */
 export interface Run {
-  /** As Deno writes it; undefined where no test began, as after a syntax error. */
+  /** As Deno writes it; undefined when no test began, as after a syntax error. */
   junit: string | undefined;
   output: string;
   seconds: number;
@@ -20,7 +20,7 @@ export async function runTestFile(folder: string, file: string, filters: readonl
   const begun = performance.now();
   const filter = filters.length === 0 ? [] : [`--filter=/${filters.map(escaped).join("|")}/`];
   const command = new Deno.Command(Deno.execPath(), {
-    // A fault may be of a wrong type: the tests have to catch it, not the compiler.
+    // A fault may be a type error: the tests have to catch it, not the compiler.
     args: [
       "test",
       "--no-check",
@@ -31,7 +31,7 @@ export async function runTestFile(folder: string, file: string, filters: readonl
       file,
     ],
     cwd: folder,
-    // The compiled copy goes with the copy.
+    // The compiled copy is deleted with the copy.
     env: { NO_COLOR: "1", DENO_DIR: join(folder, ".deno") },
     stdin: "null",
     signal: AbortSignal.timeout(limitMs),

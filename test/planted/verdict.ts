@@ -5,13 +5,13 @@ import type { Run } from "./run_test_file.ts";
 
 export type Verdict = { is: "Caught" } | { is: "Missed" | "Unusable"; why: string };
 
-/** A fault that does not even run proves nothing about the tests. */
+/** A fault that does not run proves nothing about the tests. */
 const broken = /SyntaxError|ReferenceError|Module not found|Cannot find module|Module build failed|is not a function/;
 
 /** An assertion that does not hold, or a test that waited for what did not happen (`eventually`). */
 const asserted = /AssertionError|Timed out after .* waiting for .*: last seen: /;
 
-/** Caught is a fault with which a test fails by an assertion. */
+/** A fault is caught when a test fails with an assertion. */
 export function verdictOf({ junit, output }: Pick<Run, "junit" | "output">): Verdict {
   if (junit === undefined) return { is: "Unusable", why: `no test ran: ${firstLine(output)}` };
   const failures = [...junit.matchAll(/<failure message="([^"]*)"/g)].map(([, message = ""]) => unquoted(message));
@@ -27,7 +27,7 @@ export function verdictOf({ junit, output }: Pick<Run, "junit" | "output">): Ver
   return { is: "Missed", why: `the test fails without an assertion: ${firstLine(first)}` };
 }
 
-/** Why a test is not usable to catch a fault: without one it has to run, and to pass. Undefined for no reason. */
+/** Returns why a test cannot catch a fault: without one it has to run, and to pass. Undefined if it can. */
 export function reasonAgainst(
   { filter = "" }: CatchingTest,
   { junit, output }: Pick<Run, "junit" | "output">,

@@ -1,4 +1,4 @@
-/** A copy of the working tree in a temporary folder: faults are planted there, and the repository stays as it is. */
+/** A copy of the working tree in a temporary folder: faults are planted there, and the repository is unchanged. */
 import { execFile } from "node:child_process";
 import {
   copyFileSync,
@@ -34,7 +34,7 @@ export class WorkingCopy implements Disposable {
     }
   }
 
-  /** Plants a fault, until what it returns is disposed. */
+  /** Plants a fault, until the result is disposed of. */
   plant({ file, from, to }: Pick<Fault, "file" | "from" | "to">): Disposable {
     const path = join(this.folder, file);
     const text = readFileSync(path, "utf8");
