@@ -1,7 +1,7 @@
-/** Which recorded histories were changed or removed: a run that began under an old release must still be followed. */
+/** Finds recorded histories that were changed or removed: a run that began under an old release must replay. */
 import { execFileSync } from "node:child_process";
 
-/** Where the histories are, and the file with which the rule came: what was recorded by then counts. */
+/** Where the histories are, and the file that introduced the rule: earlier records count. */
 export interface Kept {
   /** Root of the checkout. */
   root: string;
@@ -12,8 +12,8 @@ export interface Kept {
 }
 
 /**
- * Files that a commit, or the tree as it stands, has changed or removed since the rule came; each named once.
- * Undefined where git cannot tell: no checkout, or one without its history.
+ * Returns the files that a commit, or the working tree, has changed or removed since the rule, each once. Undefined
+ * when git cannot say: without a checkout, or without its history.
  */
 export function rewrittenHistories({ root, folder, since }: Kept): string[] | undefined {
   const added = lines(root, "log", "--diff-filter=A", "--format=%H", "--", since);

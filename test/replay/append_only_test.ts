@@ -15,14 +15,14 @@ const ours: Omit<Kept, "root">[] = [
 for (const { folder, since } of ours) {
   const rewritten = rewrittenHistories({ root: fileURLToPath(new URL("../../", import.meta.url)), folder, since });
   Deno.test({
-    name: `what is recorded in ${folder} is only ever added to`,
-    // Without its past nobody can say what a checkout held before.
+    name: `append-only: files in ${folder} are only ever added`,
+    // Without its history the earlier content of a checkout is unknown.
     ignore: rewritten === undefined,
     fn: () => deepEqual(rewritten, []),
   });
 }
 
-/** A checkout of its own in which a history was recorded and the rule came with it. */
+/** A separate checkout in which a history was recorded together with the rule. */
 class Checkout implements Disposable {
   readonly kept: Kept = { root: mkdtempSync(join(tmpdir(), "histories-")), folder: "histories", since: "rule" };
 
@@ -53,7 +53,7 @@ class Checkout implements Disposable {
   }
 }
 
-Deno.test("rewrittenHistories lets histories be added", () => {
+Deno.test("rewrittenHistories: allows additions", () => {
   using checkout = new Checkout();
   checkout.write("histories/creation.json", "{}");
   deepEqual(rewrittenHistories(checkout.kept), []);
@@ -61,7 +61,7 @@ Deno.test("rewrittenHistories lets histories be added", () => {
   deepEqual(rewrittenHistories(checkout.kept), []);
 });
 
-Deno.test("rewrittenHistories names one that was changed, committed or not", () => {
+Deno.test("rewrittenHistories: names a changed history, committed or not", () => {
   using checkout = new Checkout();
   checkout.write("histories/rolling.json", '{"events":[]}');
   deepEqual(rewrittenHistories(checkout.kept), ["histories/rolling.json"]);
@@ -69,7 +69,7 @@ Deno.test("rewrittenHistories names one that was changed, committed or not", () 
   deepEqual(rewrittenHistories(checkout.kept), ["histories/rolling.json"]);
 });
 
-Deno.test("rewrittenHistories names one that was moved away, also when it came back changed", () => {
+Deno.test("rewrittenHistories: names a moved history, even if it was moved back with changes", () => {
   using checkout = new Checkout();
   checkout.git("mv", "histories/rolling.json", "histories/renamed.json");
   checkout.commit();
@@ -79,7 +79,7 @@ Deno.test("rewrittenHistories names one that was moved away, also when it came b
   deepEqual(rewrittenHistories(checkout.kept)?.includes("histories/rolling.json"), true);
 });
 
-Deno.test("rewrittenHistories cannot tell where there is no checkout", () => {
+Deno.test("rewrittenHistories: returns undefined without a checkout", () => {
   const root = mkdtempSync(join(tmpdir(), "histories-"));
   try {
     deepEqual(rewrittenHistories({ root, folder: "histories", since: "rule" }), undefined);

@@ -3,7 +3,7 @@ import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 
 type History = Parameters<typeof historyToJSON>[0];
 
-/** As JSON. Where and by whom it was recorded is nobody's business, and replay does not look at it. */
+/** Returns JSON without the recording host and user, which replay ignores. */
 export function plainHistory(history: History): string {
   const keep = (key: string, value: unknown): unknown => key === "stackTrace" || key === "identity" ? undefined : value;
   return JSON.stringify(JSON.parse(historyToJSON(history), keep));

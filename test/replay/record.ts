@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- saying what was recorded is this program's job
-/** Records histories of the finished workflows over pools in memory; the only way to change what replay tests follow. */
+/** Records histories of the finished workflows over pools in memory; the only way to change what replay tests use. */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,17 +22,17 @@ import { budgetOf, gateOf } from "../support/pool_checks.ts";
 import { Stage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Handle } from "../support/workflow_stage.ts";
 
-/** The release whose histories these are; one set per release is kept, and none is ever rewritten. */
+/** The release of these histories; one set per release is kept, and none is ever rewritten. */
 const { version: release } = manifest;
 
 const root = fileURLToPath(new URL("./histories/", import.meta.url));
 
 const shortLadder = { ...testDeadlines, instance: 800, address: 800, registered: 800, ready: 800 };
 
-/** Brings a run to where nothing can keep it from its end, and returns it. */
+/** Brings a run to a point where nothing can keep it from its end, and returns it. */
 type Story = (stage: Stage) => Promise<Handle>;
 
-/** A rollout whose first newcomer is waited for, and does not come before it is mended. */
+/** A rollout that waits for its first new machine, which does not come before the fix. */
 async function whileJoining(stage: Stage): Promise<{ pool: FakePool; handle: Handle }> {
   const pool = await stage.grownPool();
   pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";

@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- saying what was recorded is this program's job
-/** Records histories of scaling groups on real parts: what their machines do is known to no pool in memory. */
+/** Records histories of scaling groups on real parts, because no pool in memory has such machines. */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { plainHistory } from "./plain_history.ts";
 const folder = fileURLToPath(new URL("./histories/roll_out_scaling_group/", import.meta.url));
 const { version: release } = manifest;
 
-/** A group above its number and one at its most, halted, and gone back. */
+/** A group above its size and one at its maximum, halted, and rolled back. */
 const recorded = { rolling: image, halted_rolled_back: badImage };
 
 async function keep({ world }: Scene, story: string): Promise<void> {

@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- saying what was recorded is this program's job
-/** Records what this version installs, unless that is recorded; the next versions are tested against it. */
+/** Records the manifests of this version, unless they are recorded; the next versions are tested against them. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { installedText, recordsFolder, recordsOf } from "../../deploy/release/recorded.ts";

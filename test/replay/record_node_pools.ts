@@ -1,4 +1,6 @@
-/** Rollouts of NodePools that are recorded, and of machines that are replaced where they cannot be updated in place. */
+/**
+ * Rollouts of NodePools that are recorded, and of machines that are replaced because they cannot be updated in place.
+ */
 import { eventually } from "../support/eventually.ts";
 import { NodeStage } from "../support/node_stage.ts";
 import { rolling } from "../support/replaced_story.ts";
@@ -13,7 +15,7 @@ async function whileBooting(stage: Stage): Promise<{ nodes: NodeStage; handle: H
   return { nodes, handle };
 }
 
-/** Each brings a run to where nothing can keep it from its end, and returns it. */
+/** Each brings a run to a point where nothing can keep it from its end, and returns it. */
 export const nodePools: Record<string, (stage: Stage) => Promise<Handle>> = {
   "staged_rolled_soaked": async (stage) => {
     const policy = {

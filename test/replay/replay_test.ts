@@ -17,7 +17,7 @@ interface History {
   events: [{ workflowExecutionStartedEventAttributes: { workflowId: string } }];
 }
 
-/** Follows a history with today's workflows; rejects where it cannot. */
+/** Replays a history with today's workflows; rejects if it cannot. */
 async function follow(text: string): Promise<void> {
   const history = JSON.parse(text) as History;
   const { workflowId } = history.events[0].workflowExecutionStartedEventAttributes;
@@ -29,15 +29,15 @@ function textOf(name: string): string {
 }
 
 function replayTest(name: string, fn: () => Promise<void>): void {
-  // The native part of the SDK keeps handles of its own between tests.
+  // The native part of the SDK keeps its own handles between tests.
   Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
 }
 
-for (const name of names) replayTest(`today's workflows follow ${name}`, () => follow(textOf(name)));
+for (const name of names) replayTest(`replay: today's workflows replay ${name}`, () => follow(textOf(name)));
 
-replayTest("rollOutMachineDeployment does not follow a history in which another step was taken", async () => {
+replayTest("rollOutMachineDeployment: does not replay a history with another step", async () => {
   const rolling = names.find((name) => name.endsWith("-rolling.json"));
-  ok(rolling, "no rolling history is recorded: run deno task replay:record");
+  ok(rolling, "Found no recorded rolling history: run deno task replay:record");
   const changed = textOf(rolling).replaceAll("awaitReplacementJoined", "awaitReplacementForgotten");
   await rejects(follow(changed), { name: "DeterminismViolationError" });
 });
