@@ -5,7 +5,7 @@ type Visitor = Deno.lint.LintVisitor;
 type Context = Deno.lint.RuleContext;
 type Finding = Pick<Deno.lint.ReportData, "message" | "hint">;
 
-/** What the files below `path` may import; `!x` forbids x whatever else allows it, `*` is everything. */
+/** The allowed imports of the files below `path`; `!x` forbids x despite other entries, `*` is everything. */
 interface Room {
   path: string;
   runtime: string[];
@@ -20,7 +20,7 @@ const forBackends = [
   ...["@kubernetes/client-node", "@temporalio/activity", "@temporalio/common"],
 ];
 
-/** The import law; the first room whose path fits a file judges it. */
+/** The import law; the first room whose path matches a file applies. */
 export const rooms: Room[] = [
   { path: "workflows/contracts/", runtime: ["workflows/contracts/"], types: [] },
   { path: "workflows/policy/", runtime: ["workflows/policy/"], types: ["workflows/contracts/"] },
@@ -164,7 +164,7 @@ function judgeExtension(_path: string, specifier: string): Finding | undefined {
 
 type Judge = (path: string, specifier: string, asType: boolean) => Finding | undefined;
 
-/** Calls the judge for every way a module can name another: import, export from, import(), import types. */
+/** Calls `judge` for every way a module can name another: import, export from, import(), import types. */
 function importVisitor(context: Context, judge: Judge): Visitor {
   const path = housePath(context.filename);
   const see = (node: Deno.lint.Node, source: Deno.lint.Node | null, asType: boolean): void => {
@@ -191,7 +191,7 @@ function importLaw(context: Context): Visitor {
       if (node.source.type === "Literal" || housePath(context.filename).startsWith("test/")) return;
       context.report({
         node,
-        message: "Cannot judge this import: its name is not a literal",
+        message: "Cannot check this import: its name is not a literal",
         hint: "Import by a literal name, or look the value up in an object",
       });
     },
@@ -210,7 +210,7 @@ function fileName(context: Context): Visitor {
       if (roomOf(path) === undefined) {
         report(`Cannot place "${path}": it is in no room`, `The rooms are ${rooms.map((it) => it.path).join(", ")}`);
       }
-      if (empty !== undefined) report(`Cannot name a file "${empty}": it says nothing`, "Name the concept it holds");
+      if (empty !== undefined) report(`Cannot name a file "${empty}": the name has no meaning`, "Name the concept it holds");
       if (odd !== undefined) {
         report(`Cannot name a file "${odd}": it is not snake_case`, "Lower case, words joined by _");
       }
@@ -339,5 +339,5 @@ const plugin: Deno.lint.Plugin = {
   },
 };
 
-/** Lint plugin that keeps the laws of the house; every finding says how to mend it. */
+/** Lint plugin for the laws of the house; every finding describes its fix. */
 export default plugin;

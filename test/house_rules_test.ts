@@ -6,7 +6,7 @@ import plugin from "./house_rules.ts";
 interface Case {
   file: string;
   code: string;
-  /** Which rule, or rules, must find something; none: the code is clean. */
+  /** The rules that must find something; none: the code is clean. */
   finds?: string[];
 }
 
@@ -138,7 +138,7 @@ prove("deploy/local is for test/ and the demo only", [
   dirty("deploy/local/demo/main.ts", `import { runWorker } from "../../../workers/worker.ts";`),
 ]);
 
-prove("nobody but a test imports test/", [
+prove("only tests import test/", [
   clean(
     "workers/worker.ts",
     `import { createActivities } from "../activities/mod.ts"; import { Worker } from "@temporalio/worker";`,
@@ -240,7 +240,7 @@ prove("error messages end without a period", [
   ),
 ]);
 
-Deno.test("house rules say how to mend every finding", () => {
+Deno.test("house rules: describe the fix of every finding", () => {
   const code =
     `import { z } from "zod"; import { x } from "./x"; export const at = new Date(); throw new Error("No.");`;
   const found = findings({ file: "workflows/rollOut.ts", code: code + "\n".repeat(500) });
@@ -248,7 +248,7 @@ Deno.test("house rules say how to mend every finding", () => {
   for (const diagnostic of found) assert.ok((diagnostic.hint ?? "").length > 10, diagnostic.id);
 });
 
-Deno.test("house rules judge a file by its place in the repository", () => {
+Deno.test("house rules: evaluate a file by its path in the repository", () => {
   const file = fileURLToPath(new URL("../workflows/roll_out.ts", import.meta.url));
   assert.deepEqual(findings({ file, code: `import { z } from "zod";` }).map((it) => it.id), ["house/import-law"]);
 });

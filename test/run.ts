@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- saying what passed and what failed is this program's job
-/** Runs steps and groups of tests by name, side by side as the cores allow, and ends whatever they leave running. */
+/** Runs steps and groups of tests by name, concurrently as the cores allow, and ends whatever they leave running. */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { recordCampaign } from "../deploy/release/campaign.ts";
@@ -16,10 +16,10 @@ import { affected, changedFiles, readGraph, sinceLines, UnknownRevision } from "
 
 const children = new Children();
 
-// More than run at once on two cores; each has ports for some dozens of stacks.
+// More than run concurrently on two cores; each has ports for some dozens of stacks.
 const lanes = 12;
 
-/** A piece that was begun, and when. */
+/** A started piece, and its start. */
 interface Done {
   piece: Piece;
   ending: Ending;
@@ -32,25 +32,25 @@ interface Moment {
   cores: CoreTime | undefined;
 }
 
-/** What a person asked for. */
+/** The command line. */
 interface Asked {
   names: string[];
   /** Flags of `deno test`. */
   extra: string[];
-  /** What all of it may take, which the end of the run compares with what it took. */
+  /** The expected duration, which the end of the run compares with the actual one. */
   budgetMinutes?: number;
-  /** It is kept for releases that the campaign passed on this commit. */
+  /** The result is kept for releases if the campaign passed on this commit. */
   isRecorded: boolean;
-  /** Only tests that files changed since that revision can break. */
+  /** Only tests that changes since that revision can break. */
   since?: string;
 }
 
 const cores = Math.max(2, availableParallelism());
 
-/** In CI everything can be installed, so a skipped test proves nothing there. */
+/** In CI everything can be installed, so a skipped test is a failure there. */
 const mayNotSkip = Deno.env.get("CI") === "true";
 
-/** Servers of tests live for minutes: to collect garbage a fourth as often saves a tenth of their time, for memory. */
+/** Servers of tests live for minutes: collecting garbage a fourth as often saves a tenth of their time, for memory. */
 const sparing = { GOGC: "400" };
 
 async function now(): Promise<Moment> {
@@ -78,7 +78,9 @@ async function runAll(asked: Asked): Promise<number> {
   return source !== undefined && code === 0 ? await record(source, done.flat()) : code;
 }
 
-/** The pieces of the groups that a change can break, and of the steps that they come after; prints what it leaves out. */
+/**
+ * The pieces of the groups that a change can break, and of the steps that they come after; prints what it leaves out.
+ */
 async function piecesSince(since: string, names: readonly string[]): Promise<Piece[]> {
   const all = names.flatMap((name) => groups[name] ? [[name, filesOf(groups[name])] as const] : []);
   const changed = await changedFiles(since);
@@ -86,13 +88,13 @@ async function piecesSince(since: string, names: readonly string[]): Promise<Pie
   console.log(sinceLines(since, changed, selection).join("\n"));
   const selected = selection.groups.filter(({ run }) => run.length > 0);
   const before = new Set(selected.flatMap(({ group }) => groups[group]?.after ?? []));
-  // A set also iterates over what is added meanwhile.
+  // A set also iterates over elements that are added meanwhile.
   for (const name of before) for (const earlier of steps[name]?.after ?? []) before.add(earlier);
   const wanted = names.filter((name) => name in steps && (steps[name]?.isCheck || before.has(name)));
   return [...wanted.flatMap((name) => piecesOf(name)), ...selected.flatMap(({ group, run }) => piecesOf(group, run))];
 }
 
-/** Only where the commit and its files are what they were when the run began. */
+/** Only if the commit and its files are the same as at the start. */
 async function record(source: Source, done: Done[]): Promise<number> {
   try {
     const { commit, isChanged } = await readSource();
@@ -117,7 +119,7 @@ function closeWith(
   const counts = total(endings.map((ending) => ending.counts));
   const table = names.flatMap((name) => lineOf(name, done.filter(({ piece }) => piece.name === name)));
   const slowest = slowestLines(endings.flatMap(({ times }) => times));
-  // Who sees only the end of a long log still learns what to look for.
+  // Shows the failures again, for readers of only the end of a long log.
   const failures = endings.flatMap((ending) => ending.failures).map((name) => `FAILED ${name}`);
   const skips = mayNotSkip || isRecorded
     ? endings.flatMap((ending) => ending.skips).map((name) => `SKIPPED, which counts as failed here: ${name}`)
@@ -140,7 +142,7 @@ function timeOf({ piece, from, to }: Done): { what: string; seconds: number } {
   return { what: piece.title, seconds: (to.ms - from.ms) / 1000 };
 }
 
-/** From the begin of the first piece to the end of the last; other names may have run meanwhile. */
+/** From the start of the first piece to the end of the last; other names may have run meanwhile. */
 function lineOf(name: string, done: Done[]): string[] {
   const first = done.toSorted((a, b) => a.from.ms - b.from.ms)[0];
   const last = done.toSorted((a, b) => a.to.ms - b.to.ms).at(-1);
@@ -161,7 +163,7 @@ function rowOf(name: string, seconds: number, coreSeconds: number, rest: string)
   return `${name.padEnd(12)}${minutes} min ${coreMinutes} core-min  ${rest}`;
 }
 
-/** What the run took, and what it may take. Containers are ended by their engine: only all cores together know of them. */
+/** The cost of the run, and its limit. The engine ends containers, so only the total of all cores includes them. */
 function wholeLines(done: Done[], { from, to }: { from: Moment; to: Moment }, budgetMinutes?: number): string[] {
   const seconds = (to.ms - from.ms) / 1000;
   const all = coreSecondsBetween(from.cores, to.cores, { seconds, cores });
@@ -178,7 +180,7 @@ function wholeLines(done: Done[], { from, to }: { from: Moment; to: Moment }, bu
   return [row, `OVER BUDGET: ${(seconds / 60).toFixed(1)} min, where all of it may take ${budgetMinutes} min`];
 }
 
-/** Reads names of steps and groups, then our own flags, then flags of `deno test`. */
+/** Reads names of steps and groups, then the flags of this program, then flags of `deno test`. */
 function parse(args: readonly string[]): Asked {
   const first = args.findIndex((arg) => arg.startsWith("-"));
   const names = first < 0 ? [...args] : args.slice(0, first);

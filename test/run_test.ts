@@ -19,23 +19,23 @@ const passed = (name: string): string => `<testcase name="${name}" line="1">\n</
 const failed = (name: string): string => `<testcase name="${name}"><failure message="x">x</failure></testcase>`;
 const skipped = (name: string): string => `<testcase name="${name}"><skipped/></testcase>`;
 
-Deno.test("countTests counts each way a test can end", () => {
+Deno.test("countTests: counts each result of a test", () => {
   const report = junit(passed("a") + failed("b") + skipped("c") + passed("d"));
   assert.deepEqual(countTests(report), { passed: 2, failed: 1, skipped: 1 });
 });
 
-Deno.test("countTests leaves the steps inside a test out", () => {
+Deno.test("countTests: leaves out the steps inside a test", () => {
   const report = junit(failed("story") + passed("story &gt; one") + failed("story &gt; two") + passed("x &gt; y"));
   assert.deepEqual(countTests(report), { passed: 1, failed: 1, skipped: 0 });
 });
 
-Deno.test("countTests leaves steps out that are told of before their test, or in another file", () => {
+Deno.test("countTests: leaves out steps that are reported before their test, or in another file", () => {
   const steps = passed("story &gt; one") + passed("story &gt; one &gt; deep");
   assert.deepEqual(countTests(junit(steps + passed("story"))), { passed: 1, failed: 0, skipped: 0 });
   assert.deepEqual(countTests(junit(passed("story")) + junit(steps)), { passed: 1, failed: 0, skipped: 0 });
 });
 
-Deno.test("testsThat names the tests that ended so, and their file", () => {
+Deno.test("testsThat: names the tests with a result, and their file", () => {
   const report = junit(
     passed("a") + failed("says &quot;b&quot; &gt; one") + failed("says &quot;b&quot;") + skipped("c"),
   );
@@ -43,27 +43,27 @@ Deno.test("testsThat names the tests that ended so, and their file", () => {
   assert.deepEqual(testsThat("skipped", report), ["a => c"]);
 });
 
-Deno.test("judgeTests counts a failure where the exit code tells of one the report leaves out", () => {
+Deno.test("judgeTests: counts a failure if the exit code shows one that the report leaves out", () => {
   assert.deepEqual(judgeTests(false, junit(passed("a"))), { passed: 1, failed: 1, skipped: 0 });
   assert.deepEqual(judgeTests(false, junit(failed("a"))), { passed: 0, failed: 1, skipped: 0 });
   assert.deepEqual(judgeTests(true, junit(passed("a"))), { passed: 1, failed: 0, skipped: 0 });
 });
 
-Deno.test("judgeTests counts a run without a report as failed", () => {
+Deno.test("judgeTests: counts a run without a report as failed", () => {
   assert.deepEqual(judgeTests(true, undefined), { passed: 0, failed: 1, skipped: 0 });
 });
 
-Deno.test("closingLine names skipped tests only when there are some", () => {
+Deno.test("closingLine: names skipped tests only when there are some", () => {
   assert.equal(closingLine({ passed: 3, failed: 0, skipped: 0 }), "3 passed, 0 failed");
   assert.equal(closingLine({ passed: 3, failed: 1, skipped: 2 }), "3 passed, 1 failed, 2 skipped");
 });
 
-Deno.test("total adds every column", () => {
+Deno.test("total: adds every column", () => {
   const sum = total([{ passed: 1, failed: 2, skipped: 3 }, { passed: 10, failed: 20, skipped: 30 }]);
   assert.deepEqual(sum, { passed: 11, failed: 22, skipped: 33 });
 });
 
-Deno.test("secondsOfFiles adds up what the tests of a file took, without the steps inside them", () => {
+Deno.test("secondsOfFiles: adds up the tests of a file, without the steps inside them", () => {
   const timed = (name: string, seconds: number): string => `<testcase name="${name}" time="${seconds}">\n</testcase>`;
   const suite = (name: string, cases: string): string => `<testsuite name="${name}">${cases}</testsuite>`;
   const report = suite("./test/a_test.ts", timed("one", 1.5) + timed("one &gt; step", 1) + timed("two", 2)) +
@@ -74,13 +74,13 @@ Deno.test("secondsOfFiles adds up what the tests of a file took, without the ste
   ]);
 });
 
-Deno.test("slowestLines shows ten, the slowest first", () => {
+Deno.test("slowestLines: shows ten, the slowest first", () => {
   const lines = slowestLines(Array.from({ length: 12 }, (_, at) => ({ what: `file ${at}`, seconds: at })));
   assert.equal(lines.length, 10);
   assert.deepEqual(lines.slice(0, 2), ["   11.0 s  file 11", "   10.0 s  file 10"]);
 });
 
-Deno.test("busyBetween tells how many of the cores were busy between two looks, where the host tells", () => {
+Deno.test("busyBetween: returns how many of the cores were busy between two reads, if the host reports them", () => {
   const [from, to] = ["cpu  100 0 50 1000 50 0 0 0 0 0", "cpu  220 10 70 1040 60 0 0 0 0 0"].map(parseCoreTime);
   assert.equal(busyBetween(from, to, 2), "1.5 of 2 cores busy");
   assert.equal(busyBetween(to, to, 2), "");
@@ -90,12 +90,12 @@ Deno.test("busyBetween tells how many of the cores were busy between two looks, 
   assert.equal(coreSecondsBetween(from, undefined, { seconds: 10, cores: 2 }), undefined);
 });
 
-Deno.test("parseTimes adds what the children took, user and system", () => {
+Deno.test("parseTimes: adds the times of the children, user and system", () => {
   assert.equal(parseTimes("0m0.010s 0m0.020s\n2m1.500s 0m3.250s\n"), 124.75);
   assert.equal(parseTimes(""), undefined);
 });
 
-Deno.test("keepTimes keeps what ran beside what did not, and readTimes takes nothing that is broken", async () => {
+Deno.test("keepTimes: keeps the times of other pieces, and readTimes ignores an invalid file", async () => {
   await using given = await scene();
   const file = join(given.folder, "deep", "times.json");
   assert.deepEqual(readTimes(file), {});
@@ -107,7 +107,7 @@ Deno.test("keepTimes keeps what ran beside what did not, and readTimes takes not
   assert.deepEqual(readTimes(undefined), {});
 });
 
-/** Runs jobs that end when they are told to, and notes in which lane each began. */
+/** Runs jobs that end on request, and records the lane of each. */
 function told(jobs: (Job & { title: string })[], cores: number): {
   begun: string[];
   end: (title: string) => void;
@@ -127,24 +127,24 @@ const job = (title: string, load: number, after: string[] = []): Job & { title: 
   return { title, name: title.slice(0, 1), load, after };
 };
 
-Deno.test("inLanes begins in order what fits into the cores, and keeps the order of results", async () => {
+Deno.test("inLanes: begins in order what fits into the cores, and keeps the order of results", async () => {
   const { begun, end, done } = told([job("a1", 1), job("a2", 1), job("b1", 1), job("c1", 0.5)], 2);
   assert.deepEqual(begun, ["a1 in lane 0", "a2 in lane 1"]);
   end("a2");
   await eventually("the third", () => begun.length === 3);
-  assert.equal(begun[2], "b1 in lane 1", "a lane that is free is taken again");
+  assert.equal(begun[2], "b1 in lane 1", "Expected a free lane to be used again");
   for (const title of ["a1", "b1", "c1"]) end(title);
   assert.deepEqual(await done, ["a1", "a2", "b1", "c1"]);
 });
 
-Deno.test("inLanes lets a small job go before a large one that does not fit", async () => {
+Deno.test("inLanes: prefers a small job to a large one that does not fit", async () => {
   const { begun, end, done } = told([job("a1", 1.5), job("b1", 1), job("c1", 0.5)], 2);
   assert.deepEqual(begun, ["a1 in lane 0", "c1 in lane 1"]);
   for (const title of ["a1", "b1", "c1"]) end(title);
   await done;
 });
 
-Deno.test("inLanes begins nothing before all that it comes after is over", async () => {
+Deno.test("inLanes: begins a job only after everything that it comes after", async () => {
   const { begun, end, done } = told([job("a1", 1), job("a2", 1), job("b1", 0.1, ["a"]), job("c1", 0.1, ["b"])], 4);
   end("a1");
   await eventually("a1 over", () => Promise.resolve(true));
@@ -156,7 +156,7 @@ Deno.test("inLanes begins nothing before all that it comes after is over", async
   assert.deepEqual(begun.slice(2), ["b1 in lane 0", "c1 in lane 0"]);
 });
 
-Deno.test("inLanes leaves a job alone that fills all cores, and begins nothing beside it", async () => {
+Deno.test("inLanes: begins nothing beside a job that fills all cores", async () => {
   const { begun, end, done } = told([job("a1", 0.5), job("b1", Infinity), job("c1", 0.5, ["b"])], 2);
   assert.deepEqual(begun, ["a1 in lane 0"]);
   end("a1");
@@ -165,24 +165,24 @@ Deno.test("inLanes leaves a job alone that fills all cores, and begins nothing b
   assert.deepEqual(await done, ["a1", "b1", "c1"]);
 });
 
-Deno.test("inLanes refuses jobs that wait for each other", async () => {
+Deno.test("inLanes: refuses jobs that wait for each other", async () => {
   const jobs = [job("a1", 1, ["b"]), job("b1", 1, ["a"])];
   await assert.rejects(inLanes(jobs, { cores: 2, lanes: 2 }, () => Promise.resolve()), /they wait for each other/);
 });
 
-Deno.test("every group comes only after names that there are", () => {
+Deno.test("groups: come only after existing names", () => {
   const known = { ...steps, ...groups };
   const named = Object.values(known).flatMap(({ after = [] }) => after);
   assert.deepEqual(named.filter((name) => !(name in known)), []);
 });
 
-Deno.test("pieces of the campaign run alone, as they look at what is left on the host", () => {
+Deno.test("pieces: those of the campaign run alone, because they read what is left on the host", () => {
   const pieces = piecesOf("campaign");
   assert.ok(pieces.length > 3);
   assert.deepEqual(new Set(pieces.map(({ load }) => load)), new Set([Infinity]));
 });
 
-Deno.test("piecesOfGroup loses no file, whether they share processes or not", () => {
+Deno.test("piecesOfGroup: loses no file, whether they share processes or not", () => {
   const paths = ["test/unit", "test/run_test.ts"];
   const asked = { paths, allow: [], limitMinutes: 1, load: 1, longest: ["test/run_test.ts"] };
   const files = filesOf(asked).toSorted();
@@ -190,11 +190,11 @@ Deno.test("piecesOfGroup loses no file, whether they share processes or not", ()
     const pieces = piecesOfGroup("unit", { ...asked, ...(shares === undefined ? {} : { shares }) });
     assert.equal(pieces.length, shares ?? files.length);
     assert.deepEqual(pieces.flatMap(({ tests }) => tests?.files ?? []).toSorted(), files);
-    assert.equal(pieces[0]?.tests?.files[0], "test/run_test.ts", "the longest begin first");
+    assert.equal(pieces[0]?.tests?.files[0], "test/run_test.ts", "Expected the slowest to begin first");
   }
 });
 
-Deno.test("piecesOfGroup lets files share a process with those that are named beside them, and the others another", () => {
+Deno.test("piecesOfGroup: lets files share a process with those that are named beside them, and the others another", () => {
   const [own, folder] = ["test/unit/cli/question_test.ts", "test/unit/cli"];
   const paths = [folder, "test/unit/workflows", "test/run_test.ts"];
   const group = {
@@ -213,7 +213,7 @@ Deno.test("piecesOfGroup lets files share a process with those that are named be
   ]);
 });
 
-Deno.test("piecesOfGroup plays files together in so many processes, and the others alone", () => {
+Deno.test("piecesOfGroup: runs files together in this many processes, and the others alone", () => {
   const all = filesOf({ paths: ["test/workflow"] });
   const [first = "", second = "", third = ""] = all;
   const together = { processes: 2, files: [third, first, second] };
@@ -226,22 +226,22 @@ Deno.test("piecesOfGroup plays files together in so many processes, and the othe
   assert.ok(pieces.slice(2).every(({ tests }) => !tests?.isShared));
 });
 
-Deno.test("files that share a site are those whose stories ask for it", () => {
+Deno.test("groups: files that share a site are those whose stories need one", () => {
   const asks = (file: string): boolean => /\b(testInWorld|inSharedWorld|testStory)\(/.test(readFileSync(file, "utf8"));
   const { together, ...group } = groups["integration"] ?? { paths: [] };
   assert.deepEqual(filesOf(group).filter(asks).toSorted(), together?.files.toSorted());
 });
 
-Deno.test("piecesOfGroup counts what waits half of its time as half of the load", () => {
+Deno.test("piecesOfGroup: counts half of the load for files that wait half of their time", () => {
   const group = { paths: ["test/workflow"], allow: [], limitMinutes: 1, load: 0.6 };
   const [first = "", second = ""] = filesOf(group);
   const pieces = piecesOfGroup("workflow", { ...group, waiting: [first] });
   assert.deepEqual(pieces.map(({ load }) => load), pieces.map(({ title }) => title === first ? 0.3 : 0.6));
   const [shared] = piecesOfGroup("workflow", { ...group, paths: [first, second], shares: 1, waiting: [first] });
-  assert.equal(shared?.load, 0.6, "one that does not wait keeps its process busy");
+  assert.equal(shared?.load, 0.6, "Expected a process without waits to be busy");
 });
 
-Deno.test("groups name no file that is not there", () => {
+Deno.test("groups: name no missing file", () => {
   for (const [name, { paths, shares, together, longest = [], waiting = [] }] of Object.entries(groups)) {
     const files = filesOf({ paths });
     const told = [...longest, ...waiting, ...together?.files ?? []];
@@ -255,11 +255,11 @@ Deno.test("groups name no file that is not there", () => {
   }
 });
 
-Deno.test("portsOf gives no port to two lanes", () => {
+Deno.test("portsOf: gives no port to two lanes", () => {
   assert.deepEqual([0, 1, 2].map((lane) => portsOf(lane, 3)), ["20000-23999", "24000-27999", "28000-31999"]);
 });
 
-Deno.test("filesOf puts the files that take longest first, and leaves out what is not there", () => {
+Deno.test("filesOf: puts the slowest files first, and leaves out missing ones", () => {
   const asked = { paths: ["test/nowhere", "test/run_test.ts"], longest: ["test/gone_test.ts"] };
   assert.deepEqual(filesOf(asked), ["test/run_test.ts"]);
   const [first, ...others] = filesOf({ paths: ["test/workflow"] });
@@ -268,7 +268,7 @@ Deno.test("filesOf puts the files that take longest first, and leaves out what i
   assert.deepEqual(sorted, [last, first, ...others.slice(0, -1)]);
 });
 
-Deno.test("runPiece says whole what a file said, and what it took, while another one runs beside it", async () => {
+Deno.test("runPiece: writes the whole output of a file, and its cost, while another one runs beside it", async () => {
   await using given = await scene();
   for (const [own, other] of [["a", "b"], ["b", "a"]] as const) given.write(`${own}_test.ts`, meeting(own, other));
   const said: string[] = [];
@@ -282,7 +282,7 @@ Deno.test("runPiece says whole what a file said, and what it took, while another
   assert.deepEqual(counts, { passed: 2, failed: 0, skipped: 0 }, said.join("\n"));
   assert.deepEqual(times.map(({ what }) => what.slice(-9)), ["a_test.ts", "b_test.ts"]);
   const texts = said.map(stripVTControlCharacters);
-  assert.equal(texts.length, 2, "each log is said once, and holds one file");
+  assert.equal(texts.length, 2, "Expected each log once, with one file");
   for (const own of ["a", "b"]) {
     const log = texts.find((text) => text.includes(`${own} is here`)) ?? "";
     assert.match(log, new RegExp(`${own} is here\\n(.*\\n)*${own} goes\\n`));
@@ -290,7 +290,7 @@ Deno.test("runPiece says whole what a file said, and what it took, while another
   }
 });
 
-Deno.test("runPiece loads files that share a process into one, and still tells them apart", async () => {
+Deno.test("runPiece: loads files that share a process into one, and distinguishes them in its report", async () => {
   await using given = await scene();
   given.write("a_test.ts", `globalThis.seen = 1; Deno.test("one", () => {});`);
   given.write(
@@ -308,7 +308,7 @@ Deno.test("runPiece loads files that share a process into one, and still tells t
   assert.deepEqual(times.map(({ what }) => what.slice(-9)), ["a_test.ts", "b_test.ts"]);
 });
 
-Deno.test("interrupt ends all children and whatever they started, and lets no other start", async () => {
+Deno.test("interrupt: ends all children and their child processes, and lets no other start", async () => {
   await using given = await scene();
   const running = ["a", "b"].map((name) => given.children.run(lasting(given, name)));
   const pids = await eventually("what the children started", () => {
@@ -324,7 +324,7 @@ Deno.test("interrupt ends all children and whatever they started, and lets no ot
   assert.equal(existsSync(join(given.folder, "c")), false);
 });
 
-Deno.test("run stops a child that is late, and no other", async () => {
+Deno.test("run: stops a child that is late, and no other", async () => {
   await using given = await scene();
   const patient = given.children.run(lasting(given, "a"));
   const late = await given.children.run({ ...lasting(given, "b"), limitMinutes: 0 });
@@ -334,7 +334,7 @@ Deno.test("run stops a child that is late, and no other", async () => {
   assert.equal((await patient).note, "interrupted");
 });
 
-Deno.test("run says how a child ended, and gives it what was added to our environment", async () => {
+Deno.test("run: reports how a child ended, and adds to its environment", async () => {
   await using given = await scene();
   const log = join(given.folder, "log");
   const order = { limitMinutes: 1, log, env: { GIVEN: "seven" } };
@@ -365,7 +365,7 @@ async function scene(): Promise<Scene> {
   });
 }
 
-/** A test that ends well only while another file runs. */
+/** A test that succeeds only while another file runs. */
 function meeting(own: string, other: string): string {
   return `
     Deno.test("${own} meets ${other}", async () => {
@@ -382,7 +382,7 @@ function meeting(own: string, other: string): string {
   `;
 }
 
-/** A child that starts a process, tells its id, and ends only when it is told to. */
+/** A child that starts a process, prints its ID, and ends only on request. */
 function lasting({ folder }: Scene, name: string): { args: string[]; limitMinutes: number; log: string } {
   const code = `
     const child = new Deno.Command("sleep", { args: ["600"] }).spawn();

@@ -1,9 +1,9 @@
 // deno-lint-ignore-file no-console -- printing what was measured is half of this story
 /**
- * More versions of Ostler than a server keeps come and go during a halted rollout and a paused one, on a dev server
- * with its defaults: 100 versions of a deployment, a check of drained versions every three minutes, pollers remembered
- * for five. If the first hundred are deployed faster, the next waits for that. On two busy cores it takes 19 minutes,
- * each version 6 s. The paused run moves through all 120, the halted one from the first to the last.
+ * More versions of Ostler than a server keeps come and go during a halted rollout and a paused one, on a dev server with
+ * its defaults. These are 100 versions of a deployment, a check of drained versions every three minutes, and pollers that
+ * are remembered for five. If the first hundred are deployed faster, the next waits for that. On two busy cores it takes
+ * 19 minutes, each version 6 s. The paused run moves through all 120, the halted one from the first to the last.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import process from "node:process";

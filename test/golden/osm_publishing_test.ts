@@ -118,7 +118,7 @@ async function cleanUp(kube: FakeKube, of: OsmCase): Promise<void> {
   assert.equal(kube.get("machinedeployments", name, namespace), undefined);
 }
 
-/** A token with the pool's label is deleted with the pool, whoever made it. */
+/** A token with the pool's label is deleted with the pool, whatever made it. */
 function lasting(of: OsmCase, before: string[]): string[] {
   const tokens = of.inputs.filter(({ type }) => type === "bootstrap.kubernetes.io/token");
   return before.filter((entry) => !tokens.some(({ metadata }) => entry.endsWith(`/${metadata.name}`)));

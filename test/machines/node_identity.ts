@@ -1,4 +1,4 @@
-/** What the cluster knows of the machine, and how the machine proves its identity. */
+/** Facts of the cluster about the machine, and the proofs of its identity. */
 import type { V1CertificateSigningRequest, V1Node } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -26,7 +26,7 @@ export interface Piece {
 
 type Found = Omit<Piece, "seenOn">;
 
-/** Every text of the machines once for each of its kinds. */
+/** Returns every text of the machines once per kind. */
 export function piecesOf(machines: readonly Machine[]): Piece[] {
   const pieces = new Map<string, Piece>();
   for (const machine of machines) {

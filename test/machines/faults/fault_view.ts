@@ -1,7 +1,4 @@
-/**
- * What a person sees of a machine that does not join: its boot report, the verdict of its rollout, and `ostler
- * explain`.
- */
+/** The visible facts of a machine that does not join: boot report, verdict of its rollout, and `ostler explain`. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import process from "node:process";

@@ -1,6 +1,6 @@
 /**
- * The acknowledgements of one writer, and what must be read from then on. Values grow, and go into slots in rotation: a
- * lost write is visible until its slot is written again, in bounded memory.
+ * The acknowledgements of one writer, and the values that later reads must return. Values grow, and go into slots in
+ * rotation: a lost write is visible until its slot is written again, in bounded memory.
  */
 interface Slot {
   acknowledged: number;
