@@ -12,7 +12,7 @@ import { SteadyClient } from "../support/steady/steady_client.ts";
 /** In total; etcd elects a leader within one to two seconds, or longer on a busy machine. */
 const mostDownMs = 15_000;
 
-machineTest("control planes with etcd on them are machines of a group", async (t) => {
+machineTest("control planes: with etcd on them are machines of a group", async (t) => {
   await withControlPlanes(async (scene) => {
     await t.step("control planes: three of them and two workers are Ready, and etcd has three voters", () => stands(scene));
     await t.step("control planes: what is written through the balancer can be read afterwards", () => keepsWrites(scene));

@@ -7,7 +7,7 @@ import type { OsOutcome } from "../../workflows/contracts/mod.ts";
 import { type OstreeMachine, withOstreeMachine } from "./deployments/ostree_machine.ts";
 import { machineTest } from "../machines/real_machines.ts";
 
-machineTest("a machine boots the commit that hands deploy, comes back from a bad one, and takes another", async () => {
+machineTest("agent: a machine boots the deployed commit, rolls back from a bad one, and takes another", async () => {
   await withOstreeMachine(async (machine) => {
     const first = await machine.booted();
     const [a, b, c] = [await machine.digest("a"), await machine.digest("b"), await machine.digest("c")];

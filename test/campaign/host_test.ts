@@ -39,7 +39,7 @@ async function text(stream: NodeJS.ReadableStream): Promise<string> {
   return all;
 }
 
-machineTest("deno task demo --machines container keeps its promises, and this host is as before", async () => {
+machineTest("deno task demo --machines container: keeps its promises, and leaves this host as before", async () => {
   const before = await hostTraces();
   const demo = await startDemo(["--json"]);
   demo.stderr!.resume();
@@ -52,7 +52,7 @@ machineTest("deno task demo --machines container keeps its promises, and this ho
 });
 
 for (const [signal, expected] of [["SIGINT", 130], ["SIGKILL", null]] as const) {
-  machineTest(`deno task demo --machines container leaves nothing behind after ${signal}`, async () => {
+  machineTest(`deno task demo --machines container: leaves nothing behind after ${signal}`, async () => {
     const before = await hostTraces();
     const demo = await startDemo([]);
     const ended = once(demo, "exit");

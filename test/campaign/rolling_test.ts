@@ -23,7 +23,7 @@ const stories: [name: string, story: (scene: Scene) => Promise<void>][] = [
   ["a profile whose kubelet never starts is rolled back", rollsBack],
 ];
 
-machineTest("rollOutMachineDeployment replaces real machines under load, and no request fails", async (t) => {
+machineTest("rollOutMachineDeployment: replaces real machines under load, and no request fails", async (t) => {
   await withGuests(async (scene) => {
     for (const [name, story] of stories) {
       assert.ok(await t.step(name, () => story(scene)), `Failed to continue after this story: ${name}`);

@@ -19,7 +19,7 @@ const traces = [
 ];
 
 testInWorld(
-  "rollOutMachineDeployment cleans up everything when its pool is deleted in mid-rollout",
+  "rollOutMachineDeployment: cleans up everything when its pool is deleted during a rollout",
   {},
   async (world) => {
     const untouched = await count(world);

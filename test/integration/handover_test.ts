@@ -35,7 +35,7 @@ const secretsPath = "/api/v1/namespaces/kube-system/secrets";
 // Reports the attempts.
 const other = binary ? "Operating System Manager" : `Operating System Manager, played as ${osmVariable} names none,`;
 
-testInWorld(`release and adopt replace no machine, and ${other} works in between`, { seed: 7 }, async (world, t) => {
+testInWorld(`handover: release and adopt replace no machine, and ${other} works in between`, { seed: 7 }, async (world, t) => {
   for (const name of pools) await world.create(poolsPath(), machineDeployment({ name, replicas: 2 }));
   for (const name of pools) await world.untilPhase(name, "Converged");
   const { stack } = world.site;

@@ -12,7 +12,7 @@ const image = "docker://images.example/ubuntu:2";
 const nodePools = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/nodepools";
 
 testInWorld(
-  "InPlace brings another image to a MachineDeployment, and machine-controller replaces no machine",
+  "onImageChange: InPlace boots another image in a MachineDeployment, and machine-controller replaces no machine",
   {},
   async (world, t) => {
     await world.create(policiesPath(), rolloutPolicy("keeps", { onImageChange: "InPlace" }, labels));

@@ -21,7 +21,7 @@ const stories: [name: string, story: (world: World) => Promise<void>][] = [
   ["AS4 to AS7 the autoscaler gets the groups that it may scale", isTold],
 ];
 
-testInWorld("Joining nodes and the autoscaler are looked after as the node operator did it", {}, async (world, t) => {
+testInWorld("node operator: Ostler manages joining nodes and the autoscaler in its place", {}, async (world, t) => {
   await createAutoscaler(world);
   for (const [name, story] of stories) await t.step(name, () => story(world));
   assert.deepEqual(await world.list(records), []);

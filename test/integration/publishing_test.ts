@@ -20,7 +20,7 @@ const tokens = "/api/v1/namespaces/kube-system/secrets";
 const recordedToken = "aaaaaa.bbbbbbbbbbbbbbbb";
 
 testInWorld(
-  "publishConfig publishes what was recorded and keeps it fresh on a real API server",
+  "publishConfig: publishes the recorded bytes and keeps them fresh on a real API server",
   { seed: 11 },
   async (world, t) => {
     await world.create(poolsPath(), machineDeployment({ replicas: 2 }));

@@ -7,7 +7,7 @@ import { SecretCollector } from "./secrecy.ts";
 import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
-testInWorld("rollOutMachineDeployment keeps its promises under load, a killed worker and a renewal", {
+testInWorld("rollOutMachineDeployment: keeps its promises under load, with a killed worker and a renewal", {
   seed: 7,
 }, async (world, t) => {
   const secrets = new SecretCollector(world);

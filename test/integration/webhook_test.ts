@@ -13,7 +13,7 @@ const sles = { operatingSystem: "sles" };
 const profileKey = "k8c.io/operating-system-profile";
 const configsPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemconfigs";
 
-testInWorld("the webhook refuses what would break later, and nothing needs it", {}, async (world, t) => {
+testInWorld("webhook: refuses what would fail later, and blocks nothing when it is down", {}, async (world, t) => {
   const webhook = await startWebhook(world.site.stack);
   await t.step("kubectl shows file and line of a profile that fails on a provider", () => refusesProfile(world));
   await t.step(

@@ -19,7 +19,7 @@ import { checkName, checkShownFiles, checkWrittenFiles } from "./written_files.t
 
 type Check = (booted: Booted) => unknown;
 
-machineTest("osp-debian, and osp-ubuntu on Debian's packages, make nodes of machines that really boot", async (t) => {
+machineTest("profiles: osp-debian, and osp-ubuntu on Debian's packages, make nodes of machines that really boot", async (t) => {
   await withMachines({ seed: 41, settings: siteSettings }, async (world, host) => {
     const { debian, ubuntu } = await orderMachines(world, host);
     await orderWithoutPackage(await openScene(world, host));

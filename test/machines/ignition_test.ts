@@ -111,7 +111,7 @@ machineTest(
 );
 
 machineTest(
-  "A machine joins by Ignition 2.14 from the 3.3.0 that is published, unchanged, in both phases; not proved: Flatcar's own image",
+  "Ignition: a machine joins with Ignition 2.14 from the published 3.3.0 in both phases; not tested: Flatcar's own image",
   async () => {
     await withIgnition(async (ground, pool) => {
       await withWorld({ machines: ground }, async (world) => {

@@ -34,7 +34,7 @@ function specs({ fake }: { fake: FakeKube }): object[] {
   return fake.all("scalinggroups").map(({ metadata: { name }, spec }) => ({ name, ...spec as object }));
 }
 
-Deno.test("X1, X3 discovery makes an object for a group, as its cloud has it, with 1 to 10 machines", async () => {
+Deno.test("X1, X3 discovery: makes an object for a group as in its cloud, with 1 to 10 machines", async () => {
   const kube = stage({ groups: [a], isComplete: true });
   deepEqual(await discoverScalingGroups(kube, 0), { groups: 1, made: ["a"], removed: [] });
   deepEqual(specs(kube), [{
@@ -44,7 +44,7 @@ Deno.test("X1, X3 discovery makes an object for a group, as its cloud has it, wi
   deepEqual(await discoverScalingGroups(kube, 0), { groups: 1, made: [], removed: [] });
 });
 
-Deno.test("X2, K20 a group that is gone is removed after three whole looks, and one that is found again was never missed", async () => {
+Deno.test("X2, K20 discovery: deletes a missing group after three complete reads, and resets the count when it is found again", async () => {
   const listed = { groups: [a], isComplete: true };
   const kube = stage(listed);
   await discoverScalingGroups(kube, 0);

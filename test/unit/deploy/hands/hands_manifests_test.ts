@@ -11,7 +11,7 @@ const file = new URL("scripts.yaml", folder);
 const lead =
   "# The scripts of activities/os, which hands mount. Tests of test/unit/deploy/hands rewrite this file with GOLDEN=update.\n";
 
-Deno.test("scripts.yaml has the scripts of activities/os, word for word", async () => {
+Deno.test("scripts.yaml: has the exact scripts of activities/os", async () => {
   const metadata = { name: "ostler-hands-scripts", namespace: handsNamespace };
   const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: handScripts() };
   const text = lead + stringify(object, { lineWidth: 0 });
@@ -19,11 +19,11 @@ Deno.test("scripts.yaml has the scripts of activities/os, word for word", async 
   deepEqual(parse(await readFile(file, "utf8")), object);
 });
 
-Deno.test("the script of each driver is there under the name that an order has for it", () => {
+Deno.test("scripts.yaml: has the script of each driver under the name that orders use", () => {
   for (const driver of ["bootc", "rpm-ostree", "ostree"]) ok(handScripts()[`${driver}.sh`], driver);
 });
 
-Deno.test("limit_hands.yaml knows the command of hands by heart", async () => {
+Deno.test("limit_hands.yaml: has the exact command of the agent", async () => {
   const texts = parseAllDocuments(await readFile(new URL("limit_hands.yaml", folder), "utf8"));
   const { spec } = texts[0]?.toJS() as { spec: { validations: { expression: string }[] } };
   const order = { node: "n", uid: "u", driver: "bootc", verb: "Status", image: "", digest: "", bootId: "", token: "t" };
