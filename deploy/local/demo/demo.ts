@@ -295,5 +295,5 @@ async function killWorker(
   await stage.until("the worker to exit", worker.exit);
   await stage.until("the time without a worker", pause(deadMs));
   await stage.until("the worker to start again", worker.start(stage.signal));
-  narrator.say(`  the worker is started again (process ${worker.pid}), and the rollout continues`);
+  narrator.say(`  the worker is restarted (process ${worker.pid}), and the rollout continues`);
 }

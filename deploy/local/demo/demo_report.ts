@@ -38,7 +38,7 @@ export interface DemoReport {
   workerKilled: boolean;
   webUi: string;
   violations: Violation[];
-  /** What the observer could not see, one sentence each. */
+  /** Gaps of the observation, one sentence each. */
   gaps: string[];
 }
 

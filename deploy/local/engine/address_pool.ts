@@ -9,7 +9,7 @@ export interface AddressPool {
   readonly bridgeAddress: string;
 }
 
-// Above the usual ranges of pods and Services, and below the ranges of many VPNs.
+// Above the typical ranges of pods and Services, and below the ranges of many VPNs.
 const firstOctet = 201;
 const lastOctet = 250;
 const poolBits = 20;

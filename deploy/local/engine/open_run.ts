@@ -114,7 +114,7 @@ interface SearchResult {
   readonly unfit: readonly string[];
 }
 
-/** Returns only DOCKER_HOST if it is set, otherwise the usual sockets of engines. */
+/** Returns only DOCKER_HOST if it is set, otherwise the standard sockets of engines. */
 export function engineSearch({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: Environment): EngineSearch {
   if (host?.startsWith("unix://")) return { socketPaths: [host.slice("unix://".length)] };
   if (host) {

@@ -158,7 +158,7 @@ export function siteSettings({ url, registryMirror, images }: Mirror, host: Host
 export function poolAnnotations(host: HostFacts): Record<string, string> {
   return {
     [`${parameterPrefix}failCgroupV1`]: String(host.hasCgroupV2),
-    // The free space on the host's disk is no indication of the machine's health.
+    // The free space on the host's disk does not indicate the machine's health.
     [`${kubeletAnnotationPrefix}EvictionHard`]: "memory.available<100Mi,nodefs.available<1%,imagefs.available<1%",
   };
 }

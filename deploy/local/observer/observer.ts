@@ -9,7 +9,7 @@ import { type Kind, readers } from "./pool_facts.ts";
 import { poolSecrets, secretsNamespace } from "./pool_names.ts";
 import { PoolRecord } from "./pool_record.ts";
 
-/** What to watch, and what to expect. */
+/** The collections to watch, and the expectations. */
 export interface ObserverOptions {
   /** Path of a kubeconfig that may list and watch nodes, machines, VirtualMachines and the pools' secrets. */
   readonly kubeconfig: string;

@@ -5,7 +5,7 @@ import { ProcessRun } from "./process_run.ts";
 import { type Probe, waitUntil } from "./wait_until.ts";
 import process from "node:process";
 
-/** What to run, and how to check that it is ready. */
+/** The command to run, and its readiness probe. */
 export interface ProcessSpec {
   /** Name, unique within the supervisor; also the name of the log file. */
   readonly name: string;
@@ -23,7 +23,7 @@ export interface ProcessSpec {
   readonly isRevived?: boolean;
 }
 
-/** What a supervisor provides to its processes. */
+/** The services of a supervisor for its processes. */
 interface ProcessSurroundings {
   readonly logPath: string;
   readonly guard: OrphanGuard;

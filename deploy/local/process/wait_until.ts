@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 export type Probe<T = void> = (signal: AbortSignal) => Promise<T>;
 
 export interface WaitOptions {
-  /** What is awaited, as it completes "Timed out after 30 s waiting for …". */
+  /** Completes "Timed out after 30 s waiting for …". */
   readonly what: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;

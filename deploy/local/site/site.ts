@@ -166,7 +166,7 @@ const ours = [
 
 const inManagement = ["crds/operating_system_profiles", "crds/operating_system_configs"];
 
-/** What approves the certificates of new nodes: kube-controller-manager for every requester, or the controller. */
+/** The approver of new nodes' certificates: kube-controller-manager for every requester, or the controller. */
 const approval = { asKubernetes: "rbac/bootstrap_approval", byController: "approval/node_approver" };
 
 /** Files of the component hands, without its image. */

@@ -91,8 +91,7 @@ function urlOf({ address }: Foundation, port: number): string {
   return `https://${address}:${port}`;
 }
 
-// What booting machines, and others that are named, ask of the API server, noted by itself: who, from where, what, and
-// how it was answered.
+// The audit log of the API server for booting machines and named users: user, address, request and response.
 
 /** Before they have certificates of their own, machines are one of these. */
 const bootingMachines = ["system:serviceaccounts:cloud-init-settings", "system:bootstrappers"];

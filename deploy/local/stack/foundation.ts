@@ -11,7 +11,7 @@ export interface StackTools {
   readonly "machine-controller"?: string;
 }
 
-/** What all components of a stack need to start. */
+/** The inputs that all components of a stack need to start. */
 export interface Foundation {
   readonly directory: string;
   readonly tools: StackTools;

@@ -4,7 +4,7 @@ import { isExecutable } from "./environment.ts";
 import { type Recipe, recipeDigest } from "./recipe.ts";
 import type { ToolName } from "./tool_name.ts";
 
-/** What to build; the build writes `<workDir>/bin/<tool>` for each tool, or throws. */
+/** The tools to build; the build writes `<workDir>/bin/<tool>` for each, or throws. */
 export interface BuildOrder {
   readonly recipe: Recipe;
   readonly tools: readonly ToolName[];

@@ -72,7 +72,7 @@ function kubeletConfig({ hasCgroupV2 }: ClusterShape): object {
   return {
     ...{ apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration", cgroupDriver: "systemd" },
     ...{ failCgroupV1: hasCgroupV2, failSwapOn: false, resolvConf: "/run/ostler/resolv.conf" },
-    // The free space on the host's disk is no indication of the machine's health.
+    // The free space on the host's disk does not indicate the machine's health.
     evictionHard: { "memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%" },
   };
 }

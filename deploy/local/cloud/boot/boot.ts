@@ -12,7 +12,7 @@ import { needCertificate, needSecretFile, needService, needVariables, readVariab
 /** The steps of a boot, in order. */
 export type BootStep = "user-data" | "provisioning" | "certificate" | "registering";
 
-/** What a machine has at boot; it reads everything else from its user-data. */
+/** The files of a machine at boot; it reads everything else from its user-data. */
 export interface BootMeans {
   userData: () => Promise<string>;
   link: Link;

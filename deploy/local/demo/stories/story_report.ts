@@ -14,7 +14,7 @@ export interface StoryReport {
   checks: Check[];
   webUi: string;
   violations: Violation[];
-  /** What the observer could not see, one sentence each. */
+  /** Gaps of the observation, one sentence each. */
   gaps: string[];
 }
 
