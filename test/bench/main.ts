@@ -42,7 +42,7 @@ function orderOf(args: string[]): Order | undefined {
   });
   if (values.help) return undefined;
   const unknown = positionals.find((name) => !(name in parts));
-  if (unknown !== undefined) throw new Error(`Cannot measure "${unknown}": parts are ${Object.keys(parts).join(", ")}`);
+  if (unknown !== undefined) throw new Error(`Failed to measure "${unknown}": parts are ${Object.keys(parts).join(", ")}`);
   const numbers = (field: keyof Sizes): number[] => (values[field] ?? String(usualSizes[field])).split(",").map(whole);
   const one = (field: Exclude<keyof Sizes, "pools">): number => numbers(field)[0] ?? usualSizes[field];
   return {
@@ -68,7 +68,7 @@ async function measureAll({ names, sizes }: Order): Promise<Figure[]> {
     console.error(`measuring ${name}`);
     // A failed part does not stop the others.
     const measured = await parts[name]?.(sizes).catch((error: unknown) => {
-      console.error(`Cannot measure ${name}:`, error);
+      console.error(`Failed to measure ${name}:`, error);
       process.exitCode = 1;
     });
     figures.push(...measured ?? []);

@@ -51,7 +51,7 @@ export async function askEtcd({ addresses, keys }: ControlPlanes, path: string, 
       errors.push(error);
     }
   }
-  throw new AggregateError(errors, `Cannot ask etcd for "${path}"`);
+  throw new AggregateError(errors, `Failed to read from etcd "${path}"`);
 }
 
 function answerTo(url: string, options: https.RequestOptions, body: string): Promise<string> {
@@ -60,10 +60,10 @@ function answerTo(url: string, options: https.RequestOptions, body: string): Pro
       Array.fromAsync(response).then((chunks) => {
         const text = chunks.join("");
         if (response.statusCode === 200) resolve(text);
-        else reject(new Error(`Cannot ask "${url}": ${response.statusCode} ${text.slice(0, 300)}`));
+        else reject(new Error(`Failed to read "${url}": ${response.statusCode} ${text.slice(0, 300)}`));
       }, reject);
     });
-    request.on("timeout", () => request.destroy(new Error(`Cannot ask "${url}": no answer`)));
+    request.on("timeout", () => request.destroy(new Error(`Failed to read "${url}": no answer`)));
     request.on("error", reject).end(body);
   });
 }

@@ -160,7 +160,7 @@ const rollouts: Record<string, Story> = {
     const pool = await stage.grownPool();
     let isAway = true;
     pool.before["awaitNodeDrained"] = () => {
-      if (isAway) throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+      if (isAway) throw failure("ApiUnavailable", "Failed to reach the API: connection refused");
     };
     pool.change({ image: "image-2" });
     const handle = await stage.rollOut(pool);

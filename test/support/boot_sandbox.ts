@@ -33,7 +33,7 @@ export class BootSandbox implements AsyncDisposable {
   /** A sandbox with the files that a default profile writes in one phase. */
   static async create(profile: string, phase: Phase, facts: RenderFacts): Promise<BootSandbox> {
     const found = (await defaultProfiles()).find(({ metadata }) => metadata.name === profile);
-    if (found === undefined) throw new Error(`Cannot find profile "${profile}"`);
+    if (found === undefined) throw new Error(`Failed to find profile "${profile}"`);
     const config = await renderConfig(found.spec, facts);
     const sandbox = new BootSandbox(await mkdtemp(join(tmpdir(), "ostler-boot-")));
     for (const file of config[`${phase}Config`].files) await sandbox.#place(file);

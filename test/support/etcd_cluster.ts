@@ -199,7 +199,7 @@ export class EtcdCluster {
 
   #place(name: string): EtcdPlace {
     const place = this.#places.get(name);
-    if (place === undefined) throw new Error(`Cannot find member "${name}": it was never started`);
+    if (place === undefined) throw new Error(`Failed to find member "${name}": it was never started`);
     return place;
   }
 

@@ -161,7 +161,7 @@ export class FakeActivities {
   #updates(): NodeUpdateActivities {
     const of = ({ pool }: { pool: PoolRef }): RealActivities => {
       const other = this.others.get(pool.name);
-      if (!other) throw new TypeError(`Cannot update a machine of "${pool.name}": nothing serves that pool`);
+      if (!other) throw new TypeError(`Failed to update a machine of "${pool.name}": nothing serves that pool`);
       return other;
     };
     return {
@@ -353,7 +353,7 @@ export class FakeActivities {
         const change = pool.nextChange;
         const seen = look(pool);
         if (seen !== undefined) return seen;
-        if (input.late && isOver(input)) throw failure(input.late, `Cannot finish "${name}": its time has come`);
+        if (input.late && isOver(input)) throw failure(input.late, `Failed to finish "${name}": its deadline has passed`);
         await Promise.race([change, tick(), context.cancelled]);
       }
     } finally {
@@ -363,7 +363,7 @@ export class FakeActivities {
 
   #poolOf(ref: PoolRef): FakePool {
     const found = this.#pools.find((pool) => pool.ref.name === ref.name && pool.ref.namespace === ref.namespace);
-    if (!found) throw failure("GenerationStale", `Cannot find pool "${ref.name}": no test made it`);
+    if (!found) throw failure("GenerationStale", `Failed to find pool "${ref.name}": no test made it`);
     return found;
   }
 }

@@ -6,7 +6,7 @@ type Change<Input = unknown> = (pool: FakePool, machine: FakeMachine | undefined
 
 /** Chooses a machine to be replaced next, and holds it. */
 export const mark: Change = (pool, machine) => {
-  if (!machine) throw failure("MachineGone", "Cannot choose the machine: it is gone");
+  if (!machine) throw failure("MachineGone", "Failed to choose the machine: it was deleted");
   machine.mark = machine.hold = pool.holder;
 };
 
@@ -19,7 +19,7 @@ export const spare: Change<{ letGo?: boolean }> = (_pool, machine, { letGo = fal
 
 /** Lets a held machine boot; records if that was forbidden. */
 export const admit: Change = (pool, machine) => {
-  if (!machine) throw failure("MachineGone", "Cannot admit the machine: it is gone");
+  if (!machine) throw failure("MachineGone", "Failed to admit the machine: it was deleted");
   if (pool.published?.revision !== machine.set.revision) {
     pool.violations.push(`${machine.name} was admitted before its secrets`);
   }

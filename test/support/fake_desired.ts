@@ -52,7 +52,7 @@ export function publish(
   { revision, configDigest = digestOf(pool) }: { revision: string; configDigest?: string },
 ): Published {
   if (configDigest !== digestOf(pool) || Number(revision) !== pool.current?.revision) {
-    throw failure("GenerationStale", `Cannot publish revision ${revision}: the pool has moved on`);
+    throw failure("GenerationStale", `Failed to publish revision ${revision}: the pool has changed`);
   }
   const isNew = pool.published?.digest !== configDigest || pool.published.revision !== Number(revision);
   const isDue = pool.renewAt <= Date.now();
@@ -95,7 +95,7 @@ function lifeOf({ renewAt }: FakePool): { renewAt: string; expiresAt: string } {
 export function restoreLastGood(pool: FakePool): { changed: boolean } {
   const { lastGood } = pool.rollout;
   const good = pool.sets.find(({ hash }) => hash === lastGood?.templateHash);
-  if (!good) throw failure("LastGoodMissing", "Cannot go back: no MachineSet carries the last good template");
+  if (!good) throw failure("LastGoodMissing", "Failed to roll back: no MachineSet has the last good template");
   const goodProfile = Number(/-p(\d+)$/.exec(lastGood?.specHash ?? "")?.[1] ?? 1);
   const isThere = hashOf(pool.template) === good.hash && pool.profileVersion === goodProfile;
   if (isThere) return { changed: false };
@@ -121,7 +121,7 @@ export function keepMachines(pool: FakePool): Keeping {
 export function planOf(pool: FakePool, { templateHash }: { templateHash?: string }): RolloutPlan {
   const seen = desiredOf(pool);
   if (seen.state !== "Present" || (templateHash !== undefined && seen.desired.templateHash !== templateHash)) {
-    throw failure("GenerationStale", "Cannot plan the rollout: the pool has moved on");
+    throw failure("GenerationStale", "Failed to plan the rollout: the pool has changed");
   }
   const members = pool.members(pool.rules.repair).sort(byTurn);
   const plan = forecast({ now: Date.now(), ...seen, memory: recall(pool), members });

@@ -28,7 +28,7 @@ export const spec: GroupSpec = {
 export function directCloud(cloud: GroupCloud): Driver {
   const group = (id: string): NonNullable<ReturnType<GroupCloud["group"]>> => {
     const found = cloud.group(id);
-    if (!found) throw refused("CloudRefused", `Cannot use group "${id}": it is not there`);
+    if (!found) throw refused("CloudRefused", `Failed to use group "${id}": it does not exist`);
     return found;
   };
   const bootOf = ({ id, fields }: { id: string; fields: { image: string } }): BootTemplate => ({

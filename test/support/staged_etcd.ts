@@ -49,7 +49,7 @@ export class StagedEtcd implements Etcd {
     this.orders.push(`move ${from}`);
     if (this.leader !== from) return await Promise.resolve();
     const heir = this.members.find(({ id, isLearner }) => id !== from && !isLearner);
-    if (!heir) throw unavailable("Cannot move: there is no other voter that is healthy");
+    if (!heir) throw unavailable("Failed to move leadership: no other voter is healthy");
     this.leader = heir.id;
     for (const { status } of this.members) if (status) status.leader = heir.id;
   }

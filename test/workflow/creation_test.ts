@@ -40,7 +40,7 @@ test("rollOutMachineDeployment: publishes before it reads machines and reports C
 test("rollOutMachineDeployment: records the creation of a pool in its history, even if the report succeeds late", async (stage) => {
   const pool = stage.pool({ replicas: 0 });
   pool.before["ensureRolloutReported"] = (times) => {
-    if (times === 1) throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+    if (times === 1) throw failure("ApiUnavailable", "Failed to reach the API: connection refused");
   };
   await (await stage.rollOut(pool)).result();
   equal(pool.count("ensureRolloutReported"), 2);
@@ -84,7 +84,7 @@ test("rollOutMachineDeployment: waits for machine-controller to number the templ
 test("rollOutMachineDeployment: halts for a refused profile and continues after a signal of a change", async (stage) => {
   const pool = stage.pool();
   pool.before["publishConfig"] = () => {
-    throw failure("ProfileMissing", 'Cannot render: OperatingSystemProfile "kube-system/osp-ubuntu" does not exist');
+    throw failure("ProfileMissing", 'Failed to render: OperatingSystemProfile "kube-system/osp-ubuntu" does not exist');
   };
   const handle = await stage.rollOut(pool, { deadlines: { recheck: "1h" } });
   const { message } = await stage.stands(handle, "Halted", "ProfileMissing");
@@ -100,7 +100,7 @@ test("rollOutMachineDeployment: halts for a refused profile and continues after 
 test("rollOutMachineDeployment: reads again by itself while it is halted", async (stage) => {
   const pool = stage.pool();
   pool.before["publishConfig"] = (times) => {
-    if (times < 3) throw failure("NameCollision", "Cannot publish: another pool owns the name");
+    if (times < 3) throw failure("NameCollision", "Failed to publish: another pool owns the name");
   };
   const handle = await stage.rollOut(pool);
   equal((await handle.result()).outcome, "Converged");

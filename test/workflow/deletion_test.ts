@@ -55,7 +55,7 @@ test("rollOutMachineDeployment: cleans up when the pool is deleted during a drai
 test("rollOutMachineDeployment: cleans up when the pool is deleted while it is halted", async (stage) => {
   const pool = stage.pool();
   pool.before["publishConfig"] = () => {
-    throw failure("ProfileInvalid", "Cannot render: the profile is broken");
+    throw failure("ProfileInvalid", "Failed to render: the profile is broken");
   };
   const handle = await stage.rollOut(pool, { deadlines: patient });
   await stage.stands(handle, "Halted", "ProfileInvalid");

@@ -165,7 +165,7 @@ test("drain: Force deletes nothing because of a time in which no cordon succeede
   pool.before["ensureNodeCordoned"] = async (times) => {
     if (times > 2) return void (cordoned = Date.now());
     await pause(2_500);
-    throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+    throw failure("ApiUnavailable", "Failed to reach the API: connection refused");
   };
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);

@@ -97,7 +97,7 @@ test("onNewChange: Finish counts a failure after an outage only for the earlier 
   await change(stage, pool, newer);
   const { verdict } = pool;
   pool.verdict = () => {
-    throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+    throw failure("ApiUnavailable", "Failed to reach the API: connection refused");
   };
   pool.touch();
   await stage.sees(pool, "the outage", ({ reason }) => reason === "Unreachable");

@@ -27,7 +27,7 @@ function assertNoneDrainedFor4(pool: FakePool): void {
 test("recreate: a machine that failed its gate and cannot be deleted at first does not count as passed", async (stage) => {
   const pool = await poolWithBadNewcomer(stage);
   pool.before["deleteMachine"] = (times) => {
-    if (times === 1) throw failure("ObjectInvalid", "Cannot delete the machine: a webhook refuses it");
+    if (times === 1) throw failure("ObjectInvalid", "Failed to delete the machine: a webhook refuses it");
   };
   const handle = await stage.rollOut(pool);
   equal((await handle.result()).outcome, "Converged");
@@ -60,7 +60,7 @@ test("recreate: a machine that failed finally counts once, however often its del
   const pool = await poolWithBadNewcomer(stage);
   Object.assign(pool.rules, { maxFailed: 2, join: { ...pool.rules.join, attempts: 0 } });
   pool.before["deleteMachine"] = (times) => {
-    if (times < 3) throw failure("ObjectInvalid", "Cannot delete the machine: a webhook refuses it");
+    if (times < 3) throw failure("ObjectInvalid", "Failed to delete the machine: a webhook refuses it");
   };
   const handle = await stage.rollOut(pool);
   await eventually("the third try", () => pool.count("deleteMachine") === 3);

@@ -103,7 +103,7 @@ atRest("renewCredentials starts the rollout of a pool at rest that is not as it 
 atRest("renewCredentials leaves to a rollout what it cannot renew", async (stage, pool) => {
   const before = await runOf(stage, pool);
   pool.before["ensureRestRenewed"] = () => {
-    throw failure("ObjectInvalid", "Cannot renew: HTTP 422");
+    throw failure("ObjectInvalid", "Failed to renew: HTTP 422");
   };
   await renew(stage, "renew-refused-at-rest");
   await isRenewed(pool);
@@ -194,7 +194,7 @@ test("renewCredentials: a change between its read of due pools and the run's own
 
 function breakProfile(pool: FakePool): void {
   pool.before["publishConfig"] = () => {
-    throw failure("ProfileMissing", 'Cannot render: OperatingSystemProfile "kube-system/osp-ubuntu" does not exist');
+    throw failure("ProfileMissing", 'Failed to render: OperatingSystemProfile "kube-system/osp-ubuntu" does not exist');
   };
 }
 
@@ -235,7 +235,7 @@ test("rollOutMachineDeployment: reports secrets that cannot be renewed, beside t
   const pool = await stage.grownPool();
   breakProfile(pool);
   pool.before["ensureCredentialsRenewed"] = () => {
-    throw failure("CredentialsMissing", "Cannot renew: what it holds has none that are known");
+    throw failure("CredentialsMissing", "Failed to renew: the secrets have no known credentials");
   };
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: "1h" } });
   await stage.stands(handle, "Halted", "ProfileMissing");

@@ -107,7 +107,7 @@ test("repair: nothing is repaired while the API does not respond", async (stage)
   const pool = await stage.grownPool();
   pool.sicken(2);
   pool.before["readPool"] = () => {
-    throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+    throw failure("ApiUnavailable", "Failed to reach the API: connection refused");
   };
   const handle = await stage.rollOut(pool);
   await eventually("looks in vain", () => pool.count("readPool") > 2);

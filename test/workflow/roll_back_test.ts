@@ -151,13 +151,13 @@ test("onFailure: a bad change applied again during the rollback replaces no mach
 test("onFailure: a pool whose last good template is lost reports that, and holds the bad change", async (stage) => {
   const pool = await poolWithBadImage(stage);
   pool.before["ensureLastGoodRestored"] = () => {
-    throw failure("LastGoodMissing", "Cannot go back: no MachineSet carries the last good template");
+    throw failure("LastGoodMissing", "Failed to roll back: no MachineSet has the last good template");
   };
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines: short });
   await stage.stands(handle, "Halted", "Quarantined");
   const told = pool.events.find(({ reason }) => reason === "LastGoodMissing");
-  match(`${told?.type} ${told?.message}`, /Warning Cannot go back/);
+  match(`${told?.type} ${told?.message}`, /Warning Failed to roll back/);
   deepEqual(pool.machines.filter(({ ready }) => ready).map(({ created }) => created), [1, 2, 3]);
   await handle.cancel();
 });
@@ -207,7 +207,7 @@ test("onFailure: a rollback that is terminated leaves no machine of the good tem
     pool.change({ image: "image-2" });
     const good = pool.convergedHash;
     pool.before["ensureLastGoodRestored"] = () => {
-      throw failure("ApiUnavailable", "Cannot restore: HTTP 503");
+      throw failure("ApiUnavailable", "Failed to restore: HTTP 503");
     };
     const handle = await stage.rollOut(pool, { deadlines: short });
     await eventually("the rollback", () => pool.convergedHash === "rolling-back");

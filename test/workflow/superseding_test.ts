@@ -66,7 +66,7 @@ test("rollOutMachineDeployment: renders and publishes again after a refusal", as
   const handle = await stage.rollOut(pool);
   await eventually("a drain under way", () => pool.count("awaitNodeDrained") >= 1);
   pool.before["publishConfig"] = (times) => {
-    if (times < 4) throw failure("ProfileInvalid", "Cannot render: the profile is broken");
+    if (times < 4) throw failure("ProfileInvalid", "Failed to render: the profile is broken");
   };
   pool.change({ image: "image-3" });
   await stage.tell(pool);

@@ -69,7 +69,7 @@ test("rollOutMachineDeployment: halts also when another task stops at the same m
         () => {},
       );
     }
-    throw failure("ObjectInvalid", "Cannot create the Job: it was refused");
+    throw failure("ObjectInvalid", "Failed to create the Job: it was refused");
   };
   pool.after["readDesired"] = () => pause(200);
   pool.change({ image: "image-2" });
@@ -143,7 +143,7 @@ test("rollOutMachineDeployment: waits until the API responds again", async (stag
     const name of ["readDesired", "publishConfig", "ensureVictimMarked", "awaitMachinesJoined", "awaitNodeDrained"]
   ) {
     pool.before[name] = (times) => {
-      if (times < 3) throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+      if (times < 3) throw failure("ApiUnavailable", "Failed to reach the API: connection refused");
     };
   }
   const result = await (await stage.rollOut(pool)).result();
@@ -159,7 +159,7 @@ test("rollOutMachineDeployment: keeps only one drain when the API fails during i
   const handle = await stage.rollOut(pool);
   await eventually("a drain under way", () => pool.count("awaitNodeDrained") >= 1);
   pool.before["readDesired"] = () => {
-    throw failure("ApiUnavailable", "Cannot reach the API: connection refused");
+    throw failure("ApiUnavailable", "Failed to reach the API: connection refused");
   };
   const looks = pool.count("readDesired");
   await stage.tell(pool);

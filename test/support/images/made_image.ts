@@ -74,7 +74,7 @@ async function pushBlob(root: string, digest: string, bytes: Uint8Array): Promis
 async function put(url: string, bytes: Uint8Array, type: string): Promise<void> {
   const answer = await fetch(url, { method: "PUT", body: new Uint8Array(bytes), headers: { "content-type": type } });
   await answer.body?.cancel();
-  if (answer.status !== 201) throw new Error(`Cannot push "${url}": HTTP ${answer.status}`);
+  if (answer.status !== 201) throw new Error(`Failed to push "${url}": HTTP ${answer.status}`);
 }
 
 function digestOf(bytes: Uint8Array): string {

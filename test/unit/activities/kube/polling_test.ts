@@ -49,7 +49,7 @@ Deno.test("poll: waits for an unreachable API server when a deadline decides, an
   const heartbeats: { waitsFor: string; lookedAt: number }[] = [];
   let looks = 0;
   const look = (): Promise<{ answer: string }> =>
-    ++looks < 3 ? Promise.reject(unavailable("Cannot look: HTTP 503")) : Promise.resolve({ answer: "bad" });
+    ++looks < 3 ? Promise.reject(unavailable("Failed to look: HTTP 503")) : Promise.resolve({ answer: "bad" });
   const wait = {
     until: Infinity,
     every: 1,
@@ -58,13 +58,13 @@ Deno.test("poll: waits for an unreachable API server when a deadline decides, an
     expired: (why: string) => new Error(why),
   };
   deepEqual(await inActivity(() => poll(wait), { heartbeats }), "bad");
-  deepEqual(heartbeats.map(({ waitsFor }) => waitsFor), ["Cannot look: HTTP 503", "Cannot look: HTTP 503"]);
+  deepEqual(heartbeats.map(({ waitsFor }) => waitsFor), ["Failed to look: HTTP 503", "Failed to look: HTTP 503"]);
 });
 
 Deno.test("poll: fails when the API server is unreachable and no deadline decides", async () => {
-  const look = (): Promise<{ answer: string }> => Promise.reject(unavailable("Cannot look: HTTP 503"));
+  const look = (): Promise<{ answer: string }> => Promise.reject(unavailable("Failed to look: HTTP 503"));
   await rejects(inActivity(() => poll({ until: Infinity, look, expired: (why) => new Error(why) })), {
-    message: "Cannot look: HTTP 503",
+    message: "Failed to look: HTTP 503",
   });
 });
 

@@ -182,7 +182,7 @@ Deno.test("D4 survey: retries a late machine that cannot be removed, and keeps i
 async function breakCloud(stage: GroupStage, call: "instances" | "group" | "remove"): Promise<() => void> {
   const driver = await stage.driver();
   const fail = (): never => {
-    throw unavailable(`Cannot ask the cloud for "${call}": it does not answer`);
+    throw unavailable(`Failed to ask the cloud for "${call}": it does not answer`);
   };
   useCloud(stage.client, () => Promise.resolve({ ...driver, [call]: fail }));
   return () => useCloud(stage.client, () => Promise.resolve(driver));

@@ -15,7 +15,7 @@ export async function startTlsServer(listener: RequestListener): Promise<TlsServ
   const server = createServer({ cert: issued.certificatePem, key: issued.keyPem }, listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("Cannot start a TLS server: it has no port");
+  if (address === null || typeof address === "string") throw new Error("Failed to start a TLS server: it has no port");
   return {
     url: `https://127.0.0.1:${address.port}`,
     ca: authority.certificatePem,

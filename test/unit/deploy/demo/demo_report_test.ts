@@ -96,11 +96,11 @@ Deno.test("endingOf: returns the exit code of each ending, and keeps logs only o
 });
 
 Deno.test("endingOf: describes what happened with its causes, as text and as JSON", () => {
-  const failure = new Error("Cannot roll", { cause: new Error("no machine joined") });
+  const failure = new Error("Failed to roll", { cause: new Error("no machine joined") });
   const course = { seed: 7, replicas: 1, directory: "/tmp/d", report: undefined, failure };
   const { text, json } = endingOf(course);
-  assert.match(text, /^Cannot roll: no machine joined\n.*"\/tmp\/d\/logs"$/);
-  const error = "Cannot roll: no machine joined";
+  assert.match(text, /^Failed to roll: no machine joined\n.*"\/tmp\/d\/logs"$/);
+  const error = "Failed to roll: no machine joined";
   assert.deepEqual(json, { ok: false, seed: 7, replicas: 1, error, directory: "/tmp/d" });
   assert.equal(endingOf({ ...course, report: report() }).json, undefined);
 });
