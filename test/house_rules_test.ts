@@ -42,7 +42,7 @@ prove("policy imports only itself, and contracts as types", [
   dirty("workflows/policy/budget.ts", `import type { Duration } from "@temporalio/workflow";`),
 ]);
 
-prove("workflows run themselves and the SDK; they know the rest only as types", [
+prove("workflows import themselves and the SDK, and everything else only as types", [
   clean("workflows/replace_node.ts", `import { sleep } from "@temporalio/workflow"; import { plan } from "./plan.ts";`),
   clean("workflows/replace_node.ts", `import type { Activities } from "../activities/mod.ts";`),
   dirty("workflows/replace_node.ts", `import { drain } from "../activities/pods.ts";`),
@@ -53,7 +53,7 @@ prove("workflows run themselves and the SDK; they know the rest only as types", 
   dirty("workflows/replace_node.ts", `import { sleep } from "@temporalio/workflow-next";`),
 ]);
 
-prove("profiles know zod, eta and node: and nothing else", [
+prove("profiles import only zod, eta and node: modules", [
   clean(
     "profiles/render.ts",
     `import { Eta } from "eta"; import { z } from "zod"; import { os } from "./ubuntu/profile.ts";`,
@@ -76,13 +76,13 @@ prove("activities implement contracts and never call workflows", [
   dirty("activities/nodes.ts", `import { env } from "node:process";`),
 ]);
 
-prove("the way to Temporal is settings and questions; it brings no worker along", [
+prove("connections to Temporal load settings and queries, and no worker", [
   clean("activities/temporal/server.ts", `import type { NativeConnection } from "@temporalio/worker";`),
   dirty("activities/temporal/server.ts", `import { NativeConnection } from "@temporalio/worker";`),
   dirty("activities/temporal/server.ts", `import { drain } from "../node/drain.ts";`),
 ]);
 
-prove("cli asks through contracts, messages, profiles and the kube client", [
+prove("cli imports contracts, messages, profiles and the kube client", [
   clean(
     "cli/plan.ts",
     `import { progress } from "../workflows/commands/messages.ts"; import { kube } from "../activities/kube/client.ts";`,
@@ -147,7 +147,7 @@ prove("only tests import test/", [
   dirty("deploy/local/stack.ts", `import { node } from "../../test/support/node.ts";`),
 ]);
 
-prove("every way of naming another module is seen", [
+prove("every kind of import is checked", [
   dirty("workflows/roll_out.ts", `export { drain } from "../activities/pods.ts";`),
   dirty("workflows/roll_out.ts", `export * from "../activities/pods.ts";`),
   clean("workflows/roll_out.ts", `export type { Drain } from "../activities/pods.ts";`),
@@ -157,7 +157,7 @@ prove("every way of naming another module is seen", [
   clean("workflows/roll_out.ts", `export type Pods = import("../activities/pods.ts").Pods;`),
 ]);
 
-prove("packages have bare names, neighbours whole file names", [
+prove("packages have bare names, and local modules complete file names", [
   dirty("workers/worker.ts", `import { z } from "npm:zod@4";`),
   dirty("workers/worker.ts", `import { assert } from "jsr:@std/assert";`),
   dirty("workers/worker.ts", `import { x } from "https://example.com/x.ts";`),
@@ -168,7 +168,7 @@ prove("packages have bare names, neighbours whole file names", [
   clean("workers/worker.ts", `import crds from "../deploy/kubernetes/crds.json" with { type: "json" };`),
 ]);
 
-prove("files are snake_case, say what they hold and live in a room", [
+prove("files are snake_case, have meaningful names and are in a room", [
   clean("workflows/replace_node.ts", ""),
   clean("test/unit/workflows/policy/budget_test.ts", ""),
   dirty("workflows/replaceNode.ts", "", ["file-name"]),
@@ -180,14 +180,14 @@ prove("files are snake_case, say what they hold and live in a room", [
   clean("workers/common_name.ts", ""),
 ]);
 
-prove("files end at 400 lines, in test/ at 600", [
+prove("files have at most 400 lines, in test/ 600", [
   clean("workers/worker.ts", "\n".repeat(400)),
   dirty("workers/worker.ts", "\n".repeat(401), ["file-length"]),
   clean("test/unit/worker_test.ts", "\n".repeat(600)),
   dirty("test/unit/worker_test.ts", "\n".repeat(601), ["file-length"]),
 ]);
 
-prove("functions end at 60 lines and 3 parameters", [
+prove("functions have at most 60 lines and 3 parameters", [
   clean("workers/worker.ts", `function run(a: A, b: B, c: C): void {${"\n".repeat(59)}}`),
   dirty("workers/worker.ts", `function run(): void {${"\n".repeat(60)}}`, ["function-size"]),
   dirty("workers/worker.ts", `const run = (a: A, b: B, c: C, d: D): void => {};`, ["function-size"]),
@@ -197,7 +197,7 @@ prove("functions end at 60 lines and 3 parameters", [
 
 const undetermined = ["deterministic-workflows"];
 
-prove("workflows do nothing that replays differently", [
+prove("workflows are deterministic", [
   dirty("workflows/roll_out.ts", `export const at = Temporal.Now.instant();`, undetermined),
   dirty("workflows/roll_out.ts", `export const at = new Date();`, undetermined),
   dirty("workflows/roll_out.ts", `export const at = Date();`, undetermined),
@@ -221,7 +221,7 @@ prove("policy takes the time as a parameter", [
   clean("workflows/policy/window.ts", `export const text = (ms: number): string => new Date(ms).toISOString();`),
 ]);
 
-prove("the environment is read at the edge", [
+prove("only workers, deploy, cli and test read the environment", [
   dirty("activities/nodes.ts", `export const home = Deno.env.get("HOME");`, ["environment-at-the-edge"]),
   dirty("profiles/render.ts", `export const home = process.env.HOME;`, ["environment-at-the-edge"]),
   ...["workers/config.ts", "deploy/local/tools/main.ts", "cli/main.ts", "test/run.ts"].map((file) =>

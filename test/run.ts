@@ -224,7 +224,7 @@ async function main(args: string[]): Promise<number> {
 
 function interrupt(): void {
   if (children.isInterrupted) return;
-  console.error("interrupted: stopping what was started");
+  console.error("interrupted: stopping all children");
   children.interrupt();
 }
 

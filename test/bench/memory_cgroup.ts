@@ -14,7 +14,7 @@ const files = isV1
 /** Why no limit can be set here; undefined when it can. */
 export const noLimitBecause = process.getuid?.() === 0 && (isV1 || existsSync(join(v2, "cgroup.controllers")))
   ? undefined
-  : "limits of memory take root and cgroups";
+  : "memory limits need root and cgroups";
 
 export interface Held {
   /** The maximum of all its processes together, including the kernel's page cache for them. */

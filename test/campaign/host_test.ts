@@ -58,7 +58,7 @@ for (const [signal, expected] of [["SIGINT", 130], ["SIGKILL", null]] as const) 
     const ended = once(demo, "exit");
     demo.stderr!.resume();
     await moment(demo, / installs$/);
-    assert.notDeepEqual(await hostTraces(), before, "a machine that installs is to be seen on the host");
+    assert.notDeepEqual(await hostTraces(), before, "Expected traces of a machine that installs packages");
     // Deno treats a process that was signalled through its own handle as ended by the signal.
     process.kill(demo.pid!, signal);
     const [code] = await ended;

@@ -7,7 +7,7 @@ import { machineTest } from "../machines/real_machines.ts";
 const cutSeconds = process.env["OSTLER_TEST_CUT_SECONDS"] ?? "30";
 
 machineTest(
-  "deno task demo --story installed: Ostler lives in pods on machines of its own, and every promise is kept",
+  "deno task demo --story installed: runs Ostler in pods on its own machines, and keeps every promise",
   async () => {
     const install = process.env["OSTLER_INSTALL_DOCKER"] === "true" ? ["--install-docker"] : [];
     const flags = ["--machines", "container", "--cut-seconds", cutSeconds, ...install];

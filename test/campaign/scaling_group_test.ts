@@ -6,7 +6,7 @@ import { keepsPromises } from "../integration/stories/told_story.ts";
 import { machineTest } from "../machines/real_machines.ts";
 
 machineTest(
-  "deno task demo --story scaling-group --machines container: groups are rolled, and every promise is kept",
+  "deno task demo --story scaling-group --machines container: rolls groups, and keeps every promise",
   async () => {
     const install = process.env["OSTLER_INSTALL_DOCKER"] === "true" ? ["--install-docker"] : [];
     await keepsPromises("scaling-group", { flags: ["--machines", "container", ...install], minutes: 20 });

@@ -83,7 +83,7 @@ async function showsGone(north: World, south: World): Promise<void> {
   const temporal = { namespace: "default", service: { workflowService } } as unknown as Server;
   const isMissed = async (): Promise<boolean> =>
     (await readPolling(temporal, "ostler-south", Date.now())).workers === 0;
-  await north.until("south's worker to be missed", isMissed, 150);
+  await north.until("south's worker to be reported as missing", isMissed, 150);
   const { items: [here, gone], code } = await list(north);
   const opened = Object.values(gone?.rollouts ?? {}).reduce((sum, count) => sum + count, 0);
   assert.deepEqual([code, (here?.workers ?? 0) > 0, gone?.workers, opened], [1, true, 0, 1]);

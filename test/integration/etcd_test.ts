@@ -210,7 +210,7 @@ Deno.test("etcd: a machine that lost its disk is removed, and joins again with i
       /^member "cp-\d" does not respond: "https:.*" cannot be reached \(ECONNREFUSED\)$/,
     );
     deepEqual(memberAt(survey, { addresses: [place.address], node: place.name }), named(survey, victim.name));
-    await eventually("it is off the list", () => removed(access, survey, victim.id));
+    await eventually("Expected it to be removed from the list", () => removed(access, survey, victim.id));
     await cluster.join(place);
     await cluster.settled();
     const after = await look();

@@ -83,7 +83,7 @@ async function scalesUp(world: World, pool: string, hasCome: (machine: Found) =>
   await world.patch(poolPath(pool), { spec: { replicas: 3 } });
   const newcomer = async (): Promise<Found | undefined> =>
     (await world.list<Found>(machinesPath)).find(({ metadata }) => !known.has(metadata.uid));
-  const added = await world.until("a machine that has come", async () => {
+  const added = await world.until("a machine that has joined", async () => {
     const machine = await newcomer();
     return machine && await hasCome(machine) && machine;
   });

@@ -63,7 +63,7 @@ const letIn: Attempt = {
 export const forbidden: [Process, string, Attempt][] = [
   [
     "worker",
-    "make an account's token in kube-system",
+    "make a service account token in kube-system",
     create({
       ...{
         name: "bootstrap-token-stolen",
@@ -74,7 +74,7 @@ export const forbidden: [Process, string, Attempt][] = [
   ],
   [
     "worker",
-    "make an account's token among the machines' secrets",
+    "make a service account token in the namespace of machine secrets",
     create({
       ...{
         namespace: "cloud-init-settings",
@@ -116,21 +116,21 @@ export const forbidden: [Process, string, Attempt][] = [
     "write a Secret of another name where machines boot from",
     create({ namespace: "cloud-init-settings", name: "other" }),
   ],
-  ["worker", "ask for the token of another account there", tokenFor("other", "cloud-init-settings")],
-  ["worker", "ask for its fellow's token", tokenFor("ostler-controller", "ostler-system")],
+  ["worker", "request the token of another account there", tokenFor("other", "cloud-init-settings")],
+  ["worker", "request the token of another process", tokenFor("ostler-controller", "ostler-system")],
   ["worker", "read the webhook's key", { method: "GET", path: `${secrets("ostler-system")}/ostler-webhook-authority` }],
-  ["worker", "change what nodes are to run", update("nodeversions/asked", { spec: { image: "mine" } })],
-  ["worker", "say whose signature admits an image", updateImage("asked", { spec: { keys: ["mine"] } })],
-  ["worker", "make an image that it admits", {
+  ["worker", "change the version of nodes", update("nodeversions/asked", { spec: { image: "mine" } })],
+  ["worker", "change the keys that admit an image", updateImage("asked", { spec: { keys: ["mine"] } })],
+  ["worker", "create an OSImage", {
     ...{ method: "POST", path: osImages } as const,
     body: { apiVersion: "ostler.dev/v1alpha1", kind: "OSImage", metadata: { name: "mine" } },
   }],
   ["worker", "let a node in", letIn],
-  ["worker", "change what a join service wrote of a node", update("joiningnodes/let-in", { spec: { name: "other" } })],
-  ["worker", "list what machines boot from", { method: "GET", path: secrets("cloud-init-settings") }],
+  ["worker", "change a JoiningNode of a join service", update("joiningnodes/let-in", { spec: { name: "other" } })],
+  ["worker", "list the secrets of machines", { method: "GET", path: secrets("cloud-init-settings") }],
   [
     "webhook",
-    "make an account's token under its own name",
+    "make a service account token under its own name",
     create({
       namespace: "ostler-system",
       ...{ name: "ostler-webhook-authority", type: accountToken, annotations: accountOf("ostler-worker") },
@@ -150,7 +150,7 @@ export const forbidden: [Process, string, Attempt][] = [
   ["controller", "release a stage", update("nodeversions/asked/status", { status: { budget: 9 } })],
   ["controller", "admit an image", updateImage("asked/status", { status: { digest: "mine" } })],
   ["controller", "hold cluster-autoscaler", update("autoscalingstrategies/held", { spec: { enabled: false } })],
-  ["controller", "forget a node that was let in", { method: "DELETE", path: `${updates}/joiningnodes/let-in` }],
+  ["controller", "delete the JoiningNode of an admitted node", { method: "DELETE", path: `${updates}/joiningnodes/let-in` }],
   ["controller", "read a Secret", { method: "GET", path: `${secrets()}/theirs` }],
 ];
 
@@ -181,11 +181,11 @@ export const needed: [Process, string, Attempt][] = [
     .map((
       name,
     ): [Process, string, Attempt] => ["worker", `write ${name}`, create({ namespace: "cloud-init-settings", name })]),
-  ["worker", "delete what machines booted from", remove("old-ns-bootstrap-config", "cloud-init-settings")],
-  ["worker", "ask for the token of a pool's account", tokenFor("ostler-pool-ns", "cloud-init-settings")],
+  ["worker", "delete the boot secrets of machines", remove("old-ns-bootstrap-config", "cloud-init-settings")],
+  ["worker", "request the token of a pool's account", tokenFor("ostler-pool-ns", "cloud-init-settings")],
   ["worker", "admit an image", updateImage("asked/status", { status: { digest: "sha256:1" } })],
   ["worker", "release a stage", update("nodeversions/asked/status", { status: { budget: 1 } })],
   ["worker", "hold cluster-autoscaler", update("autoscalingstrategies/held", { spec: { enabled: false } })],
-  ["worker", "forget a node that was let in", { method: "DELETE", path: `${updates}/joiningnodes/let-in` }],
+  ["worker", "delete the JoiningNode of an admitted node", { method: "DELETE", path: `${updates}/joiningnodes/let-in` }],
   ["webhook", "keep its certificate", create({ namespace: "ostler-system", name: "ostler-webhook-authority" })],
 ];

@@ -50,7 +50,7 @@ async function keeps(world: World, before: string[]): Promise<void> {
   assert.deepEqual([status.image, status.updated], [image, "2/2"]);
   assert.deepEqual(machinesOf(world), before);
   // New machines of the set that machine-controller made meanwhile never booted, and are deleted.
-  await world.until("only the machines that stayed", async () => {
+  await world.until("only the unchanged machines", async () => {
     const there = await world.list<{ metadata: { name: string } }>(machinesPath);
     return there.map(({ metadata: { name } }) => name).sort().join() === before.join();
   });

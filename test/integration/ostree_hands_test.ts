@@ -33,7 +33,7 @@ function reasonOf(outcome: OsOutcome): string {
   return outcome.outcome === "Refused" ? outcome.reason : JSON.stringify(outcome);
 }
 
-story("ostree: a commit is fetched, booted, gone back from and booted again", async (on) => {
+story("ostree: a commit is fetched, booted, rolled back and booted again", async (on) => {
   deepEqual(places(on, await give(on, "Status")), [0, -1, -1]);
   deepEqual(places(on, await give(on, "Stage")), [0, 1, -1]);
   const apply = { bootId: on.host.bootId };
@@ -50,7 +50,7 @@ story("ostree: a commit is fetched, booted, gone back from and booted again", as
   deepEqual(places(on, await give(on, "Status")), [1, -1, 0]);
 });
 
-story("ostree: what is staged is booted by no other boot, and what is not staged by none", async (on) => {
+story("ostree: only the ordered boot activates a staged commit, and none an unstaged one", async (on) => {
   equal(reasonOf(await give(on, "Apply")), "NotStaged");
   equal(reasonOf(await give(on, "GoBack")), "NothingToGoBackTo");
   await give(on, "Stage");
@@ -59,7 +59,7 @@ story("ostree: what is staged is booted by no other boot, and what is not staged
   deepEqual(places(on, await give(on, "Stage", { digest: on.commits[0] ?? "" })), [0, -1, -1]);
 });
 
-story("ostree: what was deployed and did not boot gives way to what is wanted", async (on) => {
+story("ostree: a deployment that did not boot is replaced by the desired one", async (on) => {
   await give(on, "Stage");
   await give(on, "Apply", { bootId: on.host.bootId });
   await on.host.boot();
@@ -83,7 +83,7 @@ story("ostree: a silent server is a stalled pull, which continues when it is bac
   deepEqual(places(on, await give(on, "Stage")), [0, 1, -1]);
 });
 
-story("ostree: a check counts the changes of /etc that going back would lose", async (on) => {
+story("ostree: a check counts the changes of /etc that a rollback would lose", async (on) => {
   const running = (await on.host.get("running")).trim();
   await writeFile(on.host.at(`sysroot/ostree/deploy/debian/deploy/${running}/etc/release`), "mine");
   const outcome = await give(on, "Check");

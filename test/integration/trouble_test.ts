@@ -103,7 +103,7 @@ async function refusesCollision(world: World): Promise<void> {
   assert.match(halted.message, /"b-c\/a" already owns/);
   assert.deepEqual(await world.get(path), before);
   await world.remove(poolPath("a-b", "c"));
-  await world.until("the second pool to go", async () => (await world.get(poolPath("a-b", "c"))) === undefined);
+  await world.until("the second pool to be deleted", async () => (await world.get(poolPath("a-b", "c"))) === undefined);
   assert.deepEqual(await world.get(path), before);
 }
 

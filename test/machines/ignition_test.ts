@@ -84,8 +84,8 @@ async function bootAgainWith(machine: MachineContainer, config: Spec3): Promise<
 }
 
 machineTest(
-  "Ignition 2.14 brings files, modes, units and keys of our 2.3.0, converted to 3.3.0 by a converter of this test; " +
-    "not proved: that Ignition reads 2.3.0 itself, and Flatcar's own image",
+  "Ignition: 2.14 writes files, modes, units and keys of Ostler's 2.3.0, converted to 3.3.0 by a converter of this test; " +
+    "not tested: Ignition's own parser of 2.3.0, and Flatcar's own image",
   async (t) => {
     await withIgnition(async (ground) => {
       const bootstrap = asSpec3(named(await flatcarUserData("bootstrap"), "flatcar-1"));

@@ -23,7 +23,7 @@ export async function checkNode(booted: Booted): Promise<void> {
   const { world, name, machine } = booted;
   const node = await nodeOf(booted);
   const path = `/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines/${name}`;
-  const owner = await world.until("the machine knows its node", async () => {
+  const owner = await world.until("the machine has its node", async () => {
     const seen = await world.get<Machine>(path);
     return seen?.status.nodeRef?.uid === node.metadata?.uid && seen;
   });

@@ -30,7 +30,7 @@ class Checkout implements Disposable {
     this.git("init", "--quiet");
     mkdirSync(join(this.kept.root, "histories"));
     this.write("histories/rolling.json", "{}");
-    this.write("rule", "histories are only ever added to");
+    this.write("rule", "histories may only be added");
     this.commit();
   }
 

@@ -76,13 +76,13 @@ judged("promtool: reports a metric that breaks a convention", async () => {
   match(stderr, /_total/);
 });
 
-judged("promtool finds every alert in order", async () => {
+judged("promtool: accepts every alert", async () => {
   const { code, stdout, stderr } = await runTool("promtool", ["check", "rules", "--lint-fatal", alerts]);
   equal(code, 0, stderr);
   match(stdout, /SUCCESS: \d\d rules found/);
 });
 
-judged("promtool understands every expression of the dashboards", async () => {
+judged("promtool: accepts every expression of the dashboards", async () => {
   const expressions = (await readDashboards()).flatMap(({ panels }) => panels.flatMap(({ targets }) => targets));
   ok(expressions.length > 35);
   const rules = expressions.map(({ expr }, nth) => {
@@ -100,7 +100,7 @@ judged("promtool understands every expression of the dashboards", async () => {
   }
 });
 
-judged("every alert fires when it should, and none in a fleet that is well", async () => {
+judged("alerts: fire when they should, and not in a healthy fleet", async () => {
   const { code, stdout, stderr } = await runTool("promtool", ["test", "rules", played]);
   equal(code, 0, `${stdout}${stderr}`);
 });

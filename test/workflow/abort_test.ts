@@ -91,7 +91,7 @@ test("abort: removes marks and holds even if no template was ever good", async (
   await eventually("joins under way", () => pool.count("awaitMachinesJoined") > 0);
   pool.change({ image: "image-2" });
   await stage.tell(pool);
-  await eventually("a machine that was chosen", () => pool.leftovers().length > 0);
+  await eventually("a chosen machine", () => pool.leftovers().length > 0);
   await stage.ask(pool, "abort", asked);
   equal((await handle.result()).outcome, "Aborted");
   deepEqual([pool.leftovers(), pool.count("ensureLastGoodRestored")], [[], 0]);

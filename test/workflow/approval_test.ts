@@ -24,7 +24,7 @@ test("approval: BeforeFirst starts with the approval of the plan, and not of ano
   const handle = await stage.rollOut(pool);
   const { plan } = await stage.stands(handle, "Rolling", "AwaitingApproval");
   equal(plan?.approved, false);
-  await eventually("a report of the plan", () => pool.reports.at(-1)?.plan?.hash === plan?.hash);
+  await eventually("the plan to be reported", () => pool.reports.at(-1)?.plan?.hash === plan?.hash);
   equal(pool.count("ensureMachineAdmitted"), 0);
   await rejects(stage.ask(pool, "approve", { by: "somebody", plan: "of yesterday" }), isRefusal(/plan/));
   equal(pool.count("ensureMachineAdmitted"), 0);
@@ -148,7 +148,7 @@ test("approval: the approval of a wave is not that of the plan when the policy a
   await stage.sees(pool, "the second wave", ({ wave, reason }) => wave === 2 && reason === "AwaitingApproval");
   pool.rules.approval = "BeforeFirst";
   await stage.tell(pool);
-  await stage.sees(pool, "the question about the plan", ({ message }) => /approval of the plan/.test(message));
+  await stage.sees(pool, "the request for approval", ({ message }) => /approval of the plan/.test(message));
   equal(pool.count("ensureMachineAdmitted"), 1);
   await handle.cancel();
 });

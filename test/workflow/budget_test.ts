@@ -121,7 +121,7 @@ test("budget.cluster: is shared by all pools", async (stage) => {
   const handles = await Promise.all(pools.map((pool) => stage.rollOut(pool)));
   const admitted = (): number => pools.reduce((sum, pool) => sum + pool.count("ensureMachineAdmitted"), 0);
   const isWaiting = (pool: FakePool): boolean => pool.reports.at(-1)?.blockedReason === "ClusterBudget";
-  await eventually("one that waits and one that goes on", () => pools.some(isWaiting) && admitted() === 1);
+  await eventually("one machine that waits and one that continues", () => pools.some(isWaiting) && admitted() === 1);
   for (const pool of pools) pool.mend();
   // Released slots are looked for every few seconds; a signal is faster.
   const nudges = setInterval(() => pools.forEach((pool) => void stage.tell(pool).catch(() => undefined)), 500);

@@ -37,7 +37,7 @@ test("pause: lets the machine in progress finish, admits no other, and resume co
   const { pool, handle } = await rolloutUnderWay(stage);
   await handle.executeUpdate("pause", { args: [{ by: "somebody", reason: "incident 12" }] });
   pool.mend();
-  await eventually("the machine under way finished", () => pool.find(pool.nth(1)) === undefined);
+  await eventually("the machine in progress to finish", () => pool.find(pool.nth(1)) === undefined);
   const { paused, pausedBy } = await stage.stands(handle, "Rolling", "Paused");
   deepEqual([pausedBy?.by, pausedBy?.reason], ["somebody", "incident 12"]);
   deepEqual([paused, pool.count("ensureMachineAdmitted"), pool.count("awaitNodeDrained")], [true, 1, 1]);

@@ -123,7 +123,7 @@ for (const run of ["EachMachine", "EachWave"] as const) {
     const gates = ({ underway }: Progress): string[] =>
       underway.filter(({ step }) => step === "Gates").map(({ until }) => until);
     const isAsked = (seen: Progress): boolean => gates(seen).length === 1 && pool.count("awaitGates") > 0;
-    const before = await stage.sees(pool, "a gate that is asked", isAsked);
+    const before = await stage.sees(pool, "a gate evaluation", isAsked);
     pool.calls.length = 0;
     await anotherRun(stage, pool);
     deepEqual(gates(await stage.sees(pool, "the gate asked again", isAsked)), gates(before));

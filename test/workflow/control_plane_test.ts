@@ -57,7 +57,7 @@ test("control planes: a missing snapshot is reported", async (stage) => {
 
 test("K27 control planes: none is admitted or drained while etcd is inconclusive, and the rollout continues by itself", async (stage) => {
   const pool = await controlPlanes(stage);
-  doubt(pool, silent, "alarm NOSPACE stands at member cp-2");
+  doubt(pool, silent, "alarm NOSPACE is raised for member cp-2");
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, patient);
   const { message } = await stage.stands(handle, "Rolling", "EtcdInDoubt");

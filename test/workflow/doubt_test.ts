@@ -59,7 +59,7 @@ test("gates: an inconclusive gate is evaluated anew when the policy changes it, 
 
 test("gates: an inconclusive gate is evaluated again by itself with the same key, and reported once", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "300ms");
-  await eventually("it asked three times more", () => pool.count("awaitGates") >= 4);
+  await eventually("three more evaluations", () => pool.count("awaitGates") >= 4);
   pool.verdict = () => "Passed";
   equal((await handle.result()).outcome, "Converged");
   const keys = await gateKeysOf(handle);

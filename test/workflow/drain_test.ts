@@ -122,7 +122,7 @@ test("drain: an unreachable node is neither drained nor dead", async (stage) => 
   pool.touch();
   const { underway } = await stage.sees(
     pool,
-    "the node out of reach",
+    "the unreachable node",
     (seen) => seen.underway[0]?.blockers?.[0]?.why === "node unreachable",
   );
   equal(underway[0]?.node, `node-${pool.nth(1)}`);

@@ -22,7 +22,7 @@ test("ReplaceIfRefused: a node that waits to be replaced is staged once more whe
   const world = await rolling(stage, { refuses: "BootSpace", nth: 3, policy, bootMs: 1500 });
   const { nodes, maker, handle, bad } = world;
   const asked = (): number => nodes.given("Stage").filter((node) => node === bad).length;
-  await eventually("a refusal while another node has the place", () => asked() === 1 && nodes.down().length === 1);
+  await eventually("a refusal while another node has the slot", () => asked() === 1 && nodes.down().length === 1);
   for (let looks = 0; looks < 3; looks++) await handle.signal("desiredChanged", { generation: 2 });
   await eventually("the next one", () => nodes.booted().includes("b") && nodes.down().length === 1);
   deepEqual([asked(), maker.deleted, nodes.cordoned().includes(bad)], [1, [], false]);

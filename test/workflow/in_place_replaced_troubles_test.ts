@@ -83,7 +83,7 @@ test("ReplaceIfRefused: a drain blocked past its timeout with SetAside keeps the
   nodes.kube.onRequest = (request) => {
     if (request.startsWith("evict pods default/web-1")) throw overBudget();
   };
-  await eventually("it set aside, and nothing more to begin", () => nodes.told()?.reason === "SetAside");
+  await eventually("the node to be set aside, and no other to begin", () => nodes.told()?.reason === "SetAside");
   const { setAside, underway } = await nodes.progress(stage);
   deepEqual([setAside, underway, maker.deleted, nodes.cordoned()], [[bad], [], [], []]);
 });

@@ -84,7 +84,7 @@ async function runOf(stage: Stage, pool: FakePool): Promise<string> {
   return (await stage.client.workflow.getHandle(pool.holder).describe()).runId;
 }
 
-atRest("renewCredentials renews the credentials of a pool at rest without a rollout", async (stage, pool) => {
+atRest("renewCredentials: renews the credentials of a resting pool without a rollout", async (stage, pool) => {
   const before = await runOf(stage, pool);
   equal((await renew(stage, "renew-resting")).pools, 1);
   await isRenewed(pool);
@@ -92,7 +92,7 @@ atRest("renewCredentials renews the credentials of a pool at rest without a roll
   equal(await runOf(stage, pool), before);
 });
 
-atRest("renewCredentials starts the rollout of a pool at rest that is not as it was left", async (stage, pool) => {
+atRest("renewCredentials: starts the rollout of a resting pool that has changed", async (stage, pool) => {
   pool.change({ image: "image-2" });
   await renew(stage, "renew-changed-at-rest");
   const result = await stage.client.workflow.getHandle(pool.holder).result() as { outcome: string };
@@ -100,7 +100,7 @@ atRest("renewCredentials starts the rollout of a pool at rest that is not as it 
   assertRuns(pool, "image-2");
 });
 
-atRest("renewCredentials leaves to a rollout what it cannot renew", async (stage, pool) => {
+atRest("renewCredentials: leaves to a rollout what it cannot renew", async (stage, pool) => {
   const before = await runOf(stage, pool);
   pool.before["ensureRestRenewed"] = () => {
     throw failure("ObjectInvalid", "Failed to renew: HTTP 422");
@@ -111,7 +111,7 @@ atRest("renewCredentials leaves to a rollout what it cannot renew", async (stage
   notEqual(await runOf(stage, pool), before);
 });
 
-atRest("renewCredentials wants no rollout of a pool that is gone", async (stage, pool) => {
+atRest("renewCredentials: starts no rollout of a deleted pool", async (stage, pool) => {
   const before = await runOf(stage, pool);
   pool.state = "Gone";
   await renew(stage, "renew-gone");

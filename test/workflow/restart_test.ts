@@ -62,7 +62,7 @@ test("rollOutMachineDeployment: stays paused in a new run of its chain", async (
   await handle.signal("pauseRequested", { by: "somebody" });
   pool.mend();
   // Not by queries: each of them would replay the whole history on this worker.
-  await eventually("a report of the pause", () => pool.reports.at(-1)?.reason === "Paused");
+  await eventually("the pause to be reported", () => pool.reports.at(-1)?.reason === "Paused");
   const chain = stage.client.workflow.getHandle(pool.holder);
   const { runId } = await chain.describe();
   await eventually("another run", async () => (await chain.describe()).runId !== runId);

@@ -83,7 +83,7 @@ async function losesField(scene: SiteScene): Promise<void> {
   const { ground, world, befalls } = scene;
   befalls.fault = ({ method, path }) => method === "POST" && path.endsWith("/templates") ? "Altered" : undefined;
   await ask(scene, "image-19");
-  await world.until("the rollout to say what it lost", async () => {
+  await world.until("the rollout to report the lost field", async () => {
     return JSON.stringify(await world.status("scaling-group.alpha") ?? {}).includes("differs");
   });
   const booted = (): CloudInstance[] =>

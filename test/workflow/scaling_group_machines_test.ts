@@ -54,7 +54,7 @@ async function silent(scene: SiteScene): Promise<void> {
   const { world, befalls } = scene;
   befalls.isSilent = () => true;
   await haltsAfterAttempts(scene, "image-5", async () => {
-    await world.until("it to be seen to lack that", async () => {
+    await world.until("the missing provider ID to be reported", async () => {
       return (await conditionOf(world, "Ready")).message.includes("awaiting annotation");
     });
   });
@@ -121,7 +121,7 @@ async function nameless(scene: SiteScene): Promise<void> {
   const annotations = { "constellation.edgeless.systems/scaling-group-id": alpha.id };
   await world.create("/api/v1/nodes", { metadata: { name: "stray", annotations } });
   await ask(scene, "image-26");
-  await world.until("the others to be replaced, and it to be named", async () => {
+  await world.until("the others to be replaced, and the invalid node to be named", async () => {
     const { reason, message } = await conditionOf(world, "Ready");
     return madeOf(scene, "image-26") === alpha.size && reason !== "UpToDate" && message.includes("stray");
   });

@@ -65,7 +65,7 @@ test("TLS: a process of Ostler connects with a client certificate", async (stage
   const { namespaceInfo } = await (await client.get()).workflowService.describeNamespace({ namespace: "default" });
   equal(namespaceInfo?.name, "default");
   await client.close();
-  await rejects(clientOf({ TEMPORAL_ADDRESS: env["TEMPORAL_ADDRESS"] ?? "" }).get(), "a door that stands open");
+  await rejects(clientOf({ TEMPORAL_ADDRESS: env["TEMPORAL_ADDRESS"] ?? "" }).get(), "an open proxy");
   await door.close();
 });
 
@@ -95,7 +95,7 @@ test("TLS: certificates, keys and authorities change under running workers; the 
 
     // Only half of the change has come, and the proxy still has the old certificate.
     secret.write({ "ca.crt": `${oldCa}${newCa}`, "tls.crt": fresh.certificatePem });
-    await eventually("the refusal of half a change", () => said.length === 1);
+    await eventually("the refusal of an incomplete change", () => said.length === 1);
     match(said[0] ?? "", /^Failed to reload Temporal credentials; keeping the current connection: /);
     equal(await client.connection(), first);
     equal((await run.result()).outcome, "Converged");
@@ -108,7 +108,7 @@ test("TLS: certificates, keys and authorities change under running workers; the 
     equal(await client.connection() === first, false);
     equal(said.at(-1), "Connected to Temporal with reloaded credentials");
     deepEqual(at.map(({ connection }) => connection === first), [false, false]);
-    await rejects(clientOf(environmentOf(door, newCa, old)).get(), "a door that takes old certificates");
+    await rejects(clientOf(environmentOf(door, newCa, old)).get(), "a proxy that accepts old certificates");
     ended.abort();
     await following;
   } finally {

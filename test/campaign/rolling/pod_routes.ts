@@ -8,7 +8,7 @@ import { runCommand } from "../../../deploy/local/tools/run_command.ts";
 
 /** Why this process cannot add routes; undefined when it can. */
 export async function noRoutesBecause(): Promise<string | undefined> {
-  if (process.getuid?.() !== 0) return "routes to pods can only be laid as root";
+  if (process.getuid?.() !== 0) return "routes to pods need root";
   const [ip] = await findOnPath("ip", process.env);
   return ip === undefined ? 'routes to pods need the program "ip"' : undefined;
 }

@@ -53,7 +53,7 @@ export class AzureStub implements AsyncDisposable {
       const no = this.refusal(asked.action);
       if (no) {
         const headers = no.after === undefined ? {} : { "retry-after": no.after };
-        return failed(no.status, no.code, no.message ?? "it will not do that", headers);
+        return failed(no.status, no.code, no.message ?? "the operation is not allowed", headers);
       }
       const answer = this.#do(asked, new URL(request.url));
       return fault === "CutAfter" ? cut() : answer;

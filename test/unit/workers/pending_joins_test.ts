@@ -48,7 +48,7 @@ Deno.test("PendingJoins: keeps a bounded number of requests per client, and take
   });
   for (let nth = 0; nth < 2_500; nth++) pending.put(`bad-${nth}`, requestOf("bad", nth));
   pending.put("bad-2400", undefined);
-  await eventually("all but the one that is gone", () => judged.size === 2_499);
+  await eventually("all except the deleted one", () => judged.size === 2_499);
   deepEqual(judged.has("bad-2400"), false);
 });
 

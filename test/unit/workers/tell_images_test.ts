@@ -31,7 +31,7 @@ Deno.test("tellImages: signals an image that is new, changed, or not accepted, a
   }, stop.signal);
   const count = (name: string): number => asked.filter((each) => each === name).length;
   try {
-    await eventually("the fresh one, again and again", () => count("fresh") >= 3);
+    await eventually("repeated signals of the new one", () => count("fresh") >= 3);
     deepEqual(count("settled"), 0);
     api.put(path, image("settled", 3, { status: "True", generation: 2 }));
     await eventually("the changed one", () => count("settled") >= 1);

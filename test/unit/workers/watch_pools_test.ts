@@ -84,7 +84,7 @@ Deno.test("watchPools: reports only the pool whose node becomes NotReady, and it
   await eventually("an unhealthy pool", () => fleet.of("web").illness !== "");
   equal(fleet.of("db").illness, "");
   api.put(paths.nodes, node("web-node", { Ready: "True" }));
-  await eventually("a pool that is well", () => fleet.of("web").illness === "");
+  await eventually("a healthy pool", () => fleet.of("web").illness === "");
   deepEqual(fleet.told, ["fleet/web", "fleet/web"]);
 });
 

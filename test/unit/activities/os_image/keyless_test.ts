@@ -93,20 +93,20 @@ const refusals: Refusal[] = [
     () => ({ holder: { issuer: "https://else.example", subject } }),
     /"https:\/\/else.example"/,
   ),
-  changed("of the issuer of one identity and the subject of another", ({ admission, sigstore, spec }) => {
+  changed("with the issuer of one identity and the subject of another", ({ admission, sigstore, spec }) => {
     admission.ask({ ...spec, keyless: sigstore.trust(workflow, theirs) });
     return { holder: { issuer, subject: theirs.subject } };
   }, /is signed by "https:\/\/gitlab.example\/acme\/os" of issuer "https:\/\/token/),
-  changed("with a name that only reads like two", () => ({
+  changed("with one name that looks like two", () => ({
     facts: { names: [{ type: "url", value: `https://a.example, URI:${subject}` }] },
   }), /is signed by "https:\/\/a.example, URI/),
   changed("with two names", () => ({
     facts: { names: [{ type: "url", value: subject }, { type: "email", value: "a@b.example" }] },
   }), /does not name an identity/),
-  changed("with a name of another kind", () => ({
+  changed("with a name of another type", () => ({
     facts: { names: [{ type: "dns", value: subject }] },
   }), /does not name an identity/),
-  changed("whose newer issuer is another than the older one", () => ({
+  changed("whose new and old issuer extensions differ", () => ({
     facts: {
       issuerExtensions: {
         "1.3.6.1.4.1.57264.1.1": Buffer.from(issuer),
@@ -117,17 +117,17 @@ const refusals: Refusal[] = [
   changed("with an issuer that is not text", () => ({
     facts: { issuerExtensions: { "1.3.6.1.4.1.57264.1.8": Buffer.from(issuer) } },
   }), /does not name an identity/),
-  changed("of an authority that is not given", async () => {
+  changed("of an unknown authority", async () => {
     const root = await makeAuthority("root");
     return { authority: root, chain: [root] };
   }, unchained),
-  changed("that is expired when the log took it in", () => ({ at: Date.now() + hour }), unchained),
-  changed("that is not yet valid when the log took it in", () => ({ at: Date.now() - hour }), unchained),
-  changed("of an intermediate that was expired by then", async ({ sigstore: { root } }) => {
+  changed("that was expired when the log recorded it", () => ({ at: Date.now() + hour }), unchained),
+  changed("that was not yet valid when the log recorded it", () => ({ at: Date.now() - hour }), unchained),
+  changed("of an expired intermediate", async ({ sigstore: { root } }) => {
     const authority = await makeAuthority("late", { by: root, from: 0, until: hour });
     return { authority, chain: [authority] };
   }, unchained),
-  changed("that no authority issued but the holder of another certificate", async ({ sigstore: { root } }) => {
+  changed("that the owner of another leaf certificate issued", async ({ sigstore: { root } }) => {
     const authority = await makeAuthority("no authority", { by: root, isAuthority: false });
     return { authority, chain: [authority] };
   }, unchained),
@@ -135,20 +135,20 @@ const refusals: Refusal[] = [
     const authority = await makeAuthority("other", { by: root, usages: x509.KeyUsageFlags.digitalSignature });
     return { authority, chain: [authority] };
   }, unchained),
-  changed("of an authority for servers", async ({ sigstore: { root } }) => {
+  changed("of an authority for TLS servers", async ({ sigstore: { root } }) => {
     const authority = await makeAuthority("tls", { by: root, purposes: ["1.3.6.1.5.5.7.3.1"] });
     return { authority, chain: [authority] };
   }, unchained),
-  changed("of an authority below one that may have none", async ({ sigstore: { intermediate } }) => {
+  changed("of an intermediate that its authority may not have", async ({ sigstore: { intermediate } }) => {
     const authority = await makeAuthority("below", { by: intermediate });
     return { authority, chain: [authority, intermediate] };
   }, unchained),
   changed("for servers", () => ({ facts: { purposes: ["1.3.6.1.5.5.7.3.1"] } }), /is not for signing code/),
-  changed("that is for signing certificates", () => ({
+  changed("that may sign certificates", () => ({
     facts: { usages: x509.KeyUsageFlags.keyCertSign },
   }), /is not for signing code/),
   changed("of an authority itself", () => ({ facts: { isAuthority: true } }), /is not for signing code/),
-  changed("that insists on what we do not understand", () => ({
+  changed("with an unknown critical extension", () => ({
     facts: { extensions: [new x509.Extension("1.3.6.1.4.1.11129.2.4.3", true, Buffer.from("0500", "hex"))] },
   }), /cannot be read/),
   changed("with a repeated extension", () => ({

@@ -67,7 +67,7 @@ Deno.test("readPool: remembers since when a node is deleted", async () => {
   kube.remove("nodes", "node-a");
   const { client } = kube;
   const first = await readPool(client, question);
-  await eventually("the clock to go on", () => Date.now() > (first.ill[0]?.ill?.since ?? Infinity));
+  await eventually("the clock to advance", () => Date.now() > (first.ill[0]?.ill?.since ?? Infinity));
   const second = await readPool(client, question);
   equal(first.ill[0]?.ill?.why, 'node "node-a" was deleted');
   equal(second.ill[0]?.ill?.since, first.ill[0]?.ill?.since);

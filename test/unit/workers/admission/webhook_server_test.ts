@@ -274,7 +274,7 @@ Deno.test("webhook server: a client that disconnects during its request leaves i
   });
   cut.on("error", () => {});
   cut.write("{");
-  await eventually("its place to be taken", async () => (await stage.send("/judge", reviewText())).status === 429);
+  await eventually("its space to be taken", async () => (await stage.send("/judge", reviewText())).status === 429);
   cut.destroy();
-  await eventually("its place to be free", async () => (await stage.send("/judge", reviewText())).status === 200);
+  await eventually("its space to be free", async () => (await stage.send("/judge", reviewText())).status === 200);
 });
