@@ -48,7 +48,7 @@ const brokenBootstraps: Record<string, [changed: Files, rest: Record<string, unk
     {},
     /"\/etc\/ostler\/boot.env": it does not set SECRET_NAME/,
   ],
-  "a CA that is none": [{ "/etc/ostler/ca.crt": { content: "x" } }, {}, /it has no PEM certificate/],
+  "an invalid CA": [{ "/etc/ostler/ca.crt": { content: "x" } }, {}, /it has no PEM certificate/],
   "a token all may read": [
     { "/etc/ostler/token": { content: "x" } },
     {},
@@ -122,7 +122,7 @@ const brokenProvisionings: Record<string, [changed: Files, reason: RegExp]> = {
     { "/etc/containerd/certs.d/r/hosts.toml": { content: "x" } },
     /hosts.toml": mode "644" allows others to read it/,
   ],
-  "a version that is none": [
+  "an invalid version": [
     { "/etc/ostler/setup.env": { content: `KUBELET_VERSION="new"\nBOOTSTRAP_KUBECONFIG_SECRET="x"\n` } },
     /KUBELET_VERSION "new" is not a version/,
   ],
