@@ -1,5 +1,5 @@
 /**
- * The scripts of the agent on a machine that really boots its ostree deployments: an update, a rollback from a bad one,
+ * The scripts of hands on a machine that really boots its ostree deployments: an update, a rollback from a bad one,
  * and another update.
  */
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
@@ -7,7 +7,7 @@ import type { OsOutcome } from "../../workflows/contracts/mod.ts";
 import { type OstreeMachine, withOstreeMachine } from "./deployments/ostree_machine.ts";
 import { machineTest } from "../machines/real_machines.ts";
 
-machineTest("agent: a machine boots the deployed commit, rolls back from a bad one, and takes another", async () => {
+machineTest("hands: a machine boots the deployed commit, rolls back from a bad one, and takes another", async () => {
   await withOstreeMachine(async (machine) => {
     const first = await machine.booted();
     const [a, b, c] = [await machine.digest("a"), await machine.digest("b"), await machine.digest("c")];

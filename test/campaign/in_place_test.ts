@@ -1,5 +1,5 @@
 /**
- * A NodePool over a machine that really boots: the agent runs as pods on its kubelet, and what it deploys boots next.
+ * A NodePool over a machine that really boots: hands are pods on its kubelet, and what they deploy boots next.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -55,13 +55,13 @@ machineTest("a NodePool boots another commit on a real machine, is halted by a b
     ];
     for (const [name, step] of steps) assert.ok(await t.step(name, step), `Failed to continue after this step: ${name}`);
     // Kubelets stop terminating pods.
-    await world.until("no agent pod to be left", async () => {
+    await world.until("no hand to be left", async () => {
       return (await world.list("/api/v1/namespaces/ostler-hands/pods")).length === 0;
     }, 60);
   });
 });
 
-/** A site with one machine that boots what ostree deploys, and an agent that its kubelet can run. */
+/** A site with one machine that boots what ostree deploys, and hands that its kubelet can run. */
 async function withOstreeNode(story: (world: World, host: ContainerHost) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "ostler-hands-"));
   try {

@@ -75,7 +75,7 @@ Deno.test("chart: the API server accepts every object, at every size and with ev
   });
 });
 
-Deno.test("chart: has the agent only if a setting names its image, and only for the worker of the release", async () => {
+Deno.test("chart: has hands only if a setting names their image, and only for the worker of the release", async () => {
   const { helm } = await resolveTools(["helm"]);
   const image = `registry.example/hands@sha256:${"c".repeat(64)}`;
   const ofHands = async (...set: string[]): Promise<ManifestObject[]> =>

@@ -1,5 +1,5 @@
 /**
- * Permissions to make an agent pod, on a real API server: the worker may, in one form, and everything else is refused.
+ * Permissions to make a hand, on a real API server: the worker may, in one form, and everything else is refused.
  */
 import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
@@ -31,7 +31,7 @@ interface Pod {
 
 type Change = (pod: Pod) => void;
 
-/** A pod of the agent, with small differences. */
+/** A hand, with small differences. */
 function hand(change: Change = () => undefined): Pod {
   const pod = JSON.parse(JSON.stringify(handPodOf(order, image, Date.now()))) as Pod;
   change(pod);
@@ -43,7 +43,7 @@ const inSpec = (more: Record<string, unknown>): Change => ({ spec }) => void Obj
 const argument = (at: number, word: string): Change => ({ spec }) =>
   void (spec.containers[0]?.args.splice(at, 1, word));
 
-/** The single difference from a pod of the agent. */
+/** The single difference from a hand. */
 const nearly: [string, Change][] = [
   ["another image", inHand({ image: `registry.example/other@${digest}` })],
   ["its image by tag", inHand({ image: "registry.example/hands:1" })],
@@ -120,7 +120,7 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
   using api = await openAs(server, "worker");
   const all = [...rights.worker, ...handsRights].sort();
   await t.step(
-    "H12 agent: the worker has its permissions, and no node has any",
+    "H12 hands: the worker has their permissions, and no node has any",
     async () => deepEqual(await rightsOf(api), all),
   );
   const isTaken = async (): Promise<void> => equal(await refusalOf(api, hand()), "");
@@ -129,20 +129,20 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
     await waitUntil(isRefused, { what: "the limits", timeoutMs: 20_000 });
   });
   await nameImage(server.api, image);
-  await waitUntil(isTaken, { what: "an agent pod to be accepted", timeoutMs: 20_000 });
+  await waitUntil(isTaken, { what: "a hand to be accepted", timeoutMs: 20_000 });
   for (const [what, change] of nearly) {
-    await t.step(`agent: the worker makes none with ${what}`, async () => {
+    await t.step(`hands: the worker makes none with ${what}`, async () => {
       match(await refusalOf(api, hand(change)), /403 .*: a hand /);
     });
   }
   for (const namespace of ["default", "kube-system", "ostler-system"]) {
     const pod = hand(({ metadata }) => void (metadata["namespace"] = namespace));
     await t.step(
-      `agent: the worker makes no pod in ${namespace}`,
+      `hands: the worker makes no pod in ${namespace}`,
       async () => match(await refusalOf(api, pod, namespace), /403/),
     );
   }
-  await t.step("agent: its pod cannot be changed or entered", async () => {
+  await t.step("hands: cannot be changed or entered", async () => {
     await api.call({ method: "POST", path: pods(), body: hand() });
     const [path, contentType] = [`${pods()}/${String(hand().metadata["name"])}`, "application/merge-patch+json"];
     const containers = [{ ...hand().spec.containers[0], image: "registry.example/mine:1" }];
@@ -179,7 +179,7 @@ async function workerAndNode(server: BareApi): Promise<{ kube: Cluster; uid: str
 
 async function orderIsCarriedOut(t: Deno.TestContext, server: BareApi): Promise<void> {
   const { kube, uid } = await workerAndNode(server);
-  await t.step("agent: an order works with the worker's permissions, and its result is read at once", async () => {
+  await t.step("hands: an order works with the worker's permissions, and its result is read at once", async () => {
     const status = { bootId: order.bootId, booted: digest, staged: "", fallback: "" };
     const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid }));
     const said = JSON.stringify({ outcome: "Done", reason: "", message: "", ...status, findings: [] });
@@ -192,14 +192,14 @@ async function orderIsCarriedOut(t: Deno.TestContext, server: BareApi): Promise<
   });
 }
 
-/** A just installed agent: its limits are visible before their parameters. */
+/** Hands that were just installed: their limits are visible before the parameters of these. */
 async function triesAgainWithoutImage(t: Deno.TestContext, server: BareApi): Promise<void> {
   const path = "/api/v1/namespaces/ostler-hands/configmaps";
   await server.api.call({ method: "DELETE", path: `${path}/ostler-hands-image` });
   using api = await openAs(server, "worker");
   const isRefused = async (): Promise<void> => match(await refusalOf(api, hand()), /no params found/);
   await waitUntil(isRefused, { what: "the missing image to be detected", timeoutMs: 20_000 });
-  await t.step("agent: an order is retried until the API server has seen the image", async () => {
+  await t.step("hands: an order is retried until the API server has seen the image", async () => {
     const { kube, uid } = await workerAndNode(server);
     const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid }));
     await rejects(given, { type: "AccessDenied", nonRetryable: false, message: /HTTP 422, .*no params found/ });
@@ -208,7 +208,7 @@ async function triesAgainWithoutImage(t: Deno.TestContext, server: BareApi): Pro
   await server.api.call({ method: "POST", path, body: { metadata, data: { image } } });
   // A pod of that name is still being deleted, which is checked after the limits.
   const isLetPass = async (): Promise<void> => match(await refusalOf(api, hand()).catch(String), /^$| 409 /);
-  await waitUntil(isLetPass, { what: "an agent pod to be admitted", timeoutMs: 20_000 });
+  await waitUntil(isLetPass, { what: "a hand to be admitted", timeoutMs: 20_000 });
 }
 
 async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<void> {
@@ -220,15 +220,15 @@ async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<voi
   await t.step("an administrator of the cluster makes no hand", async () => {
     match(await refusalOf(server.api, hand()), /only Ostler's worker may create pods/);
   });
-  await t.step("agent: the controller makes none", async () => match(await refusalOf(controller, hand()), /403/));
+  await t.step("hands: the controller makes none", async () => match(await refusalOf(controller, hand()), /403/));
   for (const serviceAccount of ["default", "ostler-hand"]) {
     const account = { serviceAccount, namespace: "ostler-hands" };
     using api = await ApiConnection.open(
       await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account),
     );
-    await t.step(`agent: the account ${serviceAccount} makes none`, async () => match(await refusalOf(api, hand()), /403/));
+    await t.step(`hands: the account ${serviceAccount} makes none`, async () => match(await refusalOf(api, hand()), /403/));
   }
-  await t.step("agent: an admin of the namespace changes neither scripts nor image", async () => {
+  await t.step("hands: an admin of the namespace changes neither scripts nor image", async () => {
     for (const name of ["ostler-hands-scripts", "ostler-hands-image"]) {
       const path = `/api/v1/namespaces/ostler-hands/configmaps/${name}?dryRun=All`;
       const contentType = "application/merge-patch+json";
@@ -239,7 +239,7 @@ async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<voi
   });
 }
 
-Deno.test("agent: only the worker makes pods, in one form", async (t) => {
+Deno.test("hands: only the worker makes them, in one form", async (t) => {
   await withApi(async (server) => {
     await installRights(server);
     await installHands(server);

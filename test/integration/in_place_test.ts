@@ -1,4 +1,4 @@
-/** NodePools on a real API server and a real Temporal; only the nodes' kubelets, with the agent, are simulated. */
+/** NodePools on a real API server and a real Temporal; only the nodes' kubelets, with the hands, are simulated. */
 import assert from "node:assert/strict";
 import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
 import { digestOf, imageOf } from "../../deploy/local/demo/images_ground.ts";

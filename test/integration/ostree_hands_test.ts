@@ -1,4 +1,4 @@
-/** The scripts of the agent with the real ostree, booted into its deployments; only systemd is a fake. */
+/** The scripts of hands with the real ostree, booted into its deployments; only systemd is a fake. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import type { OsOrder, OsOutcome } from "../../workflows/contracts/mod.ts";

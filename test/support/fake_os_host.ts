@@ -1,4 +1,4 @@
-/** A host whose operating system tools are strict fakes over files; it runs the real scripts of the agent. */
+/** A host whose operating system tools are strict fakes over files; it runs the real scripts of hands. */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -80,7 +80,7 @@ export class FakeOsHost implements AsyncDisposable {
   async give(verb: OsOrder["verb"], more: Partial<OsOrder> = {}, stallSeconds = 30): Promise<OsOutcome> {
     const said = await this.run(this.order(verb, more), stallSeconds);
     const outcome = verdictIn(said);
-    if (!outcome) throw new Error(`Failed to parse the output of the agent: ${JSON.stringify(said)}`);
+    if (!outcome) throw new Error(`Failed to parse the output of the hand: ${JSON.stringify(said)}`);
     return outcome;
   }
 
@@ -88,7 +88,7 @@ export class FakeOsHost implements AsyncDisposable {
     return { PATH: `${this.#programs}:${process.env["PATH"]}`, HOST: this.#directory };
   }
 
-  /** The output of the agent. */
+  /** The output of the hand. */
   run(order: OsOrder, stallSeconds: number, cancel?: AbortSignal): Promise<string> {
     const args = handPodOf(order, "", Date.now()).spec?.containers[0]?.args ?? [];
     const child = spawn("/bin/sh", [this.at("hands/hand.sh"), ...args.slice(0, -1), String(stallSeconds)], {

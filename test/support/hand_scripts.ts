@@ -1,4 +1,4 @@
-/** The mounted scripts of the agent: one folder, by file name. */
+/** The mounted scripts of hands: one folder, by file name. */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 

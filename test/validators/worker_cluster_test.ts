@@ -52,7 +52,7 @@ Deno.test("worker cluster: has CRDs, permissions and admission, and no process",
   const order = { helm, values: [everything] };
   const address = "settings.worker-webhook-endpoint=https://hook.example:8443";
   const objects = await chartObjects({ ...order, set: ["workerCluster.render=true", address] });
-  // The scripts of the agent are beside its pods, in the worker cluster.
+  // The scripts of hands are beside their pods, in the worker cluster.
   const others = objects.filter(({ metadata }) => metadata?.namespace !== "ostler-hands");
   const kinds = new Set(others.map(({ kind }) => kind));
   for (const kind of ["Deployment", "Job", "Service", "ScaledObject", "ValidatingWebhookConfiguration", "ConfigMap"]) {

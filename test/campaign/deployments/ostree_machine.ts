@@ -1,5 +1,5 @@
 /**
- * One machine whose root is a deployment of ostree, and orders for it: the scripts of the agent, run on it without a
+ * One machine whose root is a deployment of ostree, and orders for it: the scripts of hands, run on it without a
  * pod.
  */
 import { readFile } from "node:fs/promises";

@@ -54,7 +54,7 @@ class Node {
   }
 }
 
-Deno.test("node orders: a step whose agent was down for an hour runs, and does not count as failed", async () => {
+Deno.test("node orders: a step that started an hour late runs, and does not count as failed", async () => {
   const node = new Node();
   const staged = await node.asked(
     60 * minute,

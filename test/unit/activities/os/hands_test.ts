@@ -250,7 +250,7 @@ Deno.test("givenOrder: reports a missing permission of the worker at once", asyn
   await rejects(looks(kube, order(), [0]), { type: "AccessDenied" });
 });
 
-Deno.test("givenOrder: removes abandoned agent pods, and no others", async () => {
+Deno.test("givenOrder: removes abandoned hands, and no others", async () => {
   const kube = kubeWithNode();
   const labels = {
     ...{ "app.kubernetes.io/name": "ostler", "app.kubernetes.io/component": "hand" },

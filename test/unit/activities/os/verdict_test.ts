@@ -11,7 +11,7 @@ const told = {
 };
 const said = (more: object): string => JSON.stringify({ ...told, ...more });
 
-Deno.test("verdictIn: reads only the output format of the agent", () => {
+Deno.test("verdictIn: reads only the output format of hands", () => {
   const { bootId, booted, staged, fallback, findings } = told;
   deepEqual(verdictIn(said({})), { outcome: "Done", status: { bootId, booted, staged, fallback }, findings });
   const hostile = [

@@ -23,7 +23,7 @@ Deno.test("scripts.yaml: has the script of each driver under the name that order
   for (const driver of ["bootc", "rpm-ostree", "ostree"]) ok(handScripts()[`${driver}.sh`], driver);
 });
 
-Deno.test("limit_hands.yaml: has the exact command of the agent", async () => {
+Deno.test("limit_hands.yaml: has the exact command of hands", async () => {
   const texts = parseAllDocuments(await readFile(new URL("limit_hands.yaml", folder), "utf8"));
   const { spec } = texts[0]?.toJS() as { spec: { validations: { expression: string }[] } };
   const order = { node: "n", uid: "u", driver: "bootc", verb: "Status", image: "", digest: "", bootId: "", token: "t" };
