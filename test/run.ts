@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- saying what passed and what failed is this program's job
+// deno-lint-ignore-file no-console -- this program prints the results
 /** Runs steps and groups of tests by name, concurrently as the cores allow, and ends whatever they leave running. */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";

@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- its output is read by the bench that starts it
+// deno-lint-ignore-file no-console -- the bench that starts it reads its output
 /** Queries a run for its progress once a second, and prints how long each answer took in milliseconds. */
 import { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";

@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- who starts it reads in its log that it works
+// deno-lint-ignore-file no-console -- the parent waits for a line in its log
 /** A worker of the workflow that does nothing; its arguments are Temporal's address and the workflow's bundle. */
 import { NativeConnection, Worker } from "@temporalio/worker";
 

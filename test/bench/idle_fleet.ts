@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- printing what was measured is this program's job
+// deno-lint-ignore-file no-console -- this program prints its measurements
 /**
  * The cost of a fleet of a thousand pools without machines while nothing happens: requests to a real API server,
  * counted in its audit log, memory and CPU time. Exits with 1 for more than one request a second, including the renewal

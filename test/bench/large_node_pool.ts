@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- printing what was measured is this program's job
+// deno-lint-ignore-file no-console -- this program prints its measurements
 /**
  * A NodePool of many nodes in memory is updated in place, over the real activities: events per run of the chain, time
  * and processor time for each node. `deno run -A test/bench/large_node_pool.ts [NODES] [AT ONCE]`.

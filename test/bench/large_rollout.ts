@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- printing what was measured is this program's job
+// deno-lint-ignore-file no-console -- this program prints its measurements
 /** A rollout of a thousand machines in memory: events per run of the chain, and how fast `progress` is answered. */
 import type { WorkflowExecutionInfo } from "@temporalio/client";
 import process from "node:process";

@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- printing what was measured is this program's job
+// deno-lint-ignore-file no-console -- this program prints its measurements
 /**
  * `deno task bench [PART…]`: measures, prints one table, and writes it with its numbers and a chart into a folder.
  * A short run: `deno task bench publish backlog --pools 30,100 --rounds 5`.

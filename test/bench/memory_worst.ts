@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- what is told on its standard output is this program's answer
+// deno-lint-ignore-file no-console -- standard output is its result
 /**
  * The worst that profiles can do to a process that renders them, all at once; `memory.ts` runs it within a pod's limit.
  */

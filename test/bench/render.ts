@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- printing its measurements is this program's job
+// deno-lint-ignore-file no-console -- this program prints its measurements
 /**
  * How long it takes to render one MachineDeployment with a default profile, warm, in each engine: the visible config
  * and digest, and user-data with secrets. Exits with 1 when a promise is broken.

@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- printing its measurements is this program's job
+// deno-lint-ignore-file no-console -- this program prints its measurements
 /**
  * How close rollouts of 1,000 machines, or of the number in the argument, come to the shortest time that budget, waves
  * and machines allow, in a simulation of machine-controller with the run's own planner. Exits with 1 when one takes

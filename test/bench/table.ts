@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- printing what was measured is this program's job
+// deno-lint-ignore-file no-console -- this program prints its measurements
 /** All figures as one table in Markdown. */
 import { beside, type Column, type Figure, growths } from "./figure.ts";
 

@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- printing what was measured is half of this story
+// deno-lint-ignore-file no-console -- this test prints its measurements
 /**
  * More versions of Ostler than a server keeps come and go during a halted rollout and a paused one, on a dev server with
  * its defaults. These are 100 versions of a deployment, a check of drained versions every three minutes, and pollers that

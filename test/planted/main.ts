@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- printing the table is this program's job
+// deno-lint-ignore-file no-console -- this program prints a table
 /** Plants each fault in a copy of the working tree, runs the test that has to catch it, and prints a table. */
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- saying what was recorded is this program's job
+// deno-lint-ignore-file no-console -- this program prints its records
 /** Records histories of scaling groups on real parts, because no pool in memory has such machines. */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- saying what was recorded is this program's job
+// deno-lint-ignore-file no-console -- this program prints its records
 /** Records the manifests of this version, unless they are recorded; the next versions are tested against them. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// deno-lint-ignore-file no-console -- entry point: says what it installs and why not
-// Installs the Debian packages whose programs judge what profiles render; on a developer's computer only with --install.
+// deno-lint-ignore-file no-console -- this program prints what it installs and why not
+// Installs the Debian packages whose programs validate the output of profiles; on a developer's computer only with --install.
 import { existsSync } from "node:fs";
 import { findOnPath } from "../../deploy/local/tools/environment.ts";
 

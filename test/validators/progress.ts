@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- a long matrix has to show that it goes on
+// deno-lint-ignore-file no-console -- a long matrix prints its progress
 
 /** Prints the progress of a long run. */
 export function tellProgress(line: string): void {

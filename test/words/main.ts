@@ -1,4 +1,4 @@
-// deno-lint-ignore-file no-console -- printing the findings is this program's job
+// deno-lint-ignore-file no-console -- this program prints findings
 /** Shows the words of the repository that are not plain English, by folder. */
 import { parseArgs } from "node:util";
 import { documents, findInDocuments, type Found, listFiles, root, toLine } from "./documents.ts";

@@ -11,7 +11,7 @@ async function asked(keys: string | undefined, terminal: boolean): Promise<{ ans
   if (keys === undefined) input.end();
   else input.write(keys);
   const answer = await answering;
-  // deno-lint-ignore no-control-regex -- what readline moves the cursor with
+  // deno-lint-ignore no-control-regex -- readline moves the cursor with these
   return { answer, shown: written.replaceAll(/\x1b\[\d+[A-Z]/g, "") };
 }
 
