@@ -210,7 +210,9 @@ function fileName(context: Context): Visitor {
       if (roomOf(path) === undefined) {
         report(`Cannot place "${path}": it is in no room`, `The rooms are ${rooms.map((it) => it.path).join(", ")}`);
       }
-      if (empty !== undefined) report(`Cannot name a file "${empty}": the name has no meaning`, "Name the concept it holds");
+      if (empty !== undefined) {
+        report(`Cannot name a file "${empty}": the name has no meaning`, "Name the concept it holds");
+      }
       if (odd !== undefined) {
         report(`Cannot name a file "${odd}": it is not snake_case`, "Lower case, words joined by _");
       }

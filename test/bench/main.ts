@@ -42,7 +42,9 @@ function orderOf(args: string[]): Order | undefined {
   });
   if (values.help) return undefined;
   const unknown = positionals.find((name) => !(name in parts));
-  if (unknown !== undefined) throw new Error(`Failed to measure "${unknown}": parts are ${Object.keys(parts).join(", ")}`);
+  if (unknown !== undefined) {
+    throw new Error(`Failed to measure "${unknown}": parts are ${Object.keys(parts).join(", ")}`);
+  }
   const numbers = (field: keyof Sizes): number[] => (values[field] ?? String(usualSizes[field])).split(",").map(whole);
   const one = (field: Exclude<keyof Sizes, "pools">): number => numbers(field)[0] ?? usualSizes[field];
   return {

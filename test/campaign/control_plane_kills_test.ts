@@ -35,7 +35,10 @@ async function rollsAmongKills({ world, ground, etcd, snapshots, befalls }: Stag
   const seen = await watching;
   await killer.end();
   assertSteady(await client.stop());
-  assert.ok(killer.kills >= 10 && seen >= 1, `Saw ${killer.kills} kills, ${seen} of them after the removal of a member`);
+  assert.ok(
+    killer.kills >= 10 && seen >= 1,
+    `Saw ${killer.kills} kills, ${seen} of them after the removal of a member`,
+  );
   assert.equal(ground.cloud.instances(control.id).length - before, 3, "Expected as many orders as replacements");
   await membersAre(etcd, running(ground));
   for (const kind of ["pendingnodes", "joiningnodes"]) assert.deepEqual(await world.list(`${kinds}/${kind}`), []);

@@ -14,8 +14,14 @@ const mostDownMs = 15_000;
 
 machineTest("control planes: with etcd on them are machines of a group", async (t) => {
   await withControlPlanes(async (scene) => {
-    await t.step("control planes: three of them and two workers are Ready, and etcd has three voters", () => stands(scene));
-    await t.step("control planes: what is written through the balancer can be read afterwards", () => keepsWrites(scene));
+    await t.step(
+      "control planes: three of them and two workers are Ready, and etcd has three voters",
+      () => stands(scene),
+    );
+    await t.step(
+      "control planes: what is written through the balancer can be read afterwards",
+      () => keepsWrites(scene),
+    );
     for (const [name, story] of stories) await t.step(name, () => story(scene));
   });
 });

@@ -40,6 +40,8 @@ async function update(machine: OstreeMachine, digest: string, bootId: string): P
 }
 
 function placesOf(outcome: OsOutcome): { bootId: string; booted: string; staged: string; fallback: string } {
-  if (outcome.outcome !== "Done") throw new Error(`The machine failed to execute the order: ${JSON.stringify(outcome)}`);
+  if (outcome.outcome !== "Done") {
+    throw new Error(`The machine failed to execute the order: ${JSON.stringify(outcome)}`);
+  }
   return outcome.status;
 }

@@ -53,7 +53,9 @@ machineTest("a NodePool boots another commit on a real machine, is halted by a b
         await isOn(world, first.status.nodeInfo.osImage, before);
       }],
     ];
-    for (const [name, step] of steps) assert.ok(await t.step(name, step), `Failed to continue after this step: ${name}`);
+    for (const [name, step] of steps) {
+      assert.ok(await t.step(name, step), `Failed to continue after this step: ${name}`);
+    }
     // Kubelets stop terminating pods.
     await world.until("no hand to be left", async () => {
       return (await world.list("/api/v1/namespaces/ostler-hands/pods")).length === 0;

@@ -48,7 +48,11 @@ async function rollsWithoutWorker(scene: Scene): Promise<void> {
     // Held until it is admitted: without a worker only ordered machines can join.
     await world.until("it to be ordered", () => Promise.resolve(isOrdered(world, newcomer)));
     worker.kill("SIGKILL");
-    await world.until("a new machine to join while no worker runs", async () => await pool.readiness(newcomer) === "True", 240);
+    await world.until(
+      "a new machine to join while no worker runs",
+      async () => await pool.readiness(newcomer) === "True",
+      240,
+    );
     await worker.restart();
     await pool.untilUnderway("Draining", 0);
     worker.kill("SIGKILL");
@@ -89,7 +93,11 @@ async function rollsBack({ world, pool, visitors }: Scene): Promise<void> {
   const { conditions, quarantine, history } = await pool.until("the verdict", ({ phase }) => phase === "RolledBack");
   const verdict = conditions.find(({ type }) => type === "RolledBack");
   assert.equal(verdict?.status, "True");
-  assert.match(verdict?.message ?? "", /unknown flag: --no-such-flag/, "Expected the reason in the machine's own report");
+  assert.match(
+    verdict?.message ?? "",
+    /unknown flag: --no-such-flag/,
+    "Expected the reason in the machine's own report",
+  );
   assert.deepEqual([quarantine?.length, history?.at(-1)?.outcome], [1, "RolledBack"]);
   assert.deepEqual(await pool.names(), before, "Expected all working machines to stay");
   const tried = world.site.cloud.machines().map(({ name }) => name).filter((name) => !known.has(name));

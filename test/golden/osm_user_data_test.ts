@@ -82,7 +82,9 @@ for (const one of recorded) {
       if (isUpdate) await rewrite(one, phase);
       const file = correctedFile(one, phase);
       const isMended = existsSync(file);
-      if (isMended) assert.ok(mendings.some((name) => differs(name, one.name)), `Expected a difference that names ${one.name}`);
+      if (isMended) {
+        assert.ok(mendings.some((name) => differs(name, one.name)), `Expected a difference that names ${one.name}`);
+      }
       const wanted = isMended ? readFileSync(file, "utf8") : original;
       assert.equal(isMended && wanted === original, false, `${file} mends nothing`);
       assert.equal(userDataOf(one, phase), wanted);
@@ -93,7 +95,10 @@ for (const one of recorded) {
 Deno.test("differences: every fix is visible in the user-data of each case that it names", () => {
   for (const name of mendings) {
     for (const one of recorded.filter((each) => differs(name, each.name))) {
-      assert.ok(phases.some((phase) => existsSync(correctedFile(one, phase))), `Expected ${name} to be visible in ${one.name}`);
+      assert.ok(
+        phases.some((phase) => existsSync(correctedFile(one, phase))),
+        `Expected ${name} to be visible in ${one.name}`,
+      );
     }
   }
 });

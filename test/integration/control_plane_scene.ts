@@ -82,5 +82,8 @@ export async function membersAre({ cluster }: EtcdGround, instances: readonly Cl
 /** No acknowledged write is lost, and none was waited for too long. */
 export function assertSteady({ acknowledged, lost, downMs }: SteadyEtcdReport): void {
   assert.deepEqual(lost, []);
-  assert.ok(acknowledged > 50 && downMs < mostDownMs, `Acknowledged ${acknowledged} writes, with ${downMs} ms without any`);
+  assert.ok(
+    acknowledged > 50 && downMs < mostDownMs,
+    `Acknowledged ${acknowledged} writes, with ${downMs} ms without any`,
+  );
 }

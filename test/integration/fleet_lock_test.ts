@@ -91,8 +91,7 @@ class Clients {
 }
 
 Deno.test({
-  name:
-    "FleetLock: nodes get a lock one at a time after a drain, and that of a deleted node is free within a minute",
+  name: "FleetLock: nodes get a lock one at a time after a drain, and that of a deleted node is free within a minute",
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async () => {

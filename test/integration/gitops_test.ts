@@ -11,7 +11,8 @@ const takenBackAtMost = 30;
 const labels = { tool: "gitops" };
 
 const faults = [{ kind: "not-ready" as const, when: ({ image }: { image: string }) => image === bad }];
-const title = "rollOutMachineDeployment: replaces no machine back and forth while a tool applies a bad spec every second";
+const title =
+  "rollOutMachineDeployment: replaces no machine back and forth while a tool applies a bad spec every second";
 
 testInWorld(title, { script: { faults } }, async (world) => {
   await world.create(poolsPath(), machineDeployment({ replicas: 2, labels }));

@@ -142,7 +142,11 @@ async function lookedFor(scene: Scene): Promise<void> {
   // The first one of the cloud was left out.
   const kept = (await all()).find(({ spec }) => spec.groupId === alpha.id);
   assert.deepEqual([kept?.metadata.name, kept?.metadata.labels?.["pool"]], ["alpha", "alpha"]);
-  assert.equal(kept?.metadata.annotations?.["ostler.dev/missed-by-looks"], undefined, "Expected the missing group to be noticed");
+  assert.equal(
+    kept?.metadata.annotations?.["ostler.dev/missed-by-looks"],
+    undefined,
+    "Expected the missing group to be noticed",
+  );
   befalls.fault = () => undefined;
   const other: GroupSpec = { ...alpha, id: "projects/p/groups/UPPER", name: "upper", min: 0, size: 0 };
   ground.cloud.create(other);

@@ -35,24 +35,28 @@ const secretsPath = "/api/v1/namespaces/kube-system/secrets";
 // Reports the attempts.
 const other = binary ? "Operating System Manager" : `Operating System Manager, played as ${osmVariable} names none,`;
 
-testInWorld(`handover: release and adopt replace no machine, and ${other} works in between`, { seed: 7 }, async (world, t) => {
-  for (const name of pools) await world.create(poolsPath(), machineDeployment({ name, replicas: 2 }));
-  for (const name of pools) await world.untilPhase(name, "Converged");
-  const { stack } = world.site;
-  await applyObjects(stack.adminKubeconfig, getterObjects);
-  const osm = binary ? realOsm(stack, binary) : playedOsm(stack);
-  const before = await machines(world);
-  assert.equal(before.length, 4);
-  for (let round = 1; round <= rounds; round++) {
-    await t.step(`round ${round}: Ostler releases the pools`, () => givesBack(world));
-    await t.step(`round ${round}: a machine joins with the published secrets`, () => {
-      return scalesUp(world, "two", ({ status }) => Promise.resolve(status?.nodeRef !== undefined));
-    });
-    await t.step(`round ${round}: Operating System Manager works`, () => osmWorks(world, osm));
-    await t.step(`round ${round}: Ostler takes the pools over`, () => takesOver(world, osm));
-    assert.deepEqual(await machines(world), before);
-  }
-});
+testInWorld(
+  `handover: release and adopt replace no machine, and ${other} works in between`,
+  { seed: 7 },
+  async (world, t) => {
+    for (const name of pools) await world.create(poolsPath(), machineDeployment({ name, replicas: 2 }));
+    for (const name of pools) await world.untilPhase(name, "Converged");
+    const { stack } = world.site;
+    await applyObjects(stack.adminKubeconfig, getterObjects);
+    const osm = binary ? realOsm(stack, binary) : playedOsm(stack);
+    const before = await machines(world);
+    assert.equal(before.length, 4);
+    for (let round = 1; round <= rounds; round++) {
+      await t.step(`round ${round}: Ostler releases the pools`, () => givesBack(world));
+      await t.step(`round ${round}: a machine joins with the published secrets`, () => {
+        return scalesUp(world, "two", ({ status }) => Promise.resolve(status?.nodeRef !== undefined));
+      });
+      await t.step(`round ${round}: Operating System Manager works`, () => osmWorks(world, osm));
+      await t.step(`round ${round}: Ostler takes the pools over`, () => takesOver(world, osm));
+      assert.deepEqual(await machines(world), before);
+    }
+  },
+);
 
 async function givesBack(world: World): Promise<void> {
   const refused = await ostler(world, "release", "--yes");

@@ -226,7 +226,10 @@ async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<voi
     using api = await ApiConnection.open(
       await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account),
     );
-    await t.step(`hands: the account ${serviceAccount} makes none`, async () => match(await refusalOf(api, hand()), /403/));
+    await t.step(
+      `hands: the account ${serviceAccount} makes none`,
+      async () => match(await refusalOf(api, hand()), /403/),
+    );
   }
   await t.step("hands: an admin of the namespace changes neither scripts nor image", async () => {
     for (const name of ["ostler-hands-scripts", "ostler-hands-image"]) {

@@ -87,7 +87,10 @@ Deno.test("holding: the webhook holds them when the API server has no such polic
     await until("the webhook to hold", () => isHeld(api));
     await holdsAll(t, api);
     await t.step("holding: two webhooks that start together have one certificate", () => haveOne(server, replicas.url));
-    await t.step("holding: a deleted Secret is a rotation without a failed request", () => rotates(server, replicas.url));
+    await t.step(
+      "holding: a deleted Secret is a rotation without a failed request",
+      () => rotates(server, replicas.url),
+    );
     await t.step("holding: dead webhooks let machines through", async () => {
       await replicas.stop();
       deepEqual(await admitted(api, newcomer), {});

@@ -100,6 +100,9 @@ Deno.test("identities: controller, worker, webhook and setup may do what they ne
         await t.step(`the ${process} can ${what}`, async () => deepEqual(await refusalOf(api, attempt), ""));
       }
     }
-    await t.step("identities: a controller that approves nodes may approve nothing else", () => approvesOnlyNodes(server));
+    await t.step(
+      "identities: a controller that approves nodes may approve nothing else",
+      () => approvesOnlyNodes(server),
+    );
   });
 });

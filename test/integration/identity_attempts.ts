@@ -150,7 +150,10 @@ export const forbidden: [Process, string, Attempt][] = [
   ["controller", "release a stage", update("nodeversions/asked/status", { status: { budget: 9 } })],
   ["controller", "admit an image", updateImage("asked/status", { status: { digest: "mine" } })],
   ["controller", "hold cluster-autoscaler", update("autoscalingstrategies/held", { spec: { enabled: false } })],
-  ["controller", "delete the JoiningNode of an admitted node", { method: "DELETE", path: `${updates}/joiningnodes/let-in` }],
+  ["controller", "delete the JoiningNode of an admitted node", {
+    method: "DELETE",
+    path: `${updates}/joiningnodes/let-in`,
+  }],
   ["controller", "read a Secret", { method: "GET", path: `${secrets()}/theirs` }],
 ];
 
@@ -186,6 +189,9 @@ export const needed: [Process, string, Attempt][] = [
   ["worker", "admit an image", updateImage("asked/status", { status: { digest: "sha256:1" } })],
   ["worker", "release a stage", update("nodeversions/asked/status", { status: { budget: 1 } })],
   ["worker", "hold cluster-autoscaler", update("autoscalingstrategies/held", { spec: { enabled: false } })],
-  ["worker", "delete the JoiningNode of an admitted node", { method: "DELETE", path: `${updates}/joiningnodes/let-in` }],
+  ["worker", "delete the JoiningNode of an admitted node", {
+    method: "DELETE",
+    path: `${updates}/joiningnodes/let-in`,
+  }],
   ["webhook", "keep its certificate", create({ namespace: "ostler-system", name: "ostler-webhook-authority" })],
 ];

@@ -19,7 +19,10 @@ testInWorld(
     await world.create(poolsPath(), machineDeployment({ name: "kept", replicas: 2, labels }));
     await world.untilPhase("kept", "Converged");
     const before = machinesOf(world);
-    await t.step("without a NodePool for its nodes the rollout halts, and no machine is ordered", () => refuses(world, before));
+    await t.step(
+      "without a NodePool for its nodes the rollout halts, and no machine is ordered",
+      () => refuses(world, before),
+    );
     await t.step("with a NodePool the machines stay", () => keeps(world, before));
     await t.step("one more machine boots the new image", () => grows(world, before));
     await t.step("a change of more than the image halts", () => refusesMore(world));

@@ -48,7 +48,10 @@ async function renewalsCost(world: World): Promise<void> {
   await untilQuiet(world);
   const requests = (await askedForWork(world)).slice(before);
   const each = requests.length / renewed.length;
-  assert.ok(each <= mostForRenewal, `Counted ${each} requests for each of ${renewed.length} pools:\n${requests.join("\n")}`);
+  assert.ok(
+    each <= mostForRenewal,
+    `Counted ${each} requests for each of ${renewed.length} pools:\n${requests.join("\n")}`,
+  );
 }
 
 // Idle requests name no pool, so that a thousand pools cost the same.

@@ -49,15 +49,19 @@ const cases: Case[] = [
   },
 ];
 
-testInWorld("rollOutMachineDeployment: halts for invalid input and continues when it is fixed", {}, async (world, t) => {
-  for (const each of cases) {
-    await t.step(`${each.reason}: ${each.name}`, () => haltsAndGoesOn(world, each));
-  }
-  await t.step("KubeletVersionInvalid keeps what is published", () => keepsPublished(world));
-  await t.step("NameCollision refuses the second and keeps the first", () => refusesCollision(world));
-  await t.step("a pool without replicas gets its secrets and is converged", () => publishesForNobody(world));
-  await t.step("a missing replica count means one machine", () => countsOne(world));
-});
+testInWorld(
+  "rollOutMachineDeployment: halts for invalid input and continues when it is fixed",
+  {},
+  async (world, t) => {
+    for (const each of cases) {
+      await t.step(`${each.reason}: ${each.name}`, () => haltsAndGoesOn(world, each));
+    }
+    await t.step("KubeletVersionInvalid keeps what is published", () => keepsPublished(world));
+    await t.step("NameCollision refuses the second and keeps the first", () => refusesCollision(world));
+    await t.step("a pool without replicas gets its secrets and is converged", () => publishesForNobody(world));
+    await t.step("a missing replica count means one machine", () => countsOne(world));
+  },
+);
 
 async function haltsAndGoesOn(world: World, { name, reason, wrong, cure }: Case): Promise<void> {
   await world.create(poolsPath(), machineDeployment({ name, replicas: 0, ...wrong }));

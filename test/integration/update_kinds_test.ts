@@ -86,10 +86,13 @@ Deno.test("CRDs of the Constellation node operator: its objects and statuses are
     });
     for (const sample of samples.filter((sample) => sample !== bare)) {
       await t.step(`${sample.kind} ${sample.metadata.name} is unchanged`, () => staysAsItStood(api, sample));
-      await t.step(`${sample.kind} ${sample.metadata.name} accepts Ostler's status, and its operator's again`, async () => {
-        await writeStatus(api, sample, ours);
-        await writeStatus(api, sample, sample.status ?? {});
-      });
+      await t.step(
+        `${sample.kind} ${sample.metadata.name} accepts Ostler's status, and its operator's again`,
+        async () => {
+          await writeStatus(api, sample, ours);
+          await writeStatus(api, sample, sample.status ?? {});
+        },
+      );
     }
     await t.step("a misspelled field is reported, as before", async () => {
       const { apiVersion, kind } = first;

@@ -79,7 +79,11 @@ async function publishes(world: World, { api }: BareApi): Promise<void> {
     assert.fail("kube-system");
   for (const { metadata: { annotations, ownerReferences } } of found) {
     assert.equal(annotations["ostler.dev/cluster-uid"], uid);
-    assert.equal(ownerReferences, undefined, "Expected no owner from another cluster, for which garbage collection would delete it");
+    assert.equal(
+      ownerReferences,
+      undefined,
+      "Expected no owner from another cluster, for which garbage collection would delete it",
+    );
   }
   await proveApproved(world);
   const there = await world.get<{ groups: { name: string }[] }>("/apis");

@@ -19,64 +19,69 @@ import { checkName, checkShownFiles, checkWrittenFiles } from "./written_files.t
 
 type Check = (booted: Booted) => unknown;
 
-machineTest("profiles: osp-debian, and osp-ubuntu on Debian's packages, make nodes of machines that really boot", async (t) => {
-  await withMachines({ seed: 41, settings: siteSettings }, async (world, host) => {
-    const { debian, ubuntu } = await orderMachines(world, host);
-    await orderWithoutPackage(await openScene(world, host));
-    const processes = Promise.all([watchProcesses(debian), watchProcesses(ubuntu)]);
-    processes.catch(() => {}); // reported where it is awaited, unless something else has failed before
-    const machines = [debian, ubuntu];
-    for (const { pool } of machines) {
-      const isDone = async (): Promise<boolean> => (await world.status(pool))?.phase === "Converged";
-      await world.until(`pool "${pool}" converged`, isDone, 600);
-    }
-    await Promise.all(machines.map(untilBooted));
-    const [seenOnDebian, seenOnUbuntu] = await processes;
-    const onBoth = (what: string, ...checks: Check[]): Promise<boolean> => step(t, what, machines, checks);
-    const onDebian = (what: string, ...checks: Check[]): Promise<boolean> => step(t, what, [debian], checks);
+machineTest(
+  "profiles: osp-debian, and osp-ubuntu on Debian's packages, make nodes of machines that really boot",
+  async (t) => {
+    await withMachines({ seed: 41, settings: siteSettings }, async (world, host) => {
+      const { debian, ubuntu } = await orderMachines(world, host);
+      await orderWithoutPackage(await openScene(world, host));
+      const processes = Promise.all([watchProcesses(debian), watchProcesses(ubuntu)]);
+      processes.catch(() => {}); // reported where it is awaited, unless something else has failed before
+      const machines = [debian, ubuntu];
+      for (const { pool } of machines) {
+        const isDone = async (): Promise<boolean> => (await world.status(pool))?.phase === "Converged";
+        await world.until(`pool "${pool}" converged`, isDone, 600);
+      }
+      await Promise.all(machines.map(untilBooted));
+      const [seenOnDebian, seenOnUbuntu] = await processes;
+      const onBoth = (what: string, ...checks: Check[]): Promise<boolean> => step(t, what, machines, checks);
+      const onDebian = (what: string, ...checks: Check[]): Promise<boolean> => step(t, what, [debian], checks);
 
-    await onBoth("every published file exists with mode, owner and content", checkWrittenFiles);
-    await onBoth("the config shows the content of the secrets, except for credentials", checkShownFiles);
-    await onBoth("units run, phases are complete, and nothing failed or waits", checkUnits);
-    await onDebian("a package of the profile came through the mirror", checkPackage);
-    await onDebian("the pool's SSH key lets the user in", checkSshKey);
-    await onBoth("host name, machine name and node name are equal", checkName);
-    await onBoth("node and Machine know each other by address, owner and provider", checkNode);
-    await t.step("no two machines have the same identity", () => checkUnique(machines));
-    await onDebian(
-      "the node has labels and taints of the pool and the cluster",
-      (one) => checkTaintsAndLabels(one, true),
-    );
-    await step(t, "a node of a pool without taints has those of the cluster", [ubuntu], [(one) => checkTaintsAndLabels(one, false)]);
-    await onBoth("the kubelet runs with the settings of kubelet.conf", checkKubeletConfig);
-    await onDebian("the kubelet runs with the settings of the annotations", checkAskedOfKubelet);
-    await onBoth("both certificates were issued, and the kubelet serves with its own", checkCertificates);
-    await onBoth("containerd runs a pod that answers and logs, in the configured sandbox", checkPods);
-    await onBoth("two secrets were fetched and the boot reported, with the restricted token", checkRequests);
-    await onBoth("the token allows only that", checkRights);
-    await t.step("a thief of the token is refused", () => checkCalls(debian, ubuntu.pool));
-    await onBoth("an impostor of the API server gets no token", checkImpostor);
-    await t.step("no secret is visible in journal, logs or process list", async () => {
-      await checkNowhereShown(debian, seenOnDebian);
-      await checkNowhereShown(ubuntu, seenOnUbuntu);
+      await onBoth("every published file exists with mode, owner and content", checkWrittenFiles);
+      await onBoth("the config shows the content of the secrets, except for credentials", checkShownFiles);
+      await onBoth("units run, phases are complete, and nothing failed or waits", checkUnits);
+      await onDebian("a package of the profile came through the mirror", checkPackage);
+      await onDebian("the pool's SSH key lets the user in", checkSshKey);
+      await onBoth("host name, machine name and node name are equal", checkName);
+      await onBoth("node and Machine know each other by address, owner and provider", checkNode);
+      await t.step("no two machines have the same identity", () => checkUnique(machines));
+      await onDebian(
+        "the node has labels and taints of the pool and the cluster",
+        (one) => checkTaintsAndLabels(one, true),
+      );
+      await step(t, "a node of a pool without taints has those of the cluster", [ubuntu], [
+        (one) => checkTaintsAndLabels(one, false),
+      ]);
+      await onBoth("the kubelet runs with the settings of kubelet.conf", checkKubeletConfig);
+      await onDebian("the kubelet runs with the settings of the annotations", checkAskedOfKubelet);
+      await onBoth("both certificates were issued, and the kubelet serves with its own", checkCertificates);
+      await onBoth("containerd runs a pod that answers and logs, in the configured sandbox", checkPods);
+      await onBoth("two secrets were fetched and the boot reported, with the restricted token", checkRequests);
+      await onBoth("the token allows only that", checkRights);
+      await t.step("a thief of the token is refused", () => checkCalls(debian, ubuntu.pool));
+      await onBoth("an impostor of the API server gets no token", checkImpostor);
+      await t.step("no secret is visible in journal, logs or process list", async () => {
+        await checkNowhereShown(debian, seenOnDebian);
+        await checkNowhereShown(ubuntu, seenOnUbuntu);
+      });
+      await onBoth("only the files made for secrets have some, readable only for root", checkKeepers);
+      // Never two reboots at once: an engine could give one machine the other's address.
+      await t.step("both phases run again, or the machine boots again, and nothing changes", async () => {
+        await Promise.all([checkSecondRun(debian), checkSecondBoot(ubuntu)]);
+        await Promise.all([checkSecondBoot(debian), checkSecondRun(ubuntu)]);
+      });
+      await onBoth("all files are still as published", checkWrittenFiles);
+      await t.step("a machine that cannot join reports why, and the verdict repeats that", async () => {
+        const stuck = await FaultView.of({ world, host, pool: "no-package" });
+        await saysWhy(stuck, "noPackage");
+        await isGivenUp(stuck, "noPackage");
+      });
+      await t.step("the machine is deleted with its order, and its token with the pool", async () => {
+        await Promise.all(machines.map(checkEnd));
+      });
     });
-    await onBoth("only the files made for secrets have some, readable only for root", checkKeepers);
-    // Never two reboots at once: an engine could give one machine the other's address.
-    await t.step("both phases run again, or the machine boots again, and nothing changes", async () => {
-      await Promise.all([checkSecondRun(debian), checkSecondBoot(ubuntu)]);
-      await Promise.all([checkSecondBoot(debian), checkSecondRun(ubuntu)]);
-    });
-    await onBoth("all files are still as published", checkWrittenFiles);
-    await t.step("a machine that cannot join reports why, and the verdict repeats that", async () => {
-      const stuck = await FaultView.of({ world, host, pool: "no-package" });
-      await saysWhy(stuck, "noPackage");
-      await isGivenUp(stuck, "noPackage");
-    });
-    await t.step("the machine is deleted with its order, and its token with the pool", async () => {
-      await Promise.all(machines.map(checkEnd));
-    });
-  });
-});
+  },
+);
 
 function step(t: Deno.TestContext, what: string, machines: Booted[], checks: Check[]): Promise<boolean> {
   return t.step(what, async () => {

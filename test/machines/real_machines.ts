@@ -60,7 +60,9 @@ export async function openHost(
   more: Pick<NodePrograms, "kubeadm"> = {},
 ): Promise<ContainerHost> {
   const tools = cacheFolder(process.env);
-  if (tools === undefined) throw new Error("Failed to find a folder for images and packages: neither HOME nor XDG_CACHE_HOME is set");
+  if (tools === undefined) {
+    throw new Error("Failed to find a folder for images and packages: neither HOME nor XDG_CACHE_HOME is set");
+  }
   return await openContainerHost({
     cacheFolder: join(tools, "..", "machines"),
     programs: { ...await resolveNodePrograms({ onProgress: buildsOnly(onProgress) }), ...more },

@@ -353,7 +353,9 @@ export class FakeActivities {
         const change = pool.nextChange;
         const seen = look(pool);
         if (seen !== undefined) return seen;
-        if (input.late && isOver(input)) throw failure(input.late, `Failed to finish "${name}": its deadline has passed`);
+        if (input.late && isOver(input)) {
+          throw failure(input.late, `Failed to finish "${name}": its deadline has passed`);
+        }
         await Promise.race([change, tick(), context.cancelled]);
       }
     } finally {

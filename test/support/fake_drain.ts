@@ -49,7 +49,9 @@ function checkOthers(pool: FakePool, machine: FakeMachine): void {
 /** Returns the verdicts when all passed, one failed or the deadline passed; before, none. */
 export function judge(pool: FakePool, { gates, machine, until }: GateOrder): GateVerdict[] | undefined {
   const found = machine === undefined ? undefined : pool.find(machine);
-  if (machine !== undefined && !found) throw failure("MachineGone", "Failed to evaluate the gates of the machine: it was deleted");
+  if (machine !== undefined && !found) {
+    throw failure("MachineGone", "Failed to evaluate the gates of the machine: it was deleted");
+  }
   const verdicts = gates.map(({ name }) => {
     const outcome = pool.verdict(name, machine);
     return { gate: name, outcome, message: `"${name}" says ${outcome}` };

@@ -133,7 +133,11 @@ Deno.test("chart: every setting reaches every process, in its variable", async (
   for (const process of Object.values(deploymentsOf(await chartObjects({ helm, set })))) {
     const set = variablesOf(process);
     deepEqual(Object.fromEntries(Object.keys(wanted).map((name) => [name, set[name]])), wanted, process.metadata.name);
-    equal(process.spec.template.spec.containers[0].env.length, new Set(Object.keys(set)).size, "Expected each variable once");
+    equal(
+      process.spec.template.spec.containers[0].env.length,
+      new Set(Object.keys(set)).size,
+      "Expected each variable once",
+    );
   }
 });
 
@@ -221,9 +225,16 @@ Deno.test("chart: controller and workers get the Temporal credentials, and the w
     const files = Object.entries(variablesOf(deployments[name]!)).filter(([name]) => /^TEMPORAL_.*_PATH$/.test(name));
     equal(files.length, 4);
     for (const [variable, file = ""] of files) {
-      ok(mounts.some(({ mountPath }) => file.startsWith(`${mountPath}/`)), `Expected ${variable} to be a file of a Secret`);
+      ok(
+        mounts.some(({ mountPath }) => file.startsWith(`${mountPath}/`)),
+        `Expected ${variable} to be a file of a Secret`,
+      );
     }
     equal(JSON.stringify(spec).includes("secretKeyRef"), true, "Expected a reference to the Secret of the values");
-    equal(JSON.stringify(spec.containers).includes("temporal-login"), false, "Expected a file, because a variable would not change");
+    equal(
+      JSON.stringify(spec.containers).includes("temporal-login"),
+      false,
+      "Expected a file, because a variable would not change",
+    );
   }
 });

@@ -68,7 +68,11 @@ Deno.test("worker cluster: has CRDs, permissions and admission, and no process",
   );
   ok(JSON.stringify(asked).includes('"url":"https://hook.example:8443/mutate-v1alpha1-machinedeployment"'));
   const without = await chartObjects({ helm, set: ["workerCluster.render=true", "webhook.enabled=true"] });
-  deepEqual(without.filter(({ kind }) => kind === "MutatingWebhookConfiguration"), [], "Expected no webhook without an address");
+  deepEqual(
+    without.filter(({ kind }) => kind === "MutatingWebhookConfiguration"),
+    [],
+    "Expected no webhook without an address",
+  );
 });
 
 Deno.test("worker cluster: a release only needs a namespace for its profiles and configs", async () => {

@@ -11,7 +11,8 @@ const pools = 10_000;
 const share = 1_000;
 
 for (const name of Object.keys(cases)) {
-  Deno.test(`planTurn: completes story "${name}" in more random orders`, () => judgeOrders(name, { from: 40, to: 101 }));
+  Deno.test(`planTurn: completes story "${name}" in more random orders`, () =>
+    judgeOrders(name, { from: 40, to: 101 }));
 }
 
 for (const name of ["sets", "group"] as const) {

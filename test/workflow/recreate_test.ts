@@ -21,7 +21,10 @@ async function poolWithBadNewcomer(stage: Stage): Promise<FakePool> {
 function assertNoneDrainedFor4(pool: FakePool): void {
   const drained = pool.calls.findIndex((call) => call.startsWith("awaitNodeDrained "));
   const judged = pool.calls.indexOf(`awaitGates ${pool.nth(5)}`);
-  ok(judged >= 0 && judged < drained, `Expected the drain at call ${drained} to follow the gates of the next machine at call ${judged}`);
+  ok(
+    judged >= 0 && judged < drained,
+    `Expected the drain at call ${drained} to follow the gates of the next machine at call ${judged}`,
+  );
 }
 
 test("recreate: a machine that failed its gate and cannot be deleted at first does not count as passed", async (stage) => {

@@ -38,7 +38,9 @@ export interface ImageGround {
 /** Builds the image, and removes it and its containers after the test. */
 export async function withImage(test: (ground: ImageGround) => Promise<void>): Promise<void> {
   const tools = cacheFolder(process.env);
-  if (tools === undefined) throw new Error("Failed to find a folder for images: neither HOME nor XDG_CACHE_HOME is set");
+  if (tools === undefined) {
+    throw new Error("Failed to find a folder for images: neither HOME nor XDG_CACHE_HOME is set");
+  }
   const install = process.env["OSTLER_INSTALL_DOCKER"] === "true";
   const engine = await openEngine({ install, directory: join(tools, "..", "machines", "docker") });
   using _aimed = aimTestcontainers(engine.socket);

@@ -94,6 +94,10 @@ export function wereServedBut(
   isExcused: (visit: FailedVisit) => boolean,
   { answered, failed, longestPauseMs }: VisitReport,
 ): void {
-  assert.deepEqual(failed.filter((visit) => !isExcused(visit)), [], `Requests failed, beside ${answered} answered ones`);
+  assert.deepEqual(
+    failed.filter((visit) => !isExcused(visit)),
+    [],
+    `Requests failed, beside ${answered} answered ones`,
+  );
   assert.ok(longestPauseMs < 5_000, `No request was sent for ${longestPauseMs} ms`);
 }

@@ -1,6 +1,6 @@
 /**
  * The acknowledgements of one writer, and the values that later reads must return. Values grow, and go into slots in
- * rotation: a lost write is visible until its slot is written again, in bounded memory.
+ * rotation: a lost write is visible until the next write to its slot, in bounded memory.
  */
 interface Slot {
   acknowledged: number;

@@ -226,7 +226,11 @@ for (const file of ["controller.yaml", "worker.yaml"]) {
     assert.equal(container?.image.split(":").at(-1), labels[versionLabel]);
     const told = container?.env.find(({ name }) => name === "OSTLER_BUILD_ID")?.valueFrom?.fieldRef?.fieldPath;
     assert.equal(told, `metadata.labels['${versionLabel}']`);
-    assert.equal(selector.matchLabels[versionLabel], undefined, "Expected no version in the selector, which is immutable");
+    assert.equal(
+      selector.matchLabels[versionLabel],
+      undefined,
+      "Expected no version in the selector, which is immutable",
+    );
   });
 }
 

@@ -83,7 +83,10 @@ for (const { kind, resource, definition: { metadata, spec }, schema, text } of a
   Deno.test(`${kind}: has columns of existing fields, with their type`, () => {
     const columns = spec.versions[0]?.additionalPrinterColumns ?? [];
     equal(new Set(columns.map(({ name }) => name)).size, columns.length);
-    ok(columns.filter(({ priority = 0 }) => priority === 0).length <= 9, "Expected at most nine columns, which fit into a line");
+    ok(
+      columns.filter(({ priority = 0 }) => priority === 0).length <= 9,
+      "Expected at most nine columns, which fit into a line",
+    );
     deepEqual(columns.at(-1), { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" });
     for (const { jsonPath, type } of columns.slice(0, -1)) equal(fieldAt(schema, jsonPath)?.type, type, jsonPath);
   });

@@ -174,7 +174,11 @@ Deno.test("renderConfig: gives parameters to Go templates too, and leaves packag
     const { bootstrapConfig, provisioningConfig } = await renderConfig(go, facts);
     assert.equal(bootstrapConfig.files[0]?.content.inline.data, "1000000 [a][b] yes");
     assert.deepEqual(bootstrapConfig.packages, ["auditd", "jq"]);
-    assert.equal("packages" in provisioningConfig, false, "Expected no packages where cloud-init does not install them");
+    assert.equal(
+      "packages" in provisioningConfig,
+      false,
+      "Expected no packages where cloud-init does not install them",
+    );
   } finally {
     await closeTemplateEngines();
   }

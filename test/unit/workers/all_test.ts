@@ -50,7 +50,11 @@ Deno.test("all: is ready when each process is, with separate metrics, and ends t
   await new Promise((resolve) => setTimeout(resolve, 20));
   const before = await statusOf(port, "/readyz");
   const each = ["worker", "controller", "webhook", "scheduler"].map((name) => statusOf(port, `/readyz/${name}`));
-  deepEqual(await Promise.all(each), [503, 200, 200, 404], "Expected no order of starts, because one may wait for what another does not need");
+  deepEqual(
+    await Promise.all(each),
+    [503, 200, 200, 404],
+    "Expected no order of starts, because one may wait for what another does not need",
+  );
   isReady = true;
   deepEqual([before, await statusOf(port, "/readyz"), await statusOf(port, "/healthz")], [503, 200, 200]);
   stop.abort();

@@ -65,7 +65,7 @@ Deno.test("approveJoiningNodes: approves two hundred requests that arrive togeth
   for (const node of nodes) machineIn(kube, node);
   for (const node of nodes.slice(0, 20)) await ask(kube, `csr-${node}`, node);
   await using running = approver(client);
-  await eventually("those of before", () => isApproved(kube, "csr-pool-19"));
+  await eventually("the existing requests", () => isApproved(kube, "csr-pool-19"));
   for (const node of nodes.slice(20)) await ask(kube, `csr-${node}`, node);
   await eventually("all of them", () => nodes.every((node) => isApproved(kube, `csr-${node}`)));
   deepEqual(running.said, []);

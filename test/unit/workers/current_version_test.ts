@@ -41,7 +41,11 @@ Deno.test("ensureVersionCurrent: makes a version current when its workers poll e
   const versions = new FakeVersions();
   versions.poll("v1");
   versions.poll("v2", ["ostler/1", "ostler/2"]);
-  equal(await ensureVersionCurrent(versions.client, v2), "NoWorkers", "Expected no change while no worker polls the second queue");
+  equal(
+    await ensureVersionCurrent(versions.client, v2),
+    "NoWorkers",
+    "Expected no change while no worker polls the second queue",
+  );
   versions.poll("v2", ["ostler-waits/2"]);
   equal(await ensureVersionCurrent(versions.client, v2), "MadeCurrent");
   equal(await ensureVersionCurrent(versions.client, v2), "Current");

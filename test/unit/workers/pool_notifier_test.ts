@@ -62,7 +62,7 @@ class Desk {
   async lookAgain(): Promise<void> {
     for (const of of this.pools.keys()) this.#tell(of);
     const wanted = this.looks + this.pools.size;
-    await eventually("a look at all", () => this.looks >= wanted);
+    await eventually("a check of all pools", () => this.looks >= wanted);
     await new Promise((resolve) => setTimeout(resolve, 0));
   }
 
@@ -236,7 +236,7 @@ Deno.test("PoolNotifier: signals a node that was unhealthy at the start", async 
 
 Deno.test("PoolNotifier: signals changed, new and deleted policies, except those that exist at the start", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
-  await eventually("the first look", () => desk.looks > 0);
+  await eventually("the first check", () => desk.looks > 0);
   for (const [nth, policies] of ["p@2", "p@2,q@1", ""].entries()) {
     desk.change({ policies, generation: nth + 2 });
     await desk.toldOf(nth + 1);

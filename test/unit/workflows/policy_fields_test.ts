@@ -14,18 +14,30 @@ const covered: Record<string, [file: string, test: string][]> = {
   source: [[`${workflow}/commands_test.ts`, "progress: returns the machines in progress, since when and until when"]],
   conflict: [[`${workflow}/approval_test.ts`, "conflict: policies that conflict start nothing until that is solved"]],
   waves: [
-    [`${workflow}/waves_test.ts`, "waves: a canary soaks before any other machine is replaced, until a person promotes it"],
+    [
+      `${workflow}/waves_test.ts`,
+      "waves: a canary soaks before any other machine is replaced, until a person promotes it",
+    ],
     [`${workflow}/waves_test.ts`, "waves: a soak ends by itself, and nothing is admitted before"],
     [`${workflow}/waves_test.ts`, "waves: a percentage of the pool is a wave too, of at least one machine"],
   ],
   growth: [[`${workflow}/waves_test.ts`, "growth: makes each wave larger than the previous one"]],
-  "budget.machines": [[`${workflow}/budget_test.ts`, "budget: replaces three machines concurrently with a budget of 3, and no more"]],
+  "budget.machines": [[
+    `${workflow}/budget_test.ts`,
+    "budget: replaces three machines concurrently with a budget of 3, and no more",
+  ]],
   "budget.perZone": [[`${workflow}/budget_test.ts`, "budget.perZone: replaces no two machines of one zone at once"]],
-  "budget.zones": [[`${workflow}/budget_test.ts`, "budget.zones: OneAfterAnother finishes one zone before it begins the next"]],
+  "budget.zones": [[
+    `${workflow}/budget_test.ts`,
+    "budget.zones: OneAfterAnother finishes one zone before it begins the next",
+  ]],
   "budget.cluster": [[`${workflow}/budget_test.ts`, "budget.cluster: is shared by all pools"]],
   windows: [
     [`${workflow}/windows_test.ts`, "windows: nothing starts outside, and status shows when the next one opens"],
-    [`${workflow}/windows_test.ts`, "windows: a machine is not started when its typical duration does not fit any more"],
+    [
+      `${workflow}/windows_test.ts`,
+      "windows: a machine is not started when its typical duration does not fit any more",
+    ],
   ],
   "join.instance": [[`${workflow}/roll_back_test.ts`, "join.${joinStage}: is the deadline of that join stage"]],
   "join.address": [[`${workflow}/roll_back_test.ts`, "join.${joinStage}: is the deadline of that join stage"]],
@@ -48,7 +60,10 @@ const covered: Record<string, [file: string, test: string][]> = {
     [`${workflow}/drain_test.ts`, "drain: order and localStorage of the policy reach the drain"],
   ],
   gates: [
-    [`${workflow}/gates_test.ts`, "gates: EachMachine is evaluated for every new machine before an old one is replaced"],
+    [
+      `${workflow}/gates_test.ts`,
+      "gates: EachMachine is evaluated for every new machine before an old one is replaced",
+    ],
     [`${workflow}/gates_test.ts`, "gates: a failed EachWave gate halts the rollout"],
     [`${workflow}/gates_test.ts`, "gates: an inconclusive gate waits for a person, who promotes it"],
     [`${gates}/checks_test.ts`, "lookAtNodeCondition: checks the node of a machine"],
@@ -57,22 +72,46 @@ const covered: Record<string, [file: string, test: string][]> = {
     [`${gates}/prometheus_test.ts`, "lookAtPrometheus: requires enough samples"],
     [`${gates}/job_test.ts`, "lookAtJob: makes one Job"],
   ],
-  onFailure: [[`${workflow}/roll_back_test.ts`, "onFailure: Rollback returns to the last good template, and reports actor and reason"]],
-  maxFailed: [[`${workflow}/roll_back_test.ts`, "maxFailed: allows single machines to fail before the change is given up"]],
+  onFailure: [[
+    `${workflow}/roll_back_test.ts`,
+    "onFailure: Rollback returns to the last good template, and reports actor and reason",
+  ]],
+  maxFailed: [[
+    `${workflow}/roll_back_test.ts`,
+    "maxFailed: allows single machines to fail before the change is given up",
+  ]],
   onProfileChange: [
     [`${workflow}/change_test.ts`, "onProfileChange: Roll makes a changed profile a rollout like any other"],
-    [`${workflow}/change_test.ts`, "onProfileChange: NewMachinesOnly publishes a changed profile and replaces no machine"],
+    [
+      `${workflow}/change_test.ts`,
+      "onProfileChange: NewMachinesOnly publishes a changed profile and replaces no machine",
+    ],
   ],
   onImageChange: [
-    [`${workflow}/keep_machines_test.ts`, "onImageChange: InPlace replaces no machine for another image, and is checked before anything begins"],
-    [`${workflow}/keep_machines_test.ts`, "onImageChange: ReplaceIfRefused replaces machines that cannot stay, and reports once why"],
+    [
+      `${workflow}/keep_machines_test.ts`,
+      "onImageChange: InPlace replaces no machine for another image, and is checked before anything begins",
+    ],
+    [
+      `${workflow}/keep_machines_test.ts`,
+      "onImageChange: ReplaceIfRefused replaces machines that cannot stay, and reports once why",
+    ],
   ],
   onNewChange: [
-    [`${workflow}/change_test.ts`, "onNewChange: Finish completes machines of the earlier change before it begins the newer one"],
-    [`${workflow}/change_test.ts`, "onNewChange: Supersede drops the machines in progress of the earlier change, and begins the newer one at once"],
+    [
+      `${workflow}/change_test.ts`,
+      "onNewChange: Finish completes machines of the earlier change before it begins the newer one",
+    ],
+    [
+      `${workflow}/change_test.ts`,
+      "onNewChange: Supersede drops the machines in progress of the earlier change, and begins the newer one at once",
+    ],
   ],
   approval: [
-    [`${workflow}/approval_test.ts`, "approval: BeforeFirst starts with the approval of the plan, and not of another one"],
+    [
+      `${workflow}/approval_test.ts`,
+      "approval: BeforeFirst starts with the approval of the plan, and not of another one",
+    ],
     [`${workflow}/approval_test.ts`, "approval: BeforeEachWave requires it again before each wave"],
   ],
   "inPlace.stageAtOnce": [[
@@ -92,8 +131,14 @@ const covered: Record<string, [file: string, test: string][]> = {
   ],
   "repair.enabled": [[`${workflow}/repair_test.ts`, "repair.enabled: false leaves unhealthy machines alone"]],
   "repair.notReadyFor": [[`${workflow}/repair_test.ts`, "repair.notReadyFor: is how long a machine may be NotReady"]],
-  "repair.conditions": [[`${workflow}/repair_test.ts`, "repair.conditions: names more conditions, whose machines are drained first"]],
-  "repair.maxUnhealthy": [[`${workflow}/repair_test.ts`, "repair.maxUnhealthy: stops all repairs when too many are unhealthy at once"]],
+  "repair.conditions": [[
+    `${workflow}/repair_test.ts`,
+    "repair.conditions: names more conditions, whose machines are drained first",
+  ]],
+  "repair.maxUnhealthy": [[
+    `${workflow}/repair_test.ts`,
+    "repair.maxUnhealthy: stops all repairs when too many are unhealthy at once",
+  ]],
 };
 
 function fieldsOf(value: object, prefix = ""): string[] {

@@ -228,7 +228,11 @@ Deno.test("renewResting: writes nothing over something newer, at any request", a
       ok(nth > 10, `only ${nth} requests`);
       break;
     }
-    deepEqual(stamps(world.kube, "k8c.io/machine-deployment-revision"), ["3", "3", "3"], `Interrupted at request ${nth}`);
+    deepEqual(
+      stamps(world.kube, "k8c.io/machine-deployment-revision"),
+      ["3", "3", "3"],
+      `Interrupted at request ${nth}`,
+    );
     match(textOf(world.kube, provisioning), /kubelet v1\.36\.1/);
     const [, id] = stamps(world.kube, "ostler.dev/bootstrap-token-id");
     match(textOf(world.kube, kubeconfig), new RegExp(`token: ${id}\\.`));

@@ -118,7 +118,11 @@ Deno.test("etcd verdict: a machine may not leave when the remaining votes are no
     "Expected three of four to be a quorum",
   );
   const withLearner = survey([member(1), member(2, { isLearner: true })]);
-  deepEqual(doubtsOfLeaving(withLearner, "2"), wordsOf(withLearner), "Expected a learner, which has no vote, to be allowed to leave");
+  deepEqual(
+    doubtsOfLeaving(withLearner, "2"),
+    wordsOf(withLearner),
+    "Expected a learner, which has no vote, to be allowed to leave",
+  );
 });
 
 Deno.test("etcd verdict: a member may be removed when the remaining ones are a quorum", () => {

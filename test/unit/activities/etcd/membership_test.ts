@@ -112,7 +112,11 @@ Deno.test("moveLeadership: calls the leader once, and fails when no other member
   await withTwo({ other: { isLearner: true }, answers: {} }, async ({ access, survey, orders }) => {
     const message = 'Failed to move the leadership of etcd away from member "1": no other voter is healthy';
     await rejects(moveLeadership(access, survey, "1"), { type: "ApiUnavailable", message });
-    equal(await moveLeadership(access, survey, "2"), "1", "Expected the current leader, because the member does not lead");
+    equal(
+      await moveLeadership(access, survey, "2"),
+      "1",
+      "Expected the current leader, because the member does not lead",
+    );
     deepEqual(orders(), []);
   });
 });

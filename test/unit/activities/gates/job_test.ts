@@ -115,7 +115,11 @@ Deno.test("jobFor: limits the Job to the gate's timeout, unless the template has
   deepEqual([spec["activeDeadlineSeconds"], spec["ttlSecondsAfterFinished"]], [600, 200_000]);
   const brief = kubeWithCronJob({ ttlSecondsAfterFinished: 0 });
   await ask(brief, [gate(check)]);
-  equal(onlyJob(brief).spec["ttlSecondsAfterFinished"], 86_400, "Expected a TTL, because a Job that is removed at once would run again");
+  equal(
+    onlyJob(brief).spec["ttlSecondsAfterFinished"],
+    86_400,
+    "Expected a TTL, because a Job that is removed at once would run again",
+  );
 });
 
 Deno.test("jobName: fits into a label for any name of the CronJob", async () => {

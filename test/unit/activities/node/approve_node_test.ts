@@ -85,7 +85,11 @@ Deno.test("approveNode: accepts usages of RSA keys, earlier tokens, and the acco
   const spec = { usages: ["key encipherment", ...client] };
   deepEqual(await judge(cluster({ spec })), { is: "Approved" });
   const ofBefore = { groups: ["system:bootstrappers:machine-controller:default-node-token"] };
-  deepEqual(await judge(cluster({ spec: ofBefore })), { is: "Approved" }, "Expected approval for a token without a pool");
+  deepEqual(
+    await judge(cluster({ spec: ofBefore })),
+    { is: "Approved" },
+    "Expected approval for a token without a pool",
+  );
   const account = { username: "system:serviceaccount:kube-system:joiner", groups: ["system:serviceaccounts"] };
   deepEqual(await judge(cluster({ spec: account }), "kube-system/joiner"), { is: "Approved" });
 });
@@ -96,7 +100,10 @@ const left: Record<string, [Change, RegExp]> = {
     { spec: { groups: groups({ namespace: "ns", name: "other" }) } },
     /belongs to another pool/,
   ],
-  "of the token of a pool in another namespace": [{ spec: { groups: groups({ namespace: "away", name: "pool" }) } }, /another pool/],
+  "of the token of a pool in another namespace": [
+    { spec: { groups: groups({ namespace: "away", name: "pool" }) } },
+    /another pool/,
+  ],
   "of the token of a missing pool": [{ spec: { groups: groups({ namespace: "ns", name: "x" }) } }, /another pool/],
   "of the token of two pools": [
     { spec: { groups: [...groups(pool), ...groups({ namespace: "ns", name: "other" })] } },

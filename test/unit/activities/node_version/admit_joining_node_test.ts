@@ -35,7 +35,12 @@ const steps: [string, JoiningNode, Given, string][] = [
     nodeMade(made, { ready: false }),
     "Annotate",
   ],
-  ["JN2 annotates a node that is older than its record when it is Ready", recordOf(), nodeMade(made - hourMs), "Annotate"],
+  [
+    "JN2 annotates a node that is older than its record when it is Ready",
+    recordOf(),
+    nodeMade(made - hourMs),
+    "Annotate",
+  ],
   [
     "does not use an old node of the name that is not Ready",
     ...[recordOf(), nodeMade(made - hourMs, { ready: false })] as const,

@@ -26,7 +26,11 @@ const cases: [string, Given, [number, boolean, string]][] = [
   ["B9", { upToDate: 4 }, [1, true, "False"]],
   ["B10 is not settled, unlike with the Constellation operator", { awaitingAnnotation: 1 }, [0, false, "True"]],
   ["B11, K3 is not settled, unlike with the Constellation operator", { donors: 1, upToDate: 2 }, [1, false, "True"]],
-  ["B12, K26 is not settled, unlike with the Constellation operator", { invalid: 1, upToDate: 2 }, [1, false, "Unknown"]],
+  ["B12, K26 is not settled, unlike with the Constellation operator", { invalid: 1, upToDate: 2 }, [
+    1,
+    false,
+    "Unknown",
+  ]],
 ];
 
 for (const [what, given, wanted] of cases) {

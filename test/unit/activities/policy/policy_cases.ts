@@ -25,12 +25,16 @@ function token(tokenSecret: unknown, field = "tokenSecret"): [spec: unknown, fie
 
 export const usable: Record<string, unknown> = {
   "an empty spec": {},
-  "a last wave that does not include all machines": { waves: [{ upTo: 1 }, { upTo: "10%" }, { upTo: 7 }, { upTo: "20%" }] },
+  "a last wave that does not include all machines": {
+    waves: [{ upTo: 1 }, { upTo: "10%" }, { upTo: 7 }, { upTo: "20%" }],
+  },
   "growth": { growth: { from: 2, factor: 1.5, soak: "1h30m" } },
   "two windows": { windows: [window, { cron: "0 2 * * SUN#1", duration: "90s", timeZone: "Asia/Kolkata" }] },
   "a Prometheus below a path": { gates: [{ name: "a", prometheus: { ...prometheus, url: "https://x/prom/" } }] },
   "every DaemonSet": { gates: [{ name: "a", daemonSets: {} }] },
-  "a selector with expressions": { selector: { matchExpressions: [{ key: "tier", operator: "NotIn", values: ["db"] }] } },
+  "a selector with expressions": {
+    selector: { matchExpressions: [{ key: "tier", operator: "NotIn", values: ["db"] }] },
+  },
   "a limit of 0% unhealthy machines": { repair: { maxUnhealthy: "0%" } },
   "no snapshot of etcd": { etcd: { snapshot: { keep: "None" } } },
   "an empty snapshot of etcd": { etcd: { snapshot: {} } },

@@ -41,7 +41,7 @@ async function quiet({ streams, client }: Stage, kinds: number, last?: string): 
   const { deployments, sets, machines } = poolWatchesOf(client);
   const all = [deployments, sets, machines, client.nodes];
   await eventually("fresh watches", () => all.filter(({ isFresh }) => isFresh).length === kinds);
-  await eventually("the first look", () => last === undefined || streams.requests.includes(last));
+  await eventually("the first read", () => last === undefined || streams.requests.includes(last));
   await pause(300);
   streams.requests.length = 0;
   await pause(aWhileMs);
@@ -82,7 +82,7 @@ const waits: {
   ...[
     { what: "of a machine", change: (kube: FakeKube) => kube.remove("machines", "a", "fleet") },
     { what: "of a node", change: (kube: FakeKube) => kube.put("nodes", node("node-a", { ready: false })) },
-    { what: "of a newcomer", change: (kube: FakeKube) => kube.put("machines", machine("b", { metadata: owned })) },
+    { what: "of a new machine", change: (kube: FakeKube) => kube.put("machines", machine("b", { metadata: owned })) },
   ].map(({ what, change }) => ({
     what: `awaitPoolChanged, told ${what},`,
     kinds: 4,

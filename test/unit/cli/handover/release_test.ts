@@ -212,7 +212,11 @@ Deno.test("ostler release: cleans up after a pool that is being deleted, and aft
     assert.equal(world.secret(namesOf(pool).bootstrap), undefined);
     assert.equal(world.kube.get("rollouts", pool.name, pool.namespace), undefined);
   }
-  assert.equal(world.kube.get("machinedeployments", "pool", "fleet"), undefined, "Expected the finalizer to be removed last");
+  assert.equal(
+    world.kube.get("machinedeployments", "pool", "fleet"),
+    undefined,
+    "Expected the finalizer to be removed last",
+  );
   const { writes } = world.kube;
   const cleaned = Math.max(
     writes.indexOf("delete rollouts fleet/pool"),
@@ -368,7 +372,11 @@ Deno.test("ostler release: removes the webhook configuration, whatever its name 
     const name = "operatingsystemmanager.k8c.io";
     world.kube.put("validatingwebhookconfigurations", { metadata: { name }, webhooks: [{ clientConfig }] });
     const adopted = await world.run(["adopt", "--dry-run", "--remove-leftovers"]);
-    assert.doesNotMatch(adopted.out, /webhookconfigurations/, "Expected the webhook of Operating System Manager to stay");
+    assert.doesNotMatch(
+      adopted.out,
+      /webhookconfigurations/,
+      "Expected the webhook of Operating System Manager to stay",
+    );
     assert.match(
       (await world.run(["release", "--dry-run"])).out,
       /ValidatingWebhookConfiguration .*: would be removed/,

@@ -21,7 +21,11 @@ Deno.test("sweepRun: removes containers, then networks and volumes, by the run's
   assert.ok(asked.every((call) => call.includes(`{"label":["${machineLabel}=run1"]}`)), asked.join("\n"));
   const removed = engine.calls.filter((call) => call.startsWith("DELETE"));
   const container = "DELETE /containers/c1?force=1&v=1";
-  assert.deepEqual(removed.slice(0, -2), [container, container, container], "Expected three attempts, because it still exists at each read");
+  assert.deepEqual(
+    removed.slice(0, -2),
+    [container, container, container],
+    "Expected three attempts, because it still exists at each read",
+  );
   assert.deepEqual(removed.slice(-2), ["DELETE /networks/n1", "DELETE /volumes/v1"]);
 });
 

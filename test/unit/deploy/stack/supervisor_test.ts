@@ -90,7 +90,10 @@ Deno.test("Supervisor: rejects a start when the binary does not exist", async ()
 Deno.test("Supervisor: rejects a start at its deadline with the probe's reason, and stops the process", async () => {
   await using world = await given();
   const start = world.supervisor.start(world.spec("slow", { ready: never, readyTimeoutMs: 200, graceMs: 100 }));
-  await assert.rejects(start, /Timed out after 0.2 s waiting for process "slow" to become ready: the ready file is missing/);
+  await assert.rejects(
+    start,
+    /Timed out after 0.2 s waiting for process "slow" to become ready: the ready file is missing/,
+  );
   assert.equal(world.supervisor.get("slow").isRunning, false);
 });
 

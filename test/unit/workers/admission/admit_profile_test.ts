@@ -58,7 +58,8 @@ const broken: [string, Record<string, unknown>, RegExp][] = [
 ];
 
 for (const [what, spec, wanted] of broken) {
-  Deno.test(`admitProfile: denies a profile with ${what}`, async () => match(await denial(request(profile(spec))), wanted));
+  Deno.test(`admitProfile: denies a profile with ${what}`, async () =>
+    match(await denial(request(profile(spec))), wanted));
 }
 
 Deno.test("admitProfile: admits units of flatcar", async () => {

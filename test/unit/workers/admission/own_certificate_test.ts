@@ -30,7 +30,11 @@ Deno.test("own certificate: a deleted Secret gets a new authority beside the old
   deepEqual(after.authorities.slice(1), before.authorities);
   deepEqual(after.serving, before.serving);
   pass(overlapMs * 10);
-  deepEqual((await own.look()).serving, before.serving, "Expected the old certificate, because the API server does not trust the new one yet");
+  deepEqual(
+    (await own.look()).serving,
+    before.serving,
+    "Expected the old certificate, because the API server does not trust the new one yet",
+  );
   own.sawTrusted(after);
   pass(overlapMs);
   const served = await own.look();

@@ -32,7 +32,11 @@ Deno.test("noticesOf: returns a halted rollout with its reason, and the same hal
     id,
     "Expected the same notification after another read",
   );
-  notEqual(idOf({ ...halted, quarantine: [{ specHash: "s", since: 2_000 }] }), id, "Expected another notification after another failure");
+  notEqual(
+    idOf({ ...halted, quarantine: [{ specHash: "s", since: 2_000 }] }),
+    id,
+    "Expected another notification after another failure",
+  );
   notEqual(idOf({ ...halted, reason: "ProfileMissing" }), id, "another reason");
   notEqual(idOf(halted, "other"), id, "Expected another notification for another pool of that name");
 });

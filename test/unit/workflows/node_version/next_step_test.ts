@@ -40,7 +40,12 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "Hold",
     "HoldingAutoscaler",
   ],
-  ["an autoscaler is off and its pods still run", { autoscalers: "Stopping", isHeld: true }, "Wait", "HoldingAutoscaler"],
+  [
+    "an autoscaler is off and its pods still run",
+    { autoscalers: "Stopping", isHeld: true },
+    "Wait",
+    "HoldingAutoscaler",
+  ],
   ["no autoscaler runs", {}, "Release", "Rolling"],
   ["the stage is released", { released: "Workers" }, "Wait", "Rolling"],
   ["only the previous stage is released", { released: "ControlPlane" }, "Release", "Rolling"],

@@ -63,7 +63,12 @@ const table: [what: string, differs: Differs, step: string, reason: string][] = 
     "Wait",
     "GroupHalted",
   ],
-  ["C12, K23 control planes are done: workers are released", { released: "ControlPlane", control: done }, "Release Workers", "Rolling"],
+  [
+    "C12, K23 control planes are done: workers are released",
+    { released: "ControlPlane", control: done },
+    "Release Workers",
+    "Rolling",
+  ],
   ["K23 control planes were done before any release", { control: done }, "Release Workers", "Rolling"],
   ["K23 control planes are done, and workers roll", { released: "Workers", control: done }, "Wait", "Rolling"],
   [

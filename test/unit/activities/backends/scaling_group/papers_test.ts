@@ -58,7 +58,8 @@ const table: [what: string, stage: () => GroupStage | Promise<GroupStage>, paper
 ];
 
 for (const [what, stage, papers] of table) {
-  Deno.test(`observe: lists pending machines when ${what}`, async () => deepEqual(await papersOf(await stage()), papers));
+  Deno.test(`observe: lists pending machines when ${what}`, async () =>
+    deepEqual(await papersOf(await stage()), papers));
 }
 
 Deno.test("C10 observe: lists nothing for a group whose object was deleted, without a failure", async () => {

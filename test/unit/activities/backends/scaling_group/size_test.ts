@@ -82,7 +82,12 @@ const table: [what: string, seen: Case, declared: number][] = [
     { size: 4, instances: three, orders: [order("n1", "1")], declared: 3 },
     3,
   ],
-  ["K8 unknown whether the order reached the cloud, and it did not", { size: 3, instances: three, orders: [order("n1", "1")], declared: 3 }, 3],
+  ["K8 unknown whether the order reached the cloud, and it did not", {
+    size: 3,
+    instances: three,
+    orders: [order("n1", "1")],
+    declared: 3,
+  }, 3],
   [
     "K9, K12 what was ordered is not shown yet",
     { size: 4, instances: three, orders: [order("n1", "1", "4")], declared: 3 },

@@ -26,7 +26,7 @@ for (const [provisioningState, power, state] of states) {
   });
 }
 
-Deno.test("instanceOf: returns the version that \"latest\" was at boot, and imageOf that of the set", () => {
+Deno.test('instanceOf: returns the version that "latest" was at boot, and imageOf that of the set', () => {
   const imageReference = { publisher: "p", offer: "o", sku: "s", version: "latest", exactVersion: "1.2.3" };
   equal(shown({ storageProfile: { imageReference } }).image, "p:o:s:1.2.3");
   equal(imageOf(imageReference), "p:o:s:latest");

@@ -30,7 +30,11 @@ function sight(
 
 const none: Step = { do: "Wait", says: 'order "t" does not have an instance yet' };
 const cases: { title: string; sight: Sight; step: Step }[] = [
-  { title: "raises the size for a new order", sight: sight({ ids: [1, 2], size: 2, open: false }), step: { do: "Raise" } },
+  {
+    title: "raises the size for a new order",
+    sight: sight({ ids: [1, 2], size: 2, open: false }),
+    step: { do: "Raise" },
+  },
   {
     title: "returns the instance of an order, even if it is not shown",
     sight: sight({ ids: [1, 2], size: 3, open: false, orders: { 3: "t" } }),
@@ -44,7 +48,11 @@ const cases: { title: string; sight: Sight; step: Step }[] = [
     sight: sight({ ids: [1, 2, 3, 4], size: 4, orders: { 3: "u" } }),
     step: { do: "Bind", id: 4 },
   },
-  { title: "binds the first instance that is not leaving", sight: sight({ ids: [1, 2, -3, 4], size: 3 }), step: { do: "Bind", id: 4 } },
+  {
+    title: "binds the first instance that is not leaving",
+    sight: sight({ ids: [1, 2, -3, 4], size: 3 }),
+    step: { do: "Bind", id: 4 },
+  },
   {
     title: "binds a leaving instance when no other will come",
     sight: sight({ ids: [1, 2, -3], size: 2 }),

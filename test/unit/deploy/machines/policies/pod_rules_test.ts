@@ -11,7 +11,10 @@ Deno.test("podRules: allows traffic of pods without a policy, and drops traffic 
   const lines = rulesOf([]);
   assert.ok(lines.includes(`-A POD-EGRESS -s ${client} -j RETURN`));
   assert.equal(lines.filter((line) => line.startsWith("-A POD-EGRESS")).at(-1), `-A POD-EGRESS -s ${subnet} -j DROP`);
-  assert.ok(!lines.some((line) => line.includes(elsewhere)), "Expected no rule, because another machine evaluates its own pods");
+  assert.ok(
+    !lines.some((line) => line.includes(elsewhere)),
+    "Expected no rule, because another machine evaluates its own pods",
+  );
 });
 
 Deno.test("podRules: allows only what a policy names, in the directions of the policy", () => {
