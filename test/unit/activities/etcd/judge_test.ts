@@ -80,7 +80,7 @@ const cases: [string, EtcdSurvey, string[]][] = [
   ["an error of its own", survey([member(1, {}, { errors: ["etcdserver: stuck"] })]), [
     'member "cp-1" reports an error: "etcdserver: stuck"',
   ]],
-  ["nothing known", survey([], { leader: "", silence: "nobody answers" }), [
+  ["nothing known", survey([], { leader: "", silence: "no endpoint answers" }), [
     "etcd does not respond: no endpoint answers",
     "etcd reports no members",
   ]],
