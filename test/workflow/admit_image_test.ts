@@ -67,10 +67,10 @@ for (const step of ["looks", "verdicts"] as const) {
     const name = `away-${step}`;
     found(stage, name);
     // The first failure is retried, the second is final.
-    images[step].set(name, [unreachable("no response yet", 1), unreachable("nobody answers", 100)]);
+    images[step].set(name, [unreachable("no response yet", 1), unreachable("no response", 100)]);
     const reason = "RegistryUnreachable" as const;
-    deepEqual(await admit(stage, name), { outcome: "Unknown", reason, message: "nobody answers" });
-    deepEqual(images.told.get(name), [{ state: "Unknown", reason, message: "nobody answers" }]);
+    deepEqual(await admit(stage, name), { outcome: "Unknown", reason, message: "no response" });
+    deepEqual(images.told.get(name), [{ state: "Unknown", reason, message: "no response" }]);
     const tries = images.calls.filter((call) =>
       call === `${step === "looks" ? "resolveImage" : "verifyImage"} ${name}`
     );

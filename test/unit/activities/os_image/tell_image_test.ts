@@ -33,7 +33,7 @@ const refused: ImageFinding = {
   ...{ state: "Refused", reason: "SignatureMissing", message: "No signature is attached", generation: 1 },
   image: { generation: 1, repository: "registry.example/os", digest: digestOf(99) },
 };
-const away: ImageFinding = { state: "Unknown", reason: "RegistryUnreachable", message: "nobody answers" };
+const away: ImageFinding = { state: "Unknown", reason: "RegistryUnreachable", message: "no response" };
 
 function tell(kube: FakeKube, finding: ImageFinding, minutes = 0): ReturnType<typeof ensureImageTold> {
   return ensureImageTold(kube.client, { object, finding }, start + minutes * 60_000);

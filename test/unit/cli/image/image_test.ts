@@ -77,7 +77,7 @@ Deno.test("ostler image admit: exits with 0 for an accepted image, and with 1 fo
   made.verdict = { outcome: "Refused", reason: "SignatureMissing", message: "No signature is attached" };
   const bad = await made.run(["image", "admit", "bad"]);
   deepEqual([bad.code, bad.err], [1, 'OSImage "bad" is refused: SignatureMissing, No signature is attached\n']);
-  made.verdict = { outcome: "Unknown", reason: "RegistryUnreachable", message: "nobody answers" };
+  made.verdict = { outcome: "Unknown", reason: "RegistryUnreachable", message: "no response" };
   const away = await made.run(["image", "admit", "bad", "-o", "json"]);
   deepEqual([away.code, JSON.parse(away.out).reason], [1, "RegistryUnreachable"]);
 });

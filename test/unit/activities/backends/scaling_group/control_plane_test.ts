@@ -166,8 +166,8 @@ const unseen: [what: string, befall: (plane: Plane) => void, told: RegExp][] = [
   }, /several etcd members have its address/],
   ["etcd is not seen", ({ etcd }) => {
     etcd.members.length = 0;
-    etcd.silence = "nobody answers";
-  }, /nobody answers/],
+    etcd.silence = "no response";
+  }, /no response/],
   ["etcd shows no member", ({ etcd }) => void (etcd.members.length = 0), /etcd reports no members/],
   ["its member has another address and another name", ({ etcd: { members: [first] } }) => {
     if (first) Object.assign(first, { name: "other", peerUrls: ["https://198.51.100.1:2380"] });
