@@ -66,7 +66,9 @@ export async function runController(
   // never end.
   let ready = false;
   const onStandby = (): void => void (ready = true);
-  const health = serve({ ...config.healthProbeAddress, isReady: () => ready });
+  let missing = (): string[] => [];
+  const detail = (): string => missing().map((kind) => `Failed to list pools of kind ${kind}; retrying\n`).join("");
+  const health = serve({ ...config.healthProbeAddress, isReady: () => ready, detail });
   let self: ClusterIdentity = { name: config.cluster, uid: "" };
   const place = new Claim(config);
   const claim = async (): Promise<void> => {
@@ -83,7 +85,10 @@ export async function runController(
         log.error("Failed to approve nodes", { error })
       );
       await serveWhileOurs({ claim, log, signal: leading }, async (serving) => {
-        const onReady = (): void => void (ready = true);
+        const onReady = (watch: WatchedPools): void => {
+          ready = true;
+          missing = () => watch.missing();
+        };
         await tell({ config, clusters, client, self, log, metrics, tracing, lead, onReady }, serving);
         ready = false;
       });
@@ -117,7 +122,7 @@ interface Telling {
   metrics: Metrics | undefined;
   tracing: Tracing | undefined;
   lead: Lead;
-  onReady: () => void;
+  onReady: (watch: WatchedPools) => void;
 }
 
 type Notify = (news: PoolNews) => Promise<ReportedRun>;
@@ -164,7 +169,9 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
   const watch = watchPools({ kube, log, signal, watchAll: (deps) => watchAll(kube, { ...deps, ...place }) });
   const notifier = new PoolNotifier(watch, { notify: notifying(telling), log });
   await watch.start();
-  onReady();
+  onReady(watch);
+  const missing = watch.missing().join(", ");
+  if (missing !== "") log.warn("Failed to list some kinds of pools; serving the others", { missing });
   log.info("Controller is watching");
   const connect = (): Promise<Client> => client.get();
   await lead.during(watch, async () => {

@@ -8,6 +8,8 @@ export interface Health {
   port: number;
   /** Whether the process does its work; called at each probe. */
   isReady: () => boolean;
+  /** Explains the readiness in words, such as what is missing; "" if there is nothing to explain. */
+  detail?: () => string;
   /** The readiness of each part by name, for several parts in one process: one may work while another waits. */
   parts?: ReadonlyMap<string, () => boolean>;
 }
@@ -18,13 +20,13 @@ export interface Serving {
 }
 
 /** Serves /healthz and /readyz, and /readyz/NAME of each part. */
-export function serveHealth({ host, port, isReady, parts = new Map() }: Health): Server | undefined {
+export function serveHealth({ host, port, isReady, detail = () => "", parts = new Map() }: Health): Server | undefined {
   if (port === 0) return undefined;
   const server = createServer(({ url = "" }, response) => {
     // Any answer proves that the event loop runs, which is the meaning of liveness here.
     const look = url === "/readyz" ? isReady : parts.get(url.replace(/^\/readyz\//, ""));
     const isOk = url === "/healthz" || look?.();
-    response.writeHead(isOk === undefined ? 404 : isOk ? 200 : 503).end();
+    response.writeHead(isOk === undefined ? 404 : isOk ? 200 : 503).end(url === "/readyz" ? detail() : "");
   });
   return server.listen(port, host);
 }

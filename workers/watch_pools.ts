@@ -1,7 +1,7 @@
 /** Watches the pools of all backends with their Rollouts and policies; keeps only what decides about events. */
 import type { Logger } from "@temporalio/common";
 import { isDeepStrictEqual } from "node:util";
-import type { PoolSource, WatchDeps } from "../activities/backends/contract.ts";
+import type { AllPools, PoolSource, WatchDeps } from "../activities/backends/contract.ts";
 import type { Kube } from "../activities/kube/client.ts";
 import { Informer } from "../activities/kube/informer.ts";
 import type { Notice } from "../workflows/contracts/mod.ts";
@@ -15,12 +15,14 @@ interface PoolDeps {
   log: Pick<Logger, "warn">;
   signal: AbortSignal;
   /** Watches the pools themselves. */
-  watchAll: (deps: Pick<WatchDeps, "onChange" | "log" | "signal">) => PoolSource;
+  watchAll: (deps: Pick<WatchDeps, "onChange" | "log" | "signal">) => PoolSource & Partial<Pick<AllPools, "missing">>;
 }
 
 /** Watched pools with the numbers and notifications of all Rollouts; no numbers while changes may have been missed. */
 export interface WatchedPools extends PoolWatch {
   start(): Promise<void>;
+  /** Kinds of pools whose objects could not be listed yet. */
+  missing(): string[];
   numbers(): RolloutNumbers[] | undefined;
   notices(): PoolNotice[];
 }
@@ -59,6 +61,7 @@ export function watchPools({ watchAll, ...deps }: PoolDeps): WatchedPools {
   return {
     find,
     keys: () => pools.keys(),
+    missing: () => pools.missing?.() ?? [],
     onChange: (listener) => void listeners.push(listener),
     numbers: () => rollouts.isFresh ? [...rollouts.values()].map(({ numbers }) => numbers) : undefined,
     notices: () => rollouts.keys().flatMap((key) => noticesAt(key, rollouts.get(key)?.notices ?? [])),

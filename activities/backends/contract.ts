@@ -25,6 +25,7 @@ import type {
   MemberPhase,
   OsOrder,
   OsOutcome,
+  PoolKind,
   PoolRef,
   Published,
   Relieved,
@@ -264,6 +265,12 @@ export interface PoolSource {
   find(key: string): PoolFacts | undefined;
   /** Resolves after the first complete lists. */
   start(): Promise<void>;
+}
+
+/** The pools of all backends. */
+export interface AllPools extends PoolSource {
+  /** Kinds of pools whose objects could not be listed yet, such as for a missing CRD or permission. */
+  missing(): PoolKind[];
 }
 
 /** A pool as the objects of its backend show it. */

@@ -5,7 +5,18 @@
 import type { NodeUpdateActivities, PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Cluster } from "../cluster.ts";
 import { refused } from "../failures.ts";
-import type { Backend, GiveOrder, Makers, MemberRef, Orders, PoolFacts, PoolSource, WatchDeps } from "./contract.ts";
+import type {
+  AllPools,
+  Backend,
+  GiveOrder,
+  Makers,
+  MemberRef,
+  Orders,
+  PoolFacts,
+  PoolSource,
+  WatchDeps,
+} from "./contract.ts";
+import { setTimeout } from "node:timers/promises";
 import { findRemade } from "./machine_controller/machine_of_node.ts";
 import { machineController } from "./machine_controller/mod.ts";
 import { nodePool } from "./node_pool/mod.ts";
@@ -46,13 +57,35 @@ export function beginToWatch(kube: Cluster): void {
   for (const backend of Object.values(backends)) backend(kube).templates?.begin();
 }
 
-/** Watches the pools of all backends. */
-export function watchAll(kube: Cluster, deps: WatchDeps): PoolSource {
-  const sources = Object.values(backends).map((backend) => backend(kube).watchAll(deps));
+/** Milliseconds that the other backends get after the first one has listed its pools. */
+const othersMs = 15_000;
+
+/**
+ * Watches the pools of all backends. `start` waits for one complete backend and only a while for the others: their pools
+ * are reported once they can be listed, so that a missing CRD or permission affects the pools of one kind alone.
+ */
+export function watchAll(
+  kube: Cluster,
+  { othersWithin = othersMs, ...deps }: WatchDeps & { othersWithin?: number },
+): AllPools {
+  const sources = new Map(Object.entries(backends).map(([kind, backend]) => [kind, backend(kube).watchAll(deps)]));
+  const complete = new Map<string, PoolSource>();
+  const begin = async (kind: string, source: PoolSource): Promise<void> => {
+    await source.start();
+    complete.set(kind, source);
+    source.keys().forEach(deps.onChange);
+  };
   return {
-    keys: () => sources.flatMap((each) => each.keys()),
-    find: (key) => firstIn(sources, key),
-    start: async () => void await Promise.all(sources.map((each) => each.start())),
+    keys: () => [...complete.values()].flatMap((each) => each.keys()),
+    find: (key) => firstIn([...complete.values()], key),
+    missing: () => [...sources.keys()].filter((kind) => !complete.has(kind)) as PoolKind[],
+    start: async () => {
+      const begun = [...sources].map(([kind, source]) => begin(kind, source));
+      await Promise.any(begun);
+      const late = new AbortController();
+      const waited = setTimeout(othersWithin, undefined, { signal: late.signal }).catch(() => undefined);
+      await Promise.race([Promise.all(begun), waited]).finally(() => late.abort());
+    },
   };
 }
 

@@ -18,6 +18,8 @@ export class WatchedApi {
   readonly lists: string[] = [];
   /** Objects per page, whatever is requested. */
   pageSize = 500;
+  /** HTTP status of the answers to lists and watches, by path; 200 by default. */
+  readonly refused = new Map<string, number>();
   #objects = new Map<string, Map<string, Watched>>();
   #streams = new Map<string, Set<ServerResponse>>();
   #version = 0;
@@ -67,6 +69,8 @@ export class WatchedApi {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const url = new URL(request.url ?? "/", this.#server.url);
+    const status = this.refused.get(url.pathname);
+    if (status !== undefined) return void response.writeHead(status).end();
     if (url.searchParams.get("watch")) return this.#open(url.pathname, response);
     this.lists.push(`${url.pathname}${url.search}`);
     const all = [...this.#of(url.pathname).values()];

@@ -1,6 +1,6 @@
 /** Pools of all backends, by the keys of their Rollouts. */
 import { deepEqual, equal } from "node:assert/strict";
-import type { PoolSource } from "../../../../activities/backends/contract.ts";
+import type { AllPools } from "../../../../activities/backends/contract.ts";
 import { watchAll } from "../../../../activities/backends/registry.ts";
 import { poolOfGroup as refOfGroup } from "../../../../activities/backends/scaling_group/sight.ts";
 import { poolOfNodePool as refOfNodePool } from "../../../../activities/backends/node_pool/selected.ts";
@@ -31,13 +31,13 @@ function putPools(api: WatchedApi): void {
 
 async function watching(
   api: WatchedApi,
-  use: (source: PoolSource, reported: string[]) => Promise<void>,
+  use: (source: AllPools, reported: string[]) => Promise<void>,
   hasCloud = false,
 ): Promise<void> {
   const stop = new AbortController();
   const reported: string[] = [];
   const source = watchAll(api.kube, {
-    ...{ profileNamespace: "kube-system", hasCloud, log: { warn: () => {} }, signal: stop.signal },
+    ...{ profileNamespace: "kube-system", hasCloud, log: { warn: () => {} }, signal: stop.signal, othersWithin: 300 },
     onChange: (key) => void reported.push(key),
   });
   try {
@@ -101,6 +101,22 @@ Deno.test("watchAll: watches the nodes of scaling groups only with a cloud", asy
       equal(api.lists.filter((each) => each.startsWith(`${paths.nodes}?`)).length, count);
       await Promise.resolve();
     }, hasCloud);
+  }
+});
+
+Deno.test("fault E9: a kind that cannot be listed affects no other kind, and is served once it can be listed", async () => {
+  for (const status of [403, 404]) {
+    await using api = await WatchedApi.start();
+    putPools(api);
+    api.refused.set(paths.deployments, status);
+    await watching(api, async (source, reported) => {
+      deepEqual(source.missing(), ["MachineDeployment"]);
+      deepEqual(source.keys().sort(), keys.filter((key) => key !== "fleet/web"));
+      api.refused.clear();
+      await eventually("all kinds", () => source.missing().length === 0);
+      deepEqual(source.find("fleet/web")?.pool, { namespace: "fleet", name: "web" });
+      equal(reported.at(-1), "fleet/web");
+    });
   }
 });
 
