@@ -20,6 +20,16 @@ const forBackends = [
   ...["@kubernetes/client-node", "@temporalio/activity", "@temporalio/common"],
 ];
 
+/** A room of workflows that imports all of workflows but these other rooms, not even their types. */
+function decider(room: string, apart: string[]): Room {
+  const forbidden = apart.map((other) => `!workflows/${other}/`);
+  return {
+    path: `workflows/${room}/`,
+    runtime: ["workflows/", "@temporalio/workflow", ...forbidden],
+    types: [],
+  };
+}
+
 /** The import law; the first room whose path matches a file applies. */
 export const rooms: Room[] = [
   { path: "workflows/contracts/", runtime: ["workflows/contracts/"], types: [] },
@@ -29,6 +39,10 @@ export const rooms: Room[] = [
     runtime: ["workflows/status/page/", "workflows/policy/"],
     types: ["workflows/contracts/"],
   },
+  // The steps of the main loop and the tasks beside it meet only in the main line, and in the state.
+  decider("state", ["machine", "steps"]),
+  decider("machine", ["steps"]),
+  decider("steps", ["machine"]),
   {
     path: "workflows/",
     runtime: ["workflows/", "@temporalio/workflow"],

@@ -53,6 +53,24 @@ prove("workflows import themselves and the SDK, and everything else only as type
   dirty("workflows/replace_node.ts", `import { sleep } from "@temporalio/workflow-next";`),
 ]);
 
+prove("steps of the main loop, tasks of machines and the state are apart", [
+  clean(
+    "workflows/machine/drain.ts",
+    `import { apply } from "../state/apply.ts"; import { awaits } from "../proxies.ts";`,
+  ),
+  clean("workflows/steps/see.ts", `import { isIdle } from "../state/tasks.ts";`),
+  clean(
+    "workflows/begin_steps.ts",
+    `import { drain } from "./machine/drain.ts"; import { see } from "./steps/see.ts";`,
+  ),
+  dirty("workflows/machine/drain.ts", `import { see } from "../steps/see.ts";`),
+  dirty("workflows/machine/drain.ts", `import type { Seen } from "../steps/see.ts";`),
+  dirty("workflows/steps/see.ts", `import { drain } from "../machine/drain.ts";`),
+  dirty("workflows/steps/see.ts", `import type { Drain } from "../machine/drain.ts";`),
+  dirty("workflows/state/tasks.ts", `import { drain } from "../machine/drain.ts";`),
+  dirty("workflows/state/tasks.ts", `import { see } from "../steps/see.ts";`),
+]);
+
 prove("profiles import only zod, eta and node: modules", [
   clean(
     "profiles/render.ts",

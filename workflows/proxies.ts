@@ -5,6 +5,7 @@ import { waitsQueueOf } from "./commands/start_options.ts";
 import type {
   AwaitActivities,
   NodeUpdateActivities,
+  PoolRef,
   PublishActivities,
   ReadActivities,
   WriteActivities,
@@ -95,3 +96,18 @@ function onWaitsQueue<Activities>(): ActivityInterfaceFor<Activities> {
     },
   });
 }
+
+/**
+ * Removes mark, hold and cordon of a machine that stays; a machine that is being deleted keeps its hold unless `letGo`.
+ */
+export async function spare(
+  pool: PoolRef,
+  machine: string,
+  { letGo = false, by = write }: { letGo?: boolean; by?: Sparer } = {},
+): Promise<void> {
+  const summary = `Uncordon and unmark ${machine}`;
+  await by.ensureVictimUnmarked.executeWithOptions({ summary }, [{ pool, machine, letGo }]);
+}
+
+/** The activities that unmark machines: normal ones beside others, or local ones while no task is running. */
+export type Sparer = Pick<Either<WriteActivities>, "ensureVictimUnmarked">;

@@ -15,28 +15,27 @@ import {
   isCancellation,
   workflowInfo,
 } from "@temporalio/workflow";
+import { beginSteps } from "./begin_steps.ts";
 import { dropPlan, planWhereAsked } from "./commands/review_approval.ts";
 import { listen } from "./commands/handlers.ts";
 import type { Desired, RollOutInput, RollOutResult, Rules } from "./contracts/mod.ts";
-import { missedIn, noteMissed } from "./machine/remove_machine.ts";
-import { callOff } from "./machine/tasks.ts";
 import { publish, tellAlone } from "./proxies.ts";
 import { carriedState, parseInput } from "./state/input.ts";
 import { countBug, forgetBugs, isBehind } from "./state/loop.ts";
 import { openRollout, type Part, type Rollout, type Seen, type Telling } from "./state/rollout.ts";
-import { isIdle, type Tasks } from "./state/tasks.ts";
+import { isGivenUp } from "./state/quarantine.ts";
+import { callOff, isIdle, type Tasks } from "./state/tasks.ts";
 import { indexAtStart, report, show, type Teller } from "./status/report.ts";
 import { answerAbort, restoreLastGood } from "./steps/rollback.ts";
-import { beginSteps, forgetTaken, look, noteWaves, planOf } from "./steps/plan.ts";
+import { noteWaves, planOf } from "./steps/plan.ts";
 import { noteChange, observe, openPool, prepare, recallEarlier, rollProfile } from "./steps/prepare.ts";
 import { cleanUp, converge, endGone, hearLast, renewOnly, stop } from "./steps/endings.ts";
 import { halt } from "./steps/halt.ts";
 import { isToKeep, keepMachines } from "./steps/keep_machines.ts";
 import { answerMishaps, postponeAll, waitOver } from "./steps/mishaps.ts";
 import { bugIn, waitAfterBug } from "./steps/internal_error.ts";
-import { isGivenUp } from "./machine/quarantine.ts";
 import { noteSettling, restAndTell } from "./steps/rest.ts";
-import { giveBackSlots } from "./machine/slots.ts";
+import { see } from "./steps/see.ts";
 import { troubleOf } from "./state/trouble.ts";
 
 /** Rolls out the pool that the input names, until nothing is left to do. */
@@ -123,12 +122,8 @@ async function reconcile(rollout: Rollout): Promise<RollOutResult | undefined> {
 
 /** Reads the machines, begins the planned steps, and rests; returns a result when nothing is left to do. */
 async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promise<RollOutResult | undefined> {
-  const { waves, view, memory, tasks, loop } = rollout;
-  const pool = await look(rollout, desired, rules);
-  forgetTaken(rollout, pool);
-  const missed = missedIn(pool, rollout);
-  if (missed.length > 0) await noteMissed(rollout, missed);
-  await giveBackSlots(rollout);
+  const { waves, memory, tasks, loop } = rollout;
+  const pool = await see(rollout, desired, rules);
   await planWhereAsked(rollout, desired, rules);
   // The change was given up during these reads, so the next reconcile restores the last good template before it plans.
   if (memory.rollback && isGivenUp(rollout)) return undefined;
@@ -137,10 +132,9 @@ async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promi
   const before = waves.current;
   noteWaves(rollout, turn, found);
   const dropped = dropPlan(rollout, before);
-  view.blocked = turn.blocked;
   const teller = holdBack(tasks);
   try {
-    view.blocked = await beginSteps(rollout, turn.steps) ?? turn.blocked;
+    await beginSteps(rollout, turn);
     if (turn.converged) return await converge(rollout, desired);
     if (dropped === "Dropped") await planWhereAsked(rollout, desired, rules);
     const settling = noteSettling(rollout, turn, pool);

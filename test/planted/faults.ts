@@ -220,7 +220,7 @@ const marks: Fault[] = [
 const changes: Fault[] = [
   {
     name: "rollback: a change that failed is rolled out again",
-    file: "workflows/machine/quarantine.ts",
+    file: "workflows/state/quarantine.ts",
     from: "return isBad(memory, target.desired?.specHash);",
     to: "return false;",
     caughtBy: {

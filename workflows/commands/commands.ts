@@ -1,16 +1,14 @@
 /**
  * The commands of people to a rollout: when each is refused, and what each changes. Every command is safe to repeat.
  */
-import { promoted } from "../machine/gates.ts";
-import { callOff } from "../machine/tasks.ts";
 import { waveTargets } from "../policy/waves.ts";
-import { gatesInDoubt, retryMachines } from "../state/machines.ts";
+import { gatesInDoubt, promoted, retryMachines } from "../state/machines.ts";
 import { forgetBad } from "../state/memory.ts";
 import { type Part, type Rollout, type Seen, tell, warn } from "../state/rollout.ts";
 import { isLastGood } from "../state/target.ts";
-import type { Task } from "../state/tasks.ts";
+import { callOff, type Task } from "../state/tasks.ts";
 import { freshWave } from "../state/waves.ts";
-import { isQuarantined } from "../machine/quarantine.ts";
+import { isQuarantined } from "../state/quarantine.ts";
 import { isApproved, wasApproved } from "../state/approval.ts";
 import type { Command } from "./messages.ts";
 
@@ -103,7 +101,7 @@ const promote: Effect = {
   refuse({ waves, machines, tasks, people }, { full }): string | undefined {
     const doubts = [
       ...doubtful(tasks),
-      ...gatesInDoubt({ machines, waves }, promoted),
+      ...gatesInDoubt({ machines, waves }),
       ...untaken({ machines, tasks, people }),
     ];
     const isSoaking = waves.current.soakUntil !== null || doubts.length > 0;
@@ -121,7 +119,7 @@ const promote: Effect = {
         `Continuing despite inconclusive etcd checks (${doubts.join("; ")}), as requested by ${byWhom(command)}`,
       );
     }
-    for (const each of [...doubtful(tasks), ...gatesInDoubt({ machines, waves }, promoted)]) each.doubt = promoted;
+    for (const each of [...doubtful(tasks), ...gatesInDoubt({ machines, waves })]) each.doubt = promoted;
     const { current } = waves;
     waves.current = current.soakUntil === null ? current : { ...current, soakUntil: Date.now() };
     if (command.full) beginLastWave({ waves, target });

@@ -7,7 +7,7 @@ import { updates } from "../proxies.ts";
 import { noteLately } from "../state/machines.ts";
 import { type Part, type Seen, warn } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
-import { giveUp } from "./quarantine.ts";
+import { giveUp } from "../state/quarantine.ts";
 
 /** The groups that an update in place changes. */
 export type Updated =

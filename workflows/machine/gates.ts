@@ -6,14 +6,15 @@ import { condition, isCancellation } from "@temporalio/workflow";
 import type { Gate, GateVerdict, Unseen } from "../contracts/mod.ts";
 import { planHash } from "../policy/forecast.ts";
 import { awaits } from "../proxies.ts";
-import { askedGatesOf, noteAskedGates } from "../state/machines.ts";
+import { askedGatesOf, noteAskedGates, promoted } from "../state/machines.ts";
 import { iso, nudge } from "../state/loop.ts";
 import { type Part, type Seen, warn } from "../state/rollout.ts";
 import { isLastGood } from "../state/target.ts";
 import type { Task } from "../state/tasks.ts";
+import { waveName } from "../state/waves.ts";
 import { begin, unlessOver } from "./tasks.ts";
 import type { Step } from "../policy/turn.ts";
-import { giveUp, type GivingUp } from "./quarantine.ts";
+import { giveUp, type GivingUp } from "../state/quarantine.ts";
 
 interface Asked {
   run: Gate["run"];
@@ -161,9 +162,6 @@ function noteDoubt(
   if (task.doubt !== before) nudge(loop);
 }
 
-/** The value that `promote` writes in place of an inconclusive result. */
-export const promoted = "promoted";
-
 // Evaluates the gates of a wave; a failed gate gives the change up.
 
 /** Begins to evaluate the gates; when all have passed, the wave has passed. */
@@ -194,9 +192,4 @@ export function beginWaveGates(
     if (waves.current.index === index) waves.current = { ...waves.current, passed: true };
     noteAskedGates(rollout, task, null); // only now, as the promotion has taken effect
   });
-}
-
-/** Returns the name of a wave, counted from 1. */
-export function waveName(index: number): string {
-  return `wave ${index + 1}`;
 }

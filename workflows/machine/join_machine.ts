@@ -3,32 +3,27 @@
  * a limit.
  */
 import { CancellationScope } from "@temporalio/workflow";
-import type { Joined, JoinFailure, JoinVerdict, Member, Unseen } from "../contracts/mod.ts";
+import type { Joined, JoinFailure, JoinVerdict, Unseen } from "../contracts/mod.ts";
 import { joinDeadlines } from "../policy/waves.ts";
 import { awaits, write } from "../proxies.ts";
-import { countFailure, ensureBoot, keepFailed, postpone, restartBoot } from "../state/machines.ts";
-import { type Part, type Seen, tell, warn } from "../state/rollout.ts";
+import { countFailure, ensureBoot, keepFailed, postpone } from "../state/machines.ts";
+import { giveUp } from "../state/quarantine.ts";
+import { recordJoin } from "../state/results.ts";
+import { type Part, type Seen, warn } from "../state/rollout.ts";
 import type { Target } from "../state/target.ts";
 import type { Task } from "../state/tasks.ts";
-import { giveUp, isGivenUp } from "./quarantine.ts";
 import { passGates } from "./gates.ts";
-import { begin, giveBackOutage, giveBackTime, recordJoin } from "./tasks.ts";
-import type { Blocked, Step } from "../policy/turn.ts";
-import { takeSlot } from "./slots.ts";
+import { begin, giveBackOutage, giveBackTime } from "./tasks.ts";
 
 /** The groups that a join changes; its machine may be the one for which the change is given up. */
 type Joining =
   & Seen<"settings" | "target" | "people">
   & Part<"waves" | "machines" | "tasks" | "records" | "memory" | "loop" | "view">;
 
-/** How a machine is admitted: by writes before the wait, or by the wait itself. */
-type Entering = (() => Promise<void>) | "ByWait";
-
-/** Begins to watch a machine that boots; `enter` admits the machine first. */
-function beginJoin(
+/** Begins to watch a machine; admits it first unless it is in, in place of `victim` if that is given. */
+export function beginJoin(
   rollout: Joining,
-  { machine, attempt, victim }: { machine: string; attempt: number; victim?: string },
-  enter: Entering = () => Promise.resolve(),
+  { machine, attempt, victim, isIn }: { machine: string; attempt: number; victim?: string; isIn: boolean },
 ): void {
   const { templateHash: desired = "", kubelet = "" } = rollout.target.desired ?? {};
   // A resumed join keeps the template its machine was admitted for.
@@ -45,11 +40,11 @@ function beginJoin(
     blockers: [],
     doubt: "",
   };
-  if (enter === "ByWait") return begin(rollout, task, () => seeJoin(rollout, task, { isIn: false }));
+  if (victim) return begin(rollout, task, () => seeJoin(rollout, task, { isIn: false }));
   begin(rollout, task, async () => {
     const begun = Date.now();
     try {
-      await enter();
+      await (isIn ? Promise.resolve() : admit(rollout, machine));
       giveBackTime(rollout, task, { begun });
     } catch (error) {
       giveBackTime(rollout, task, { begun, error });
@@ -57,6 +52,12 @@ function beginJoin(
     }
     await seeJoin(rollout, task, { isIn: true });
   });
+}
+
+async function admit({ settings: { pool }, machines }: Joining, machine: string): Promise<void> {
+  const summary = `Admit ${machine}`;
+  await write.ensureMachineAdmitted.executeWithOptions({ summary }, [{ pool, machine }]);
+  machines.repaired = machines.repaired.slice(1);
 }
 
 async function seeJoin(rollout: Joining, task: Task, { isIn }: { isIn: boolean }): Promise<void> {
@@ -175,57 +176,4 @@ function deadlines(
     registered: rung("registered"),
     ready: rung("ready"),
   });
-}
-
-// Admits one machine, with a slot of the shared budget if it replaces another, and waits until it joins.
-
-/** The groups that admitting changes. */
-export type Admitting = Joining & Part<"slots">;
-
-/** Admits a held machine; if it boots without admission, removes a machine of our choice for it. */
-export async function admit(rollout: Admitting, step: Step & { kind: "admit" }): Promise<Blocked | undefined> {
-  const { settings: { pool }, machines, view } = rollout;
-  const { newcomer, victim, attempt } = step;
-  const full = victim ? await takeSlot(rollout, newcomer.id) : undefined;
-  if (full) return full;
-  if (isStale(rollout, newcomer)) return undefined;
-  // A machine that was never admitted begins now, however long ago it was chosen.
-  if (newcomer.phase === "Held") restartBoot(machines, newcomer.id);
-  const replaces = victim ? ` to replace machine "${victim.id}"` : "";
-  tell(view, "MachineAdmitted", `Admitted machine "${newcomer.id}"${replaces}`);
-  if (victim) {
-    beginJoin(rollout, { machine: newcomer.id, attempt, victim: victim.id }, "ByWait");
-    return undefined;
-  }
-  beginJoin(rollout, { machine: newcomer.id, attempt }, async () => {
-    const summary = `Admit ${newcomer.id}`;
-    await write.ensureMachineAdmitted.executeWithOptions({ summary }, [{ pool, machine: newcomer.id }]);
-    machines.repaired = machines.repaired.slice(1);
-  });
-  return undefined;
-}
-
-/** Watches a machine that already boots; takes a slot of the shared budget again if one was given back and is free. */
-export async function watchAgain(rollout: Admitting, step: Step & { kind: "join" }): Promise<void> {
-  if (hasLostPlace(rollout, step.machine)) {
-    await takeSlot(rollout, step.machine);
-    // A command arrived meanwhile, or the change was given up: plan again.
-    if (rollout.people.heard || isGivenUp(rollout)) return;
-  }
-  beginJoin(rollout, step);
-}
-
-// A pause or an abort arrived after the plan, or the change was given up: plan again.
-function isStale(rollout: Seen<"people" | "machines" | "memory" | "target">, { phase }: Member): boolean {
-  return rollout.people.heard || (phase === "Held" && isGivenUp(rollout));
-}
-
-// A machine that failed for good has given its slot back, and replaces another machine again when it is retried.
-function hasLostPlace(
-  { target: { rules }, people, machines, slots }: Seen<"target" | "people" | "machines" | "slots">,
-  machine: string,
-): boolean {
-  if (!rules || rules.budget.cluster === null || people.retriedAt === 0 || !machines.booting[machine]) return false;
-  const { old = [], leaving = [] } = machines.snapshot ?? {};
-  return slots.held.length < [...old, ...leaving].filter(({ marked }) => marked).length;
 }

@@ -1,6 +1,6 @@
 /** The state of single machines: their last snapshot, and which of them boot, are drained, failed or wait. */
 import type { AskedGates, Boot, CarriedMachines, Lately, PoolSnapshot, Updating } from "../contracts/mod.ts";
-import type { Task, Tasks } from "./tasks.ts";
+import { callOff, type Task, type Tasks } from "./tasks.ts";
 import type { Waves } from "./waves.ts";
 
 export interface Machines extends CarriedMachines {
@@ -105,6 +105,21 @@ export function dropOut(machines: Machines, fits: (machine: string, update: Upda
   machines.updating = Object.fromEntries(kept);
 }
 
+/**
+ * Cancels updates in place without an ordered reboot: their machines stay in service, and the next plan uncordons them.
+ */
+export function callOffUpdates(
+  { machines, tasks }: { machines: Machines; tasks: Tasks },
+  fits: (update: Pick<Updating, "templateHash">) => boolean,
+): void {
+  const isOrdered = ({ boot, isOrdering, replacing }: Updating): boolean =>
+    boot !== undefined || isOrdering === true || replacing?.isOrdered === true;
+  const dropped = Object.entries(machines.updating).filter(([, each]) => !isOrdered(each) && fits(each))
+    .map(([id]) => id);
+  callOff(tasks, ({ kind, subject }) => kind === "update" && dropped.includes(subject));
+  machines.updating = Object.fromEntries(Object.entries(machines.updating).filter(([id]) => !dropped.includes(id)));
+}
+
 /** Forgets the counts of another change, unless that change is still being rolled back. */
 export function forgetFailures(machines: Machines, { keepCounts }: { keepCounts: boolean }): void {
   if (!keepCounts) {
@@ -192,8 +207,11 @@ function of(
   return kind === "update" ? updating[subject] : booting[subject];
 }
 
+/** The value that `promote` writes in place of an inconclusive result. */
+export const promoted = "promoted";
+
 /** Returns the inconclusive gates, also those whose task has not begun again. */
-export function gatesInDoubt({ machines, waves }: Asked, promoted: string): AskedGates[] {
+export function gatesInDoubt({ machines, waves }: Asked): AskedGates[] {
   const asked = [...Object.values(machines.booting), ...Object.values(machines.updating)];
   const all = [...asked.map(({ gates }) => gates), waves.gates];
   return all.filter((asked) =>

@@ -1,4 +1,5 @@
-/** The tasks that run beside the main loop. */
+/** The tasks that run beside the main loop, each in a scope that can be cancelled. */
+import { CancellationScope } from "@temporalio/workflow";
 import type { Blocker, Underway } from "../contracts/mod.ts";
 
 /** A task for one machine, or the gates of a wave; times in epoch ms. */
@@ -33,6 +34,45 @@ export interface Tasks {
 /** Returns the state without tasks; a continued run begins its tasks again. */
 export function openTasks(): Tasks {
   return { running: {}, justEnded: [], areHeld: false };
+}
+
+/** The scopes of tasks are not state: a continued run begins its tasks again. */
+const scopes = new WeakMap<Task, CancellationScope>();
+
+/** Adds a task; returns the scope for its work, or undefined if the task is already running. */
+export function addTask({ running }: Tasks, task: Task): CancellationScope | undefined {
+  const key = keyOf(task);
+  if (running[key]) return undefined;
+  running[key] = task;
+  const scope = new CancellationScope();
+  scopes.set(task, scope);
+  return scope;
+}
+
+/** Removes a task whose work is over; returns CalledOff if it was removed before. */
+export function endTask(tasks: Tasks, task: Task): "Ended" | "CalledOff" {
+  tasks.justEnded.push(task.subject);
+  if (!isOn(tasks, task)) return "CalledOff";
+  delete tasks.running[keyOf(task)];
+  return "Ended";
+}
+
+/** Cancels all tasks that match `fits`. */
+export function callOff({ running }: Tasks, fits: (task: Task) => boolean): void {
+  for (const [key, task] of Object.entries(running)) {
+    if (!fits(task)) continue;
+    scopes.get(task)?.cancel();
+    delete running[key];
+  }
+}
+
+/** Returns whether a task is running and was not called off. */
+export function isOn({ running }: Readonly<Tasks>, task: Task): boolean {
+  return running[keyOf(task)] === task;
+}
+
+function keyOf({ kind, subject }: Task): string {
+  return `${kind} ${subject}`;
 }
 
 /** Returns the subjects of the running tasks of one kind. */

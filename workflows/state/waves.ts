@@ -27,3 +27,8 @@ export function postponeWave({ gates }: Waves, { running }: Readonly<Tasks>, ms:
   const isAsked = Object.values(running).some(({ kind }) => kind === "gates");
   if (!isAsked && gates && gates.since !== null) gates.since += ms;
 }
+
+/** Returns the name of a wave, counted from 1. */
+export function waveName(index: number): string {
+  return `wave ${index + 1}`;
+}

@@ -1,14 +1,13 @@
 /** The ends of a run, and what it reports then. */
 import { sleep } from "@temporalio/workflow";
 import type { Desired, Phase, PoolSnapshot, RollOutResult } from "../contracts/mod.ts";
-import { spare } from "../machine/remove_machine.ts";
-import { callOff } from "../machine/tasks.ts";
-import { publishBeside, read, write } from "../proxies.ts";
+import { publishBeside, read, spare, write } from "../proxies.ts";
 import { type Part, type Seen, type Telling, warn } from "../state/rollout.ts";
 import { historyEntry, report, stand } from "../status/report.ts";
-import { questionOf } from "./plan.ts";
-import { giveBackSlots } from "../machine/slots.ts";
+import { callOff } from "../state/tasks.ts";
 import { troubleOf } from "../state/trouble.ts";
+import { questionOf } from "./see.ts";
+import { giveBackSlots } from "./slots.ts";
 
 /**
  * Reports that every machine runs the desired state, and stores the template whose machines need no admission. Temporal

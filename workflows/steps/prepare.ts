@@ -13,12 +13,12 @@ import { awaits, publishBeside, readBeside, write } from "../proxies.ts";
 import { beginChange, type Part, type Seen, tell, type Telling, warn } from "../state/rollout.ts";
 import type { Target } from "../state/target.ts";
 import { stand } from "../status/report.ts";
-import { isQuarantined } from "../machine/quarantine.ts";
 import { troubleOf } from "../state/trouble.ts";
-import { nextQuestionOf, readRound } from "./plan.ts";
-import { callOff, callOffUpdates } from "../machine/tasks.ts";
-import { dropBoots, takeBack } from "../state/machines.ts";
+import { nextQuestionOf, readRound } from "./see.ts";
+import { callOffUpdates, dropBoots, takeBack } from "../state/machines.ts";
 import { adoptMemory } from "../state/memory.ts";
+import { isQuarantined } from "../state/quarantine.ts";
+import { callOff } from "../state/tasks.ts";
 
 /**
  * Ensures that the secrets of this revision are published; a second call for the same change does nothing. `published`

@@ -7,7 +7,7 @@ import { iso, isWoken } from "../state/loop.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import { isIdle } from "../state/tasks.ts";
 import { show } from "../status/report.ts";
-import { questionOf } from "./plan.ts";
+import { questionOf } from "./see.ts";
 
 /**
  * How long a pool that waits for a window or a person is watched after an event (ms); then only events wake the run.

@@ -5,9 +5,9 @@ import { beginChange, type Rollout, type Seen, tell, type Telling, warn } from "
 import { type News, report } from "../status/report.ts";
 import { halt } from "./halt.ts";
 import { troubleOf } from "../state/trouble.ts";
-import { callOff } from "../machine/tasks.ts";
+import { badChange, goBack, quarantine } from "../state/quarantine.ts";
+import { callOff } from "../state/tasks.ts";
 import { endAborted, releaseAll } from "./endings.ts";
-import { badChange, goBack, quarantine } from "../machine/quarantine.ts";
 
 /** Whether everything has to be read again before the next step. */
 export type Outcome = "LookAgain" | "GoOn";

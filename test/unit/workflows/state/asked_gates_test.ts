@@ -66,8 +66,8 @@ Deno.test("retryMachines, takeBack: gates of a machine are evaluated from the st
 
 Deno.test("gatesInDoubt: returns inconclusive gates without promoted ones", () => {
   const rollout = asking();
-  equal(gatesInDoubt(rollout, "promoted").length, 0);
+  equal(gatesInDoubt(rollout).length, 0);
   noteAskedGates(rollout, join, { ...unclear });
   noteAskedGates(rollout, wave, { ...unclear, doubt: "promoted" });
-  deepEqual(gatesInDoubt(rollout, "promoted"), [unclear]);
+  deepEqual(gatesInDoubt(rollout), [unclear]);
 });

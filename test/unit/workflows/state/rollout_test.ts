@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { recordJoin, recordReplacement } from "../../../../workflows/machine/tasks.ts";
+import { recordJoin, recordReplacement } from "../../../../workflows/state/results.ts";
 import { carriedState } from "../../../../workflows/state/input.ts";
 import { beginChange, tell } from "../../../../workflows/state/rollout.ts";
 import { freshWave } from "../../../../workflows/state/waves.ts";

@@ -3,13 +3,12 @@
  * roll it back.
  */
 import type { Quarantined, Rollback } from "../contracts/mod.ts";
-import { callOff, callOffUpdates } from "./tasks.ts";
-import { nudge } from "../state/loop.ts";
-import { dropAllBoots } from "../state/machines.ts";
-import { isBad, rememberBad } from "../state/memory.ts";
-import { type Part, type Seen, warn } from "../state/rollout.ts";
-import { isLastGood } from "../state/target.ts";
-import type { Target } from "../state/target.ts";
+import { nudge } from "./loop.ts";
+import { callOffUpdates, dropAllBoots } from "./machines.ts";
+import { isBad, rememberBad } from "./memory.ts";
+import { type Part, type Seen, warn } from "./rollout.ts";
+import { isLastGood, type Target } from "./target.ts";
+import { callOff } from "./tasks.ts";
 
 /** The groups that giving a change up changes. */
 export type GivingUp = Seen<"target"> & Part<"memory" | "machines" | "tasks" | "loop" | "view">;

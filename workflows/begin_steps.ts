@@ -1,0 +1,179 @@
+/** Begins the steps of a plan: takes the slots that they need, and starts the task of each machine. */
+import type { Member } from "./contracts/mod.ts";
+import { beginWaveGates } from "./machine/gates.ts";
+import { beginJoin } from "./machine/join_machine.ts";
+import { beginRemoval, beginRepair } from "./machine/remove_machine.ts";
+import { beginStage } from "./machine/stage_image.ts";
+import { beginUpdate } from "./machine/update_in_place.ts";
+import { supplierOf } from "./policy/supplier.ts";
+import type { Blocked, Step, Turn } from "./policy/turn.ts";
+import { spare, type Sparer, write, writeAlone } from "./proxies.ts";
+import { nudge } from "./state/loop.ts";
+import { restartBoot } from "./state/machines.ts";
+import { isGivenUp } from "./state/quarantine.ts";
+import { type Part, type Seen, tell } from "./state/rollout.ts";
+import { isIdle } from "./state/tasks.ts";
+import { waveName } from "./state/waves.ts";
+import { takeSlot } from "./steps/slots.ts";
+
+/** The groups that steps change: neither the desired state nor the commands of people. */
+type Beginning =
+  & Seen<"settings" | "target" | "people">
+  & Part<"waves" | "machines" | "tasks" | "slots" | "records" | "memory" | "loop" | "view">;
+
+/**
+ * Begins all steps of a plan, except for machines whose task ended since the machines were read; records what blocks
+ * the rest.
+ */
+export async function beginSteps(rollout: Beginning, { steps: planned, blocked }: Turn): Promise<void> {
+  const { settings: { pool }, tasks, loop, view } = rollout;
+  view.blocked = blocked;
+  const steps = planned.filter((step) => !tasks.justEnded.includes(subjectOf(step)));
+  const spared = steps.flatMap((step) => step.kind === "spare" ? [step.machine] : []);
+  const by = sparerOf(tasks, spared);
+  await Promise.all(spared.map(({ id }) => spare(pool, id, { by })));
+  let shut: Blocked | undefined;
+  for (const step of steps) {
+    // Steps without a slot of the shared budget continue.
+    if (shut && needsPlace(rollout, step)) continue;
+    shut = await beginStep(rollout, step) ?? shut;
+  }
+  if (spared.some((member) => isIdle(tasks) || isCounted(rollout, member))) nudge(loop);
+  view.blocked = shut ?? blocked;
+}
+
+/** How many machines are unmarked in one workflow task: as many as surely fit. */
+const sparedAlone = 10;
+
+function sparerOf(tasks: Seen["tasks"], { length }: Member[]): Sparer {
+  return length > 0 && length <= sparedAlone && isIdle(tasks) ? writeAlone : write;
+}
+
+/**
+ * Returns whether the next plan may depend on the mark or hold of a machine: it does not for a new machine that has
+ * passed its gates and has only a mark.
+ */
+function isCounted({ target: { desired } }: Seen<"target">, { held, templateHash }: Member): boolean {
+  return held || templateHash !== desired?.templateHash;
+}
+
+async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | undefined> {
+  switch (step.kind) {
+    case "spare":
+      return undefined;
+    case "join":
+      return void await watchAgain(rollout, step);
+    case "leave":
+      return await remove(rollout, step);
+    case "repair":
+      if (rollout.target.desired?.isControlPlane) await takePlace(rollout, step.machine);
+      return void beginRepair(rollout, step.machine);
+    case "gates":
+      return void beginWaveGates(rollout, step);
+    case "admit":
+      return await admit(rollout, step);
+    case "stage":
+      return void beginStage(rollout, step.machine);
+    case "update":
+      return await updateInPlace(rollout, step);
+  }
+}
+
+/**
+ * Returns whether a step begins a replacement, by admitting a new machine for an old one or, without surge, by
+ * draining.
+ */
+function needsPlace({ settings, target: { desired } }: Seen<"settings" | "target">, step: Step): boolean {
+  if (step.kind === "admit") return step.victim !== null;
+  if (step.kind === "update") return !step.isResumed;
+  if (step.kind !== "leave" || !desired || supplierOf(settings.pool.kind).roomOf(desired) > 0) return false;
+  const { node, lost, templateHash } = step.machine;
+  // A machine that serves nothing was already out.
+  return desired.replicas > 0 && node !== undefined && !lost && templateHash !== desired.templateHash;
+}
+
+async function remove(rollout: Beginning, step: Step & { kind: "leave" }): Promise<Blocked | undefined> {
+  if (needsPlace(rollout, step)) {
+    const full = await takeSlot(rollout, step.machine.id);
+    if (full) return full;
+    // A pause, an abort or a given-up change arrived meanwhile: plan again.
+    if (rollout.people.heard || isGivenUp(rollout)) return undefined;
+  }
+  return void beginRemoval(rollout, step.machine);
+}
+
+/**
+ * Takes the slot so that no other control plane is removed meanwhile. Without a free slot the repair continues: an
+ * unhealthy machine was already out.
+ */
+async function takePlace(rollout: Beginning, { id }: Member): Promise<void> {
+  await takeSlot(rollout, id);
+}
+
+async function updateInPlace(rollout: Beginning, step: Step & { kind: "update" }): Promise<Blocked | undefined> {
+  if (!step.isResumed) {
+    const full = await takeSlot(rollout, step.machine.id);
+    if (full) return full;
+    if (rollout.people.heard || isGivenUp(rollout)) return undefined;
+  }
+  return void beginUpdate(rollout, step.machine);
+}
+
+function subjectOf(step: Step): string {
+  switch (step.kind) {
+    case "join":
+      return step.machine;
+    case "admit":
+      return step.newcomer.id;
+    case "gates":
+      return waveName(step.wave);
+    default:
+      return step.machine.id;
+  }
+}
+
+// Admits one machine, with a slot of the shared budget if it replaces another.
+
+/** Admits a held machine; if it boots without admission, removes a machine of our choice for it. */
+async function admit(rollout: Beginning, step: Step & { kind: "admit" }): Promise<Blocked | undefined> {
+  const { machines, view } = rollout;
+  const { newcomer, victim, attempt } = step;
+  const full = victim ? await takeSlot(rollout, newcomer.id) : undefined;
+  if (full) return full;
+  if (isStale(rollout, newcomer)) return undefined;
+  // A machine that was never admitted begins now, however long ago it was chosen.
+  if (newcomer.phase === "Held") restartBoot(machines, newcomer.id);
+  const replaces = victim ? ` to replace machine "${victim.id}"` : "";
+  tell(view, "MachineAdmitted", `Admitted machine "${newcomer.id}"${replaces}`);
+  return void beginJoin(rollout, {
+    machine: newcomer.id,
+    attempt,
+    isIn: false,
+    ...(victim ? { victim: victim.id } : {}),
+  });
+}
+
+/** Watches a machine that already boots; takes a slot of the shared budget again if one was given back and is free. */
+async function watchAgain(rollout: Beginning, step: Step & { kind: "join" }): Promise<void> {
+  if (hasLostPlace(rollout, step.machine)) {
+    await takeSlot(rollout, step.machine);
+    // A command arrived meanwhile, or the change was given up: plan again.
+    if (rollout.people.heard || isGivenUp(rollout)) return;
+  }
+  beginJoin(rollout, { machine: step.machine, attempt: step.attempt, isIn: true });
+}
+
+// A pause or an abort arrived after the plan, or the change was given up: plan again.
+function isStale(rollout: Seen<"people" | "machines" | "memory" | "target">, { phase }: Member): boolean {
+  return rollout.people.heard || (phase === "Held" && isGivenUp(rollout));
+}
+
+// A machine that failed for good has given its slot back, and replaces another machine again when it is retried.
+function hasLostPlace(
+  { target: { rules }, people, machines, slots }: Seen<"target" | "people" | "machines" | "slots">,
+  machine: string,
+): boolean {
+  if (!rules || rules.budget.cluster === null || people.retriedAt === 0 || !machines.booting[machine]) return false;
+  const { old = [], leaving = [] } = machines.snapshot ?? {};
+  return slots.held.length < [...old, ...leaving].filter(({ marked }) => marked).length;
+}

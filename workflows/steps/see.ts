@@ -1,0 +1,170 @@
+/** Reads the machines of a run. */
+import type { Desired, DesiredState, Member, PoolQuestion, PoolSnapshot, Rules } from "../contracts/mod.ts";
+import { stillNews } from "../policy/in_place.ts";
+import { supplierOf } from "../policy/supplier.ts";
+import { machinesOf } from "../policy/turn.ts";
+import { readBeside, spare } from "../proxies.ts";
+import { dropOut } from "../state/machines.ts";
+import { recordGone } from "../state/results.ts";
+import { type Part, type Seen, warn } from "../state/rollout.ts";
+import { giveBackSlots } from "./slots.ts";
+
+/** Returns the question by which this run reads its pool. */
+export function questionOf(
+  { settings, machines, people }: Seen<"settings" | "machines"> & Partial<Seen<"people">>,
+  desired: Desired,
+  rules: Rules,
+): PoolQuestion {
+  const most = machinesOf(rules.budget.machines, desired.replicas);
+  return {
+    pool: settings.pool,
+    templateHash: desired.templateHash,
+    unproven: [...Object.keys(machines.booting), ...machines.failed, ...Object.keys(machines.updating)],
+    repair: rules.repair,
+    ...(people && people.retriedAt > 0 && settings.pool.kind === "NodePool" ? { retriedAt: people.retriedAt } : {}),
+    limit: Math.max(20, 2 * Math.min(most, supplierOf(settings.pool.kind).roomOf(desired) || most)),
+  };
+}
+
+/** Returns the question of a reconcile, which also names skipped machines and machines whose update failed. */
+function lookQuestionOf(
+  { people, ...rollout }: Seen<"settings" | "people" | "machines">,
+  desired: Desired,
+  rules: Rules,
+): PoolQuestion {
+  const out = Object.entries(rollout.machines.updating).flatMap(([id, { isOut }]) => isOut ? [id] : []);
+  const named = [...people.skipped, ...out];
+  return { ...questionOf({ ...rollout, people }, desired, rules), ...(named.length > 0 ? { named } : {}) };
+}
+
+/**
+ * Returns the next question of a reconcile unless the desired state changes; undefined while the desired state is
+ * unknown.
+ */
+export function nextQuestionOf(
+  { settings, people, machines, target: { desired, rules } }: Seen<"settings" | "people" | "machines" | "target">,
+): PoolQuestion | undefined {
+  if (!desired?.settled || !rules) return undefined;
+  return lookQuestionOf({ settings, people, machines }, desired, rules);
+}
+
+/** Reads the desired state and the machines; this reconcile uses the snapshot unless its question has changed. */
+export async function readRound(
+  { machines, tasks }: Part<"machines" | "tasks">,
+  question: PoolQuestion,
+): Promise<DesiredState> {
+  const [summary, asked] = ["Read the desired state and the machines", JSON.stringify(question)];
+  tasks.justEnded = [];
+  const { seen, pool } = await readBeside(tasks).readRound.executeWithOptions({ summary }, [question]);
+  if (pool) machines.glance = { asked, pool };
+  return seen;
+}
+
+/** Reads the machines, records the changes since the last read, and gives back slots that are no longer needed. */
+export async function see(
+  rollout:
+    & Seen<"settings" | "target">
+    & Part<"people" | "machines" | "tasks" | "waves" | "slots" | "records" | "memory" | "view">,
+  desired: Desired,
+  rules: Rules,
+): Promise<PoolSnapshot> {
+  const pool = await look(rollout, desired, rules);
+  forgetTaken(rollout, pool);
+  const missed = missedIn(pool, rollout);
+  if (missed.length > 0) await noteMissed(rollout, missed);
+  await giveBackSlots(rollout);
+  return pool;
+}
+
+/** Reads the machines, as many as matter next. */
+async function look(
+  { settings, people, machines, tasks, waves, view }:
+    & Seen<"settings">
+    & Part<"people" | "machines" | "tasks" | "waves" | "view">,
+  desired: Desired,
+  rules: Rules,
+): Promise<PoolSnapshot> {
+  const question = lookQuestionOf({ settings, people, machines }, desired, rules);
+  const glance = glanceAt(machines, question);
+  machines.glance = undefined;
+  if (!glance) tasks.justEnded = [];
+  const pool = glance ??
+    await readBeside(tasks).readPool.executeWithOptions({ summary: "Read the machines" }, [question]);
+  machines.lately = stillNews(machines.lately, pool, Date.now());
+  machines.snapshot = pool;
+  machines.failed = stillThere(machines.failed, pool, question.limit);
+  const isOfAnother = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;
+  dropOut(machines, (id, update) => update.templateHash !== desired.templateHash || isUnknown(pool, id));
+  dropUnknown({ people, view }, pool);
+  waves.rolled ||= pool.counts.old > 0 || pool.leaving.some(isOfAnother);
+  return pool;
+}
+
+/** Returns the snapshot that was read with the desired state, if it answers the question. */
+function glanceAt({ glance }: Seen["machines"], question: PoolQuestion): PoolSnapshot | undefined {
+  const isAnswered = glance?.asked === null ? question.named === undefined : glance?.asked === JSON.stringify(question);
+  return isAnswered ? glance?.pool : undefined;
+}
+
+function isUnknown({ unknown = [] }: PoolSnapshot, machine: string): boolean {
+  return unknown.includes(machine);
+}
+
+/**
+ * Drops skipped machines that the pool does not have: no list names all machines, so only a read finds a mistyped name
+ * or a deleted machine.
+ */
+function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }: PoolSnapshot): void {
+  const mistyped = people.skipped.filter((machine) => unknown.includes(machine));
+  if (mistyped.length === 0) return;
+  people.skipped = people.skipped.filter((machine) => !unknown.includes(machine));
+  const names = mistyped.map((machine) => `"${machine}"`).join(", ");
+  warn(view, "CommandIgnored", `Cannot skip ${names}: no such machine in this pool`);
+}
+
+/** Returns failed machines that still exist; a Ready machine is listed nowhere, so when in doubt all of them exist. */
+function stillThere(failed: string[], { counts, waiting, joining }: PoolSnapshot, limit: number): string[] {
+  const unlisted = counts.updated - counts.updatedReady - waiting.length - joining.length;
+  if (unlisted > 0 || joining.length >= limit) return failed;
+  return failed.filter((machine) => joining.some(({ id }) => id === machine));
+}
+
+/**
+ * Forgets accepted etcd checks that are no longer reported, so that the same check an hour later is inconclusive again.
+ */
+function forgetTaken(
+  { people, tasks: { running } }: Part<"people"> & Seen<"tasks">,
+  { etcd }: PoolSnapshot,
+): void {
+  if (people.takenDoubts.length === 0) return;
+  const told = [
+    ...(etcd?.doubts ?? []).map(({ says }) => says),
+    ...Object.values(running).flatMap(({ etcdDoubts = [] }) => etcdDoubts),
+  ];
+  const left = people.takenDoubts.filter((says) => told.includes(says));
+  if (left.length < people.takenDoubts.length) people.takenDoubts = left;
+}
+
+/** Returns machines that were drained and are no longer listed. */
+function missedIn(
+  { leaving, old, ill, counts }: PoolSnapshot,
+  { machines, tasks }: Seen<"machines" | "tasks">,
+): string[] {
+  const lists = [[counts.leaving, leaving], [counts.old, old], [counts.ill, ill]] as const;
+  if (lists.some(([number, listed]) => number > listed.length)) return []; // not all machines are named
+  const seen = [...leaving, ...old, ...ill].map(({ id }) => id);
+  const there = new Set([...seen, ...Object.values(tasks.running).map(({ subject }) => subject)]);
+  return Object.keys(machines.draining).filter((machine) => !there.has(machine));
+}
+
+/**
+ * Records that these machines were deleted between two runs, or recovered; the cordon of a recovered machine is
+ * removed.
+ */
+async function noteMissed(
+  rollout: Seen<"settings" | "target"> & Part<"machines" | "records" | "memory">,
+  missed: string[],
+): Promise<void> {
+  await Promise.all(missed.map((machine) => spare(rollout.settings.pool, machine)));
+  for (const machine of missed) recordGone(rollout, machine);
+}
