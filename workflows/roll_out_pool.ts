@@ -16,7 +16,7 @@ import {
   workflowInfo,
 } from "@temporalio/workflow";
 import { beginSteps } from "./begin_steps.ts";
-import { dropPlan, planWhereAsked } from "./commands/review_approval.ts";
+import { askApproval } from "./commands/review_approval.ts";
 import { listen } from "./commands/handlers.ts";
 import type { Desired, RollOutInput, RollOutResult, Rules } from "./contracts/mod.ts";
 import { publish, tellAlone } from "./proxies.ts";
@@ -25,16 +25,16 @@ import { countBug, forgetBugs, isBehind } from "./state/loop.ts";
 import { openRollout, type Part, type Rollout, type Seen, type Telling } from "./state/rollout.ts";
 import { isGivenUp } from "./state/quarantine.ts";
 import { callOff, isIdle, type Tasks } from "./state/tasks.ts";
-import { indexAtStart, report, show, type Teller } from "./status/report.ts";
+import { indexAtStart, report, type Teller } from "./status/report.ts";
 import { answerAbort, restoreLastGood } from "./steps/rollback.ts";
-import { noteWaves, planOf } from "./steps/plan.ts";
+import { plan } from "./steps/plan.ts";
 import { noteChange, observe, openPool, prepare, recallEarlier, rollProfile } from "./steps/prepare.ts";
 import { cleanUp, converge, endGone, hearLast, renewOnly, stop } from "./steps/endings.ts";
 import { halt } from "./steps/halt.ts";
 import { isToKeep, keepMachines } from "./steps/keep_machines.ts";
 import { answerMishaps, postponeAll, waitOver } from "./steps/mishaps.ts";
 import { bugIn, waitAfterBug } from "./steps/internal_error.ts";
-import { noteSettling, restAndTell } from "./steps/rest.ts";
+import { noteSettling, reportTurn, rest } from "./steps/rest.ts";
 import { see } from "./steps/see.ts";
 import { troubleOf } from "./state/trouble.ts";
 
@@ -120,31 +120,26 @@ async function reconcile(rollout: Rollout): Promise<RollOutResult | undefined> {
   return await takeTurn(rollout, desired, held);
 }
 
-/** Reads the machines, begins the planned steps, and rests; returns a result when nothing is left to do. */
+/** Reconciles: see → approve → plan → begin → report → rest; returns a result when nothing is left to do. */
 async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promise<RollOutResult | undefined> {
-  const { waves, memory, tasks, loop } = rollout;
+  const { memory, tasks } = rollout;
   const pool = await see(rollout, desired, rules);
-  await planWhereAsked(rollout, desired, rules);
+  await askApproval(rollout, desired, rules);
   // The change was given up during these reads, so the next reconcile restores the last good template before it plans.
   if (memory.rollback && isGivenUp(rollout)) return undefined;
-  const found = { desired, rules, pool };
-  const turn = planOf(rollout, found);
-  const before = waves.current;
-  noteWaves(rollout, turn, found);
-  const dropped = dropPlan(rollout, before);
+  const { turn, approval } = plan(rollout, { desired, rules, pool });
   const teller = holdBack(tasks);
   try {
     await beginSteps(rollout, turn);
     if (turn.converged) return await converge(rollout, desired);
-    if (dropped === "Dropped") await planWhereAsked(rollout, desired, rules);
+    if (approval === "Dropped") await askApproval(rollout, desired, rules);
     const settling = noteSettling(rollout, turn, pool);
     if (settling !== "InTime") return void await halt(rollout, "SettleExpired", settling.overdue);
-    loop.hasNewStage = false;
-    await show(rollout, turn, teller);
+    await reportTurn(rollout, turn, teller);
   } finally {
     tasks.areHeld = false;
   }
-  await restAndTell(rollout, turn, pool);
+  await rest(rollout, turn, pool);
   return undefined;
 }
 

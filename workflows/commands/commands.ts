@@ -4,7 +4,7 @@
 import { waveTargets } from "../policy/waves.ts";
 import { gatesInDoubt, promoted, retryMachines } from "../state/machines.ts";
 import { forgetBad } from "../state/memory.ts";
-import { type Part, type Rollout, type Seen, tell, warn } from "../state/rollout.ts";
+import { type Part, type Seen, tell, warn } from "../state/rollout.ts";
 import { isLastGood } from "../state/target.ts";
 import { callOff, type Task } from "../state/tasks.ts";
 import { freshWave } from "../state/waves.ts";
@@ -12,13 +12,16 @@ import { isQuarantined } from "../state/quarantine.ts";
 import { isApproved, wasApproved } from "../state/approval.ts";
 import type { Command } from "./messages.ts";
 
+/** The groups that commands change. */
+export type Commanded = Seen & Part<"target" | "people" | "waves" | "machines" | "tasks" | "memory" | "loop" | "view">;
+
 export interface Effect {
   /** The fields of the command, for the list of handlers in the web UI. */
   takes: string;
   /** Returns why the command cannot run now; undefined when the command can run. */
   refuse: (rollout: Seen, command: Command) => string | undefined;
   /** Runs the command and returns its answer; the groups that it takes are those that it changes. */
-  apply: (rollout: Rollout, command: Command) => string;
+  apply: (rollout: Commanded, command: Command) => string;
 }
 
 const never = (): undefined => undefined;

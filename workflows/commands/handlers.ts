@@ -4,17 +4,17 @@
  */
 import { ApplicationFailure, condition, setHandler } from "@temporalio/workflow";
 import type { WaitingCommand } from "../contracts/mod.ts";
-import { commands, type Effect, wrongField } from "./commands.ts";
+import { type Commanded, commands, type Effect, wrongField } from "./commands.ts";
 import { describe } from "../status/describe.ts";
 import * as messages from "./messages.ts";
 import type { Answer, Command } from "./messages.ts";
 import { refresh } from "../status/report.ts";
 import { noteAnnounced, nudge, stir } from "../state/loop.ts";
 import { endWaiting, keepWaiting } from "../state/people.ts";
-import { type Rollout, type Seen, warn } from "../state/rollout.ts";
+import { type Seen, warn } from "../state/rollout.ts";
 
 /** Registers every handler; must run before the first await, or an early message is lost. */
-export function listen(rollout: Rollout): void {
+export function listen(rollout: Commanded): void {
   setHandler(messages.progress, () => describe(rollout), { description: "Progress of the rollout" });
   setHandler(messages.desiredChanged, (told) => noteAnnounced(rollout.loop, told ?? {}), {
     description: "Read the pool again",
@@ -46,7 +46,7 @@ interface NamedEffect {
   effect: Effect;
 }
 
-function apply(rollout: Rollout, { effect }: NamedEffect, command: Command): Answer {
+function apply(rollout: Commanded, { effect }: NamedEffect, command: Command): Answer {
   const { people, loop, view } = rollout;
   const message = effect.apply(rollout, command);
   people.heard = true;
@@ -62,7 +62,7 @@ async function firstRead({ target, loop }: Seen<"target" | "loop">): Promise<"Kn
 }
 
 async function applyOnceKnown(
-  rollout: Rollout,
+  rollout: Commanded,
   { waiting, ...named }: NamedEffect & { waiting: WaitingCommand },
 ): Promise<void> {
   if (await firstRead(rollout) === "Over") return;
@@ -71,7 +71,7 @@ async function applyOnceKnown(
 }
 
 // A signal cannot be refused: an invalid one is reported and dropped.
-function applySignal(rollout: Rollout, named: NamedEffect, command: Command): void {
+function applySignal(rollout: Commanded, named: NamedEffect, command: Command): void {
   const why = named.effect.refuse(rollout, command);
   if (why === undefined) return void apply(rollout, named, command);
   warn(rollout.view, "CommandIgnored", `Cannot ${named.name}: ${why}`);
@@ -79,7 +79,7 @@ function applySignal(rollout: Rollout, named: NamedEffect, command: Command): vo
 }
 
 // Registers a command as an update, which answers people, and as a signal, for tctl and batches.
-function register(rollout: Rollout, { update, signal, effect }: Registration): void {
+function register(rollout: Commanded, { update, signal, effect }: Registration): void {
   const { target, people, loop } = rollout;
   const named = { name: update.name, effect };
   const refuse = (why: string | undefined): void => {

@@ -68,7 +68,7 @@ function isOldLeft({ counts, leaving }: PoolSnapshot, { tasks }: Seen<"tasks">, 
 /**
  * Reads the plan only if it has to be approved, as this reads the whole pool; drops an approval that no longer holds.
  */
-export async function planWhereAsked(
+export async function askApproval(
   rollout:
     & Seen<"settings" | "target" | "memory" | "machines" | "tasks">
     & Part<"people" | "waves" | "view">,

@@ -4,7 +4,7 @@
  */
 import { condition, ContinueAsNew, TemporalFailure } from "@temporalio/workflow";
 import { iso } from "../state/loop.ts";
-import type { Rollout } from "../state/rollout.ts";
+import type { Part, Telling } from "../state/rollout.ts";
 import { recallEarlier } from "./prepare.ts";
 import { halt } from "./halt.ts";
 import { waitOver } from "./mishaps.ts";
@@ -24,11 +24,14 @@ export function bugIn(error: unknown): string | undefined {
   return `${error.name}: ${error.message}`;
 }
 
+/** The groups that a run changes before its first read. */
+type Restarted = Telling & Part<"loop" | "target" | "memory" | "people">;
+
 /**
  * Waits after a run that an internal error ended: briefly, and after several errors halted, until something changes or
  * a person sends retry.
  */
-export async function waitAfterBug(rollout: Rollout): Promise<void> {
+export async function waitAfterBug(rollout: Restarted): Promise<void> {
   const { loop, settings: { durations } } = rollout;
   if (loop.bugs === 0) return;
   const pause = Math.min(durations.recheck, firstPauseMs * 2 ** (loop.bugs - 1));
@@ -38,7 +41,7 @@ export async function waitAfterBug(rollout: Rollout): Promise<void> {
   loop.steadySince = Date.now();
 }
 
-async function haltAfterBugs(rollout: Rollout): Promise<void> {
+async function haltAfterBugs(rollout: Restarted): Promise<void> {
   const { bugs, bug } = rollout.loop;
   const message = `Internal error, ${bugs} times in a row: ${bug}; Ostler keeps retrying, also after an upgrade`;
   try {

@@ -1,4 +1,5 @@
 /** Calls the planner, and records the state of the waves. */
+import { dropPlan } from "../commands/review_approval.ts";
 import type { Boot, Desired, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { withoutTaken } from "../policy/etcd.ts";
 import { withLately } from "../policy/in_place.ts";
@@ -23,8 +24,22 @@ interface Found {
 /** The groups that the planner reads. */
 type Planning = Seen<"settings" | "target" | "people" | "waves" | "machines" | "tasks" | "memory">;
 
+/**
+ * Plans the next steps, and takes over the state of the waves; returns Dropped if the next wave needs an approval of its
+ * own.
+ */
+export function plan(
+  rollout: Planning & Part<"people" | "waves" | "tasks" | "view">,
+  found: Found,
+): { turn: Turn; approval: "Kept" | "Dropped" } {
+  const turn = planOf(rollout, found);
+  const before = rollout.waves.current;
+  noteWaves(rollout, turn, found);
+  return { turn, approval: dropPlan(rollout, before) };
+}
+
 /** Returns the steps that can begin now, and what blocks the rest. */
-export function planOf(rollout: Planning, found: Found): Turn {
+function planOf(rollout: Planning, found: Found): Turn {
   const turn = planTurn(situation(rollout, found));
   const isOff = ({ kind }: Step): boolean =>
     // Failed gates fail again until a person sends retry.
@@ -78,7 +93,7 @@ function isFinishingEarlier({ machines, target: { desired, rules } }: Seen<"mach
 }
 
 /** Takes over the state of the waves from a plan, and reports its changes. */
-export function noteWaves(
+function noteWaves(
   { waves, tasks, view }: Part<"waves" | "tasks" | "view">,
   { wave }: Turn,
   { desired, rules }: Found,

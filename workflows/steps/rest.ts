@@ -1,4 +1,4 @@
-/** Waits until the next read: for an event, the end of a task, a change of the pool, or a time. */
+/** Reports a turn, and waits until the next read: for an event, the end of a task, a change of the pool, or a time. */
 import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
 import type { PoolSnapshot } from "../contracts/mod.ts";
 import { machinesOf, type Turn } from "../policy/turn.ts";
@@ -6,7 +6,7 @@ import { awaits } from "../proxies.ts";
 import { iso, isWoken } from "../state/loop.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import { isIdle } from "../state/tasks.ts";
-import { show } from "../status/report.ts";
+import { show, type Teller } from "../status/report.ts";
 import { questionOf } from "./see.ts";
 
 /**
@@ -15,6 +15,12 @@ import { questionOf } from "./see.ts";
 const watchedAfterNewsMs = 30_000;
 
 type Resting = Seen<"settings" | "target" | "machines" | "tasks" | "loop" | "view">;
+
+/** Reports what a turn has begun; returns the report itself, as an await more would change recorded histories. */
+export function reportTurn(rollout: Telling & Part<"loop">, turn: Turn, teller: Teller): Promise<void> {
+  rollout.loop.hasNewStage = false;
+  return show(rollout, turn, teller);
+}
 
 /**
  * Records since when the pool is unchanged; returns what is still awaited when that takes too long without an
@@ -34,20 +40,16 @@ export function noteSettling(
   return isOverdue ? { overdue: `The pool did not change in time; still waiting for ${turn.waitsFor}` } : "InTime";
 }
 
-async function rest(rollout: Resting, turn: Turn, pool: PoolSnapshot): Promise<void> {
+async function untilDue(rollout: Resting, turn: Turn, pool: PoolSnapshot): Promise<void> {
   if (isWoken(rollout.loop)) return;
   const until = wakeTime(rollout, turn, isWaitingForNothing(rollout, turn) ? settleEnd(rollout) : Infinity);
   await sleepOrWatch(rollout, pool, { until, watchUntil: watchTime(rollout, turn, { pool, until }) });
 }
 
 /** Rests after a read, and reports each new step of the running tasks meanwhile. */
-export async function restAndTell(
-  rollout: Telling & Part<"loop">,
-  turn: Turn,
-  pool: PoolSnapshot,
-): Promise<void> {
+export async function rest(rollout: Telling & Part<"loop">, turn: Turn, pool: PoolSnapshot): Promise<void> {
   const scope = new CancellationScope();
-  const resting = scope.run(() => rest(rollout, turn, pool));
+  const resting = scope.run(() => untilDue(rollout, turn, pool));
   const telling = scope.run(() => tellStages(rollout, turn));
   try {
     await Promise.race([resting, telling]);

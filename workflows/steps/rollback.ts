@@ -1,7 +1,7 @@
 /** Rolls back to the last good template, also while a client keeps applying the failed one. */
 import type { Desired, RollOutResult } from "../contracts/mod.ts";
 import { read, write } from "../proxies.ts";
-import { beginChange, type Rollout, type Seen, tell, type Telling, warn } from "../state/rollout.ts";
+import { beginChange, type Part, type Seen, tell, type Telling, warn } from "../state/rollout.ts";
 import { type News, report } from "../status/report.ts";
 import { halt } from "./halt.ts";
 import { troubleOf } from "../state/trouble.ts";
@@ -23,8 +23,11 @@ const chosenAtMost = 500;
 /** How often a failed change that is applied again is reverted before a person has to act. */
 const takenBackAtMost = 30;
 
+/** The groups that a rollback changes. */
+type RollingBack = Telling & Part<"target" | "people" | "waves" | "machines" | "tasks" | "memory" | "loop">;
+
 /** Makes the last good template the desired one during a rollback. */
-export async function restoreLastGood(rollout: Rollout, desired: Desired): Promise<Outcome> {
+export async function restoreLastGood(rollout: RollingBack, desired: Desired): Promise<Outcome> {
   const { settings: { pool }, memory: { rollback, lastGood } } = rollout;
   if (!rollback || desired.specHash === lastGood?.specHash) return "GoOn";
   if (desired.specHash !== rollback.bad.specHash) return await leaveWayBack(rollout, desired);
@@ -65,7 +68,7 @@ async function chooseUnproven(
 }
 
 // Without a last good template, the failed change stays held, and a person has to apply a good one.
-async function giveUpRestoring(rollout: Rollout, error: unknown): Promise<Outcome> {
+async function giveUpRestoring(rollout: Telling & Part<"memory">, error: unknown): Promise<Outcome> {
   const trouble = troubleOf(error);
   if (trouble.kind !== "halt" || trouble.reason !== "LastGoodMissing") throw error;
   const { memory, view } = rollout;
@@ -78,7 +81,7 @@ async function giveUpRestoring(rollout: Rollout, error: unknown): Promise<Outcom
 }
 
 // A third spec is a change like any other, and ends the rollback.
-async function leaveWayBack(rollout: Rollout, { specHash }: Desired): Promise<Outcome> {
+async function leaveWayBack(rollout: RollingBack, { specHash }: Desired): Promise<Outcome> {
   rollout.memory.rollback = null;
   const message = "Rollback cancelled: the desired template changed";
   tell(rollout.view, "RollbackLeft", message);
@@ -103,7 +106,10 @@ async function askPerson(rollout: Telling): Promise<Outcome> {
 // Aborts on request of a person: removes our marks, holds and cordons, and rolls back to the last good template.
 
 /** Begins a requested abort; returns a result if there is no last good template to roll back to. */
-export async function answerAbort(rollout: Rollout, desired: Desired): Promise<RollOutResult | undefined> {
+export async function answerAbort(
+  rollout: RollingBack & Part<"slots">,
+  desired: Desired,
+): Promise<RollOutResult | undefined> {
   const { people, target, tasks, memory } = rollout;
   if (!people.abortAsked) return undefined;
   target.desired = desired;
