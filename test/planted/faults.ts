@@ -92,8 +92,8 @@ const machines: Fault[] = [
   {
     name: "drain: a machine is removed without a drain",
     file: "workflows/machine/remove_machine.ts",
-    from: 'if (await drain(rollout, task, victim) === "Drained") await release(rollout, task, victim);',
-    to: "await release(rollout, task, victim);",
+    from: 'if (await drain(work, victim.node) === "SetAside") return { is: "Unchanged" };',
+    to: "",
     caughtBy: {
       file: "test/workflow/rolling_test.ts",
       filter: "runs the steps of one replacement in order",
@@ -102,7 +102,7 @@ const machines: Fault[] = [
   {
     name: "outage: time without an answer of the API server counts against a join",
     file: "workflows/machine/join_machine.ts",
-    from: "task.since += verdict.unseenMs;",
+    from: 'work.note({ is: "Delayed", ms: verdict.unseenMs });',
     to: "",
     caughtBy: {
       file: "test/workflow/trouble_test.ts",

@@ -4,15 +4,7 @@
  */
 import type { PoolRef, UpdateFailureType } from "../contracts/mod.ts";
 import { updates } from "../proxies.ts";
-import { noteLately } from "../state/machines.ts";
-import { type Part, type Seen, warn } from "../state/rollout.ts";
-import type { Task } from "../state/tasks.ts";
-import { giveUp } from "../state/quarantine.ts";
-
-/** The groups that an update in place changes. */
-export type Updated =
-  & Seen<"settings" | "target" | "people">
-  & Part<"waves" | "machines" | "tasks" | "records" | "memory" | "loop" | "view">;
+import type { Work } from "./work.ts";
 
 /** A failed update: `reason` is stable, `message` is for people. */
 export interface UpdateFailure {
@@ -23,22 +15,12 @@ export interface UpdateFailure {
 
 /** Records the failure on the machine and counts it; at `maxFailed` failures, no further machine begins the update. */
 export async function failUpdate(
-  rollout: Updated,
-  task: Task,
+  { rollout: { settings: { pool } }, task: { subject: machine }, note }: Work,
   { image, reason, message }: UpdateFailure,
 ): Promise<void> {
-  const { settings: { pool }, target, machines, view } = rollout;
-  const { subject: machine, templateHash } = task;
   const at = Date.now();
   await remember(pool, machine, { image, reason, at });
-  noteLately(machines, machine, { is: "Failed", templateHash, at });
-  warn(view, reason, `Machine "${machine}": ${message}`);
-  // The failure says nothing about the current desired state.
-  if (templateHash !== target.desired?.templateHash) return;
-  machines.failures += 1;
-  if (machines.failures >= (target.rules?.maxFailed ?? 1)) {
-    giveUp(rollout, { reason, message: `Machine "${machine}": ${message}` });
-  }
+  note({ is: "UpdateFailed", reason, message: `Machine "${machine}": ${message}`, at });
 }
 
 /** Records the failure only on the machine. */

@@ -3,18 +3,18 @@
  * meanwhile.
  */
 import { condition, isCancellation } from "@temporalio/workflow";
-import type { Gate, GateVerdict, Unseen } from "../contracts/mod.ts";
+import type { Gate, GateVerdict, PoolEvent, Unseen } from "../contracts/mod.ts";
 import { planHash } from "../policy/forecast.ts";
 import { awaits } from "../proxies.ts";
-import { askedGatesOf, noteAskedGates, promoted } from "../state/machines.ts";
-import { iso, nudge } from "../state/loop.ts";
-import { type Part, type Seen, warn } from "../state/rollout.ts";
+import { askedGatesOf, promoted } from "../state/machines.ts";
+import { iso } from "../state/loop.ts";
+import type { WaveOutcome } from "../state/outcomes.ts";
+import type { Seen } from "../state/rollout.ts";
 import { isLastGood } from "../state/target.ts";
 import type { Task } from "../state/tasks.ts";
 import { waveName } from "../state/waves.ts";
-import { begin, unlessOver } from "./tasks.ts";
 import type { Step } from "../policy/turn.ts";
-import { giveUp, type GivingUp } from "../state/quarantine.ts";
+import { begin, unlessOver, type Work, type Worked } from "./work.ts";
 
 interface Asked {
   run: Gate["run"];
@@ -32,37 +32,33 @@ interface Question extends Asked {
   isOver: () => boolean;
 }
 
-/** The groups that evaluating gates changes. */
-type Asking =
-  & Seen<"settings" | "target" | "people" | "memory">
-  & Part<"machines" | "waves" | "loop" | "view">;
-
 /** Returns undefined when all gates have passed or were promoted, otherwise the failed gate. */
-export async function passGates(rollout: Asking, task: Task, asked: Asked): Promise<string | undefined> {
+export async function passGates(work: Work, asked: Asked): Promise<string | undefined> {
+  const { rollout, task } = work;
   try {
     for (;;) {
-      if (areUnknown(rollout) && await waitForPolicy(rollout, task) === "Promoted") return ended(rollout, task);
+      if (areUnknown(rollout) && await waitForPolicy(work) === "Promoted") return ended(work);
       const gates = gatesOf(rollout, asked);
-      if (gates.length === 0) return ended(rollout, task);
+      if (gates.length === 0) return ended(work);
       const told = JSON.stringify(gates);
       const isOver = (): boolean => task.doubt === promoted || JSON.stringify(gatesOf(rollout, asked)) !== told;
       const name = planHash([keyOf(rollout, asked), gates]);
-      const verdicts = await evaluate(rollout, task, { ...asked, gates, name, isOver });
+      const verdicts = await evaluate(work, { ...asked, gates, name, isOver });
       const isPromoted = task.doubt === promoted;
       task.doubt = "";
       // A run that ends before the promotion takes effect carries it to the next run.
       if (isPromoted) return undefined;
-      if (verdicts) return ended(rollout, task, verdicts);
+      if (verdicts) return ended(work, verdicts);
     }
   } catch (error) {
     // The next run may continue a cancelled evaluation in its remaining time; after an error, it evaluates anew.
-    if (!isCancellation(error)) ended(rollout, task);
+    if (!isCancellation(error)) ended(work);
     throw error;
   }
 }
 
-function ended(rollout: Asking, task: Task, verdicts: GateVerdict[] = []): string | undefined {
-  noteAskedGates(rollout, task, null);
+function ended({ note }: Work, verdicts: GateVerdict[] = []): string | undefined {
+  note({ is: "GatesAsked", asked: null });
   const failed = verdicts.find(({ outcome }) => outcome === "Failed");
   return failed && `gate "${failed.gate}" failed: ${failed.message}`;
 }
@@ -76,9 +72,10 @@ function areUnknown({ target, memory }: Seen<"target" | "memory">): boolean {
 }
 
 /** Waits until one policy defines the gates, or a person promotes. */
-async function waitForPolicy(rollout: Asking, task: Task): Promise<"Promoted" | "Known"> {
+async function waitForPolicy(work: Work): Promise<"Promoted" | "Known"> {
+  const { rollout, task } = work;
   const message = rollout.target.rules?.conflict ?? "";
-  noteDoubt(rollout, task, { what: "the gates are unknown: ", message });
+  noteDoubt(work, { what: "the gates are unknown: ", message });
   const isOver = (): boolean => task.doubt === promoted || !areUnknown(rollout);
   const { recheck } = rollout.settings.durations;
   while (!await condition(isOver, recheck, { summary: "Wait for one policy that defines the gates" }));
@@ -96,22 +93,23 @@ function gatesOf({ target: { rules } }: Seen<"target">, asked: Asked): Gate[] {
  * machine deleted meanwhile. The key stays the same, so that the Job of a gate does not run again. Returns undefined
  * when the answer is no longer needed.
  */
-async function evaluate(rollout: Asking, task: Task, question: Question): Promise<GateVerdict[] | undefined> {
+async function evaluate(work: Work, question: Question): Promise<GateVerdict[] | undefined> {
+  const { rollout, task, note } = work;
   const { name } = question;
   const before = askedGatesOf(rollout, task);
   if (before?.name === name) task.doubt ||= before.doubt;
   if (question.isOver()) return undefined; // promoted before this run began to evaluate
   for (;;) {
-    const verdicts = await ask(rollout, task, question);
+    const verdicts = await ask(work, question);
     if (question.isOver()) return undefined;
     if (verdicts && "unseenMs" in verdicts) {
-      noteAskedGates(rollout, task, null); // the gates have their whole time again
+      note({ is: "GatesAsked", asked: null }); // the gates have their whole time again
       continue;
     }
     const unclear = verdicts && unclearOf(verdicts);
     if (!unclear) return verdicts;
-    noteDoubt(rollout, task, { what: `gate "${unclear.gate}" is inconclusive: `, message: unclear.message });
-    noteAskedGates(rollout, task, { name, since: null, doubt: task.doubt });
+    noteDoubt(work, { what: `gate "${unclear.gate}" is inconclusive: `, message: unclear.message });
+    note({ is: "GatesAsked", asked: { name, since: null, doubt: task.doubt } });
     const { recheck } = rollout.settings.durations;
     task.until = Date.now() + recheck;
     const summary = `Gate ${unclear.gate} is inconclusive; next check at ${iso(task.until)} (or use promote, retry)`;
@@ -120,14 +118,13 @@ async function evaluate(rollout: Asking, task: Task, question: Question): Promis
 }
 
 async function ask(
-  rollout: Asking,
-  task: Task,
+  { rollout, task, note }: Work,
   { run: _, gates, name, isOver, ...asked }: Question,
 ): Promise<GateVerdict[] | Unseen | undefined> {
   const { settings: { pool }, target: { rules } } = rollout;
   const before = askedGatesOf(rollout, task);
   const since = (before?.name === name ? before.since : null) ?? Date.now();
-  noteAskedGates(rollout, task, { name, since, doubt: task.doubt });
+  note({ is: "GatesAsked", asked: { name, since, doubt: task.doubt } });
   const within = Math.max(...gates.map((gate) => gate.within));
   const until = since + Math.min(within, asked.machine ? rules?.join.gates ?? within : within);
   task.until = until;
@@ -151,31 +148,23 @@ function unclearOf(verdicts: GateVerdict[]): GateVerdict | undefined {
 }
 
 // Emits one Event for each inconclusive gate; later measurements are not reported again.
-function noteDoubt(
-  { loop, view }: Part<"loop" | "view">,
-  task: Task,
-  { what, message }: { what: string; message: string },
-): void {
+function noteDoubt({ task, note }: Work, { what, message }: { what: string; message: string }): void {
   const [before, isNews] = [task.doubt, !task.doubt.startsWith(what)];
   task.doubt = `${what}${message}`;
-  if (isNews) warn(view, "GateInconclusive", `${task.subject}: ${task.doubt}`);
-  if (task.doubt !== before) nudge(loop);
+  if (task.doubt === before) return;
+  const news: PoolEvent = { type: "Warning", reason: "GateInconclusive", message: `${task.subject}: ${task.doubt}` };
+  note({ is: "Waits", ...(isNews ? { news } : {}) });
 }
 
 // Evaluates the gates of a wave; a failed gate gives the change up.
 
 /** Begins to evaluate the gates; when all have passed, the wave has passed. */
-export function beginWaveGates(
-  rollout: Asking & GivingUp & Part<"waves">,
-  { wave: index, upTo }: Step & { kind: "gates" },
-): void {
-  const { target, waves } = rollout;
-  const { templateHash = "" } = target.desired ?? {};
+export function beginWaveGates(rollout: Worked, { wave: index, upTo }: Step & { kind: "gates" }): void {
+  const { templateHash = "" } = rollout.target.desired ?? {};
   const now = Date.now();
-  const subject = waveName(index);
   const task: Task = {
     kind: "gates",
-    subject,
+    subject: waveName(index),
     templateHash,
     step: "Gates",
     since: now,
@@ -184,12 +173,12 @@ export function beginWaveGates(
     blockers: [],
     doubt: "",
   };
-  begin(rollout, task, async () => {
-    const key = `${templateHash} ${subject} up to ${upTo} ${target.startedAt}`;
-    const failed = await passGates(rollout, task, { run: "EachWave", key });
-    if (failed) return giveUp(rollout, { reason: "GateFailed", message: `${subject}: ${failed}` });
-    // After a promotion of all remaining waves, this is another wave.
-    if (waves.current.index === index) waves.current = { ...waves.current, passed: true };
-    noteAskedGates(rollout, task, null); // only now, as the promotion has taken effect
-  });
+  begin(rollout, task, (work) => passWave(work, { index, upTo }));
+}
+
+async function passWave(work: Work, { index, upTo }: { index: number; upTo: number }): Promise<WaveOutcome> {
+  const { rollout: { target }, task: { templateHash, subject } } = work;
+  const key = `${templateHash} ${subject} up to ${upTo} ${target.startedAt}`;
+  const failed = await passGates(work, { run: "EachWave", key });
+  return failed ? { is: "WaveFailed", message: `${subject}: ${failed}` } : { is: "WavePassed", index };
 }

@@ -6,23 +6,16 @@ import { CancellationScope } from "@temporalio/workflow";
 import type { Joined, JoinFailure, JoinVerdict, Unseen } from "../contracts/mod.ts";
 import { joinDeadlines } from "../policy/waves.ts";
 import { awaits, write } from "../proxies.ts";
-import { countFailure, ensureBoot, keepFailed, postpone } from "../state/machines.ts";
-import { giveUp } from "../state/quarantine.ts";
-import { recordJoin } from "../state/results.ts";
-import { type Part, type Seen, warn } from "../state/rollout.ts";
-import type { Target } from "../state/target.ts";
+import { ensureBoot } from "../state/machines.ts";
+import type { JoinOutcome } from "../state/outcomes.ts";
+import type { Seen } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { passGates } from "./gates.ts";
-import { begin, giveBackOutage, giveBackTime } from "./tasks.ts";
-
-/** The groups that a join changes; its machine may be the one for which the change is given up. */
-type Joining =
-  & Seen<"settings" | "target" | "people">
-  & Part<"waves" | "machines" | "tasks" | "records" | "memory" | "loop" | "view">;
+import { begin, giveBackOutage, giveBackTime, type Work, type Worked } from "./work.ts";
 
 /** Begins to watch a machine; admits it first unless it is in, in place of `victim` if that is given. */
 export function beginJoin(
-  rollout: Joining,
+  rollout: Worked,
   { machine, attempt, victim, isIn }: { machine: string; attempt: number; victim?: string; isIn: boolean },
 ): void {
   const { templateHash: desired = "", kubelet = "" } = rollout.target.desired ?? {};
@@ -40,52 +33,47 @@ export function beginJoin(
     blockers: [],
     doubt: "",
   };
-  if (victim) return begin(rollout, task, () => seeJoin(rollout, task, { isIn: false }));
-  begin(rollout, task, async () => {
-    const begun = Date.now();
-    try {
-      await (isIn ? Promise.resolve() : admit(rollout, machine));
-      giveBackTime(rollout, task, { begun });
-    } catch (error) {
-      giveBackTime(rollout, task, { begun, error });
-      throw error;
-    }
-    await seeJoin(rollout, task, { isIn: true });
-  });
+  begin(rollout, task, (work) => victim ? join(work, { isIn: false }) : enter(work, { isIn }));
 }
 
-async function admit({ settings: { pool }, machines }: Joining, machine: string): Promise<void> {
+/** Admits a machine that replaces none, and waits until it joins. */
+async function enter(work: Work, { isIn }: { isIn: boolean }): Promise<JoinOutcome> {
+  const begun = Date.now();
+  try {
+    await (isIn ? Promise.resolve() : admit(work));
+    giveBackTime(work, { begun });
+  } catch (error) {
+    giveBackTime(work, { begun, error });
+    throw error;
+  }
+  return await join(work, { isIn: true });
+}
+
+async function admit({ rollout: { settings: { pool } }, task: { subject: machine }, note }: Work): Promise<void> {
   const summary = `Admit ${machine}`;
   await write.ensureMachineAdmitted.executeWithOptions({ summary }, [{ pool, machine }]);
-  machines.repaired = machines.repaired.slice(1);
+  note({ is: "Admitted" });
 }
 
-async function seeJoin(rollout: Joining, task: Task, { isIn }: { isIn: boolean }): Promise<void> {
-  const { machines } = rollout;
-  const machine = task.subject;
-  const verdict = await awaitJoin(rollout, task, isIn);
-  if (verdict === undefined || isCalledOff()) return;
-  const [joined, failure] = [verdict.joined[0], verdict.failed[0]];
-  if (joined) return await prove(rollout, task, joined);
-  if (failure) return await recreate(rollout, task, failure);
-  delete machines.booting[machine];
+async function join(work: Work, { isIn }: { isIn: boolean }): Promise<JoinOutcome> {
+  const verdict = await awaitJoin(work, isIn);
+  const [joined, failure] = [verdict?.joined[0], verdict?.failed[0]];
+  if (joined) return await prove(work, joined);
+  if (failure) return await recreate(work, failure);
+  return { is: "Gone" };
 }
 
 /** Extends the deadlines by the time in which the API was unavailable. */
-async function awaitJoin(rollout: Joining, task: Task, isIn: boolean): Promise<JoinVerdict | undefined> {
-  const { machines } = rollout;
-  const machine = task.subject;
+async function awaitJoin(work: Work, isIn: boolean): Promise<JoinVerdict | undefined> {
   for (let isNext = isIn; !isCalledOff(); isNext = true) {
-    const verdict = await (isNext ? askJoined(rollout, task) : enterAndJoin(rollout, task));
+    const verdict = await (isNext ? askJoined(work) : enterAndJoin(work));
     if (!("unseenMs" in verdict)) return verdict;
-    postpone(machines, machine, verdict.unseenMs);
-    task.since += verdict.unseenMs;
-    task.until += verdict.unseenMs;
+    work.note({ is: "Delayed", ms: verdict.unseenMs });
   }
   return undefined;
 }
 
-function askJoined(rollout: Joining, { subject: machine, since }: Task): Promise<JoinVerdict | Unseen> {
+function askJoined({ rollout, task: { subject: machine, since } }: Work): Promise<JoinVerdict | Unseen> {
   const { settings: { pool }, machines } = rollout;
   const { kubelet = "" } = machines.booting[machine] ?? {};
   return awaits.awaitMachinesJoined.executeWithOptions({ summary: `Wait for ${machine} to join` }, [
@@ -94,9 +82,9 @@ function askJoined(rollout: Joining, { subject: machine, since }: Task): Promise
 }
 
 /** Admits and waits in one activity, so that the history has one entry. */
-async function enterAndJoin(rollout: Joining, task: Task): Promise<JoinVerdict | Unseen> {
+async function enterAndJoin(work: Work): Promise<JoinVerdict | Unseen> {
+  const { rollout, task: { subject: machine, victim = "", since } } = work;
   const { settings: { pool }, machines } = rollout;
-  const { subject: machine, victim = "", since } = task;
   const { kubelet = "" } = machines.booting[machine] ?? {};
   const begun = Date.now();
   const summary = `Admit ${machine} to replace ${victim}, and wait for it to join`;
@@ -105,59 +93,38 @@ async function enterAndJoin(rollout: Joining, task: Task): Promise<JoinVerdict |
       { pool, kubelet, victim, machine, deadlines: deadlines(rollout, since) },
     ]);
   } catch (error) {
-    giveBackOutage(rollout, task, { begun, error });
+    giveBackOutage(work, { begun, error });
     throw error;
   }
 }
 
-async function prove(rollout: Joining, task: Task, joined: Joined): Promise<void> {
+async function prove(work: Work, joined: Joined): Promise<JoinOutcome> {
   const { machine, node } = joined;
-  Object.assign(task, { step: "Gates", node });
-  const key = `${task.templateHash} ${machine}`;
-  const failed = await passGates(rollout, task, { run: "EachMachine", key, machine, node });
-  if (failed) return await recreate(rollout, task, { machine, rung: "gates", evidence: failed });
-  recordJoin(rollout, joined);
+  Object.assign(work.task, { step: "Gates", node });
+  const key = `${work.task.templateHash} ${machine}`;
+  const failed = await passGates(work, { run: "EachMachine", key, machine, node });
+  if (failed) return await recreate(work, { machine, rung: "gates", evidence: failed });
+  return { is: "Joined", joined };
 }
 
-async function recreate(rollout: Joining, task: Task, { machine, rung, evidence }: JoinFailure): Promise<void> {
-  const { settings, target, machines, view } = rollout;
-  if (isOfEarlier(target, task)) return dropEarlier(rollout, machine);
+async function recreate(work: Work, { machine, rung, evidence }: JoinFailure): Promise<JoinOutcome> {
+  const { rollout: { settings, target, machines }, note } = work;
+  if (isOfEarlier(work)) return { is: "Dropped" };
   const attempt = (machines.booting[machine]?.attempt ?? 0) + 1;
   const allowed = target.rules?.join.attempts ?? settings.attempts;
   const isLast = attempt > allowed;
   const next = isLast ? "no attempts left" : `recreating the machine, attempt ${attempt} of ${allowed}`;
   const message = `Machine "${machine}" did not pass join stage "${rung}": ${evidence}`;
-  warn(view, "JoinDeadlineExceeded", `${message}; ${next}`);
-  if (isLast && judgeFailed(rollout, machine, message) === "GivenUp") return;
+  note({ is: "JoinFailed", message: `${message}; ${next}`, isLast });
+  // The last machine that may fail is kept, so that a person can inspect it.
+  if (isLast && machines.failures >= (target.rules?.maxFailed ?? 1)) return { is: "FailedForGood", message };
   const { pool } = settings;
   await write.deleteMachine.executeWithOptions({ summary: `Recreate ${machine}` }, [{ pool, machine }]);
-  if (isCalledOff()) return;
-  // Only after the deletion began: a Ready machine without a boot would count as one that passed its gates.
-  delete machines.booting[machine];
-  if (!isLast && !isOfEarlier(target, task)) machines.retries = [...machines.retries, attempt];
+  return { is: "Recreated", ...(isLast || isOfEarlier(work) ? {} : { attempt }) };
 }
 
-function isOfEarlier({ desired }: Readonly<Target>, { templateHash }: Task): boolean {
+function isOfEarlier({ rollout: { target: { desired } }, task: { templateHash } }: Work): boolean {
   return templateHash !== desired?.templateHash;
-}
-
-// The failure says nothing about the current desired state; as an old machine, this one is replaced in its turn.
-function dropEarlier({ machines, view }: Part<"machines" | "view">, machine: string): void {
-  delete machines.booting[machine];
-  warn(
-    view,
-    "MachineDropped",
-    `Machine "${machine}" of an earlier change failed to join; its replacement waits for its turn`,
-  );
-}
-
-// Keeps the last machine that may fail, so that a person can inspect it.
-function judgeFailed(rollout: Joining, machine: string, message: string): "Tolerated" | "GivenUp" {
-  const { target, machines } = rollout;
-  if (countFailure(machines, machine) < (target.rules?.maxFailed ?? 1)) return "Tolerated";
-  keepFailed(machines, machine);
-  giveUp(rollout, { reason: "JoinAttemptsExhausted", message });
-  return "GivenUp";
 }
 
 // The activity may still answer, but the caller that cancelled the task has begun another step.

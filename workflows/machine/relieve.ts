@@ -2,16 +2,10 @@
  * Relieves a machine of a control plane before its drain: moves the leadership of etcd, and saves a snapshot of the
  * data. While an etcd check is inconclusive, the machine stays, without a time limit, as no retry restores lost data.
  */
-import type { Member, Relieved, RelieveOrder, SnapshotTaken } from "../contracts/mod.ts";
+import type { Member, PoolEvent, Relieved, RelieveOrder, SnapshotTaken } from "../contracts/mod.ts";
 import { awaits } from "../proxies.ts";
-import { nudge } from "../state/loop.ts";
-import { postpone } from "../state/machines.ts";
-import { type Part, type Seen, tell, warn } from "../state/rollout.ts";
-import type { Task } from "../state/tasks.ts";
-import { unlessOver } from "./tasks.ts";
-
-/** The groups that relieving changes. */
-export type Relieving = Seen<"settings" | "target" | "people"> & Part<"machines" | "loop" | "view">;
+import type { Seen } from "../state/rollout.ts";
+import { unlessOver, type Work } from "./work.ts";
 
 /**
  * Returns whether machines have to be relieved. If not, nothing may be awaited either, as recorded histories have no
@@ -22,25 +16,25 @@ export function needsRelief({ target: { desired } }: Seen<"target">): boolean {
 }
 
 /** Returns once the machine can be drained; its drain time begins then. */
-export async function relieve(rollout: Relieving, task: Task, member: Member): Promise<void> {
+export async function relieve(work: Work, member: Member): Promise<void> {
+  const { rollout, task, note } = work;
   const { id } = member;
   const [begun, step] = [Date.now(), task.step];
   const name = `${rollout.settings.pool.name}-${id}-${new Date(begun).toISOString()}`;
   task.step = "Relieving";
-  const { snapshot } = await untilRelieved(rollout, task, { member, name });
-  tellSnapshot(rollout, id, snapshot);
-  const ms = Date.now() - begun;
-  postpone(rollout.machines, id, ms);
-  Object.assign(task, { step, since: task.since + ms, until: task.until + ms });
+  const { snapshot } = await untilRelieved(work, { member, name });
+  const news = snapshotNews(rollout, id, snapshot);
+  if (news) note({ is: "Told", news });
+  note({ is: "Delayed", ms: Date.now() - begun });
+  task.step = step;
 }
 
 /** Asks in attempts with a deadline; reports changes of the inconclusive checks. */
 async function untilRelieved(
-  rollout: Relieving,
-  task: Task,
+  { rollout, task, note }: Work,
   { member, name }: { member: Member; name: string },
 ): Promise<Extract<Relieved, { state: "Relieved" }>> {
-  const { settings: { durations }, view, loop } = rollout;
+  const { settings: { durations } } = rollout;
   for (let told = "";;) {
     task.until = Date.now() + durations.recheck;
     const seen = await askOnce(rollout, { ...orderFor(rollout, member, name), until: task.until });
@@ -53,14 +47,14 @@ async function untilRelieved(
     const says = seen.doubts.join("; ");
     if (says === told) continue;
     told = says;
-    warn(view, "EtcdInDoubt", `Keeping machine "${member.id}" unchanged: ${says}`);
-    nudge(loop);
+    const message = `Keeping machine "${member.id}" unchanged: ${says}`;
+    note({ is: "Waits", news: { type: "Warning", reason: "EtcdInDoubt", message } });
   }
 }
 
 /** Uses the current rules and the current state of the machine. */
 function orderFor(
-  { target: { rules }, people, machines: { snapshot } }: Relieving,
+  { target: { rules }, people, machines: { snapshot } }: Work["rollout"],
   member: Member,
   name: string,
 ): Omit<RelieveOrder, "until"> {
@@ -76,7 +70,7 @@ function orderFor(
 }
 
 /** Asks once; returns undefined if a person accepted checks, or the rules changed, meanwhile. */
-async function askOnce(rollout: Relieving, order: RelieveOrder): Promise<Relieved | undefined> {
+async function askOnce(rollout: Work["rollout"], order: RelieveOrder): Promise<Relieved | undefined> {
   const { settings: { pool }, target, people } = rollout;
   const { takenDoubts } = people;
   const rules = JSON.stringify(target.rules?.etcd);
@@ -87,21 +81,19 @@ async function askOnce(rollout: Relieving, order: RelieveOrder): Promise<Relieve
   );
 }
 
-function tellSnapshot(
-  { view, target: { rules } }: Seen<"target"> & Part<"view">,
+function snapshotNews(
+  { target: { rules } }: Seen<"target">,
   machine: string,
   snapshot: SnapshotTaken | null,
-): void {
+): PoolEvent | undefined {
   if (snapshot) {
     const { digest, bytes, at } = snapshot;
-    return tell(
-      view,
-      "EtcdSaved",
-      `Saved an etcd snapshot of ${bytes} bytes at ${at} before removing machine "${machine}": ${digest}`,
-    );
+    const message = `Saved an etcd snapshot of ${bytes} bytes at ${at} before removing machine "${machine}": ${digest}`;
+    return { type: "Normal", reason: "EtcdSaved", message };
   }
   // With a snapshot rule, only a machine that is gone has no snapshot.
-  if (rules?.etcd) return;
+  if (rules?.etcd) return undefined;
   const todo = "set etcd.snapshot in its RolloutPolicy";
-  warn(view, "EtcdNotSaved", `No etcd snapshot is saved before removing machine "${machine}"; ${todo}`);
+  const message = `No etcd snapshot is saved before removing machine "${machine}"; ${todo}`;
+  return { type: "Warning", reason: "EtcdNotSaved", message };
 }

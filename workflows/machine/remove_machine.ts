@@ -4,53 +4,51 @@
  */
 import type { Member, PoolRef } from "../contracts/mod.ts";
 import { awaits, write } from "../proxies.ts";
-import { noteStage } from "../state/loop.ts";
-import { noteRepaired } from "../state/machines.ts";
-import type { Machines } from "../state/machines.ts";
-import { type Part, type Seen, tell } from "../state/rollout.ts";
+import { ensureDraining } from "../state/machines.ts";
+import type { RemovalOutcome, RepairOutcome } from "../state/outcomes.ts";
+import { secondsSince } from "../state/results.ts";
+import { tell } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { drain, drainEnd } from "./drain.ts";
-import { recordGone, secondsSince } from "../state/results.ts";
-import { begin } from "./tasks.ts";
 import { needsRelief, relieve } from "./relieve.ts";
-
-/** The groups that removing a machine changes. */
-export type Removing =
-  & Seen<"settings" | "target" | "people">
-  & Part<"machines" | "tasks" | "records" | "memory" | "loop" | "view">;
+import { begin, type Work, type Worked } from "./work.ts";
 
 /** Begins to drain a machine that machine-controller is deleting, releases it, and waits until it is gone. */
-export function beginRemoval(rollout: Removing, victim: Member): void {
-  const task = removalTask(rollout, victim);
-  begin(rollout, task, async () => {
-    if (needsRelief(rollout)) await relieve(rollout, task, victim);
-    if (await drain(rollout, task, victim) === "Drained") await release(rollout, task, victim);
-  });
+export function beginRemoval(rollout: Worked, victim: Member): void {
+  begin(rollout, removalTask(rollout, victim), (work) => remove(work, victim));
+}
+
+async function remove(work: Work, victim: Member): Promise<RemovalOutcome> {
+  if (needsRelief(work.rollout)) await relieve(work, victim);
+  if (await drain(work, victim.node) === "SetAside") return { is: "Unchanged" };
+  return await release(work, victim);
 }
 
 /** Begins to replace an unhealthy machine: machine-controller creates another one as soon as this one is deleted. */
-export function beginRepair(rollout: Removing, ill: Member): void {
+export function beginRepair(rollout: Worked, ill: Member): void {
   const task: Task = { ...removalTask(rollout, ill), kind: "repair", step: "Repairing" };
   tell(rollout.view, "RepairStarted", `Replacing machine "${ill.id}": ${ill.ill?.why ?? "unhealthy"}`);
-  begin(rollout, task, async () => {
-    // The machine may have recovered while an etcd check was inconclusive.
-    if (needsRelief(rollout) && await relieveIll(rollout, task, ill) === "Well") return;
-    // A dead node answers nothing, so it cannot be drained; on other unhealthy nodes there is time to move the pods.
-    const isDead = ill.phase === "NotReady";
-    if (!isDead && await drain(rollout, task, ill) === "SetAside") return;
-    await deleteIll(rollout, task, ill);
-  });
+  begin(rollout, task, (work) => repair(work, ill));
 }
 
-async function relieveIll(rollout: Removing, task: Task, { id, ...ill }: Member): Promise<"Well" | "Ill"> {
-  await relieve(rollout, task, { id, ...ill });
-  const { snapshot } = rollout.machines;
+async function repair(work: Work, ill: Member): Promise<RepairOutcome> {
+  // The machine may have recovered while an etcd check was inconclusive.
+  if (needsRelief(work.rollout) && await relieveIll(work, ill) === "Well") return { is: "Unchanged" };
+  // A dead node answers nothing, so it cannot be drained; on other unhealthy nodes there is time to move the pods.
+  const isDead = ill.phase === "NotReady";
+  if (!isDead && await drain(work, ill.node) === "SetAside") return { is: "Unchanged" };
+  return await deleteIll(work, ill);
+}
+
+async function relieveIll(work: Work, { id, ...ill }: Member): Promise<"Well" | "Ill"> {
+  await relieve(work, { id, ...ill });
+  const { snapshot } = work.rollout.machines;
   return snapshot && !snapshot.ill.some((each) => each.id === id) ? "Well" : "Ill";
 }
 
-function removalTask({ machines, settings, target }: Removing, victim: Member): Task {
+function removalTask({ machines, settings, target }: Worked, victim: Member): Task {
   const { id, node, templateHash } = victim;
-  const since = beginDraining(machines, victim);
+  const { since } = ensureDraining(machines, victim);
   return {
     kind: "leave",
     subject: id,
@@ -65,19 +63,12 @@ function removalTask({ machines, settings, target }: Removing, victim: Member): 
   };
 }
 
-/** Returns when the drain began, which may have been in an earlier run. */
-function beginDraining({ draining }: Machines, { id, templateHash, image, kubelet }: Member): number {
-  const begun = draining[id] ??= { since: Date.now(), templateHash, image, kubelet };
-  return begun.since;
-}
-
-async function release(rollout: Removing, task: Task, { id, node }: Member): Promise<void> {
-  const { settings: { pool, durations }, loop } = rollout;
+async function release(work: Work, { node }: Member): Promise<RemovalOutcome> {
+  const { rollout: { settings: { pool, durations } }, task, note } = work;
   const drainedSeconds = secondsSince(task.since);
-  Object.assign(task, { step: "Removing", until: Date.now() + durations.gone, blockers: [] });
-  noteStage(loop);
+  note({ is: "Stepped", step: "Removing", until: Date.now() + durations.gone });
   await releaseAndSeeGone(pool, task, node);
-  recordGone(rollout, id, drainedSeconds);
+  return { is: "Removed", drainedSeconds };
 }
 
 /**
@@ -96,17 +87,16 @@ async function releaseAndSeeGone(pool: PoolRef, task: Task, node?: string): Prom
   await seeGone(pool, task);
 }
 
-async function deleteIll(rollout: Removing, task: Task, { id, node, templateHash }: Member): Promise<void> {
-  const { settings: { pool, durations }, target, machines } = rollout;
-  const isOwn = templateHash === target.desired?.templateHash && !machines.repaired.includes(id);
-  if (isOwn) noteRepaired(machines, id);
+async function deleteIll({ rollout, task, note }: Work, { id, node }: Member): Promise<RepairOutcome> {
+  const { settings: { pool, durations } } = rollout;
+  note({ is: "RepairOrdered" });
   task.until = Date.now() + durations.gone;
   await write.deleteMachine.executeWithOptions({ summary: `Replace unhealthy ${id}` }, [
     { pool, machine: id, drain: false, ...(node ? { node } : {}) },
   ]);
   task.until = Date.now() + durations.gone;
   await seeGone(pool, task);
-  delete machines.draining[id];
+  return { is: "Repaired" };
 }
 
 async function seeGone(pool: PoolRef, { subject, until }: Task): Promise<void> {

@@ -3,19 +3,17 @@ import { sleep } from "@temporalio/workflow";
 import type { Member, StageOutcome } from "../contracts/mod.ts";
 import { inPlaceOf, mayPass } from "../policy/in_place.ts";
 import { updates } from "../proxies.ts";
-import { noteLately } from "../state/machines.ts";
+import type { StagingOutcome } from "../state/outcomes.ts";
 import type { Task } from "../state/tasks.ts";
-import { tell } from "../state/rollout.ts";
 import { failUpdate } from "./fail_update.ts";
-import type { Updated } from "./fail_update.ts";
 import { leaveToReplace } from "./replace_instead.ts";
-import { begin } from "./tasks.ts";
+import { begin, type Work, type Worked } from "./work.ts";
 
 /** The pause before a machine is asked again (ms). */
 const pauseMs = 30_000;
 
 /** Begins to stage the desired image on a machine that stays in service. */
-export function beginStage(rollout: Updated, machine: Member): void {
+export function beginStage(rollout: Worked, machine: Member): void {
   const { desired, rules } = rollout.target;
   if (!desired || !rules) return;
   const now = Date.now();
@@ -23,21 +21,24 @@ export function beginStage(rollout: Updated, machine: Member): void {
     ...{ kind: "stage", subject: machine.id, node: machine.id, templateHash: desired.templateHash, step: "Staging" },
     ...{ since: now, until: now + inPlaceOf(rules).stage, attempt: 0, blockers: [], doubt: "" },
   };
-  begin(rollout, task, () => stage(rollout, task, desired.image));
+  begin(rollout, task, (work) => stage(work, desired.image));
 }
 
-async function stage(rollout: Updated, task: Task, image: string): Promise<void> {
-  const { machines, view } = rollout;
-  const { subject, templateHash } = task;
-  const seen = await askStaged(rollout, task, { image });
-  if (seen.outcome === "Gone") return;
-  if (seen.outcome === "Failed") return noteLately(machines, subject, { is: "Refused", templateHash, at: Date.now() });
-  if (seen.outcome === "Refused" && await leaveToReplace(rollout, task, { image, seen })) return;
+async function stage(work: Work, image: string): Promise<StagingOutcome> {
+  const { subject, until } = work.task;
+  const seen = await askStaged(work, { image, until });
+  if (seen.outcome === "Gone") return { is: "Unchanged" };
+  if (seen.outcome === "Failed") return { is: "Staged", lately: "Refused", at: Date.now() };
+  const left = seen.outcome === "Refused" ? await leaveToReplace(work, { image, seen }) : undefined;
+  if (left) return left;
   if (seen.outcome === "Refused" || seen.outcome === "Unknown") {
-    return await failUpdate(rollout, task, { image, reason: "StageRefused", message: messageOf(seen) });
+    await failUpdate(work, { image, reason: "StageRefused", message: messageOf(seen) });
+    return { is: "Unchanged" };
   }
-  noteLately(machines, subject, { is: seen.outcome === "Booted" ? "Updated" : "Staged", templateHash, at: Date.now() });
-  if (seen.outcome === "Staged") tell(view, "ImageStaged", `Staged image "${image}" on node "${subject}"`);
+  const at = Date.now();
+  if (seen.outcome === "Booted") return { is: "Staged", lately: "Updated", at };
+  const message = `Staged image "${image}" on node "${subject}"`;
+  return { is: "Staged", lately: "Staged", at, news: { type: "Normal", reason: "ImageStaged", message } };
 }
 
 /** Returns why nothing is staged on a machine. */
@@ -53,11 +54,9 @@ export function messageOf(
  * the image failed before.
  */
 export async function askStaged(
-  { settings: { pool }, people: { retriedAt } }: Pick<Updated, "settings" | "people">,
-  task: Task,
-  { image, isAskedAgain }: { image: string; isAskedAgain?: true | undefined },
+  { rollout: { settings: { pool }, people: { retriedAt } }, task: { subject: machine } }: Work,
+  { image, until, isAskedAgain }: { image: string; until: number; isAskedAgain?: true | undefined },
 ): Promise<StageOutcome> {
-  const { subject: machine, until } = task;
   for (let asked = 1;; asked++) {
     const summary = `Stage ${image.slice(-12)} on ${machine}`;
     const seen = await updates.awaitImageStaged.executeWithOptions({ summary }, [

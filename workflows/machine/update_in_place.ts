@@ -9,19 +9,15 @@ import type { BootVerdict, Member, Updating } from "../contracts/mod.ts";
 import { inPlaceOf } from "../policy/in_place.ts";
 import { isOwnRefusal } from "../policy/replaced.ts";
 import { spare, updates } from "../proxies.ts";
-import { noteStage } from "../state/loop.ts";
-import { noteLately } from "../state/machines.ts";
+import { ensureUpdating } from "../state/machines.ts";
+import type { UpdateOutcome } from "../state/outcomes.ts";
 import type { Task } from "../state/tasks.ts";
-import { tell, warn } from "../state/rollout.ts";
 import { drain, drainEnd } from "./drain.ts";
 import { failUpdate } from "./fail_update.ts";
-import type { Updated } from "./fail_update.ts";
 import { passGates } from "./gates.ts";
-import { recordJoin } from "../state/results.ts";
-import { begin } from "./tasks.ts";
-import { failOrDoom, replace } from "./replace_instead.ts";
-import type { Failing } from "./replace_instead.ts";
+import { beginDrain, type Failing, failOrDoom, replace } from "./replace_instead.ts";
 import { askStaged, messageOf } from "./stage_image.ts";
+import { begin, type Work, type Worked } from "./work.ts";
 
 const minute = 60_000;
 
@@ -29,121 +25,115 @@ const minute = 60_000;
 const askedAgainMs = 10 * minute;
 
 /** Begins an update, or continues one that an earlier run began. */
-export function beginUpdate(rollout: Updated, { id, replaceable }: Member): void {
+export function beginUpdate(rollout: Worked, { id, replaceable }: Member): void {
   const { machines, target: { desired } } = rollout;
   if (!desired) return;
   const { templateHash, image } = desired;
   const refused = replaceable ? { isRefused: true as const } : {};
-  const begun: Updating = machines.updating[id] ??= { since: Date.now(), templateHash, image, ...refused };
+  const begun = ensureUpdating(machines, id, { templateHash, image, ...refused });
   const task: Task = {
     ...{ kind: "update", subject: id, node: id, templateHash: begun.templateHash, step: "Draining" },
     ...{ since: begun.since, until: drainEnd(rollout, begun.since), attempt: 0, blockers: [], doubt: "" },
   };
-  begin(rollout, task, async () => {
-    if (await update(rollout, task, begun) === "Out") begun.isOut = true;
-    else delete machines.updating[id];
-  });
+  begin(rollout, task, (work) => update(work, begun));
 }
 
-/**
- * Ended: the machine serves, unchanged or updated, or is gone. Out: the update failed and the machine does not serve.
- */
-type End = "Ended" | "Out";
+/** An update as its events mark it. */
+type Begun = Readonly<Updating>;
 
-async function update(rollout: Updated, task: Task, begun: Updating): Promise<End> {
-  if (begun.replacing) return await replaceInstead(rollout, task, begun);
-  if (begun.isBack) return await prove(rollout, task, begun);
-  const end = await bringBack(rollout, task, begun);
-  return end === "Back" ? await prove(rollout, task, begun) : end;
+async function update(work: Work, begun: Begun): Promise<UpdateOutcome> {
+  if (begun.replacing) return await replaceInstead(work, begun);
+  if (begun.isBack) return await prove(work, begun);
+  const end = await bringBack(work, begun);
+  return end === "Back" ? await prove(work, begun) : end;
 }
 
-async function bringBack(rollout: Updated, task: Task, begun: Updating): Promise<"Back" | End> {
-  const end = begun.boot ? "Down" : await bringDown(rollout, task, begun);
+async function bringBack(work: Work, begun: Begun): Promise<"Back" | UpdateOutcome> {
+  const end = begun.boot ? "Down" : await bringDown(work, begun);
   if (end !== "Down") return end;
-  const { verdict, evidence } = await awaitBoot(rollout, task, begun);
-  if (verdict === "Gone") return await serve(rollout, task);
-  if (verdict !== "Updated") return await fail(rollout, task, { begun, verdict, evidence });
-  begun.isBack = true;
+  const { verdict, evidence } = await awaitBoot(work, begun);
+  if (verdict === "Gone") return await serve(work);
+  if (verdict !== "Updated") return await fail(work, { begun, verdict, evidence });
+  work.note({ is: "CameBack" });
   return "Back";
 }
 
 /** Ends the work on a machine: removes our cordon if the node still exists. */
-async function serve({ settings: { pool } }: Pick<Updated, "settings">, { subject }: Task): Promise<"Ended"> {
+async function serve({ rollout: { settings: { pool } }, task: { subject } }: Work): Promise<UpdateOutcome> {
   await spare(pool, subject);
-  return "Ended";
+  return { is: "Ended" };
 }
 
 /** Returns Down if the machine was ordered to reboot, or runs the image already. */
-async function bringDown(rollout: Updated, task: Task, begun: Updating): Promise<"Down" | End> {
+async function bringDown(work: Work, begun: Begun): Promise<"Down" | UpdateOutcome> {
   const { image, isRefused: isAskedAgain } = begun;
-  if (begun.isOrdering) return await orderBoot(rollout, task, begun);
+  if (begun.isOrdering) return await orderBoot(work, begun);
   // The staged image may be gone, and the running image may have changed: nothing is stopped before both are known.
-  const seen = await askStaged(rollout, { ...task, until: Date.now() + askedAgainMs }, { image, isAskedAgain });
+  const seen = await askStaged(work, { image, until: Date.now() + askedAgainMs, isAskedAgain });
   if (seen.outcome === "Booted") return "Down";
-  if (seen.outcome === "Gone" || seen.outcome === "Failed") return await serve(rollout, task);
+  if (seen.outcome === "Gone" || seen.outcome === "Failed") return await serve(work);
   if (seen.outcome === "Refused" || seen.outcome === "Unknown") {
     const isOwn = seen.outcome === "Refused" && isOwnRefusal(seen.reason);
     const reason = isAskedAgain ? "StageRefused" : "ApplyRefused";
-    return await leave(rollout, task, { begun, reason, message: messageOf(seen), isOwn });
+    return await leave(work, { begun, reason, message: messageOf(seen), isOwn });
   }
-  task.since = begun.drainSince ??= Date.now();
-  if (await drain(rollout, task, { id: task.subject, node: task.subject }) === "Drained") {
-    return await orderBoot(rollout, task, begun);
-  }
-  return await serve(rollout, task);
+  beginDrain(work, begun);
+  if (await drain(work, work.task.subject) === "Drained") return await orderBoot(work, begun);
+  return await serve(work);
 }
 
-async function orderBoot(rollout: Updated, task: Task, begun: Updating): Promise<"Down" | End> {
-  const { settings: { pool }, view } = rollout;
-  const machine = task.subject;
+async function orderBoot(work: Work, begun: Begun): Promise<"Down" | UpdateOutcome> {
+  const { rollout: { settings: { pool }, target }, task: { subject: machine }, note } = work;
   const { image } = begun;
-  begun.isOrdering = true;
-  const { boot } = inPlaceOf(rollout.target.rules);
+  note({ is: "BootOrdering" });
+  const { boot } = inPlaceOf(target.rules);
   const until = Date.now() + boot;
   const summary = `Boot ${image.slice(-12)} on ${machine}`;
   const ordered = await updates.awaitBootOrdered.executeWithOptions({ summary }, [{ pool, machine, image, until }]);
   if (ordered.outcome === "Refused") {
     const isOwn = isOwnRefusal(ordered.reason);
-    return await leave(rollout, task, { begun, reason: "ApplyRefused", message: messageOf(ordered), isOwn });
+    return await leave(work, { begun, reason: "ApplyRefused", message: messageOf(ordered), isOwn });
   }
   if (ordered.outcome === "Ordered") {
     // The time to boot begins now, as the order may have been delayed.
-    begun.boot = { id: ordered.bootId, until: Date.now() + boot };
-    tell(view, "BootOrdered", `Booting image "${image}" on node "${machine}"`);
+    note({ is: "BootOrdered", boot: { id: ordered.bootId, until: Date.now() + boot } });
+    const message = `Booting image "${image}" on node "${machine}"`;
+    note({ is: "Told", news: { type: "Normal", reason: "BootOrdered", message } });
     return "Down";
   }
   if (ordered.outcome === "Rebooted") {
     const message = `Machine "${machine}" rebooted before Ostler ordered a reboot; checking its image`;
-    warn(view, "UpdateInterrupted", message);
+    note({ is: "Told", news: { type: "Warning", reason: "UpdateInterrupted", message } });
   }
-  return await serve(rollout, task);
+  return await serve(work);
 }
 
 // Nothing on the machine was changed: it serves as before, unless it is replaced.
-async function leave(rollout: Updated, task: Task, failing: Failing): Promise<End> {
-  if (await failOrDoom(rollout, task, failing) === "Doomed") return await replaceInstead(rollout, task, failing.begun);
-  return await serve(rollout, task);
+async function leave(work: Work, failing: Failing): Promise<UpdateOutcome> {
+  if (await failOrDoom(work, failing) === "Doomed") return await replaceInstead(work, failing.begun);
+  return await serve(work);
 }
 
-async function replaceInstead(rollout: Updated, task: Task, begun: Updating): Promise<End> {
-  if (await replace(rollout, task, begun) === "Gone") return "Ended";
+async function replaceInstead(work: Work, begun: Begun): Promise<UpdateOutcome> {
+  if (await replace(work, begun) === "Gone") return { is: "Replaced" };
   // A machine that was ordered to reboot may still do so.
-  return begun.boot ? "Out" : await serve(rollout, task);
+  return begun.boot ? { is: "Out" } : await serve(work);
 }
 
 /** Waits until the machine is back; the time in which the API was unavailable does not count. */
-async function awaitBoot(rollout: Updated, task: Task, begun: Updating): Promise<BootVerdict> {
-  const { settings: { pool }, loop } = rollout;
+async function awaitBoot({ rollout, task, note }: Work, begun: Begun): Promise<BootVerdict> {
+  const { settings: { pool }, target } = rollout;
   const machine = task.subject;
-  const boot = begun.boot ?? { id: "", until: Date.now() + inPlaceOf(rollout.target.rules).boot };
-  noteStage(loop);
+  const bootId = begun.boot?.id ?? "";
+  let until = begun.boot?.until ?? Date.now() + inPlaceOf(target.rules).boot;
+  note({ is: "Stepped", step: "Rebooting", until });
+  const summary = bootId === "" ? `Check what ${machine} runs` : `Wait for ${machine} to boot`;
   for (;;) {
-    Object.assign(task, { step: "Rebooting", until: boot.until, blockers: [] });
-    const summary = boot.id === "" ? `Check what ${machine} runs` : `Wait for ${machine} to boot`;
-    const input = { pool, machine, image: begun.image, bootId: boot.id, until: boot.until };
+    const input = { pool, machine, image: begun.image, bootId, until };
     const seen = await updates.awaitNodeBooted.executeWithOptions({ summary }, [input]);
     if (!("unseenMs" in seen)) return seen;
-    boot.until += seen.unseenMs;
+    until += seen.unseenMs;
+    note({ is: "Delayed", ms: seen.unseenMs });
   }
 }
 
@@ -155,51 +145,45 @@ const reasons = {
 } as const;
 
 async function fail(
-  rollout: Updated,
-  task: Task,
-  { begun, verdict, evidence }: { begun: Updating; verdict: keyof typeof reasons; evidence: string },
-): Promise<End> {
+  work: Work,
+  { begun, verdict, evidence }: { begun: Begun; verdict: keyof typeof reasons; evidence: string },
+): Promise<UpdateOutcome> {
   // A machine that went back to its previous image shows that the new image is bad, and serves.
   const isOwn = verdict !== "RolledBack";
   const failing: Failing = { begun, reason: reasons[verdict], message: evidence, isOwn };
-  if (await failOrDoom(rollout, task, failing) === "Doomed") return await replaceInstead(rollout, task, begun);
+  if (await failOrDoom(work, failing) === "Doomed") return await replaceInstead(work, begun);
   // Any other machine stays out of service, as it may still boot.
-  return isOwn ? "Out" : await serve(rollout, task);
+  return isOwn ? { is: "Out" } : await serve(work);
 }
 
 /** Evaluates the gates, and soaks; after the soak the machine must be unchanged. */
-async function prove(rollout: Updated, task: Task, begun: Updating): Promise<End> {
-  const { machines, target } = rollout;
-  const { subject: machine, templateHash } = task;
-  const { image, since, soakUntil } = begun;
+async function prove(work: Work, begun: Begun): Promise<UpdateOutcome> {
+  const { rollout: { target }, task: { subject: machine, templateHash }, note } = work;
+  const { image, soakUntil } = begun;
   // The desired image changed: the machine stays in service, and is updated again in its turn.
-  if (templateHash !== target.desired?.templateHash) return await serve(rollout, task);
-  Object.assign(task, { step: "Gates" });
-  noteStage(rollout.loop);
+  if (templateHash !== target.desired?.templateHash) return await serve(work);
+  note({ is: "Stepped", step: "Gates" });
   const asked = { run: "EachMachine" as const, key: `${templateHash} ${machine}`, machine, node: machine };
-  const failed = (soakUntil === undefined ? await passGates(rollout, task, asked) : undefined) ??
-    await soak(rollout, task, begun);
+  const failed = (soakUntil === undefined ? await passGates(work, asked) : undefined) ?? await soak(work, begun);
   if (failed !== undefined) {
-    await failUpdate(rollout, task, { image, reason: "GatesFailed", message: failed });
-    return "Out";
+    await failUpdate(work, { image, reason: "GatesFailed", message: failed });
+    return { is: "Out" };
   }
-  await serve(rollout, task);
-  noteLately(machines, machine, { is: "Updated", templateHash, at: Date.now() });
-  machines.booting[machine] = { since, attempt: 0 };
-  recordJoin(rollout, { machine, node: machine, image, kubelet: "", readyAt: Date.now() });
-  tell(rollout.view, "MachineUpdated", `Machine "${machine}" runs image "${image}"`);
-  return "Ended";
+  await serve(work);
+  return { is: "Updated" };
 }
 
 /** Returns what is wrong at the end of the soak; undefined if nothing is, or if the machine is gone. */
-async function soak(rollout: Updated, task: Task, begun: Updating): Promise<string | undefined> {
-  const { settings: { pool }, loop, target } = rollout;
+async function soak(
+  { rollout: { settings: { pool }, target }, task, note }: Work,
+  begun: Begun,
+): Promise<string | undefined> {
   const ms = inPlaceOf(target.rules).soak;
   if (ms === 0) return undefined;
-  const until = begun.soakUntil ??= Date.now() + ms;
+  const until = begun.soakUntil ?? Date.now() + ms;
+  if (begun.soakUntil === undefined) note({ is: "SoakBegan", until });
   if (until > Date.now()) {
-    Object.assign(task, { step: "Soaking", until });
-    noteStage(loop);
+    note({ is: "Stepped", step: "Soaking", until });
     await sleep(until - Date.now(), { summary: `Soak ${task.subject}` });
   }
   const summary = `Check ${task.subject} after its soak`;

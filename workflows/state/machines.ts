@@ -1,5 +1,14 @@
 /** The state of single machines: their last snapshot, and which of them boot, are drained, failed or wait. */
-import type { AskedGates, Boot, CarriedMachines, Lately, PoolSnapshot, Updating } from "../contracts/mod.ts";
+import type {
+  AskedGates,
+  Boot,
+  CarriedMachines,
+  Draining,
+  Lately,
+  Member,
+  PoolSnapshot,
+  Updating,
+} from "../contracts/mod.ts";
 import { callOff, type Task, type Tasks } from "./tasks.ts";
 import type { Waves } from "./waves.ts";
 
@@ -54,6 +63,23 @@ export function ensureBoot(machines: Machines, machine: string, boot: Boot): Boo
   return machines.booting[machine] = { ...boot, ...known };
 }
 
+/** Returns the drain of a machine, which begins now unless it has begun, perhaps in an earlier run. */
+export function ensureDraining(
+  { draining }: Machines,
+  { id, templateHash, image, kubelet }: Pick<Member, "id" | "templateHash" | "image" | "kubelet">,
+): Draining {
+  return draining[id] ??= { since: Date.now(), templateHash, image, kubelet };
+}
+
+/** Returns the update in place of a machine, which begins now unless it has begun. */
+export function ensureUpdating(
+  { updating }: Machines,
+  machine: string,
+  update: Pick<Updating, "templateHash" | "image" | "isRefused">,
+): Updating {
+  return updating[machine] ??= { since: Date.now(), ...update };
+}
+
 /** Restarts the time of a machine that has not been admitted yet, however long ago it was chosen. */
 export function restartBoot({ booting }: Machines, machine: string): void {
   if (booting[machine]) booting[machine] = { ...booting[machine], since: Date.now() };
@@ -67,6 +93,7 @@ export function postpone({ booting, draining, updating }: Machines, machine: str
   if (draining[machine]) draining[machine].since += ms;
   const update = updating[machine];
   if (update?.drainSince !== undefined) update.drainSince += ms;
+  if (update?.boot) update.boot.until += ms;
 }
 
 /** Extends the time of all machines without a running task by `ms`. */

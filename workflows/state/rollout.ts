@@ -107,14 +107,15 @@ function openView(now: number): View {
 
 /** Adds a Normal Event to the next report. */
 export function tell(view: View, reason: string, message: string): void {
-  add(view, { type: "Normal", reason, message });
+  addNews(view, { type: "Normal", reason, message });
 }
 
 /** Adds a Warning Event to the next report. */
 export function warn(view: View, reason: string, message: string): void {
-  add(view, { type: "Warning", reason, message });
+  addNews(view, { type: "Warning", reason, message });
 }
 
-function add(view: View, event: PoolEvent): void {
+/** Adds an Event to the next report. */
+export function addNews(view: View, event: PoolEvent): void {
   view.news = [...view.news, event].slice(-newsKept);
 }

@@ -3,13 +3,13 @@ import { postponeIdle } from "../state/machines.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
 import { postponeWave } from "../state/waves.ts";
 import { halt, waitOutage } from "./halt.ts";
-import type { Outcome } from "./rollback.ts";
+import type { Next } from "./rollback.ts";
 import { type Trouble, troubleOf } from "../state/trouble.ts";
 
 /** Reports the failure that stopped a task, and waits. */
 export async function answerMishaps(
   rollout: Telling & Part<"loop" | "machines" | "waves">,
-): Promise<Outcome> {
+): Promise<Next> {
   const mishaps = rollout.loop.mishaps.splice(0);
   // Answers all failures at once, as every task stops with the same failure in an outage.
   const mishap = mishaps.find(({ kind }) => kind === "halt") ?? mishaps[0];

@@ -10,7 +10,7 @@ import { callOff } from "../state/tasks.ts";
 import { endAborted, releaseAll } from "./endings.ts";
 
 /** Whether everything has to be read again before the next step. */
-export type Outcome = "LookAgain" | "GoOn";
+export type Next = "LookAgain" | "GoOn";
 
 /**
  * The value of `convergedTemplateHash` during a rollback: no template has it, so every new machine waits for admission.
@@ -27,7 +27,7 @@ const takenBackAtMost = 30;
 type RollingBack = Telling & Part<"target" | "people" | "waves" | "machines" | "tasks" | "memory" | "loop">;
 
 /** Makes the last good template the desired one during a rollback. */
-export async function restoreLastGood(rollout: RollingBack, desired: Desired): Promise<Outcome> {
+export async function restoreLastGood(rollout: RollingBack, desired: Desired): Promise<Next> {
   const { settings: { pool }, memory: { rollback, lastGood } } = rollout;
   if (!rollback || desired.specHash === lastGood?.specHash) return "GoOn";
   if (desired.specHash !== rollback.bad.specHash) return await leaveWayBack(rollout, desired);
@@ -68,7 +68,7 @@ async function chooseUnproven(
 }
 
 // Without a last good template, the failed change stays held, and a person has to apply a good one.
-async function giveUpRestoring(rollout: Telling & Part<"memory">, error: unknown): Promise<Outcome> {
+async function giveUpRestoring(rollout: Telling & Part<"memory">, error: unknown): Promise<Next> {
   const trouble = troubleOf(error);
   if (trouble.kind !== "halt" || trouble.reason !== "LastGoodMissing") throw error;
   const { memory, view } = rollout;
@@ -81,7 +81,7 @@ async function giveUpRestoring(rollout: Telling & Part<"memory">, error: unknown
 }
 
 // A third spec is a change like any other, and ends the rollback.
-async function leaveWayBack(rollout: RollingBack, { specHash }: Desired): Promise<Outcome> {
+async function leaveWayBack(rollout: RollingBack, { specHash }: Desired): Promise<Next> {
   rollout.memory.rollback = null;
   const message = "Rollback cancelled: the desired template changed";
   tell(rollout.view, "RollbackLeft", message);
@@ -95,7 +95,7 @@ function convergedNews({ memory: { lastGood } }: Seen<"memory">): News {
   return lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
 }
 
-async function askPerson(rollout: Telling): Promise<Outcome> {
+async function askPerson(rollout: Telling): Promise<Next> {
   const { bad, reapplied } = rollout.memory.rollback ?? { bad: { revision: "" }, reapplied: 0 };
   const message =
     `Revision ${bad.revision} was applied again ${reapplied} times during the rollback; change it at its source`;

@@ -1,18 +1,35 @@
 /** Runs the work beside the main loop: one task per machine, each in a scope that can be cancelled. */
 import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
+import { type Applied, apply } from "../state/apply.ts";
 import { type Loop, type Mishap, nudge } from "../state/loop.ts";
-import type { Part } from "../state/rollout.ts";
+import type { Outcome, TaskEvent } from "../state/outcomes.ts";
+import type { Part, Seen } from "../state/rollout.ts";
 import { addTask, endTask, isOn, type Task } from "../state/tasks.ts";
 import { troubleOf } from "../state/trouble.ts";
-import { postpone } from "../state/machines.ts";
 
-/** Begins a task unless it is running; its end wakes the main loop. */
-export function begin(rollout: Part<"tasks" | "loop" | "machines">, task: Task, work: () => Promise<void>): void {
+/** What a task works with: the state that it reads, its own record, and `note`, which records what has happened. */
+export interface Work {
+  readonly rollout: Seen<"settings" | "target" | "people" | "waves" | "machines" | "memory">;
+  readonly task: Task;
+  readonly note: (event: TaskEvent) => void;
+}
+
+/** The groups that tasks read, and those that change by what they report. */
+export type Worked = Work["rollout"] & Applied;
+
+/** Begins a task unless it is running; applies what it reports, and wakes the main loop at its end. */
+export function begin(rollout: Worked, task: Task, run: (work: Work) => Promise<Outcome>): void {
   const { tasks, loop } = rollout;
   const scope = addTask(tasks, task);
   if (!scope) return;
+  // What a task that was called off still reports is not needed any more.
+  const note = (event: TaskEvent | Outcome): void => {
+    if (isOn(tasks, task)) apply(rollout, task, event);
+  };
+  const work: Work = { rollout, task, note };
+  const untilDone = async (): Promise<void> => note(await (tasks.areHeld ? onceTold(tasks, work, run) : run(work)));
   let noted: "Mishap" | "Nothing" = "Nothing";
-  void scope.run(tasks.areHeld ? (): Promise<void> => onceTold(rollout, task, work) : work)
+  void scope.run(untilDone)
     .catch((error: unknown) => void (noted = noteFailure({ tasks, loop }, task, error)))
     .finally(() => {
       // Who calls a task off goes on by itself. A failure wakes the main loop too; as an event, it would end the halt
@@ -23,14 +40,14 @@ export function begin(rollout: Part<"tasks" | "loop" | "machines">, task: Task, 
 
 // In an outage the report is late, and the delay costs the machine no time.
 async function onceTold(
-  rollout: Part<"tasks" | "machines">,
-  task: Task,
-  work: () => Promise<void>,
-): Promise<void> {
+  tasks: Seen["tasks"],
+  work: Work,
+  run: (work: Work) => Promise<Outcome>,
+): Promise<Outcome> {
   const begun = Date.now();
-  await condition(() => !rollout.tasks.areHeld);
-  giveBackTime(rollout, task, { begun });
-  await work();
+  await condition(() => !tasks.areHeld);
+  giveBackTime(work, { begun });
+  return await run(work);
 }
 
 // An internal error must end the reconcile, not the process: the main loop throws it again.
@@ -76,24 +93,13 @@ export async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T
 const promptMs = 5_000;
 
 /** Gives back the time since `begun` (epoch ms) in which an order could not be delivered, or was delivered late. */
-export function giveBackTime(
-  { machines }: Part<"machines">,
-  task: Task,
-  { begun, error }: { begun: number; error?: unknown },
-): void {
+export function giveBackTime({ note }: Work, { begun, error }: { begun: number; error?: unknown }): void {
   const ms = Date.now() - begun;
   const isHeldUp = error !== undefined && troubleOf(error).kind === "unreachable";
-  if (!isHeldUp && ms < promptMs) return;
-  postpone(machines, task.subject, ms);
-  task.since += ms;
-  task.until += ms;
+  if (isHeldUp || ms >= promptMs) note({ is: "Delayed", ms });
 }
 
 /** Does the same for an order and its wait in one activity that no worker could take. */
-export function giveBackOutage(
-  rollout: Part<"machines">,
-  task: Task,
-  { begun, error }: { begun: number; error: unknown },
-): void {
-  if (troubleOf(error).kind === "unreachable") giveBackTime(rollout, task, { begun, error });
+export function giveBackOutage(work: Work, { begun, error }: { begun: number; error: unknown }): void {
+  if (troubleOf(error).kind === "unreachable") giveBackTime(work, { begun, error });
 }

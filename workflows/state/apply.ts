@@ -1,0 +1,117 @@
+/** Changes the state by what tasks report; no task changes it by itself. */
+import { applyUpdate } from "./apply_update.ts";
+import { noteStage, nudge } from "./loop.ts";
+import { countFailure, keepFailed, noteAskedGates, noteRepaired, postpone } from "./machines.ts";
+import type { Outcome, TaskEvent } from "./outcomes.ts";
+import { giveUp } from "./quarantine.ts";
+import { recordGone, recordJoin } from "./results.ts";
+import { addNews, type Part, type Seen, warn } from "./rollout.ts";
+import type { Task } from "./tasks.ts";
+
+/** The groups that tasks change. */
+export type Applied =
+  & Seen<"target">
+  & Part<"machines" | "waves" | "tasks" | "records" | "memory" | "loop" | "view">;
+
+/** Applies an event or the outcome of a task. */
+export function apply(state: Applied, task: Task, event: TaskEvent | Outcome): void {
+  const { machines, loop, view } = state;
+  switch (event.is) {
+    case "Delayed":
+      postpone(machines, task.subject, event.ms);
+      task.since += event.ms;
+      task.until += event.ms;
+      return;
+    case "Stepped":
+      Object.assign(task, { step: event.step, until: event.until ?? task.until, blockers: [] });
+      return noteStage(loop);
+    case "Waits":
+      if (event.news) addNews(view, event.news);
+      return nudge(loop);
+    case "Told":
+      return addNews(view, event.news);
+    case "GatesAsked":
+      return noteAskedGates(state, task, event.asked);
+    case "SetAside":
+      return setAside(state, task);
+    case "Unchanged":
+      return;
+    default:
+      return applyReplacement(state, task, event);
+  }
+}
+
+type Common = "Delayed" | "Stepped" | "Waits" | "Told" | "GatesAsked" | "SetAside" | "Unchanged";
+
+// New machines, and the waves in which they join, and the old machines that they replace.
+function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent | Outcome, { is: Common }>): void {
+  const { machines, view } = state;
+  const { subject: machine } = task;
+  switch (event.is) {
+    case "Admitted":
+      machines.repaired = machines.repaired.slice(1);
+      return;
+    case "JoinFailed":
+      warn(view, "JoinDeadlineExceeded", event.message);
+      if (event.isLast) countFailure(machines, machine);
+      return;
+    case "Joined":
+      return recordJoin(state, event.joined);
+    case "Gone":
+      return void delete machines.booting[machine];
+    case "Dropped":
+      return dropEarlier(state, machine);
+    case "FailedForGood":
+      keepFailed(machines, machine);
+      return giveUp(state, { reason: "JoinAttemptsExhausted", message: event.message });
+    case "Recreated":
+      // Only after the deletion began: a Ready machine without a boot would count as one that passed its gates.
+      delete machines.booting[machine];
+      if (event.attempt !== undefined) machines.retries = [...machines.retries, event.attempt];
+      return;
+    case "WavePassed":
+      return passWave(state, task, event.index);
+    case "WaveFailed":
+      return giveUp(state, { reason: "GateFailed", message: event.message });
+    case "Removed":
+      return recordGone(state, machine, event.drainedSeconds);
+    case "RepairOrdered":
+      return repair(state, task);
+    case "Repaired":
+      return void delete machines.draining[machine];
+    default:
+      return applyUpdate(state, task, event);
+  }
+}
+
+function setAside({ machines, view }: Applied, { subject, kind }: Task): void {
+  // A set, as a task can begin again and plans count the machines that are set aside.
+  machines.setAside = [...new Set([...machines.setAside, subject])];
+  delete machines.draining[subject]; // a retry restarts the timeout
+  const state = kind === "update"
+    ? "the machine stays unchanged and in service"
+    : "the machine stays cordoned and held, and counts in the budget";
+  warn(view, "MachineSetAside", `Failed to drain machine "${subject}" in time; ${state}`);
+}
+
+// The failure says nothing about the current desired state; as an old machine, this one is replaced in its turn.
+function dropEarlier({ machines, view }: Applied, machine: string): void {
+  delete machines.booting[machine];
+  warn(
+    view,
+    "MachineDropped",
+    `Machine "${machine}" of an earlier change failed to join; its replacement waits for its turn`,
+  );
+}
+
+function passWave({ machines, waves }: Applied, task: Task, index: number): void {
+  // After a promotion of all remaining waves, this is another wave.
+  if (waves.current.index === index) waves.current = { ...waves.current, passed: true };
+  noteAskedGates({ machines, waves }, task, null); // only now, as the promotion has taken effect
+}
+
+// Repairs of old machines are not counted, as those are replaced anyway.
+function repair({ machines, target }: Applied, { subject, templateHash }: Task): void {
+  const isOwn = templateHash === target.desired?.templateHash && !machines.repaired.includes(subject);
+  if (isOwn) noteRepaired(machines, subject);
+}

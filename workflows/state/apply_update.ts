@@ -1,0 +1,100 @@
+/** Changes the state by what updates in place report, and by what the staging before them reports. */
+import type { Updating } from "../contracts/mod.ts";
+import { noteLately } from "./machines.ts";
+import type { StagingOutcome, UpdateEvent, UpdateOutcome } from "./outcomes.ts";
+import { giveUp, type GivingUp } from "./quarantine.ts";
+import { recordJoin } from "./results.ts";
+import { addNews, type Part, tell, warn } from "./rollout.ts";
+import type { Task } from "./tasks.ts";
+
+type Updated = GivingUp & Part<"records">;
+
+/** Applies an event or the outcome of an update in place, or of a task that stages an image. */
+export function applyUpdate(
+  state: Updated,
+  task: Task,
+  event: UpdateEvent | UpdateOutcome | Exclude<StagingOutcome, { is: "Unchanged" }>,
+): void {
+  const { machines, view } = state;
+  const { subject: machine, templateHash } = task;
+  const update = machines.updating[machine];
+  switch (event.is) {
+    case "Staged":
+      noteLately(machines, machine, { is: event.lately, templateHash, at: event.at });
+      if (event.news) addNews(view, event.news);
+      return;
+    case "UpdateFailed":
+      return fail(state, task, event);
+    case "Ended":
+      return void delete machines.updating[machine];
+    case "Updated":
+      if (update) complete(state, task, update);
+      return void delete machines.updating[machine];
+    case "Replaced":
+      delete machines.lately[machine];
+      return void delete machines.updating[machine];
+    default:
+      if (update) mark(update, event);
+  }
+}
+
+/** The events and outcomes that only mark how far an update is. */
+type Mark = Exclude<UpdateEvent, { is: "UpdateFailed" }> | Extract<UpdateOutcome, { is: "Out" }>;
+
+function mark(update: Updating, event: Mark): void {
+  switch (event.is) {
+    case "DrainBegan":
+      update.drainSince = event.at;
+      return;
+    case "BootOrdering":
+      update.isOrdering = true;
+      return;
+    case "BootOrdered":
+      update.boot = event.boot;
+      return;
+    case "CameBack":
+      update.isBack = true;
+      return;
+    case "SoakBegan":
+      update.soakUntil = event.until;
+      return;
+    case "Out":
+      update.isOut = true;
+      return;
+    case "Doomed":
+      update.replacing = event.replacing;
+      delete update.drainSince; // the drain has its whole time again
+      return;
+    case "ReplacementOrdered":
+      if (update.replacing) update.replacing.isOrdered = true;
+      return;
+    case "ReplacementDeleted":
+      if (update.replacing) update.replacing.isDeleted = true;
+      return;
+    case "ReplacementDropped":
+      delete update.replacing;
+  }
+}
+
+function fail(
+  state: Updated,
+  { subject: machine, templateHash }: Task,
+  { reason, message, at }: UpdateEvent & { is: "UpdateFailed" },
+): void {
+  const { target, machines, view } = state;
+  noteLately(machines, machine, { is: "Failed", templateHash, at });
+  warn(view, reason, message);
+  // The failure says nothing about the current desired state.
+  if (templateHash !== target.desired?.templateHash) return;
+  machines.failures += 1;
+  if (machines.failures >= (target.rules?.maxFailed ?? 1)) giveUp(state, { reason, message });
+}
+
+// An update counts like a join: with the time that it took, and with its machine.
+function complete(state: Updated, { subject: machine, templateHash }: Task, { since, image }: Updating): void {
+  const { machines, view } = state;
+  noteLately(machines, machine, { is: "Updated", templateHash, at: Date.now() });
+  machines.booting[machine] = { since, attempt: 0 };
+  recordJoin(state, { machine, node: machine, image, kubelet: "", readyAt: Date.now() });
+  tell(view, "MachineUpdated", `Machine "${machine}" runs image "${image}"`);
+}

@@ -1,0 +1,86 @@
+/** What tasks report: events while they run, and an outcome when they end. Only `apply` changes the state by them. */
+import type {
+  AskedGates,
+  Joined,
+  Lately,
+  PoolEvent,
+  Replacing,
+  UpdateFailureType,
+  Updating,
+} from "../contracts/mod.ts";
+import type { Task } from "./tasks.ts";
+
+/** What has happened to a running task, recorded before its next step, so that a restart continues there. */
+export type TaskEvent =
+  /** The task could not act for `ms`, which no deadline of its machine counts. */
+  | { is: "Delayed"; ms: number }
+  /** The task began its next step, which is reported but needs no read. */
+  | { is: "Stepped"; step: Task["step"]; until?: number }
+  /** The task waits for something else now, which is reported and needs a read. */
+  | { is: "Waits"; news?: PoolEvent }
+  | { is: "Told"; news: PoolEvent }
+  /** Gates are being evaluated; null once they have a result. */
+  | { is: "GatesAsked"; asked: AskedGates | null }
+  /** The machine could not be drained in time, and stays. */
+  | { is: "SetAside" }
+  | JoinEvent
+  | { is: "RepairOrdered" }
+  | UpdateEvent;
+
+type JoinEvent =
+  | { is: "Admitted" }
+  /** The machine failed to join; at its last attempt it counts as failed. */
+  | { is: "JoinFailed"; message: string; isLast: boolean };
+
+/** The progress of an update in place, by the marks of `Updating`. */
+export type UpdateEvent =
+  | { is: "DrainBegan"; at: number }
+  | { is: "BootOrdering" }
+  | { is: "BootOrdered"; boot: NonNullable<Updating["boot"]> }
+  | { is: "CameBack" }
+  | { is: "SoakBegan"; until: number }
+  /** The image failed on the machine; too many failures stop the pool. */
+  | { is: "UpdateFailed"; reason: UpdateFailureType; message: string; at: number }
+  /** The machine has to be replaced, as its update failed. */
+  | { is: "Doomed"; replacing: Replacing }
+  | { is: "ReplacementOrdered" }
+  | { is: "ReplacementDeleted" }
+  /** The machine stays after all. */
+  | { is: "ReplacementDropped" };
+
+/** How a task ended, by its kind. */
+export type Outcome = JoinOutcome | RemovalOutcome | RepairOutcome | WaveOutcome | StagingOutcome | UpdateOutcome;
+
+export type JoinOutcome =
+  | { is: "Joined"; joined: Joined }
+  /** The machine was deleted during the wait. */
+  | { is: "Gone" }
+  /** The machine of an earlier change failed, which says nothing about the desired change. */
+  | { is: "Dropped" }
+  /** Too many machines failed: this one is kept for inspection, and its change is given up. */
+  | { is: "FailedForGood"; message: string }
+  /** The machine is deleted; with `attempt`, the next new machine is its next attempt. */
+  | { is: "Recreated"; attempt?: number };
+
+export type RemovalOutcome = { is: "Removed"; drainedSeconds: number } | Unchanged;
+
+export type RepairOutcome = { is: "Repaired" } | Unchanged;
+
+export type WaveOutcome = { is: "WavePassed"; index: number } | { is: "WaveFailed"; message: string };
+
+/** Staging an image, with the result for the machine. */
+export type StagingOutcome = { is: "Staged"; lately: Lately["is"]; at: number; news?: PoolEvent } | Unchanged;
+
+export type UpdateOutcome =
+  /** The machine serves as before, or is gone. */
+  | { is: "Ended" }
+  | { is: "Updated" }
+  /** The node is gone, and a new node of its name is another one. */
+  | { is: "Replaced" }
+  /** The update failed and the machine does not serve. */
+  | { is: "Out" };
+
+/** Nothing more to record. */
+interface Unchanged {
+  is: "Unchanged";
+}
