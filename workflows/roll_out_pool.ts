@@ -20,6 +20,7 @@ import { askApproval } from "./commands/review_approval.ts";
 import { listen } from "./commands/handlers.ts";
 import type { Desired, RollOutInput, RollOutResult, Rules } from "./contracts/mod.ts";
 import { publish, tellAlone } from "./proxies.ts";
+import { stopClocks } from "./state/clock.ts";
 import { carriedState, parseInput } from "./state/input.ts";
 import { countBug, forgetBugs, isBehind } from "./state/loop.ts";
 import { openRollout, type Part, type Rollout, type Seen, type Telling } from "./state/rollout.ts";
@@ -32,7 +33,7 @@ import { noteChange, observe, openPool, prepare, recallEarlier, rollProfile } fr
 import { cleanUp, converge, endGone, hearLast, renewOnly, stop } from "./steps/endings.ts";
 import { halt } from "./steps/halt.ts";
 import { isToKeep, keepMachines } from "./steps/keep_machines.ts";
-import { answerMishaps, postponeAll, waitOver } from "./steps/mishaps.ts";
+import { answerMishaps, postponeSettling, waitOver } from "./steps/mishaps.ts";
 import { bugIn, waitAfterBug } from "./steps/internal_error.ts";
 import { noteSettling, reportTurn, rest } from "./steps/rest.ts";
 import { see } from "./steps/see.ts";
@@ -93,7 +94,9 @@ async function round(rollout: Rollout): Promise<RollOutResult | undefined> {
     const trouble = troubleOf(error);
     if (trouble.kind === "rethrow") throw error;
     await waitOver(rollout, trouble);
-    if (trouble.kind === "unreachable") postponeAll(rollout, Date.now() - begun);
+    if (trouble.kind === "replan") return undefined;
+    stopClocks(rollout, begun);
+    postponeSettling(rollout, Date.now() - begun);
     return undefined;
   }
 }

@@ -190,3 +190,22 @@ test("drain: Force deletes nothing because of a time in which its start could no
   ok(Date.now() - cordoned > 1_500, "Expected a separate timeout");
   equal((await handle.result()).replaced, 1);
 });
+
+test("fault E2 Force deletes nothing because of a time in which the drain was denied", async (stage) => {
+  const pool = await stage.grownPool({
+    replicas: 1,
+    rules: { drain: drainBy({ timeout: 2_500, onBlocked: "Force" }) },
+  });
+  pool.isDrainBlocked = true;
+  let [denied, cordoned] = [0, 0];
+  pool.before["ensureNodeCordoned"] = () => {
+    denied ||= Date.now();
+    if (Date.now() - denied < 3_000) throw failure("AccessDenied", "Cannot cordon the node: patch is forbidden");
+    cordoned ||= Date.now();
+  };
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a drain by force", () => pool.forced.length === 1);
+  ok(Date.now() - cordoned > 1_500, "it had its own time yet");
+  equal((await handle.result()).replaced, 1);
+});

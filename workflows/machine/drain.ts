@@ -47,7 +47,8 @@ function drainOnce(
   // After the timeout the drain continues in attempts, each with a deadline, that end when a blocker changes.
   const until = isOver ? Date.now() + settings.durations.recheck : end;
   task.until = until;
-  const force = isOver && rules.onBlocked === "Force";
+  // Pods are always asked to move before they are forced, also by a run that continues after the timeout.
+  const force = isOver && rules.onBlocked === "Force" && isCordoned;
   const how = force ? `${node} by force` : node;
   const told = JSON.stringify(rules);
   const order = { pool: settings.pool, machine: task.subject, node, until, rules, known, force };

@@ -6,6 +6,7 @@ import { condition, isCancellation } from "@temporalio/workflow";
 import type { Gate, GateVerdict, PoolEvent, Unseen } from "../contracts/mod.ts";
 import { planHash } from "../policy/forecast.ts";
 import { awaits } from "../proxies.ts";
+import { startClock } from "../state/clock.ts";
 import { askedGatesOf, promoted } from "../state/machines.ts";
 import { iso } from "../state/loop.ts";
 import type { WaveOutcome } from "../state/outcomes.ts";
@@ -160,11 +161,13 @@ function noteDoubt({ task, note }: Work, { what, message }: { what: string; mess
 
 /** Begins to evaluate the gates; when all have passed, the wave has passed. */
 export function beginWaveGates(rollout: Worked, { wave: index, upTo }: Step & { kind: "gates" }): void {
+  const subject = waveName(index);
+  startClock(rollout, subject);
   const { templateHash = "" } = rollout.target.desired ?? {};
   const now = Date.now();
   const task: Task = {
     kind: "gates",
-    subject: waveName(index),
+    subject,
     templateHash,
     step: "Gates",
     since: now,

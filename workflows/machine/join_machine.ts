@@ -6,6 +6,7 @@ import { CancellationScope } from "@temporalio/workflow";
 import type { Joined, JoinFailure, JoinVerdict, Unseen } from "../contracts/mod.ts";
 import { joinDeadlines } from "../policy/waves.ts";
 import { awaits, write } from "../proxies.ts";
+import { startClock } from "../state/clock.ts";
 import { ensureBoot } from "../state/machines.ts";
 import type { JoinOutcome } from "../state/outcomes.ts";
 import type { Seen } from "../state/rollout.ts";
@@ -18,6 +19,7 @@ export function beginJoin(
   rollout: Worked,
   { machine, attempt, victim, isIn }: { machine: string; attempt: number; victim?: string; isIn: boolean },
 ): void {
+  startClock(rollout, machine);
   const { templateHash: desired = "", kubelet = "" } = rollout.target.desired ?? {};
   // A resumed join keeps the template its machine was admitted for.
   const boot = ensureBoot(rollout.machines, machine, { since: Date.now(), attempt, templateHash: desired, kubelet });

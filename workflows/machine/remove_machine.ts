@@ -4,6 +4,7 @@
  */
 import type { Member, PoolRef } from "../contracts/mod.ts";
 import { awaits, write } from "../proxies.ts";
+import { startClock } from "../state/clock.ts";
 import { ensureDraining } from "../state/machines.ts";
 import type { RemovalOutcome, RepairOutcome } from "../state/outcomes.ts";
 import { secondsSince } from "../state/results.ts";
@@ -46,8 +47,10 @@ async function relieveIll(work: Work, { id, ...ill }: Member): Promise<"Well" | 
   return snapshot && !snapshot.ill.some((each) => each.id === id) ? "Well" : "Ill";
 }
 
-function removalTask({ machines, settings, target }: Worked, victim: Member): Task {
+function removalTask(rollout: Worked, victim: Member): Task {
+  const { machines, settings, target } = rollout;
   const { id, node, templateHash } = victim;
+  startClock(rollout, id);
   const { since } = ensureDraining(machines, victim);
   return {
     kind: "leave",

@@ -9,6 +9,7 @@ import type { BootVerdict, Member, Updating } from "../contracts/mod.ts";
 import { inPlaceOf } from "../policy/in_place.ts";
 import { isOwnRefusal } from "../policy/replaced.ts";
 import { spare, updates } from "../proxies.ts";
+import { startClock } from "../state/clock.ts";
 import { ensureUpdating } from "../state/machines.ts";
 import type { UpdateOutcome } from "../state/outcomes.ts";
 import type { Task } from "../state/tasks.ts";
@@ -28,6 +29,7 @@ const askedAgainMs = 10 * minute;
 export function beginUpdate(rollout: Worked, { id, replaceable }: Member): void {
   const { machines, target: { desired } } = rollout;
   if (!desired) return;
+  startClock(rollout, id);
   const { templateHash, image } = desired;
   const refused = replaceable ? { isRefused: true as const } : {};
   const begun = ensureUpdating(machines, id, { templateHash, image, ...refused });

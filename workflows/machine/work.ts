@@ -27,14 +27,17 @@ export function begin(rollout: Worked, task: Task, run: (work: Work) => Promise<
     if (isOn(tasks, task)) apply(rollout, task, event);
   };
   const work: Work = { rollout, task, note };
-  const untilDone = async (): Promise<void> => note(await (tasks.areHeld ? onceTold(tasks, work, run) : run(work)));
-  let noted: "Mishap" | "Nothing" = "Nothing";
+  let end: "Done" | "Undone" | "Mishap" = "Undone";
+  const untilDone = async (): Promise<void> => {
+    note(await (tasks.areHeld ? onceTold(tasks, work, run) : run(work)));
+    end = "Done";
+  };
   void scope.run(untilDone)
-    .catch((error: unknown) => void (noted = noteFailure({ tasks, loop }, task, error)))
+    .catch((error: unknown) => void (end = noteFailure({ tasks, loop }, task, error)))
     .finally(() => {
       // Who calls a task off goes on by itself. A failure wakes the main loop too; as an event, it would end the halt
       // that reports it.
-      if (endTask(tasks, task) === "Ended" && noted === "Nothing") nudge(loop);
+      if (endTask(tasks, task, end === "Done") === "Ended" && end !== "Mishap") nudge(loop);
     });
 }
 
@@ -51,12 +54,12 @@ async function onceTold(
 }
 
 // An internal error must end the reconcile, not the process: the main loop throws it again.
-function noteFailure({ tasks, loop }: Part<"tasks" | "loop">, task: Task, error: unknown): "Mishap" | "Nothing" {
-  if (isCancellation(error)) return "Nothing";
+function noteFailure({ tasks, loop }: Part<"tasks" | "loop">, task: Task, error: unknown): "Mishap" | "Undone" {
+  if (isCancellation(error)) return "Undone";
   const trouble = troubleOf(error);
   if (trouble.kind === "rethrow") noteBug(loop, error);
-  if (!isOn(tasks, task)) return "Nothing";
-  if (trouble.kind !== "halt" && trouble.kind !== "unreachable") return "Nothing";
+  if (!isOn(tasks, task)) return "Undone";
+  if (trouble.kind !== "halt" && trouble.kind !== "unreachable") return "Undone";
   const { kind, message } = trouble;
   const mishap: Mishap = { kind, message, reason: kind === "halt" ? trouble.reason : "Unreachable" };
   loop.mishaps.push(mishap);

@@ -1,7 +1,8 @@
 /** Changes the state by what tasks report; no task changes it by itself. */
 import { applyUpdate } from "./apply_update.ts";
+import { delay } from "./clock.ts";
 import { noteStage, nudge } from "./loop.ts";
-import { countFailure, keepFailed, noteAskedGates, noteRepaired, postpone } from "./machines.ts";
+import { countFailure, keepFailed, noteAskedGates, noteRepaired } from "./machines.ts";
 import type { Outcome, TaskEvent } from "./outcomes.ts";
 import { giveUp } from "./quarantine.ts";
 import { recordGone, recordJoin } from "./results.ts";
@@ -15,10 +16,10 @@ export type Applied =
 
 /** Applies an event or the outcome of a task. */
 export function apply(state: Applied, task: Task, event: TaskEvent | Outcome): void {
-  const { machines, loop, view } = state;
+  const { loop, view } = state;
   switch (event.is) {
     case "Delayed":
-      postpone(machines, task.subject, event.ms);
+      delay(state, task.subject, event.ms);
       task.since += event.ms;
       task.until += event.ms;
       return;

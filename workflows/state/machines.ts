@@ -85,24 +85,6 @@ export function restartBoot({ booting }: Machines, machine: string): void {
   if (booting[machine]) booting[machine] = { ...booting[machine], since: Date.now() };
 }
 
-/** Extends the time of a machine by `ms` that must not count. */
-export function postpone({ booting, draining, updating }: Machines, machine: string, ms: number): void {
-  const boot = booting[machine];
-  if (boot) boot.since += ms;
-  if (boot?.gates && boot.gates.since !== null) boot.gates.since += ms;
-  if (draining[machine]) draining[machine].since += ms;
-  const update = updating[machine];
-  if (update?.drainSince !== undefined) update.drainSince += ms;
-  if (update?.boot) update.boot.until += ms;
-}
-
-/** Extends the time of all machines without a running task by `ms`. */
-export function postponeIdle(machines: Machines, { running }: Readonly<Tasks>, ms: number): void {
-  const busy = new Set(Object.values(running).map(({ subject }) => subject));
-  const all = new Set([...Object.keys(machines.booting), ...Object.keys(machines.draining)]);
-  for (const machine of all) if (!busy.has(machine)) postpone(machines, machine, ms);
-}
-
 /** Gives fresh attempts and times to all machines that boot or failed for good; clears skipped and failed machines. */
 export function retryMachines(machines: Machines): void {
   const fresh = { since: Date.now(), attempt: 0 };

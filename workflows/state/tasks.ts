@@ -29,11 +29,13 @@ export interface Tasks {
   justEnded: string[];
   /** New tasks wait before their first step until they have been reported. */
   areHeld: boolean;
+  /** Since when no task works on the unfinished work of a subject (epoch ms). */
+  idle: Record<string, number>;
 }
 
 /** Returns the state without tasks; a continued run begins its tasks again. */
 export function openTasks(): Tasks {
-  return { running: {}, justEnded: [], areHeld: false };
+  return { running: {}, justEnded: [], areHeld: false, idle: {} };
 }
 
 /** The scopes of tasks are not state: a continued run begins its tasks again. */
@@ -49,20 +51,22 @@ export function addTask({ running }: Tasks, task: Task): CancellationScope | und
   return scope;
 }
 
-/** Removes a task whose work is over; returns CalledOff if it was removed before. */
-export function endTask(tasks: Tasks, task: Task): "Ended" | "CalledOff" {
+/** Removes a task that has ended, with its work done or not; returns CalledOff if it was removed before. */
+export function endTask(tasks: Tasks, task: Task, isDone: boolean): "Ended" | "CalledOff" {
   tasks.justEnded.push(task.subject);
   if (!isOn(tasks, task)) return "CalledOff";
   delete tasks.running[keyOf(task)];
+  if (!isDone) tasks.idle[task.subject] = Date.now();
   return "Ended";
 }
 
 /** Cancels all tasks that match `fits`. */
-export function callOff({ running }: Tasks, fits: (task: Task) => boolean): void {
+export function callOff({ running, idle }: Tasks, fits: (task: Task) => boolean): void {
   for (const [key, task] of Object.entries(running)) {
     if (!fits(task)) continue;
     scopes.get(task)?.cancel();
     delete running[key];
+    idle[task.subject] = Date.now();
   }
 }
 

@@ -3,6 +3,7 @@
  * like an outage. So the run ends and continues as new; after several internal errors in a row, the run halts visibly.
  */
 import { condition, ContinueAsNew, TemporalFailure } from "@temporalio/workflow";
+import { stopClocks } from "../state/clock.ts";
 import { iso } from "../state/loop.ts";
 import type { Part, Telling } from "../state/rollout.ts";
 import { recallEarlier } from "./prepare.ts";
@@ -25,7 +26,7 @@ export function bugIn(error: unknown): string | undefined {
 }
 
 /** The groups that a run changes before its first read. */
-type Restarted = Telling & Part<"loop" | "target" | "memory" | "people">;
+type Restarted = Telling & Part<"loop" | "target" | "memory" | "people" | "machines" | "waves" | "tasks">;
 
 /**
  * Waits after a run that an internal error ended: briefly, and after several errors halted, until something changes or
@@ -34,6 +35,7 @@ type Restarted = Telling & Part<"loop" | "target" | "memory" | "people">;
 export async function waitAfterBug(rollout: Restarted): Promise<void> {
   const { loop, settings: { durations } } = rollout;
   if (loop.bugs === 0) return;
+  stopClocks(rollout, Date.now());
   const pause = Math.min(durations.recheck, firstPauseMs * 2 ** (loop.bugs - 1));
   const summary = `Continue at ${iso(Date.now() + pause)} after an internal error: ${loop.bug}`;
   await condition(() => loop.nudged, pause, { summary });

@@ -1,14 +1,12 @@
 /** Responds to failures. */
-import { postponeIdle } from "../state/machines.ts";
-import type { Part, Seen, Telling } from "../state/rollout.ts";
-import { postponeWave } from "../state/waves.ts";
+import type { Part, Telling } from "../state/rollout.ts";
 import { halt, waitOutage } from "./halt.ts";
 import type { Next } from "./rollback.ts";
 import { type Trouble, troubleOf } from "../state/trouble.ts";
 
 /** Reports the failure that stopped a task, and waits. */
 export async function answerMishaps(
-  rollout: Telling & Part<"loop" | "machines" | "waves">,
+  rollout: Telling & Part<"loop" | "target">,
 ): Promise<Next> {
   const mishaps = rollout.loop.mishaps.splice(0);
   // Answers all failures at once, as every task stops with the same failure in an outage.
@@ -16,7 +14,7 @@ export async function answerMishaps(
   if (mishap === undefined) return "GoOn";
   const begun = Date.now();
   await waitOver(rollout, mishap);
-  if (mishap.kind === "unreachable") postponeAll(rollout, Date.now() - begun);
+  postponeSettling(rollout, Date.now() - begun);
   return "LookAgain";
 }
 
@@ -26,10 +24,9 @@ export async function waitOver(rollout: Telling, trouble: Trouble): Promise<void
   if (trouble.kind === "unreachable") await waitOutage(rollout, trouble.message);
 }
 
-/** Extends all times by `ms` in which the API was unavailable; running tasks extend their own. */
-export function postponeAll({ machines, waves, tasks }: Part<"machines" | "waves"> & Seen<"tasks">, ms: number): void {
-  postponeIdle(machines, tasks, ms);
-  postponeWave(waves, tasks, ms);
+/** Extends the times to settle by `ms` in which nothing could be read or done. */
+export function postponeSettling({ loop, target }: Part<"loop" | "target">, ms: number): void {
+  for (const each of [loop.settling, target.keeping]) if (each) each.since = Math.min(each.since + ms, Date.now());
 }
 
 // A step that timed out while its MachineDeployment was deleted is not a reason to halt.

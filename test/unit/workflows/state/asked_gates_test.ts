@@ -3,14 +3,13 @@ import {
   askedGatesOf,
   gatesInDoubt,
   noteAskedGates,
-  postponeIdle,
   retryMachines,
   takeBack,
 } from "../../../../workflows/state/machines.ts";
+import { startClock } from "../../../../workflows/state/clock.ts";
 import { carriedState, readCarried } from "../../../../workflows/state/input.ts";
 import type { Rollout } from "../../../../workflows/state/rollout.ts";
 import type { Task } from "../../../../workflows/state/tasks.ts";
-import { postponeWave } from "../../../../workflows/state/waves.ts";
 import { openRun } from "../../../support/open_run.ts";
 
 const asked = { name: "n", since: 1000, doubt: "" };
@@ -44,15 +43,15 @@ Deno.test("noteAskedGates: records nothing when the change of the machine was ab
   deepEqual([askedGatesOf(rollout, join), rollout.machines.booting], [null, {}]);
 });
 
-Deno.test("postponeIdle, postponeWave: extend only the time of gates without a running task", () => {
+Deno.test("startClock: extends only the time of gates whose task had stopped", () => {
   const rollout = asking();
-  rollout.tasks.running = { "gates wave 1": wave };
-  postponeIdle(rollout.machines, rollout.tasks, 50);
-  postponeWave(rollout.waves, rollout.tasks, 50);
-  deepEqual(questions(rollout), [1050, 1000]);
-  rollout.tasks.running = {};
-  postponeWave(rollout.waves, rollout.tasks, 50);
-  deepEqual(questions(rollout), [1050, 1050]);
+  rollout.tasks.idle = { a: Date.now() - 50 };
+  for (const { subject } of [join, wave]) startClock(rollout, subject);
+  const [joinSince, waveSince] = questions(rollout) as [number, number];
+  deepEqual([joinSince >= 1050, waveSince], [true, 1000]);
+  rollout.tasks.idle = { "wave 1": Date.now() - 50 };
+  startClock(rollout, "wave 1");
+  deepEqual(Number(questions(rollout)[1]) >= 1050, true);
 });
 
 Deno.test("retryMachines, takeBack: gates of a machine are evaluated from the start", () => {

@@ -1,0 +1,53 @@
+import { deepEqual } from "node:assert/strict";
+import { delay, startClock, stopClocks } from "../../../../workflows/state/clock.ts";
+import type { Task } from "../../../../workflows/state/tasks.ts";
+import { openRun } from "../../../support/open_run.ts";
+
+const minute = 60_000;
+
+Deno.test("delay: extends the drain of an update in place, also in the next run of the chain", () => {
+  const begun = { since: 1, templateHash: "new", image: "i" };
+  const run = openRun({ machines: { updating: { one: { ...begun, drainSince: 5 }, two: begun } } });
+  for (const machine of ["one", "two", "three"]) delay(run, machine, 100);
+  deepEqual(run.machines.updating, { one: { ...begun, drainSince: 105 }, two: begun });
+});
+
+Deno.test("fault E2 startClock: counts no time in which no task worked on a machine or a wave", () => {
+  const now = Date.now();
+  const [since, stopped] = [now - 10 * minute, now - 8 * minute];
+  const gates = { name: "n", since, doubt: "" };
+  const run = openRun({
+    machines: {
+      booting: { a: { since, attempt: 0, gates: { ...gates } } },
+      draining: { b: { since, templateHash: "t", image: "i", kubelet: "k" } },
+      updating: { c: { since, templateHash: "t", image: "i", boot: { id: "1", until: now + minute } } },
+    },
+    waves: { gates: { ...gates } },
+    tasks: { idle: Object.fromEntries(["a", "b", "c", "wave 1"].map((subject) => [subject, stopped])) },
+  });
+  const { machines: { booting, draining, updating }, waves } = run;
+  for (let times = 0; times < 2; times++) for (const subject of ["a", "b", "c", "wave 1"]) startClock(run, subject);
+  const ages = [booting["a"]?.since, booting["a"]?.gates?.since, draining["b"]?.since, waves.gates?.since];
+  deepEqual(ages.map((begun) => Math.round((now - (begun ?? 0)) / minute)), [2, 2, 2, 2]);
+  deepEqual(Math.round(((updating["c"]?.boot?.until ?? 0) - now) / minute), 9);
+});
+
+Deno.test("startClock: lets no time begin in the future after a retry", () => {
+  const now = Date.now();
+  const run = openRun({
+    machines: { booting: { a: { since: now, attempt: 0 } } },
+    tasks: { idle: { a: now - minute } },
+  });
+  startClock(run, "a");
+  deepEqual(Math.round(((run.machines.booting["a"]?.since ?? 0) - now) / minute), 0);
+});
+
+Deno.test("fault E2 stopClocks: stops what no task works on, and leaves what has stopped before", () => {
+  const draining = { since: 1, templateHash: "t", image: "i", kubelet: "k" };
+  const run = openRun({
+    machines: { booting: { a: { since: 1, attempt: 0 } }, draining: { b: draining, c: draining } },
+    tasks: { running: { "leave b": { kind: "leave", subject: "b" } as Task }, idle: { c: 5 } },
+  });
+  stopClocks(run, 7);
+  deepEqual(run.tasks.idle, { a: 7, c: 5, "wave 1": 7 });
+});

@@ -1,0 +1,44 @@
+/**
+ * The times of machines, and of a wave's gates: no deadline counts the time in which no task worked on them, because of
+ * an outage, a denial, an internal error or a halt, nor the time that a task reports as delayed.
+ */
+import type { Part } from "./rollout.ts";
+import { waveName } from "./waves.ts";
+
+type Timed = Part<"machines" | "waves">;
+
+/** Extends the times of a machine, or of the gates of a wave, by `ms` that must not count. */
+export function delay(timed: Timed, subject: string, ms: number): void {
+  extend(timed, subject, () => ms);
+}
+
+/** Stops the times of everything that no task works on, from `at` on (epoch ms) unless it has stopped before. */
+export function stopClocks({ machines, waves, tasks }: Timed & Part<"tasks">, at: number): void {
+  const { booting, draining, updating } = machines;
+  const busy = Object.values(tasks.running).map(({ subject }) => subject);
+  const all = [...Object.keys({ ...booting, ...draining, ...updating }), waveName(waves.current.index)];
+  for (const subject of all) if (!busy.includes(subject)) tasks.idle[subject] ??= at;
+}
+
+/** Lets the times of a machine, or of the gates of a wave, run again, without the time since its task stopped. */
+export function startClock({ tasks, ...timed }: Timed & Part<"tasks">, subject: string): void {
+  const idle = tasks.idle[subject];
+  delete tasks.idle[subject];
+  if (idle === undefined) return;
+  const now = Date.now();
+  // What began anew meanwhile, such as after a retry, has only its own idle time.
+  extend(timed, subject, (since) => Math.max(0, now - Math.max(idle, since)));
+}
+
+/** Extends each time by the number of milliseconds for what began at `since`. */
+function extend({ machines, waves }: Timed, subject: string, msOf: (since: number) => number): void {
+  const [boot, drain, update] = [machines.booting[subject], machines.draining[subject], machines.updating[subject]];
+  if (boot) boot.since += msOf(boot.since);
+  if (drain) drain.since += msOf(drain.since);
+  if (update?.drainSince !== undefined) update.drainSince += msOf(update.drainSince);
+  if (update?.boot) update.boot.until += msOf(update.since);
+  const wave = subject === waveName(waves.current.index) ? waves.gates : null;
+  for (const gates of [boot?.gates, update?.gates, wave]) {
+    if (gates && gates.since !== null) gates.since += msOf(gates.since);
+  }
+}
