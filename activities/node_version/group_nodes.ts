@@ -57,12 +57,23 @@ export async function readGroupNodes(kube: Cluster): Promise<GroupNode[]> {
   return watch.isFresh ? [...watch.values()] : await kube.cache.read("nodes of groups", () => listNodes(kube));
 }
 
-/** Returns the nodes of instances by provider ID in lower case. */
-export async function nodesByInstance(kube: Cluster): Promise<Map<string, GroupNode>> {
-  const nodes = await readGroupNodes(kube);
-  return new Map(
-    nodes.filter(({ providerId }) => providerId !== "").map((node) => [node.providerId.toLowerCase(), node]),
-  );
+/** The nodes of instances by provider ID in lower case. */
+export interface InstanceNodes {
+  nodes: Map<string, GroupNode>;
+  /** The names of nodes with one provider ID: none of them is certainly the node of the instance, so `nodes` has none. */
+  twins: Map<string, string[]>;
+}
+
+/** Returns the nodes of instances. */
+export async function nodesByInstance(kube: Cluster): Promise<InstanceNodes> {
+  const found: InstanceNodes = { nodes: new Map(), twins: new Map() };
+  for (const [id, nodes] of Map.groupBy(await readGroupNodes(kube), ({ providerId }) => providerId.toLowerCase())) {
+    if (id === "") continue;
+    const [node, other] = nodes;
+    if (node && !other) found.nodes.set(id, node);
+    else found.twins.set(id, nodes.map(({ name }) => name).sort());
+  }
+  return found;
 }
 
 async function listNodes(kube: Cluster): Promise<GroupNode[]> {

@@ -114,7 +114,7 @@ async function templateFor({ kube, asked, target, boots }: Booting): Promise<Boo
 
 /** Returns the components of one of its nodes; "" if no node of the group names them. */
 async function componentsNow(kube: Cluster, { group: { spec } }: Asked): Promise<string> {
-  const [nodes, instances] = await Promise.all([
+  const [{ nodes }, instances] = await Promise.all([
     nodesByInstance(kube),
     readInstances(kube, await kube.cloud.driver(), spec.groupId),
   ]);

@@ -62,7 +62,7 @@ async function makeIfClear(kube: Cluster, driver: Driver, group: CloudGroup): Pr
 }
 
 async function roleByNodes(kube: Cluster, driver: Driver, group: string): Promise<Role | undefined> {
-  const [instances, nodes] = await Promise.all([driver.instances(group), nodesByInstance(kube)]);
+  const [instances, { nodes }] = await Promise.all([driver.instances(group), nodesByInstance(kube)]);
   const own = instances.flatMap(({ providerId }) => nodes.get(providerId.toLowerCase()) ?? []);
   if (own.some(({ isControlPlane }) => isControlPlane)) return "ControlPlane";
   return own.length > 0 ? "Worker" : undefined;

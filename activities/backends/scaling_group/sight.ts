@@ -83,7 +83,11 @@ const usualLagMs = 120_000;
 export async function readCloud(kube: Cluster, { group: { metadata, spec } }: Asked): Promise<CloudSight> {
   const driver = await kube.cloud.driver();
   const before = await readRecords(kube, spec.groupId);
-  const [instances, nodes] = await Promise.all([readInstances(kube, driver, spec.groupId), nodesByInstance(kube)]);
+  const [instances, { nodes, twins }] = await Promise.all([
+    readInstances(kube, driver, spec.groupId),
+    nodesByInstance(kube),
+  ]);
+  refuseTwins(metadata.name, instances, twins);
   // After its instances: an earlier size would not include the removals that they show.
   const cloud = await kube.cache.read(`group ${spec.groupId}`, () => driver.group(spec.groupId));
   const records = await readRecords(kube, spec.groupId);
@@ -95,6 +99,18 @@ export async function readCloud(kube: Cluster, { group: { metadata, spec } }: As
   }
   const at = { now: Date.now(), lagMs: driver.lagMs ?? usualLagMs };
   return { cloud, instances, records, nodes, at, isMoving: identityOf(before) !== identityOf(records) };
+}
+
+// One of the nodes may belong to another machine, which a drain or a repair would hit.
+function refuseTwins(group: string, instances: readonly Instance[], twins: ReadonlyMap<string, string[]>): void {
+  for (const { providerId } of instances) {
+    const names = twins.get(providerId.toLowerCase());
+    if (!names) continue;
+    const nodes = names.map((name) => `"${name}"`).join(" and ");
+    const state =
+      `nodes ${nodes} have the same provider ID "${providerId}"; delete the Node whose machine does not exist`;
+    throw refused("ObjectInvalid", `Failed to read ScalingGroup "${group}": ${state}`);
+  }
 }
 
 /** Reads all instances of a group, once for concurrent callers. */

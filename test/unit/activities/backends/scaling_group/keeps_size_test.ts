@@ -108,3 +108,18 @@ Deno.test("group size: is unchanged when a machine leaves while the group is rea
   useCloud(group.client, () => Promise.resolve({ ...cloud, group: early, instances }));
   equal(await wanted(group), 3);
 });
+
+Deno.test("fault E10: a group is refused while two nodes have the provider ID of one machine", async () => {
+  const { group } = await ordered();
+  const [machine] = group.cloud.instances();
+  const node = group.kube.all("nodes").find(({ metadata }) => metadata.name === machine?.node);
+  if (!machine || !node) throw new Error("Failed to set up the stage: there is no node");
+  group.kube.put("nodes", { ...node, metadata: { ...node.metadata, name: "stale", uid: "stale" } });
+  await rejects(group.backend.observe(pool), {
+    type: "ObjectInvalid",
+    message: `Failed to read ScalingGroup "workers": nodes "stale" and "${machine.node}" have the same provider ID ` +
+      `"${machine.providerId}"; delete the Node whose machine does not exist`,
+  });
+  group.kube.remove("nodes", "stale");
+  await group.backend.observe(pool);
+});
