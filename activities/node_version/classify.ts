@@ -33,15 +33,20 @@ export function classOf(
 ): NodeClass {
   if (node.providerId === "") return "invalid";
   if (node.isObsolete) return "obsolete";
-  if (node.image === "" || node.components === "") return "awaitingAnnotation";
+  if (node.image === "" || (node.components === "" && target.components !== "")) return "awaitingAnnotation";
   if (!runs(node, target)) return node.heir === "" ? "outdated" : "donors";
   if (node.donor !== "") return "heirs";
   return pending.some((record) => isJoinOf(record, node.name)) ? "mints" : "upToDate";
 }
 
 /** Compares in any case, as clouds and users may write the id of an image differently. */
-function runs({ image, components }: NodeTarget, target: NodeTarget): boolean {
-  return same(image, target.image) && same(components, target.components);
+function runs(node: NodeTarget, target: NodeTarget): boolean {
+  return same(node.image, target.image) && hasComponents(node, target);
+}
+
+/** Returns whether a node has the desired components; a NodeVersion that names none accepts any. */
+export function hasComponents({ components }: Pick<NodeTarget, "components">, target: NodeTarget): boolean {
+  return target.components === "" || same(components, target.components);
 }
 
 /** Returns whether a PendingNode records the join of this node, and its instance is Ready. */

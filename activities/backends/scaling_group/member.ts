@@ -32,8 +32,9 @@ export function memberOfInstance(
   const id = memberIdOf(instance);
   const node = nodes.get(instance.providerId.toLowerCase());
   const order = orderOfInstance(records.orders, instance);
-  // A machine gets its components when it joins, so one that has not joined counts with the desired ones.
-  const components = node?.components || target.components;
+  // A machine gets its components when it joins, so one that has not joined counts with the desired ones. A NodeVersion
+  // without components accepts any.
+  const components = target.components === "" ? "" : node?.components || target.components;
   const wanted = hashOf(target);
   const isChosen = isMarked(pool, node) || records.orders.some((each) => isFor(id, each) && each.target === wanted);
   const isGoing = order?.goal === "Leave" || records.removals.some(({ member }) => member === id);

@@ -24,7 +24,14 @@ import {
   type ScalingGroup,
   scalingGroups,
 } from "../../kube/update_kinds.ts";
-import { type Classes, classOf, type NodeClass, type NodeTarget, same } from "../../node_version/classify.ts";
+import {
+  type Classes,
+  classOf,
+  hasComponents,
+  type NodeClass,
+  type NodeTarget,
+  same,
+} from "../../node_version/classify.ts";
 import { type Completion, completionOf } from "../../node_version/completion.ts";
 import { type GroupProgress, readProgress, toldOf } from "./group_progress.ts";
 import type { MarkedNode } from "../../node_version/marks.ts";
@@ -131,7 +138,7 @@ function stagesOf(
     const own = groups.filter((group) => group.stage === stage);
     const keys = own.map(({ groupId }) => groupKeyOf(groupId));
     const theirs = nodes.filter(({ group }) => keys.includes(groupKeyOf(group)));
-    const skewed = theirs.filter(({ components }) => !same(components, target.components));
+    const skewed = theirs.filter((node) => !hasComponents(node, target));
     const outdated = theirs.filter((node) => skewed.includes(node) || !same(node.image, target.image));
     const done = own.filter(({ isDone }) => isDone).length;
     const atRest = own.filter(({ isDone, halted, waiting }) => isDone || halted !== "" || waiting !== "").length;

@@ -39,6 +39,14 @@ const cases: [string, MarkedNode, PendingNode[], string][] = [
   ["G15 obsolete and no image", node("", "K2", { obsolete: "true" }), none, "obsolete"],
 ];
 
+const bare = { image: "I2", components: "" };
+
+Deno.test("fault G1: a NodeVersion without components accepts nodes without an annotation of theirs, and any others", () => {
+  equal(classOf(node("I2", ""), bare, none), "upToDate");
+  equal(classOf(node("I2", "K1"), bare, none), "upToDate");
+  equal(classOf(node("I1", ""), bare, none), "outdated");
+});
+
 for (const [what, given, pending, wanted] of cases) {
   Deno.test(`classOf: returns ${wanted} for ${what}`, () => equal(classOf(given, target, pending), wanted));
 }

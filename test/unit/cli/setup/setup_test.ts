@@ -156,7 +156,7 @@ Deno.test("ostler setup: exits with 4 when Temporal is unreachable, and with 2 f
   assert.deepEqual(await setUp(world), {
     code: 4,
     out: "",
-    err: "Failed to reach Temporal at temporal.test:7233: said by the fake\n",
+    err: "Failed to reach Temporal at temporal.test:7233: refused by the fake\n",
   });
   world.unreachable = new Unreachable("Failed to reach Temporal at temporal.test:7233: no answer in 5 seconds");
   assert.equal((await setUp(world)).code, 4);

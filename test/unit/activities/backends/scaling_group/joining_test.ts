@@ -55,6 +55,21 @@ Deno.test("K5 joining: a node without a version has not joined, and the message 
   );
 });
 
+Deno.test("fault G1: a node joins without any annotation of components if the NodeVersion names none", async () => {
+  const bare = { image: "image-2", components: "" };
+  const group = new GroupStage();
+  group.ask(bare, { stage: "Workers", digest: hashOf(bare) });
+  await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
+  const instance = group.cloud.instances().at(-1);
+  group.join(instance?.providerId ?? "", bare);
+  delete group.kube.get("nodes", instance?.node ?? "")?.metadata.annotations?.[components];
+  const verdict = await waitFor(group, 3_600_000);
+  deepEqual("joined" in verdict && verdict.joined.map((each) => each.machine), [machine]);
+  const { members, templateHash } = await group.backend.observe(pool);
+  const joined = members.find(({ node }) => node === instance?.node);
+  deepEqual([joined?.phase, joined?.templateHash], ["Ready", templateHash]);
+});
+
 Deno.test("K10 joining: an order without capacity fails with the message of the cloud", async () => {
   const group = new GroupStage({ capacity: 3 });
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
