@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs one order on a node and prints its result on stdout as one line of JSON. The script runs in its own container with the
-# programs of the container's image; only the tools of the OS run in the namespaces of the host.
-# hand.sh DRIVER VERB IMAGE DIGEST BOOT-ID NAME UNTIL STALL: "-" for values that the verb does not need; UNTIL in epoch
-# seconds, STALL in seconds. NAME belongs to this order alone and names the systemd units that it creates.
+# Runs one order on a node and prints its result on stdout as one line of JSON. The script runs in its own container with
+# the programs of the container's image. Only the tools of the OS run in the namespaces of the host.
+# Usage: hand.sh DRIVER VERB IMAGE DIGEST BOOT-ID NAME UNTIL STALL, with "-" for arguments that the verb does not need.
+# UNTIL is in epoch seconds, STALL in seconds. NAME belongs to this order alone and names the systemd units that it creates.
 set -u
 export LC_ALL=C
 driver=$1 verb=$2 image=$3 digest=$4 boot=$5 name=$6 until=$7 stall=$8
