@@ -103,7 +103,7 @@ export const rooms: Room[] = [
     types: [],
   },
   { path: "deploy/local/", runtime: ["*", "!workers/", "!cli/", "!test/", ...noBackend], types: [] },
-  // What makes image, chart and archives builds them with the same tools as the demo.
+  // The release tools build image, chart and archives with the same tools as the demo.
   { path: "deploy/release/", runtime: ["*", "!workers/", "!cli/", "!test/", ...noBackend], types: [] },
   { path: "deploy/", runtime: ["*", "!workers/", "!cli/", "!test/", "!deploy/local/", ...noBackend], types: [] },
   {

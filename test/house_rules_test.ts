@@ -146,7 +146,7 @@ prove("a backend imports neither another backend nor the registry, also as a typ
   ]),
 ]);
 
-prove("deploy/local is for test/ and the demo only", [
+prove("only test/ and the demo import deploy/local", [
   clean("test/integration/stack_test.ts", `import { startStack } from "../../deploy/local/stack.ts";`),
   clean("deploy/local/demo/main.ts", `import { startStack } from "../stack.ts"; import Table from "cli-table3";`),
   dirty("workers/controller.ts", `import { startStack } from "../deploy/local/stack.ts";`),
@@ -247,7 +247,7 @@ prove("only workers, deploy, cli and test read the environment", [
   ),
 ]);
 
-prove("error messages end without a period", [
+prove("error messages have no period at the end", [
   dirty("activities/nodes.ts", `throw new Error("Cannot start: no port.");`, ["error-message"]),
   dirty("activities/nodes.ts", "throw new TypeError(`Cannot start ${a}: no ${b}.`);", ["error-message"]),
   dirty("activities/nodes.ts", `throw new Error("Cannot start: " + "no port.");`, ["error-message"]),

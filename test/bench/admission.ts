@@ -2,7 +2,7 @@
  * How long the API server takes to create a MachineDeployment while many are applied at once, without and with the
  * webhook, which it calls twice for each, for a default and for a verdict. Run directly, it prints its rows:
  *
- * deno run -A test/bench/admission.ts 1000
+ *     deno run -A test/bench/admission.ts 1000
  */
 import { abreast } from "../../activities/kube/status.ts";
 import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";

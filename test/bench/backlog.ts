@@ -3,7 +3,7 @@
  * machines wait without a publisher; then the publisher starts, and everything is timed from that moment. Its costs
  * count from there to the last secret, including the start of the processes. Run directly, it prints its rows:
  *
- * deno run -A test/bench/backlog.ts 300
+ *     deno run -A test/bench/backlog.ts 300
  */
 import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
 import { type Figure, figuresOf, type Row } from "./figure.ts";

@@ -3,7 +3,7 @@
  * the time until the last is numbered and published, and the costs of the publisher while it waits. Run directly, it
  * prints its rows:
  *
- * deno run -A test/bench/burst.ts 200
+ *     deno run -A test/bench/burst.ts 200
  */
 import { abreast } from "../../activities/kube/status.ts";
 import { startMachineController } from "../../deploy/local/stack/machine_controller.ts";

@@ -3,7 +3,7 @@
  * start, runs one empty local activity, and ends. No publication can be cheaper. The start of the processes is not
  * counted. Run directly, it prints its rows:
  *
- * deno run -A test/bench/floor.ts 300
+ *     deno run -A test/bench/floor.ts 300
  */
 import { Client } from "@temporalio/client";
 import { bundleWorkflowCode, DefaultLogger, NativeConnection } from "@temporalio/worker";

@@ -3,7 +3,7 @@
  * machine-controller as users see it; and its requests to the API server and to Temporal. Run directly, it prints its
  * rows:
  *
- * deno run -A test/bench/publish.ts 20
+ *     deno run -A test/bench/publish.ts 20
  */
 import { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";

@@ -3,7 +3,7 @@
  * last deadline passed → halted; worker killed → next step; API server back → next step. Steps are those that people
  * see on the Rollout. Run directly, it prints its rows:
  *
- * deno run -A test/bench/react.ts
+ *     deno run -A test/bench/react.ts
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { waitFor } from "../../deploy/local/process/wait_until.ts";

@@ -2,7 +2,7 @@
  * How long processes take from their start until they report to be ready, with everything cached, and how long users
  * wait for the command. Run directly, it prints its rows:
  *
- * deno run -A test/bench/starts.ts 5
+ *     deno run -A test/bench/starts.ts 5
  */
 import { execFile } from "node:child_process";
 import process from "node:process";

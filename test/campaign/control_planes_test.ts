@@ -62,7 +62,7 @@ async function replaces({ world, ground }: ControlPlaneScene): Promise<void> {
   await upToDate(world, first, control.size + workers.size);
   const client = await SteadyClient.start({ kubeconfig: world.site.stack.adminKubeconfig });
   await ground.groups.ask(world, next);
-  await world.until("all control planes to be others", () => areOthers(ground, before), 600);
+  await world.until("all control planes to be replaced", () => areOthers(ground, before), 600);
   await upToDate(world, next, control.size + workers.size);
   await servedAllAlong(client);
   assert.ok(planes(ground).every(({ template }) => template.fields.image === next.image));

@@ -26,7 +26,7 @@ interface Node {
   };
 }
 
-machineTest("a NodePool boots another commit on a real machine, is halted by a bad one, and goes on", async (t) => {
+machineTest("NodePool: boots another commit on a real machine, is halted by a bad one, and continues", async (t) => {
   await withOstreeNode(async (world, host) => {
     const first = await untilReady(world);
     const { a, b, c } = await commitsOf(host, first.metadata.name);
@@ -44,7 +44,7 @@ machineTest("a NodePool boots another commit on a real machine, is halted by a b
         const { reason, message } = await stands(edge, "Halted", c);
         assert.match(`${reason} ${message}`, /UpdateRolledBack|Quarantined/);
         await isOn(world, "Debian GNU/Linux 12, b", before);
-        assert.ok(await wasTried(host, before.metadata.name, c), "C was never booted");
+        assert.ok(await wasTried(host, before.metadata.name, c), "Expected C to be booted");
       }],
       ["it takes A after that", async () => {
         const before = await theNode(world);

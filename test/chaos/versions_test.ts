@@ -53,7 +53,7 @@ async function outliveVersions(stage: Stage): Promise<void> {
   const kept = await eventually("all but the current version drained", () => onlyCurrentOpen(stage), {
     withinMs: 15 * minute,
   });
-  ok(kept <= keptAtMost, `the server keeps ${kept}`);
+  ok(kept <= keptAtMost, `The server keeps ${kept}`);
   const sorted = seconds.toSorted((a, b) => a - b);
   const [half, all] = [sorted[Math.floor(sorted.length / 2)], sorted.at(-1)].map((value) => value?.toFixed(1));
   console.log(

@@ -49,8 +49,8 @@ export class Browser {
     { name, pool, expected }: { name: string; pool: string; expected: RegExp },
   ): Promise<RunPage> {
     const workflowId = `machine-deployment/kube-system/${pool}`;
-    // Each look is waited for: one that is given up would go on loading, and take the page from under the next.
-    const seen = await eventually(`the page of a run that says ${expected}`, async () => {
+    // Each read is awaited, because an abandoned one would continue to load and replace the page of the next.
+    const seen = await eventually(`the page of a run with ${expected}`, async () => {
       const frame = await this.#open(world, workflowId);
       const details = await frame.locator("body").innerText({ timeout: 20_000 }).catch(String);
       if (expected.test(details)) return { details, tables: await frame.locator("table").count() };

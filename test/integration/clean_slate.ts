@@ -51,7 +51,7 @@ export class CleanSlate {
   }
 
   static async #now(api: ApiConnection, temporal: Client): Promise<CleanSlate> {
-    // A kind that was just defined answers 429 for a moment.
+    // A new kind answers 429 for a moment.
     return await waitUntil(async () => {
       const kinds = await kindsOf(api);
       return new CleanSlate(api, temporal, kinds, await inventory(api, kinds));

@@ -79,7 +79,7 @@ export async function membersAre({ cluster }: EtcdGround, instances: readonly Cl
   assert.ok(members.every(({ isLearner = false }) => !isLearner));
 }
 
-/** No acknowledged write is lost, and none was waited for too long. */
+/** No acknowledged write is lost, and none took too long. */
 export function assertSteady({ acknowledged, lost, downMs }: SteadyEtcdReport): void {
   assert.deepEqual(lost, []);
   assert.ok(

@@ -92,7 +92,7 @@ async function loses(
     isLost = true;
   };
   await ground.ask(world, version);
-  await world.until("a newcomer that is about to join", () => Promise.resolve(isLost));
+  await world.until("a new machine that is about to join", () => Promise.resolve(isLost));
   await upToDate(world, version, machines);
   assertSteady(await client.stop());
   assert.equal(ground.cloud.instances(control.id).length - before, 3, "Expected as many orders as removals");

@@ -104,7 +104,7 @@ async function protects({ ground, world }: Scene): Promise<void> {
   const id = kept.token ?? kept.node;
   ground.cloud.set(kept.providerId, { isProtected: true });
   await ground.ask(world, version);
-  await world.until("all but it to be replaced, and it to be named", async () => {
+  await world.until("all others to be replaced, and the protected one to be named", async () => {
     const { reason, message, updated } = await world.status("scaling-group.alpha") ?? {};
     return reason === "ProtectedRemain" && message?.includes(id) && updated === "2/3";
   });

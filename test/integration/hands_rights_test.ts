@@ -124,7 +124,7 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
     async () => deepEqual(await rightsOf(api), all),
   );
   const isTaken = async (): Promise<void> => equal(await refusalOf(api, hand()), "");
-  await t.step("without an image the worker makes none", async () => {
+  await t.step("hands: the worker makes none without an image", async () => {
     const isRefused = async (): Promise<void> => match(await refusalOf(api, hand()), /a hand must have the image/);
     await waitUntil(isRefused, { what: "the limits", timeoutMs: 20_000 });
   });
@@ -217,7 +217,7 @@ async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<voi
   await waitUntil(async () => match(await refusalOf(tenant, hand()), /only Ostler's worker/), {
     ...{ what: "the permissions of the tenant", timeoutMs: 20_000 },
   });
-  await t.step("an administrator of the cluster makes no hand", async () => {
+  await t.step("hands: an administrator of the cluster makes none", async () => {
     match(await refusalOf(server.api, hand()), /only Ostler's worker may create pods/);
   });
   await t.step("hands: the controller makes none", async () => match(await refusalOf(controller, hand()), /403/));

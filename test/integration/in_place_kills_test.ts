@@ -7,7 +7,7 @@ import { eventually } from "../support/eventually.ts";
 import { inSharedWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
-/** Steps that can be seen from outside, in their order. */
+/** Steps that are visible from outside, in order. */
 const steps = ["Check", "Stage", "cordoned", "Apply", "down", "back", "Status", "uncordoned"] as const;
 type Step = typeof steps[number];
 

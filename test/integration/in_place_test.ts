@@ -27,14 +27,14 @@ Deno.test({
       await ask(edge, imageOf("b"));
       await stands(edge, "Converged", imageOf("b"));
       assert.deepEqual([bootedNow(), await cordoned(edge)], ["b".repeat(12), []]);
-      assert.ok(ground.mostDown <= 3, `${ground.mostDown} were down at once`);
+      assert.ok(ground.mostDown <= 3, `Expected at most three nodes down, and saw ${ground.mostDown}`);
       assert.deepEqual([...ground.nodes.values()].map(({ boots }) => boots), Array(12).fill(1));
 
       ground.fate = () => "rolls back";
       await ask(edge, imageOf("c"));
       const { reason, message } = await stands(edge, "Halted", imageOf("c"));
       assert.match(`${reason} ${message}`, /UpdateRolledBack|Quarantined/);
-      // What is under way when it halts is ended, and its nodes are uncordoned.
+      // Nodes in progress at the halt finish, and are uncordoned.
       await eventually("nothing cordoned", async () => (await cordoned(edge)).length === 0, { withinMs: 30_000 });
       const tried = [...ground.nodes.values()].filter(({ boots }) => boots > 1).length;
       assert.ok(tried >= 2 && tried <= 4, `${tried} were tried`);

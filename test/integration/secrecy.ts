@@ -52,7 +52,7 @@ export class SecretCollector {
   async assertNowhere(more: [string, string][] = []): Promise<void> {
     assert.ok(this.size > 5, `Collected only ${this.size} secret texts`);
     const places = [...await this.#places(), ...more];
-    // The search itself works: names, which are no secret, are found in histories and logs.
+    // The search itself works: names, which are not secret, are found in histories and logs.
     for (const known of ["publishDesired", "Rollout notified"]) {
       assert.ok(places.some(([, text]) => text.includes(known)), `"${known}" was not found where it must be`);
     }

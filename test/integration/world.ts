@@ -119,7 +119,7 @@ export class World extends ApiObjects {
     await this.temporal.connection.close();
   }
 
-  /** Lists a collection; waits out the moment in which a new kind is not served yet. */
+  /** Lists a collection; waits until a new kind is served. */
   override async list<T>(path: string): Promise<T[]> {
     return await waitUntil(() => super.list<T>(path), { what: path, timeoutMs: 10_000 });
   }

@@ -8,7 +8,7 @@ export type Verdict = { is: "Caught" } | { is: "Missed" | "Unusable"; why: strin
 /** A fault that does not run proves nothing about the tests. */
 const broken = /SyntaxError|ReferenceError|Module not found|Cannot find module|Module build failed|is not a function/;
 
-/** An assertion that does not hold, or a test that waited for what did not happen (`eventually`). */
+/** A failed assertion, or a test that waited in vain (`eventually`). */
 const asserted = /AssertionError|Timed out after .* waiting for .*: last seen: /;
 
 /** A fault is caught when a test fails with an assertion. */

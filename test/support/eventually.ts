@@ -1,4 +1,4 @@
-/** Waits for what another process or task brings about, where an error of a look is an error of the test. */
+/** Waits for the effects of another process or task; an error of `look` fails the test. */
 import { waitFor, type WaitOptions } from "../../deploy/local/process/wait_until.ts";
 
 /** Calls `look` until it returns something other than undefined or false, and returns that; throws after `withinMs`. */

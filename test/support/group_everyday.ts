@@ -101,7 +101,7 @@ export function durations(join: JoinSeconds, times: number): Record<string, stri
   return Object.fromEntries(Object.entries(join).map(([rung, seconds]) => [rung, `${times * seconds}s`]));
 }
 
-/** Somebody terminates a newcomer, deletes its record, and has the group boot from another template. */
+/** Terminates a new machine, deletes its record, and changes the template of its group, like another controller. */
 export async function meddled({ world, ground }: Scene): Promise<void> {
   const known = ground.cloud.instances().length;
   const version = { ...first, image: "image-4" };

@@ -12,7 +12,7 @@ export async function askAndOrder(scene: Scene, image: string): Promise<CloudIns
   return await world.until("an order", () => Promise.resolve(look()));
 }
 
-/** Asks for an image of the first components. */
+/** Asks for an image with the first components. */
 export function ask({ ground, world }: Scene, image: string): Promise<void> {
   return ground.ask(world, { ...first, image });
 }

@@ -6,24 +6,28 @@ export const plainPlaces: string[] = [
   ...["cli/", "docs/", "examples/", "profiles/", "workers/"],
   ...["contracts", "node_version", "policy", "status"].map((room) => `workflows/${room}/`),
   ...["chart", "image", "kubernetes", "overlays", "release"].map((folder) => `deploy/${folder}/`),
-  ...["cloud/groups", "cloud/image_nodes", "demo/stories/in_place", "demo/stories/installed", "installation", "mirror"]
-    .map((folder) => `deploy/local/${folder}/`),
-  ...["machines/groups", "machines/ostree", "machines/policies", "stack/temporal", "tools/recipes"]
-    .map((folder) => `deploy/local/${folder}/`),
+  "deploy/local/",
   ...[
-    "cli/completion",
-    "deploy/hands",
-    "deploy/machines/groups",
-    "deploy/tools",
-    "workflows/commands",
-    "workflows/steps",
+    "bench",
+    "campaign",
+    "chaos",
+    "golden",
+    "integration",
+    "machines",
+    "replay",
+    "run",
+    "support",
+    "unit",
+    "validators",
   ]
-    .map((folder) => `test/unit/${folder}/`),
-  "test/words/",
+    .map((folder) => `test/${folder}/`),
+  ...["test/words/", "test/workflow/"],
   // Files and documents whose neighbours are not plain yet.
   ...["README.md", "at_work.ts", "bugs.ts", "cluster.ts", "failures.ts", "measures.ts", "mod.ts", "own_cluster.ts"]
     .map((name) => `activities/${name}`),
-  ...["deploy/README.md", "deploy/THREATS.md"],
+  ...["deploy/README.md", "deploy/THREATS.md", "test/README.md"],
+  ...["house_rules", "house_rules_test", "run", "run_test"].map((name) => `test/${name}.ts`),
+  ...["main", "run_test_file", "verdict", "working_copy"].map((name) => `test/planted/${name}.ts`),
 ];
 
 const isSurvey = Deno.env.get("OSTLER_WORDS") === "all";

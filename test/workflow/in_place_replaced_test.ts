@@ -84,7 +84,7 @@ test("ReplaceIfRefused: a node that refuses its boot is drained and replaced", a
       : undefined;
   await converged(stage, world);
   deepEqual([maker.podsLeft, maker.deleted.length, nodes.mostOut], [[], 1, 1]);
-  match(eventsOf(nodes, "NodeReplaced").join(), /ApplyRefused: DriverFailed: no way to boot/);
+  match(eventsOf(nodes, "NodeReplaced").join(), /ApplyRefused: DriverFailed: no boot entry/);
 });
 
 test("ReplaceIfRefused: a node that rolled back or failed its gates is never replaced, because the image is bad", async (stage) => {

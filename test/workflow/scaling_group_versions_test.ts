@@ -51,7 +51,7 @@ async function componentsWait({ world, ground, idle }: SiteScene): Promise<void>
   await ground.ask(world, { ...first, components: "components-2" });
   await readyFor(world, "ControlPlaneRefused");
   await idle();
-  assert.equal(ground.cloud.instances().length, known, "no kubelet is newer than its API server");
+  assert.equal(ground.cloud.instances().length, known, "Expected no kubelet newer than its API server");
   await ground.ask(world, first);
   await upToDate(world, first, alpha.size + control.size);
 }
@@ -62,7 +62,7 @@ async function imageWaits(scene: SiteScene): Promise<void> {
   await ask(scene, "image-23");
   await controlPlanesWait(world);
   await idle();
-  assert.equal(ground.cloud.instances().length, known, "no worker begins before control planes are done");
+  assert.equal(ground.cloud.instances().length, known, "Expected no worker to begin before control planes are done");
   await ground.ask(world, first);
   await upToDate(world, first, alpha.size + control.size);
 }

@@ -65,7 +65,7 @@ test("rollOutMachineDeployment: halts also when another task stops at the same m
   pool.before["awaitGates"] = async (times) => {
     const reads = pool.count("readDesired");
     if (times % 2 === 0) {
-      await eventually("the round that halts", () => pool.count("readDesired") > reads, { withinMs: 1000 }).catch(
+      await eventually("the reconcile that halts", () => pool.count("readDesired") > reads, { withinMs: 1000 }).catch(
         () => {},
       );
     }

@@ -1,4 +1,4 @@
-/** Load on a Service, sent as a good ingress sends it: to endpoints that are ready by the newest word, and never twice. */
+/** Load on a Service, sent as a good ingress sends it: to endpoints that were ready last, without repeats. */
 import type { ListWatch, V1EndpointSlice } from "@kubernetes/client-node";
 import { follow } from "../../../deploy/local/cloud/follow.ts";
 import type { Connection } from "../../../deploy/local/cloud/kube.ts";

@@ -59,7 +59,7 @@ export class FaultView {
 
   /** Waits for a report with this text. */
   async untilReport(said: RegExp): Promise<BootReport> {
-    return await this.world.until(`a report of "${this.name}" that says ${said}`, async () => {
+    return await this.world.until(`a report of "${this.name}" with ${said}`, async () => {
       const report = await this.report();
       if (report !== undefined && said.test(report.message)) return report;
       throw new NotYet(report);
@@ -111,9 +111,9 @@ export class FaultView {
    * Waits until `ostler explain` prints this: a machine retries, and not all of its attempts end for the same reason.
    */
   async untilExplained(said: RegExp): Promise<void> {
-    // A look costs a process.
+    // Each call starts a process.
     const waits = { withinMs: patienceSeconds * 1000, pausesMs: [1_000, 1_000] } as const;
-    await eventually(`an explanation that says ${said}`, async () => {
+    await eventually(`an explanation with ${said}`, async () => {
       const text = await this.explained();
       if (!said.test(text)) throw new NotYet(text);
       return true;

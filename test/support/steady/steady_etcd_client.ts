@@ -7,12 +7,12 @@ import { WriteLedger } from "./write_ledger.ts";
 const everyMs = 200;
 const gapMs = 500;
 
-/** What it has seen. */
+/** The observations of the client. */
 export interface SteadyEtcdReport {
   acknowledged: number;
-  /** What was acknowledged, and read as something older. */
+  /** Acknowledged writes that were read as an older value. */
   lost: readonly string[];
-  /** Milliseconds in which no write was acknowledged though one was tried, by fault of etcd: the longest time, and all of it. */
+  /** Milliseconds without an acknowledged write through etcd's fault: the longest time, and the total. */
   longestMs: number;
   downMs: number;
 }
@@ -21,7 +21,7 @@ export class SteadyEtcdClient {
   readonly #cluster: EtcdCluster;
   readonly #ledger = new WriteLedger();
   readonly #down = { longestMs: 0, downMs: 0 };
-  /** Milliseconds since the last write that was acknowledged. */
+  /** Milliseconds since the last acknowledged write. */
   #waitedMs = 0;
   #isOver = false;
   readonly #working: Promise<void>;
@@ -88,7 +88,7 @@ export class SteadyEtcdClient {
   async #read(slot: string): Promise<void> {
     const expected = this.#ledger.expected().get(slot);
     const value = await this.#cluster.get(slot);
-    // Nobody answered; what it says later counts.
+    // Without a response; a later one counts.
     if (value === undefined || expected === undefined) return;
     this.#ledger.compare(new Map([[slot, expected]]), { [slot]: value });
   }

@@ -26,7 +26,7 @@ const report = {
 async function roll(activities: Activities): Promise<void> {
   const event = (reason: string): PoolEvent => ({ type: "Normal", reason, message: "m" });
   const { seen, pool: machines } = await inActivity(() => activities.publishDesired({ pool }));
-  if (seen.state !== "Present") throw new Error(`Cannot roll: it is ${seen.state}`);
+  if (seen.state !== "Present") throw new Error(`Failed to roll: the pool is ${seen.state}`);
   const { specHash, templateHash, revision } = seen.desired;
   const question = { pool, templateHash, unproven: [], repair: neverRepaired, limit: 20 };
   if (!machines) await inActivity(() => activities.readPool(question));

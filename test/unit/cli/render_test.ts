@@ -216,7 +216,7 @@ Deno.test("ostler render: refuses a profile that aliases make too large", async 
   assert.match(err, /^bomb\.yaml:1: Invalid profile: spec: must have at most 1572864 bytes/);
 });
 
-Deno.test("fault P7: ostler render warns of what a MachineDeployment says and no machine gets", async () => {
+Deno.test("fault P7 ostler render: warns of settings of a MachineDeployment that no machine gets", async () => {
   const key = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
   const misplaced = deploymentYaml().replace(
     "  template:\n",

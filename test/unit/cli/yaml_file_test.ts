@@ -22,7 +22,7 @@ Deno.test("parseObjects: counts the lines of a literal text, and no others", () 
   assert.deepEqual(object?.placeOfLine(["c"], 2), { file: "x.yaml", line: 7 });
 });
 
-Deno.test("parseObjects names file and line of what is no YAML, and refuses aliases without end", () => {
+Deno.test("parseObjects: names file and line of invalid YAML, and refuses endless aliases", () => {
   assert.throws(() => parseObjects("x.yaml", "a: 1\nb: [\n"), /^UsageError: x\.yaml:3: Failed to read YAML: /);
   assert.throws(
     () => parseObjects("x.yaml", "a: 1\na: 2\n"),

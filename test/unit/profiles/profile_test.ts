@@ -156,7 +156,7 @@ Deno.test("fault P3: an empty annotation with pairs counts as not set", () => {
   }
 });
 
-Deno.test("parseProfile refuses what is too large before it looks at any of it", () => {
+Deno.test("parseProfile: refuses an oversized profile before it reads any of it", () => {
   const slow = { description: "", pattern: "(a|a)*b", default: "a".repeat(40) };
   const parameters = Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`p${n}`, slow]));
   const started = performance.now();

@@ -120,7 +120,7 @@ Deno.test("fault P5: credentials for Docker Hub are for the host that containerd
   }
 });
 
-Deno.test("containerdConfig keeps OOM scores only where a site asks for it, so that no other machine's bytes change", () => {
+Deno.test("containerdConfig: keeps OOM scores only on request, so that the config of other machines is unchanged", () => {
   const line = "restrict_oom_score_adj = true";
   assert.ok(!containerdConfig(defaultNodeSettings, {}).includes(line));
   const text = containerdConfig({ ...defaultNodeSettings, restrictOomScoreAdj: true }, {});

@@ -77,7 +77,7 @@ Deno.test("readConfig: reads a file of settings, and prefers flags and the envir
   });
 });
 
-Deno.test("readConfig refuses a file that is no mapping, has unknown settings or is not there", () => {
+Deno.test("readConfig: refuses a file that is not a mapping, has unknown settings or does not exist", () => {
   withFile("- a\n", (path) => match(fault({}, ["--config", path]), /expected a YAML mapping of settings$/));
   withFile("cluster-dsn: 1.1.1.1\n", (path) => {
     equal(
@@ -168,7 +168,7 @@ Deno.test("readConfig: requires allowed hosts for a Prometheus token", () => {
   deepEqual(prometheusHosts, ["prometheus.example:9090", "b"]);
 });
 
-Deno.test("readConfig wants to know where a cloud is, and what groups of this cluster bear there", () => {
+Deno.test("readConfig: requires the address of a cloud, and the tag value of this cluster's groups", () => {
   throws(() => readConfig({ OSTLER_CLOUD: "aws" }), /cloud-place: is required for aws\n?.*cloud-tag: is required/s);
   throws(() => readConfig({ OSTLER_CLOUD: "simulated" }), /cloud-place: is required for simulated/);
   throws(

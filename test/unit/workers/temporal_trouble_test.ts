@@ -18,7 +18,7 @@ function transportError(message: string): Error {
 
 const wrapped = (error: Error): Error => new ServiceError("Failed to describe schedule", { cause: error });
 
-Deno.test("temporalTrouble says that there is no such namespace, and how to make it", () => {
+Deno.test("temporalTrouble: reports a missing namespace, and how to create it", () => {
   const text = 'Failed to use namespace "fleet" of Temporal at there:7233: it does not exist; ' +
     "set --temporal-namespace (TEMPORAL_NAMESPACE), or create it with `ostler setup --temporal-namespace fleet`";
   equal(told(new NamespaceNotFoundError("fleet")), text);

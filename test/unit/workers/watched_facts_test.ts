@@ -3,7 +3,7 @@ import { mayMean, watchedPolicies } from "../../../workers/watched_facts.ts";
 
 const metadata = { name: "x", namespace: "fleet", uid: "u", generation: 3, creationTimestamp: "2026-01-01T00:00:00Z" };
 
-Deno.test("watchedPolicies keeps selector and conditions, and a version that changes with the policy", () => {
+Deno.test("watchedPolicies: keeps selector and conditions, and a version that changes with the policy", () => {
   const conditions = [{ type: "KernelDeadlock", status: "True", for: "5m" }];
   const spec = { selector: { matchLabels: { tier: "web" } }, repair: { conditions }, waves: [{ upTo: 1 }] };
   const facts = watchedPolicies.schema.parse({ metadata, spec });

@@ -7,7 +7,7 @@ import type { Interruption } from "../../../support/interrupted.ts";
 
 type Replacing = With<"orders">;
 
-/** A pool in a world of its own, made afresh for each question. */
+/** A pool in its own world, made anew for each test. */
 export interface Stage {
   pool: PoolRef;
   place: ProfilePlace;
@@ -20,9 +20,9 @@ export interface Stage {
   leaving: { machine: string; node: string };
   /** Verbs that have nothing to do here, because new machines are pending or another controller decides what boots. */
   idle?: readonly string[];
-  /** The backend, interrupted or not; `onCall` is told of each of its requests. */
+  /** The backend, interrupted or not; each of its requests calls `onCall`. */
   backend(interruption?: Interruption, onCall?: () => void): Replacing;
-  /** All that stands, the same text for equal worlds; without what only tells of it, such as Events. */
+  /** Returns the world as text, equal for equal worlds, without Events. */
   world(): string;
   /** Deletes the pool and its machines. */
   clear(): void;

@@ -43,7 +43,7 @@ class Node {
     return Promise.resolve({ outcome: "Done", status, findings: [] });
   };
 
-  /** What comes of a step that was asked for `ms` ago and was to take 30 minutes. */
+  /** Returns the outcome of a step that was requested `ms` ago with a timeout of 30 minutes. */
   asked<T>(
     ms: number,
     step: (updating: Pick<Updating, "kube" | "giveOrder">, until: number) => Promise<T>,

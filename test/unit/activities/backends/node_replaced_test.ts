@@ -1,4 +1,4 @@
-/** Which machine is deleted for a node that could not be updated, and which is not. */
+/** Which machine is deleted, or kept, for a node that could not be updated. */
 import { type Cluster, openCluster } from "../../../../activities/cluster.ts";
 import type { Makers } from "../../../../activities/backends/contract.ts";
 import { makersOf } from "../../../../activities/backends/registry.ts";

@@ -35,7 +35,7 @@ Deno.test("seam: pool and node contain no word of machine-controller", () => {
 
 const kinds = ["machine_controller", "node_pool", "scaling_group"];
 
-Deno.test("only the registry names a backend", () => {
+Deno.test("seam: only the registry names a backend", () => {
   const house = fileURLToPath(new URL("../../../../", import.meta.url));
   const files = ["activities", "cli", "deploy", "profiles", "workers"].flatMap((room) =>
     readdirSync(`${house}${room}`, { recursive: true, encoding: "utf8" }).map((name) => `${room}/${name}`)

@@ -3,7 +3,7 @@ import { illnessOf, watchedNodes } from "../../../../activities/backends/watched
 
 const metadata = { name: "x", uid: "u", generation: 3, creationTimestamp: "2026-01-01T00:00:00Z" };
 
-Deno.test("watchedNodes keeps the status of conditions, and none of their heartbeats", () => {
+Deno.test("watchedNodes: keeps the status of conditions, and no heartbeats", () => {
   const ready = { type: "Ready", status: "True", lastHeartbeatTime: "2026-01-01T00:00:00Z", message: "well" };
   deepEqual(watchedNodes.schema.parse({ metadata, status: { conditions: [ready] } }), {
     conditions: { Ready: "True" },
@@ -11,7 +11,7 @@ Deno.test("watchedNodes keeps the status of conditions, and none of their heartb
   deepEqual(watchedNodes.schema.parse({ metadata }), { conditions: {} });
 });
 
-Deno.test("illnessOf names a node that is not Ready or has a condition that makes it ill", () => {
+Deno.test("illnessOf: names a node that is NotReady or has a condition of the policy", () => {
   const kernel = [{ type: "KernelDeadlock", status: "True" }];
   equal(illnessOf({ conditions: { Ready: "True", KernelDeadlock: "False" } }, kernel), "");
   equal(illnessOf({ conditions: { Ready: "Unknown" } }, kernel), "Ready=Unknown");

@@ -27,7 +27,7 @@ async function roll(
   between: () => Promise<void> = () => Promise.resolve(),
 ): Promise<Published> {
   const { seen, source } = await inActivity(() => findDesired(deps, pool));
-  if (seen.state !== "Present") throw new Error(`Cannot roll: it is ${seen.state}`);
+  if (seen.state !== "Present") throw new Error(`Failed to roll: the pool is ${seen.state}`);
   const { specHash } = seen.desired;
   kube.put("rollouts", { metadata: { ...pool }, status: { lastGood: { specHash, templateHash: "t" } } });
   await between();

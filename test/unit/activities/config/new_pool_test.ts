@@ -22,7 +22,7 @@ Deno.test.afterAll(() => closeTemplateEngines());
 async function roll(kube: FakeKube, revision = "1", between: () => unknown = () => {}): Promise<Published> {
   const deps = publisher(kube);
   const { seen, source } = await inActivity(() => findDesired(deps, pool));
-  if (seen.state !== "Present") throw new Error(`Cannot roll: it is ${seen.state}`);
+  if (seen.state !== "Present") throw new Error(`Failed to roll: the pool is ${seen.state}`);
   await between();
   const order = { pool, revision, seen: { specHash: seen.desired.specHash, goodSpecHash: "" } };
   return await inActivity(() => publishConfig(deps, order, source));

@@ -84,7 +84,7 @@ Deno.test("awaitPoolChanged: sees the first machine of a pool that had none", as
   const world = await poolOf({});
   const { kube, client } = world;
   const { fingerprint } = await read(world);
-  // Not told yet to who watches.
+  // The watch has not delivered it yet.
   const { onChange } = kube;
   kube.onChange = () => {};
   kube.put("machinedeployments", machineDeployment({ metadata: { generation: 3 }, spec: { replicas: 1 } }));

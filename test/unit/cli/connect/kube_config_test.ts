@@ -66,7 +66,7 @@ Deno.test("openKubeConfig: uses the current context of the first file that names
   assert.throws(() => server({ KUBECONFIG: "none.yaml" }, {}, files), UsageError);
 });
 
-Deno.test("openKubeConfig refuses a context and a file that do not exist", () => {
+Deno.test("openKubeConfig: refuses a missing context and a missing file", () => {
   assert.throws(
     () => server({}, { context: "x" }),
     new UsageError('Failed to use context "x": contexts of the kubeconfig: home'),

@@ -40,7 +40,7 @@ Deno.test("engine: repeats a command that was lost with the last step of a run, 
   await assert.rejects(engine(grpcStatus(9, "busy"), answered("promoted")).send(order), Refusal);
 });
 
-Deno.test("the engine fails with what an exit code stands for when Temporal does not answer a command", async () => {
+Deno.test("engine: fails with the right exit code when Temporal does not answer a command", async () => {
   const away = new Unreachable("Failed to reach Temporal at there: connection refused");
   await assert.rejects(engine(grpcStatus(14, "connection refused")).send(order), away);
   await assert.rejects(engine(grpcStatus(14, "connection refused")).send({ ...order, name: "pause" }), away);

@@ -245,7 +245,11 @@ Deno.test("ostler release: keeps a pool whose names belong to one that could not
     out,
     /^pool "a-b\/web": its objects have the same names as those of "b\/web-a", whose cleanup failed; retry that first$/m,
   );
-  assert.notEqual(world.kube.get("rollouts", "web", "a-b"), undefined, "it is still to be given back");
+  assert.notEqual(
+    world.kube.get("rollouts", "web", "a-b"),
+    undefined,
+    "Expected the pool to be still managed by Ostler",
+  );
   assert.equal(world.kube.get("rollouts", "pool", "fleet"), undefined);
   world.kube.onRequest = () => {};
   await world.run(["release", "--yes", "--unfinished", "--without-temporal"]);

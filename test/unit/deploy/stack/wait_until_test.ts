@@ -55,7 +55,7 @@ Deno.test("waitUntil: does not probe when its signal has already aborted", async
   await assert.rejects(waitUntil(probe, { what: "it", timeoutMs: 1_000, signal }), /^Error: Interrupted$/);
 });
 
-Deno.test("waitUntil: rejects at once with an error that is final, and not with one that says what was seen", async () => {
+Deno.test("waitUntil: rejects at once with a final error, and not with NotYet", async () => {
   const errors = [new NotYet("2 of 3"), new Error("refused")];
   const probe = () => Promise.reject(errors.shift());
   await assert.rejects(waitUntil(probe, { what: "it", timeoutMs: 600_000, isFinal: () => true }), /^Error: refused$/);
@@ -77,7 +77,7 @@ Deno.test("waitFor: resolves with the first value that is neither undefined nor 
   assert.equal(looks, 3);
 });
 
-Deno.test("waitFor: says at its deadline what it last saw", async () => {
+Deno.test("waitFor: reports at its deadline what it last read", async () => {
   const options = { what: "it", timeoutMs: 60 };
   await assert.rejects(waitFor(() => undefined, options), /waiting for it: last seen: undefined$/);
   const look = () => {

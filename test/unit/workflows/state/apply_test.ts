@@ -61,7 +61,7 @@ Deno.test("apply: FailedForGood keeps the machine and gives its change up", () =
   deepEqual(reasonsOf(rollout), ["Quarantined", "JoinAttemptsExhausted"]);
 });
 
-Deno.test("apply: Dropped says nothing against the desired change", () => {
+Deno.test("apply: Dropped does not count against the desired change", () => {
   const rollout = after(running(), taskOf("join", "a", "old"), { is: "Dropped" });
   deepEqual([rollout.machines.booting, rollout.machines.failures, rollout.memory.quarantine], [{}, 0, []]);
 });

@@ -12,11 +12,11 @@ function machine(overrides: { metadata?: object; status?: object } = {}): unknow
   };
 }
 
-Deno.test("joinedMachines keep set and node of a machine that has joined", () => {
+Deno.test("joinedMachines: keeps set and node of a joined machine", () => {
   deepEqual(joinedMachines.schema.parse(machine()), { set: "fleet/web-1", node: "w-1" });
 });
 
-Deno.test("joinedMachines keep nothing of one that has not joined, leaves, or has no set", () => {
+Deno.test("joinedMachines: drops machines that have not joined, are leaving, or have no set", () => {
   const others = [
     machine({ status: { conditions: [] } }),
     machine({ status: { nodeRef: null } }),
@@ -26,7 +26,7 @@ Deno.test("joinedMachines keep nothing of one that has not joined, leaves, or ha
   for (const other of others) deepEqual(joinedMachines.schema.parse(other), {});
 });
 
-Deno.test("ownedSets keep the MachineDeployment that owns a set", () => {
+Deno.test("ownedSets: keeps the MachineDeployment that owns a set", () => {
   const ownerReferences = [{ kind: "MachineDeployment", name: "web", uid: "d" }];
   deepEqual(ownedSets.schema.parse({ metadata: { ...metadata, ownerReferences } }), { pool: "fleet/web" });
   deepEqual(ownedSets.schema.parse({ metadata }), {});

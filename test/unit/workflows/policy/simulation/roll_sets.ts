@@ -1,6 +1,6 @@
 /**
  * How machine-controller (1.66) rolls its MachineSets, written after its own code (`machinedeployment/rolling.go`): a
- * planner that is judged by its own model of machine-controller (`workflows/policy/supplier.ts`) would share its errors.
+ * planner that is tested with its own model of machine-controller (`workflows/policy/supplier.ts`) would share its errors.
  */
 
 /** The desired number of machines of one template, and how many of its machines are available. */
