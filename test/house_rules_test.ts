@@ -248,10 +248,12 @@ prove("only workers, deploy, cli and test read the environment", [
 ]);
 
 prove("error messages have no period at the end", [
-  dirty("activities/nodes.ts", `throw new Error("Cannot start: no port.");`, ["error-message"]),
+  dirty("activities/nodes.ts", `throw new Error("Cannot start: no port.");`, ["error-message", "plain-english"]),
   dirty("activities/nodes.ts", "throw new TypeError(`Cannot start ${a}: no ${b}.`);", ["error-message"]),
   dirty("activities/nodes.ts", `throw new Error("Cannot start: " + "no port.");`, ["error-message"]),
-  dirty("activities/nodes.ts", `throw ApplicationFailure.nonRetryable("Cannot x: y.", "T");`, ["error-message"]),
+  dirty("activities/nodes.ts", `throw ApplicationFailure.nonRetryable("Cannot x: y.", "T");`, [
+    ...["error-message", "plain-english"],
+  ]),
   clean(
     "activities/nodes.ts",
     "throw new Error(`Cannot start: no port ${a}`); new Error(message); new Error('Waiting...');",

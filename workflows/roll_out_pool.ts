@@ -4,7 +4,7 @@
  * do.
  * Each reconcile reads the current state, so that a restart, a partition or a newer change needs no special case.
  * Invariants: no machine is removed before enough others are Ready; no more machines are out or changing than the
- * budget permits; every wait has a deadline; a run ends only when the pool has converged, was rolled back, was aborted,
+ * budget permits; every wait has a deadline. A run ends only when the pool has converged, was rolled back, was aborted,
  * or is gone.
  */
 import {

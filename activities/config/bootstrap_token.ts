@@ -98,7 +98,7 @@ async function takeUp(kube: Kube, pool: PoolRef, { id, expiresAt }: Wanted): Pro
   return tokenIn(secret);
 }
 
-/** Returns all tokens with the pool's label, whoever created them. */
+/** Returns all tokens with the pool's label, by any creator. */
 export async function tokensOf(kube: Kube, pool: PoolRef): Promise<V1Secret[]> {
   const found = await Promise.all([tokenLabel, osmTokenLabel].map(async (label) => {
     const labelSelector = `${label}=${namesOf(pool).key}`;

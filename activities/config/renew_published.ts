@@ -1,6 +1,6 @@
 /**
  * Renews the published credentials, and nothing else, so that a pool whose profile cannot be rendered any more
- * continues to scale and repair itself. Revision, config and digests stay as they are, and so does the fence. The
+ * continues to scale and repair itself. Revision, config, digests and the fence are unchanged. The
  * kubeconfig needs no profile: if it is missing, it is created.
  */
 import type { Cluster } from "../cluster.ts";

@@ -1,6 +1,6 @@
 /**
  * Decides when credentials are renewed, so that no machine boots with any that have less than half of their lifetime
- * left: they are due after a third of it at the latest, and checked so often that two consecutive checks may fail.
+ * left. They are due after a third of it at the latest, and checked so often that two consecutive checks may fail.
  * Pools created at the same time are due at different times, each at its own fraction of a lifetime, so that they
  * spread further.
  */

@@ -23,7 +23,7 @@ export function listen(rollout: Commanded): void {
   const effects = Object.entries(commands);
   for (const waiting of rollout.people.waiting) {
     const [name, effect] = effects.find(([each]) => each === waiting.name) ?? [];
-    // A carried command is not new, so it is no reason to read before the scheduled time.
+    // A carried command is not new, so it does not cause a read before the scheduled time.
     if (name && effect) void applyOnceKnown(rollout, { name, effect, waiting });
   }
   register(rollout, { update: pause, signal: messages.pauseRequested, effect: commands.pause });

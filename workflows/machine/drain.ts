@@ -1,6 +1,6 @@
 /**
- * Empties a node: cordons it, then drains it by the rules, which can change meanwhile. What blocks a drain is reported;
- * after the drain timeout, the run keeps waiting, sets the machine aside, or forces the drain.
+ * Empties a node: cordons it, then drains it by the rules, which can change meanwhile. Reports the obstacles of a
+ * drain; after the drain timeout, the run keeps waiting, sets the machine aside, or forces the drain.
  */
 import type { DrainOrder, DrainOutcome, DrainRules, PoolEvent, Unseen } from "../contracts/mod.ts";
 import { awaits } from "../proxies.ts";

@@ -1,6 +1,6 @@
 /**
- * Records the failure of an image on a machine: the image is not tried there again without a retry, and too many
- * failures stop the pool.
+ * Records the failure of an image on a machine: only a `retry` command updates the machine to that image again, and too
+ * many failures stop the pool.
  */
 import type { PoolRef, UpdateFailureType } from "../contracts/mod.ts";
 import { updates } from "../proxies.ts";

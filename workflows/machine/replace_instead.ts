@@ -20,7 +20,8 @@ export interface Failing {
 }
 
 /**
- * Lets a machine that refused the image wait for its slot, in which it is asked again and then replaced; returns
+ * Lets a machine that refused the image wait for its slot, in which the task orders the update once more
+ * and then replaces the machine; returns
  * undefined if it must not be replaced.
  */
 export async function leaveToReplace(

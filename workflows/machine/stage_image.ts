@@ -9,7 +9,7 @@ import { failUpdate } from "./fail_update.ts";
 import { leaveToReplace } from "./replace_instead.ts";
 import { begin, type Work, type Worked } from "./work.ts";
 
-/** The pause before a machine is asked again (ms). */
+/** The pause before the next order to a machine (ms). */
 const pauseMs = 30_000;
 
 /** Begins to stage the desired image on a machine that stays in service. */

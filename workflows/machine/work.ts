@@ -7,7 +7,7 @@ import type { Part, Seen } from "../state/rollout.ts";
 import { addTask, endTask, isOn, type Task } from "../state/tasks.ts";
 import { troubleOf } from "../state/trouble.ts";
 
-/** What a task works with: the state that it reads, its own record, and `note`, which records what has happened. */
+/** The parameters of a task: the state to read, its own record, and `note`, which records events and the outcome. */
 export interface Work {
   readonly rollout: Seen<"settings" | "target" | "people" | "waves" | "machines" | "memory">;
   readonly task: Task;
@@ -22,7 +22,7 @@ export function begin(rollout: Worked, task: Task, run: (work: Work) => Promise<
   const { tasks, loop } = rollout;
   const scope = addTask(tasks, task);
   if (!scope) return;
-  // What a task that was called off still reports is not needed any more.
+  // The events of a cancelled task are not needed any more.
   const note = (event: TaskEvent | Outcome): void => {
     if (isOn(tasks, task)) apply(rollout, task, event);
   };
@@ -35,7 +35,7 @@ export function begin(rollout: Worked, task: Task, run: (work: Work) => Promise<
   void scope.run(untilDone)
     .catch((error: unknown) => void (end = noteFailure({ tasks, loop }, task, error)))
     .finally(() => {
-      // Who calls a task off goes on by itself. A failure wakes the main loop too; as an event, it would end the halt
+      // The caller that cancels a task continues by itself. A failure wakes the main loop too; as an event, it would end the halt
       // that reports it.
       if (endTask(tasks, task, end === "Done") === "Ended" && end !== "Mishap") nudge(loop);
     });

@@ -95,7 +95,7 @@ function setAside({ machines, view }: Applied, { subject, kind }: Task): void {
   warn(view, "MachineSetAside", `Failed to drain machine "${subject}" in time; ${state}`);
 }
 
-// The failure says nothing about the current desired state; as an old machine, this one is replaced in its turn.
+// The failure does not concern the current desired state; as an old machine, this one is replaced in its turn.
 function dropEarlier({ machines, view }: Applied, machine: string): void {
   delete machines.booting[machine];
   warn(

@@ -84,7 +84,7 @@ function fail(
   const { target, machines, view } = state;
   noteLately(machines, machine, { is: "Failed", templateHash, at });
   warn(view, reason, message);
-  // The failure says nothing about the current desired state.
+  // The failure does not concern the current desired state.
   if (templateHash !== target.desired?.templateHash) return;
   machines.failures += 1;
   if (machines.failures >= (target.rules?.maxFailed ?? 1)) giveUp(state, { reason, message });

@@ -1,6 +1,7 @@
 /**
- * The times of machines, and of a wave's gates: no deadline counts the time in which no task worked on them, because of
- * an outage, a denial, an internal error or a halt, nor the time that a task reports as delayed.
+ * The times of machines, and of a wave's gates. A deadline does not count the time in which no task worked on them,
+ * because of an outage, a denial, an internal error or a halt. Nor does it count the time that a task reports as
+ * delayed.
  */
 import type { Part } from "./rollout.ts";
 import { waveName } from "./waves.ts";
@@ -26,7 +27,7 @@ export function startClock({ tasks, ...timed }: Timed & Part<"tasks">, subject: 
   delete tasks.idle[subject];
   if (idle === undefined) return;
   const now = Date.now();
-  // What began anew meanwhile, such as after a retry, has only its own idle time.
+  // A step that began again meanwhile, such as after a retry, has only its own idle time.
   extend(timed, subject, (since) => Math.max(0, now - Math.max(idle, since)));
 }
 

@@ -48,7 +48,7 @@ export function noteLately(machines: Machines, machine: string, what: Lately): v
   machines.lately = { ...machines.lately, [machine]: what };
 }
 
-/** Continues with the machines of the previous run; the snapshot is read again. */
+/** Continues with the machines of the previous run; the first read replaces the snapshot. */
 export function openMachines(carried: CarriedMachines): Machines {
   return { ...carried, snapshot: undefined, glance: undefined };
 }

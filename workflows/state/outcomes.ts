@@ -1,4 +1,4 @@
-/** What tasks report: events while they run, and an outcome when they end. Only `apply` changes the state by them. */
+/** The reports of tasks: events while they run, and an outcome when they end. Only `apply` changes the state by them. */
 import type {
   AskedGates,
   Joined,
@@ -10,7 +10,7 @@ import type {
 } from "../contracts/mod.ts";
 import type { Task } from "./tasks.ts";
 
-/** What has happened to a running task, recorded before its next step, so that a restart continues there. */
+/** An event of a running task, recorded before its next step, so that a restart continues there. */
 export type TaskEvent =
   /** The task could not act for `ms`, which no deadline of its machine counts. */
   | { is: "Delayed"; ms: number }
@@ -55,7 +55,7 @@ export type JoinOutcome =
   | { is: "Joined"; joined: Joined }
   /** The machine was deleted during the wait. */
   | { is: "Gone" }
-  /** The machine of an earlier change failed, which says nothing about the desired change. */
+  /** The machine of an earlier change failed, which does not concern the desired change. */
   | { is: "Dropped" }
   /** Too many machines failed: this one is kept for inspection, and its change is given up. */
   | { is: "FailedForGood"; message: string }

@@ -71,7 +71,7 @@ export function beginChange(
   beginLoop(loop);
 }
 
-// What the Rollout and the web UI show.
+// The content of the Rollout and of the web UI.
 
 /** The current status; `until` is the absolute deadline of the current wait. */
 export interface Standing {

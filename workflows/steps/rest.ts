@@ -1,4 +1,4 @@
-/** Reports a turn, and waits until the next read: for an event, the end of a task, a change of the pool, or a time. */
+/** Reports a plan, and waits until the next read: for an event, the end of a task, a change of the pool, or a time. */
 import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
 import type { PoolSnapshot } from "../contracts/mod.ts";
 import { machinesOf, type Turn } from "../policy/turn.ts";
@@ -16,7 +16,7 @@ const watchedAfterNewsMs = 30_000;
 
 type Resting = Seen<"settings" | "target" | "machines" | "tasks" | "loop" | "view">;
 
-/** Reports what a turn has begun; returns the report itself, as an await more would change recorded histories. */
+/** Reports the steps that a plan has begun; returns the report itself, as an await more would change recorded histories. */
 export function reportTurn(rollout: Telling & Part<"loop">, turn: Turn, teller: Teller): Promise<void> {
   rollout.loop.hasNewStage = false;
   return show(rollout, turn, teller);

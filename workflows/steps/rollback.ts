@@ -9,7 +9,7 @@ import { badChange, goBack, quarantine } from "../state/quarantine.ts";
 import { callOff } from "../state/tasks.ts";
 import { endAborted, releaseAll } from "./endings.ts";
 
-/** Whether everything has to be read again before the next step. */
+/** Whether the next step needs another read of everything. */
 export type Next = "LookAgain" | "GoOn";
 
 /**

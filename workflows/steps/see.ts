@@ -122,7 +122,7 @@ function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }
   warn(view, "CommandIgnored", `Cannot skip ${names}: no such machine in this pool`);
 }
 
-/** Returns failed machines that still exist; a Ready machine is listed nowhere, so when in doubt all of them exist. */
+/** Returns failed machines that still exist; a Ready machine is listed nowhere, so all of them exist unless the snapshot excludes it. */
 function stillThere(failed: string[], { counts, waiting, joining }: PoolSnapshot, limit: number): string[] {
   const unlisted = counts.updated - counts.updatedReady - waiting.length - joining.length;
   if (unlisted > 0 || joining.length >= limit) return failed;
