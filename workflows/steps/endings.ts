@@ -1,7 +1,7 @@
 /** The ends of a run, and what it reports then. */
 import { sleep } from "@temporalio/workflow";
 import type { Desired, Phase, PoolSnapshot, RollOutResult } from "../contracts/mod.ts";
-import { publishBeside, read, spare, write } from "../proxies.ts";
+import { publish, publishBeside, read, spare, write } from "../proxies.ts";
 import { type Part, type Seen, type Telling, warn } from "../state/rollout.ts";
 import { historyEntry, report, stand } from "../status/report.ts";
 import { callOff } from "../state/tasks.ts";
@@ -10,8 +10,9 @@ import { questionOf } from "./see.ts";
 import { giveBackSlots } from "./slots.ts";
 
 /**
- * Reports that every machine runs the desired state, and stores the template whose machines need no admission. Temporal
- * takes the end of the run back for a signal that arrives during the report, and starts another run for a command.
+ * Reports that every machine runs the desired state, and stores the template whose machines need no admission. After a
+ * rollout, a command that arrives during the report is answered by this run. Otherwise Temporal takes the end of the run
+ * back for a signal that arrives meanwhile, and starts another run for a command.
  */
 export async function converge(
   rollout: Telling & Part<"slots" | "memory" | "waves">,
@@ -30,7 +31,7 @@ export async function converge(
   memory.lastGood = { specHash, templateHash, revision, image, kubelet, configDigest };
   try {
     await report(rollout, { phase: "Converged", ...convergedText(desired) }, {
-      by: publishBeside(rollout.tasks),
+      by: waves.rolled ? publish : publishBeside(rollout.tasks),
       convergedTemplateHash: templateHash,
       ...(isNews ? { history: historyEntry(rollout, "Converged") } : {}),
     });
