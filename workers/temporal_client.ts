@@ -92,7 +92,7 @@ export class LazyClient {
       await connection.close();
       this.#parting.delete(connection);
     } catch {
-      // Closed together with all others, or still held by a worker that does not end: `close` closes it in the end.
+      // A worker still uses the connection; `close` closes it at the end of the process.
     }
   }
 }

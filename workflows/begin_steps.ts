@@ -88,7 +88,7 @@ function needsPlace({ settings, target: { desired } }: Seen<"settings" | "target
   if (step.kind === "update") return !step.isResumed;
   if (step.kind !== "leave" || !desired || supplierOf(settings.pool.kind).roomOf(desired) > 0) return false;
   const { node, lost, templateHash } = step.machine;
-  // A machine that serves nothing was already out.
+  // A lost machine, or one without a node, already counts as unavailable.
   return desired.replicas > 0 && node !== undefined && !lost && templateHash !== desired.templateHash;
 }
 

@@ -129,7 +129,7 @@ export async function claimForCluster(kube: Cluster, what: string, annotations: 
   );
 }
 
-// An API server belongs to one cluster for the life of a process; a failed read is retried.
+// Cached without limit, because the API server of a process never changes its cluster; a failed read is not cached.
 function uidOf(kube: Cluster): Promise<string> {
   return kube.cache.read("uid of the cluster", () => readUid(kube), { freshMs: Infinity });
 }

@@ -78,7 +78,7 @@ export function renewPublished(publisher: Publisher, pool: PoolRef): Promise<Ren
   });
 }
 
-/** Reads the artefacts first, as in a publication. Without the bootstrap secret no machine boots. */
+/** Reads the artefacts before anything else, as a publication does; undefined without our bootstrap secret. */
 async function readOurs(publisher: Publisher, pool: PoolRef): Promise<Standings | undefined> {
   const standing = await readStanding(publisher, pool);
   if (!isOurs(pool)(standing.bootstrap)) return undefined;

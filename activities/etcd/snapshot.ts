@@ -38,7 +38,7 @@ export async function takeSnapshot(
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(name)) {
     throw new Error(`Failed to ${attempt}: the name is not a valid file name`);
   }
-  if (endpoint === undefined) throw unavailable(`Failed to ${attempt}: the member does not respond`);
+  if (endpoint === undefined) throw unavailable(`Failed to ${attempt}: the etcd member does not respond`);
   const digest = createHash("sha256");
   let size = 0;
   const counted = async function* (bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

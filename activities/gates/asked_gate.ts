@@ -141,7 +141,7 @@ function quoted(name: string): string {
   return `node "${name}"`;
 }
 
-// Gate Prometheus: the value of a query meets a threshold, once enough samples exist.
+// The gate Prometheus passes when the value of its query meets the threshold, once the query has enough samples.
 
 type Prometheus = Extract<Check, { kind: "Prometheus" }>;
 

@@ -15,7 +15,7 @@ export interface RolloutPolicy {
   spec: RolloutPolicySpec;
 }
 
-/** Returns the rules of the policy at `now` (epoch ms, which matters for windows only); pure. */
+/** Returns the rules of the policy at `now` (epoch ms); only maintenance windows depend on the time. Pure. */
 export function rulesOf({ name, namespace, spec }: RolloutPolicy, now: number): Rules {
   const etcd = etcdOf(spec.etcd ?? {}, namespace);
   return {

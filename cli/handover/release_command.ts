@@ -79,8 +79,8 @@ interface Carrying {
   flags: ReleaseFlags;
 }
 
-// Objects that act on pools are removed before the pools; holds follow, when nothing sets new ones; objects that pools
-// use come last.
+// First removes the objects that act on pools, such as webhooks, so that nothing sets new holds; then releases the
+// pools; last removes the objects that pools use.
 async function carryOut(world: World, cluster: NamedCluster, carrying: Carrying): Promise<void> {
   const { plan: { belongings }, flags } = carrying;
   if (flags.withoutTemporal !== true) await leaveTemporal(world, cluster, carrying);

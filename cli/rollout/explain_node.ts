@@ -94,6 +94,6 @@ function doneText(name: string, { status }: PoolRow, now: number): string {
     }.`;
   }
   return status
-    ? `Its pool: ${status.phase} (${status.reason}): ${status.message}`
+    ? `The pool of the node: ${status.phase} (${status.reason}): ${status.message}`
     : "No rollout of its pool has started.";
 }

@@ -25,9 +25,14 @@ Deno.test("rollOutMachineDeployment: halts when no new machine joins, and contin
       assert.equal(halted.failedMachines, 1, "Expected one final failure, after three attempts");
       const now = await machineNames(world);
       assert.deepEqual(before.filter((name) => now.includes(name)), before, "Expected all old machines to stay");
-      assert.equal((await expiries(world)).length, 3);
-      for (const expiry of await expiries(world)) assert.match(expiry, /did not pass join stage "registered"/);
-      const reported = (await expiries(world)).filter((expiry) => expiry.includes("no route to the mirror"));
+      // The status of the Rollout is written before the Events of the same report.
+      const told = await world.until("the Events of three failed joins", async () => {
+        const found = await expiries(world);
+        return found.length >= 3 && found;
+      });
+      assert.equal(told.length, 3);
+      for (const expiry of told) assert.match(expiry, /did not pass join stage "registered"/);
+      const reported = told.filter((expiry) => expiry.includes("no route to the mirror"));
       assert.equal(reported.length, 1, "Expected only one of them to have a boot report");
 
       world.site.cloud.script({ faults: [] });

@@ -111,7 +111,7 @@ function holdWebhook(endpoint: WebhookEndpoint, caBundle: string | undefined): W
       sideEffects: "None",
       matchPolicy: "Equivalent",
     },
-    // Pacing matters less than creating machines.
+    // The creation of machines must not depend on the webhook, which only paces them.
     ...{ failurePolicy: "Ignore", reinvocationPolicy: "Never", timeoutSeconds: 5 },
     ...{ namespaceSelector: {}, objectSelector: {} },
     rules: [{

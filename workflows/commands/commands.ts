@@ -128,7 +128,7 @@ const promote: Effect = {
     if (command.full) beginLastWave({ waves, target });
     tell(view, "Promoted", `Promoted ${command.full ? "to the last wave " : ""}by ${byWhom(command)}`);
     if (doubts.length > 0) return `Ostler continues despite inconclusive etcd checks: ${doubts.join("; ")}`;
-    return command.full ? "All remaining waves are one wave now" : "The soak and inconclusive gates count as passed";
+    return command.full ? "All remaining waves are one wave now" : "Ends the soak; inconclusive gates count as passed";
   },
 };
 

@@ -1,4 +1,4 @@
-/** The state that continue-as-new hands to the next run of a chain: the lasting part of each group of a run's state. */
+/** The state that continue-as-new hands to the next run: those fields of a run's state that outlive the run. */
 import type { LastGood, Quarantined, Request, Rollback } from "./memory.ts";
 import type { AskedPlan, JoinRecord, PlanTerms, ReplacementRecord } from "./progress.ts";
 import type { PoolRef, WaveCount, WaveState } from "./pool.ts";

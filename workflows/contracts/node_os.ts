@@ -4,8 +4,8 @@
 export type OsDriver = "bootc" | "rpm-ostree" | "ostree";
 
 /**
- * The image that a node booted and those it can boot. Digests are "sha256:" and 64 hex digits, of the image; with
- * ostree, of the commit.
+ * The image that a node booted, and the images that it can boot. A digest is "sha256:" and 64 hex digits; it identifies
+ * the image, or with ostree the commit.
  */
 export interface OsStatus {
   /** Changes with each boot. */

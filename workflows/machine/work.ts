@@ -35,8 +35,8 @@ export function begin(rollout: Worked, task: Task, run: (work: Work) => Promise<
   void scope.run(untilDone)
     .catch((error: unknown) => void (end = noteFailure({ tasks, loop }, task, error)))
     .finally(() => {
-      // The caller that cancels a task continues by itself. A failure wakes the main loop too; as an event, it would end the halt
-      // that reports it.
+      // The caller that cancels a task continues by itself. A failure wakes the main loop too; as an event, it would end
+      // the halt that reports it.
       if (endTask(tasks, task, end === "Done") === "Ended" && end !== "Mishap") nudge(loop);
     });
 }

@@ -201,7 +201,7 @@ export function planHash(value: unknown): string {
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  // Undefined values are lost in JSON, and the hash must be the same in another process.
+  // JSON drops undefined values, so a process that received the value as JSON would otherwise compute another hash.
   const given = Object.entries(value).filter(([, each]) => each !== undefined);
   const entries = given.sort(([a], [b]) => a < b ? -1 : 1);
   return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;

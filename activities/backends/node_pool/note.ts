@@ -27,7 +27,7 @@ const Note = z.object({
   failed: z.array(
     z.object({
       ...{ digest, reason: z.string().max(64), at: z.number() },
-      /** The node could not fetch it, and the controller of its machine may replace the machine. */
+      /** The node could not fetch the image, so the controller of its machine may replace the machine. */
       isReplaceable: z.literal(true).optional(),
     }),
   ).max(failuresKept).default([]),

@@ -1,6 +1,6 @@
 /**
  * Records orders and removals in tags of the scale set: the open order, removed instances that must be replaced, and
- * the order of each instance. A tag's value has at most 256 characters, so orders with the same beginning share a tag.
+ * the order of each instance. A tag's value has at most 256 characters, so the orders of instances with the same name prefix share a tag.
  */
 import { refused } from "../../failures.ts";
 

@@ -160,7 +160,7 @@ async function check(
   }
 }
 
-// Checks of the machines of groups that do not rely on Ostler: certificates, and what real machines report.
+// Checks machines of groups by other sources than Ostler: their certificates, and the reports of real machines.
 
 interface SigningRequest {
   spec: { signerName: string; username: string };
