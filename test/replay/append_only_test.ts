@@ -8,8 +8,8 @@ import { rewrittenHistories } from "./append_only.ts";
 import type { Kept } from "./append_only.ts";
 
 const ours: Omit<Kept, "root">[] = [
-  { folder: "test/replay/histories", since: "test/replay/frozen_0.1.0.md" },
-  { folder: "test/replay/manifests", since: "test/replay/frozen_0.1.0.md" },
+  { folder: "test/replay/histories", since: "test/replay/frozen_with_0.1.0.md" },
+  { folder: "test/replay/manifests", since: "test/replay/frozen_with_0.1.0.md" },
 ];
 
 for (const { folder, since } of ours) {

@@ -27,18 +27,17 @@ export function begin(rollout: Worked, task: Task, run: (work: Work) => Promise<
     if (isOn(tasks, task)) apply(rollout, task, event);
   };
   const work: Work = { rollout, task, note };
-  let end: "Done" | "Undone" | "Mishap" = "Undone";
+  // Ends in the same step in which the outcome is applied, because a reconcile in between would see only one of the two.
+  // The caller that cancels a task continues by itself. A failure wakes the main loop too; as an event, it would end the
+  // halt that reports it.
+  const finish = (end: "Done" | "Undone" | "Mishap"): void => {
+    if (endTask(tasks, task, end === "Done") === "Ended" && end !== "Mishap") nudge(loop);
+  };
   const untilDone = async (): Promise<void> => {
     note(await (tasks.areHeld ? onceTold(tasks, work, run) : run(work)));
-    end = "Done";
+    finish("Done");
   };
-  void scope.run(untilDone)
-    .catch((error: unknown) => void (end = noteFailure({ tasks, loop }, task, error)))
-    .finally(() => {
-      // The caller that cancels a task continues by itself. A failure wakes the main loop too; as an event, it would end
-      // the halt that reports it.
-      if (endTask(tasks, task, end === "Done") === "Ended" && end !== "Mishap") nudge(loop);
-    });
+  void scope.run(untilDone).catch((error: unknown) => finish(noteFailure({ tasks, loop }, task, error)));
 }
 
 // In an outage the report is late, and the delay costs the machine no time.
