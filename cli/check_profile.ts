@@ -1,11 +1,12 @@
 import {
-  cloudProviders,
   generateUserData,
   OsProfile,
   parameterPrefix,
   ProfileRefused,
   renderConfig,
   supportedMinors,
+  unknownProviders,
+  usableProviders,
   userDataFacts,
 } from "../profiles/mod.ts";
 import { type Trial, trialsOf } from "../profiles/trial/trial_facts.ts";
@@ -66,7 +67,7 @@ export async function checkProfile(source: ProfileSource, options: CheckOptions)
   const { validators, signal } = options;
   const engines = enginesUntil(signal);
   const subject = { profile, family, findings, validators, checked: new Set<string>(), engines, signal };
-  const providers = profile.supportedCloudProviders.map(({ name }) => name);
+  const providers = usableProviders(profile);
   for (const [done, trial] of trials.entries()) {
     options.onProgress(done, trials.length);
     if (!await tryOne(subject, trial)) return ended(providers, done);
@@ -102,15 +103,13 @@ function warnOfUnusedPackages(
 }
 
 function warnOfUnknownProviders(
-  { supportedCloudProviders }: OsProfile,
+  profile: OsProfile,
   { source, findings }: { source: ProfileSource; findings: Findings },
 ): void {
-  for (const [nth, { name }] of supportedCloudProviders.entries()) {
-    if (cloudProviders.includes(name)) continue;
-    const path = ["spec", "supportedCloudProviders", nth, "name"];
+  for (const { index, message } of unknownProviders(profile)) {
+    const path = ["spec", "supportedCloudProviders", index, "name"];
     const place = source.object?.placeOf(path) ?? startOf(source);
-    const message = `${path.join(".")}: "${name}" is not a known provider; no pool on it can use the profile`;
-    findings.add({ place, check: "schema", severity: "warning", message });
+    findings.add({ place, check: "schema", severity: "warning", message: `${path.join(".")}: ${message}` });
   }
 }
 

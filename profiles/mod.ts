@@ -23,7 +23,7 @@ export { checkNetworkFits, checkProfileFits } from "./profile_fit.ts";
 export { parseProviderConfig, type ProviderConfig } from "./provider_config.ts";
 export { ProfileRefused, ReferenceMissing, type RefusalReason } from "./refusal.ts";
 export { renderConfig } from "./render_config.ts";
-export { cloudProviders, OsFile, OsProfile, OsUnit, parseProfile } from "./schema.ts";
+export { OsFile, OsProfile, OsUnit, parseProfile, unknownProviders, usableProviders } from "./schema.ts";
 export { readNodeSettings } from "./settings/read_node_settings.ts";
 export { type SettingRow, settingRows, settingsHelp } from "./settings/settings_table.ts";
 export { tryProfile } from "./trial/try_profile.ts";

@@ -1,6 +1,6 @@
 import type { ProviderConfig } from "./provider_config.ts";
 import { ProfileRefused } from "./refusal.ts";
-import { cloudProviders, type OsProfile } from "./schema.ts";
+import { type OsProfile, usableProviders } from "./schema.ts";
 
 /** The fields of a MachineDeployment that its profile must fit. */
 export interface FitInput {
@@ -19,8 +19,8 @@ export function checkProfileFits(profile: OsProfile, wanted: FitInput): void {
       `Failed to use the profile: its osName is "${profile.osName}"; the MachineDeployment needs "${operatingSystem}"`,
     );
   }
-  const names = profile.supportedCloudProviders.map(({ name }) => name);
-  if (!names.includes(provider) || !cloudProviders.includes(provider)) {
+  const names = usableProviders(profile);
+  if (!names.includes(provider)) {
     throw new ProfileRefused(
       "ProviderUnsupported",
       `Failed to use the profile on provider "${provider}": supported providers are ${names.join(", ") || "none"}`,

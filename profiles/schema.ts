@@ -11,7 +11,7 @@ const profileVersion =
  * The providers of machine-controller. A profile may name others, such as those of earlier versions: they only matter to
  * a pool on such a provider.
  */
-export const cloudProviders: readonly string[] = [
+const cloudProviders: readonly string[] = [
   ...["aws", "azure", "digitalocean", "edge", "gce", "hetzner", "kubevirt", "linode", "nutanix", "openstack"],
   ...["vsphere", "fake", "alibaba", "anexia", "scaleway", "baremetal", "external", "vmware-cloud-director"],
   "opennebula",
@@ -138,4 +138,18 @@ export function parseProfile(spec: unknown): OsProfile {
   const parsed = OsProfile.safeParse(spec);
   if (parsed.success) return parsed.data;
   throw new ProfileRefused("ProfileInvalid", `Invalid profile: ${faultsOf(parsed.error, "spec")}`);
+}
+
+/** Returns the names of the providers on which a pool can use the profile. */
+export function usableProviders({ supportedCloudProviders }: OsProfile): string[] {
+  return supportedCloudProviders.map(({ name }) => name).filter((name) => cloudProviders.includes(name));
+}
+
+/** Returns a warning for each provider of the profile on which no pool can use it, with its index in the list. */
+export function unknownProviders({ supportedCloudProviders }: OsProfile): { index: number; message: string }[] {
+  return supportedCloudProviders.flatMap(({ name }, index) =>
+    cloudProviders.includes(name)
+      ? []
+      : [{ index, message: `"${name}" is not a known provider; no pool on it can use the profile` }]
+  );
 }

@@ -76,7 +76,7 @@ export async function ensureVersionCurrent(client: Client, config: VersionConfig
 }
 
 /** Numbers of temporal.api.enums.v1.TaskQueueType. */
-const queueTypes = { workflow: 1, activity: 2 };
+export const queueTypes = { workflow: 1, activity: 2 };
 
 // The server would also accept a version whose workers are gone, so its pollers are checked; the server forgets pollers
 // some minutes after their last poll.

@@ -7,6 +7,7 @@ import { ownerOfSchedule } from "./claim.ts";
 import { type ClusterIdentity, clusterText } from "./cluster_identity.ts";
 import { type Config, givenDeadlines } from "./config.ts";
 import { scheduleIdOf } from "./credential_schedule.ts";
+import { queueTypes } from "./current_version.ts";
 import type { PoolNews, ReportedRun } from "./pool_notifier.ts";
 
 /** The connection of a process, and the cluster that it serves. */
@@ -76,15 +77,12 @@ async function isServed({ client, config }: Omit<Starting, "self">, name: string
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: config.temporal.namespace,
     taskQueue: { name },
-    taskQueueType: workflowTasks,
+    taskQueueType: queueTypes.workflow,
   });
   return (pollers ?? []).some(({ lastAccessTime }) =>
     Date.now() - 1000 * Number(lastAccessTime?.seconds ?? 0) < askedLately
   );
 }
-
-/** `TASK_QUEUE_TYPE_WORKFLOW` of Temporal's API. */
-const workflowTasks = 1;
 
 function stillServed({ workflowId }: ReportedRun, taskQueue: string, self: ClusterIdentity): Error {
   const state = `workers still serve run "${workflowId}" on task queue "${taskQueue}"`;

@@ -35,7 +35,7 @@ export async function beginSteps(rollout: Beginning, { steps: planned, blocked }
   let shut: Blocked | undefined;
   for (const step of steps) {
     // Steps without a slot of the shared budget continue.
-    if (shut && needsPlace(rollout, step)) continue;
+    if (shut && needsSlot(rollout, step)) continue;
     shut = await beginStep(rollout, step) ?? shut;
   }
   if (spared.some((member) => isIdle(tasks) || isCounted(rollout, member))) nudge(loop);
@@ -66,7 +66,8 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
     case "leave":
       return await remove(rollout, step);
     case "repair":
-      if (rollout.target.desired?.isControlPlane) await takePlace(rollout, step.machine);
+      // With the slot, no other control plane is removed meanwhile; without, the unhealthy machine was already out.
+      if (rollout.target.desired?.isControlPlane) await takeSlot(rollout, step.machine.id);
       return void beginRepair(rollout, step.machine);
     case "gates":
       return void beginWaveGates(rollout, step);
@@ -83,7 +84,7 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
  * Returns whether a step begins a replacement, by admitting a new machine for an old one or, without surge, by
  * draining.
  */
-function needsPlace({ settings, target: { desired } }: Seen<"settings" | "target">, step: Step): boolean {
+function needsSlot({ settings, target: { desired } }: Seen<"settings" | "target">, step: Step): boolean {
   if (step.kind === "admit") return step.victim !== null;
   if (step.kind === "update") return !step.isResumed;
   if (step.kind !== "leave" || !desired || supplierOf(settings.pool.kind).roomOf(desired) > 0) return false;
@@ -93,21 +94,13 @@ function needsPlace({ settings, target: { desired } }: Seen<"settings" | "target
 }
 
 async function remove(rollout: Beginning, step: Step & { kind: "leave" }): Promise<Blocked | undefined> {
-  if (needsPlace(rollout, step)) {
+  if (needsSlot(rollout, step)) {
     const full = await takeSlot(rollout, step.machine.id);
     if (full) return full;
     // A pause, an abort or a given-up change arrived meanwhile: plan again.
     if (rollout.people.heard || isGivenUp(rollout)) return undefined;
   }
   return void beginRemoval(rollout, step.machine);
-}
-
-/**
- * Takes the slot so that no other control plane is removed meanwhile. Without a free slot the repair continues: an
- * unhealthy machine was already out.
- */
-async function takePlace(rollout: Beginning, { id }: Member): Promise<void> {
-  await takeSlot(rollout, id);
 }
 
 async function updateInPlace(rollout: Beginning, step: Step & { kind: "update" }): Promise<Blocked | undefined> {
@@ -155,7 +148,7 @@ async function admit(rollout: Beginning, step: Step & { kind: "admit" }): Promis
 
 /** Watches a machine that already boots; takes a slot of the shared budget again if one was given back and is free. */
 async function watchAgain(rollout: Beginning, step: Step & { kind: "join" }): Promise<void> {
-  if (hasLostPlace(rollout, step.machine)) {
+  if (hasLostSlot(rollout, step.machine)) {
     await takeSlot(rollout, step.machine);
     // A command arrived meanwhile, or the change was given up: plan again.
     if (rollout.people.heard || isGivenUp(rollout)) return;
@@ -169,7 +162,7 @@ function isStale(rollout: Seen<"people" | "machines" | "memory" | "target">, { p
 }
 
 // A machine that failed for good has given its slot back, and replaces another machine again when it is retried.
-function hasLostPlace(
+function hasLostSlot(
   { target: { rules }, people, machines, slots }: Seen<"target" | "people" | "machines" | "slots">,
   machine: string,
 ): boolean {

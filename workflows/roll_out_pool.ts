@@ -20,7 +20,7 @@ import { askApproval } from "./commands/review_approval.ts";
 import { listen } from "./commands/handlers.ts";
 import type { Desired, RollOutInput, RollOutResult, Rules } from "./contracts/mod.ts";
 import { publish, tellAlone } from "./proxies.ts";
-import { stopClocks } from "./state/clock.ts";
+import { startClocks, stopClocks } from "./state/clock.ts";
 import { carriedState, parseInput } from "./state/input.ts";
 import { countBug, forgetBugs, isBehind } from "./state/loop.ts";
 import { openRollout, type Part, type Rollout, type Seen, type Telling } from "./state/rollout.ts";
@@ -181,9 +181,8 @@ async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> 
   // A command may have arrived meanwhile, and only a reconcile can answer it.
   if (!mayGoOnAfresh(rollout)) return;
   await condition(allHandlersFinished);
-  callOff(rollout.tasks, () => true);
   forgetBugs(rollout.loop);
-  await continueAsNew<typeof rollOutPool>({ ...input, carried: carriedState(rollout) });
+  await handOver(rollout, input);
 }
 
 // The next run has a new history, which a fixed version can replay; it could not replay this one.
@@ -192,7 +191,12 @@ async function goOnAfterBug(rollout: Rollout, input: RollOutInput, bug: string):
   await hearLast();
   const why = `an internal error ended the run before it read the pool: ${bug}`;
   if (!allHandlersFinished()) await answerWaiting(rollout, why);
+  return await handOver(rollout, input);
+}
+
+async function handOver(rollout: Rollout, input: RollOutInput): Promise<never> {
   callOff(rollout.tasks, () => true);
+  startClocks(rollout);
   return await continueAsNew<typeof rollOutPool>({ ...input, carried: carriedState(rollout) });
 }
 

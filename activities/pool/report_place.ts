@@ -39,7 +39,7 @@ export async function removeBootReport(kube: Cluster, pool: PoolRef): Promise<vo
   await ifFound(kube.core.deleteNamespacedConfigMap(where));
 }
 
-// An owner or a finalizer is spoiled too: with an owner, the garbage collector could delete the ConfigMap of all machines.
+// An owner or a finalizer spoils it too: with an owner, the garbage collector could delete the ConfigMap of all machines.
 function isSpoiled(map: V1ConfigMap): boolean {
   const { finalizers = [], ownerReferences = [], deletionTimestamp } = map.metadata ?? {};
   const isHeld = finalizers.length > 0 || ownerReferences.length > 0 || deletionTimestamp !== undefined;

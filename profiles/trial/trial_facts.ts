@@ -6,7 +6,7 @@ import { supportedMinors } from "../kubelet_version.ts";
 import { defaultNodeSettings, type NodeSettings } from "../node_settings.ts";
 import { parameterPrefix } from "../parameter_values.ts";
 import type { ProviderConfig } from "../provider_config.ts";
-import { cloudProviders, type OsProfile } from "../schema.ts";
+import { type OsProfile, usableProviders } from "../schema.ts";
 
 /** One MachineDeployment to render a profile for. */
 export interface Trial {
@@ -84,8 +84,7 @@ function situationsOf({ osName }: OsProfile): Situation[] {
 
 /** Returns a trial for every known provider of a profile in every situation. */
 export function trialsOf(profile: OsProfile): Trial[] {
-  const known = profile.supportedCloudProviders.filter(({ name }) => cloudProviders.includes(name));
-  return known.flatMap(({ name }) =>
+  return usableProviders(profile).flatMap((name) =>
     situationsOf(profile).map((situation) => ({
       provider: name,
       situation: situation.words,

@@ -4,6 +4,7 @@ import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
 import type { CarriedState, Progress } from "../../workflows/contracts/mod.ts";
+import { failure } from "../support/fake_failure.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { recall } from "../support/fake_rollout.ts";
 import { assertOrderly, assertRuns, budgetOf, gateOf } from "../support/pool_checks.ts";
@@ -59,6 +60,30 @@ test("next run: keeps the start of running drains", async (stage) => {
   pool.unblock();
   equal((await handle.result()).replaced, 4);
   assertOrderly(pool);
+});
+
+test("fault E2 next run: counts no time in which the drain was denied", async (stage) => {
+  const drain = { timeout: 2_500, onBlocked: "Force", localStorage: "Delete", order: "ByPriority" } as const;
+  const pool = await stage.grownPool({ replicas: 1, rules: { drain } });
+  pool.isDrainBlocked = true;
+  let [isDenied, cordoned] = [true, 0];
+  pool.before["ensureNodeCordoned"] = () => {
+    if (isDenied) throw failure("AccessDenied", "Cannot cordon the node: patch is forbidden");
+    cordoned ||= Date.now();
+  };
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: hour } });
+  await stage.stands(handle, "Halted", "AccessDenied");
+  const run = await runOf(stage, pool);
+  // A signal that the workflow does not know fills the history, and wakes nothing.
+  for (let sent = 0; sent < 80; sent++) await handle.signal("unknown");
+  await pause(3_000);
+  isDenied = false;
+  await stage.tell(pool);
+  await eventually("a drain by force", () => pool.forced.length === 1);
+  ok(Date.now() - cordoned > 1_500, "Expected the drain to have its own time");
+  notEqual(await runOf(stage, pool), run);
+  equal((await handle.result()).replaced, 1);
 });
 
 test("next run: keeps a soak, an approval and skipped machines", async (stage) => {

@@ -2,13 +2,13 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ObjectName } from "../../activities/kube/resources.ts";
 import {
-  cloudProviders,
   type OsProfile,
   parseProfile,
   ProfileRefused,
   resolveProfile,
   type TemplateEngines,
   tryProfile,
+  unknownProviders,
 } from "../../profiles/mod.ts";
 import { type Admission, type AdmissionRequest, denied, unknownOperation, type Verdict } from "./admission_review.ts";
 import semver from "semver";
@@ -52,11 +52,7 @@ async function judgeTemplates(
       return spec === undefined ? undefined : parseProfile(spec);
     });
     const { faults, warnings: tried } = await tryProfile(whole, { signal, ...(engines ? { engines } : {}) });
-    const unknown = profile.supportedCloudProviders.filter(({ name }) => !cloudProviders.includes(name));
-    const warnings = [
-      ...unknown.map(({ name }) => `"${name}" is not a known provider; no pool on it can use the profile`),
-      ...tried,
-    ];
+    const warnings = [...unknownProviders(profile).map(({ message }) => message), ...tried];
     return faults.length > 0 ? denied(faults, warnings) : { warnings };
   } catch (error) {
     // A child may be applied before its parent, for example from one folder.

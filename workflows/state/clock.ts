@@ -31,6 +31,11 @@ export function startClock({ tasks, ...timed }: Timed & Part<"tasks">, subject: 
   extend(timed, subject, (since) => Math.max(0, now - Math.max(idle, since)));
 }
 
+/** Lets all times run again, before another run takes them over: how long they have stopped is not carried. */
+export function startClocks(timed: Timed & Part<"tasks">): void {
+  for (const subject of Object.keys(timed.tasks.idle)) startClock(timed, subject);
+}
+
 /** Extends each time by the number of milliseconds for what began at `since`. */
 function extend({ machines, waves }: Timed, subject: string, msOf: (since: number) => number): void {
   const [boot, drain, update] = [machines.booting[subject], machines.draining[subject], machines.updating[subject]];

@@ -173,6 +173,8 @@ Deno.test("fault P1: ostler validate warns of an unknown provider, and renders f
       'spec.supportedCloudProviders.1.name: "equinixmetal" is not a known provider; no pool on it can use the profile',
     ],
   ]);
+  using terminal = new FakeTerminal({ "osp.yaml": yaml });
+  assert.match((await terminal.run(["validate", "osp.yaml"])).out, /12 renderings for kubevirt$/m);
 });
 
 const flatcar = (data: string): string =>

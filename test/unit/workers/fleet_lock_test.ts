@@ -123,8 +123,8 @@ Deno.test("FleetLock: refuses a node with a shared or a missing machine ID", () 
     deepEqual(await ask("pre-reboot", client), { code: 400, kind: "unknown_client" });
     kube.put("nodes", { ...found, metadata: { ...found?.metadata, name: "n" }, status: { nodeInfo: {} } });
     kube.put("nodes", { metadata: { name: "clone", uid: "u2" } });
-    const nobody = { client_params: { ...client.client_params, id: "-".repeat(32) } };
-    deepEqual(await ask("pre-reboot", nobody), { code: 400, kind: "unknown_client" });
+    const unknown = { client_params: { ...client.client_params, id: "-".repeat(32) } };
+    deepEqual(await ask("pre-reboot", unknown), { code: 400, kind: "unknown_client" });
     deepEqual(kube.writes, []);
   }));
 

@@ -55,7 +55,7 @@ Deno.test("readMaker: finds the machine of a MachineDeployment by uid, and write
   deepEqual(kube.writes, []);
 });
 
-const nobody: Record<string, (kube: FakeKube) => void> = {
+const nodesWithoutMachine: Record<string, (kube: FakeKube) => void> = {
   "has no machine": (kube) => kube.remove("machines", "pool-hash-1-a", "fleet"),
   "is gone": (kube) => kube.remove("nodes", "n1"),
   "has two machines": (kube) => putMachine(kube, "pool-hash-1-c"),
@@ -78,7 +78,7 @@ const nobody: Record<string, (kube: FakeKube) => void> = {
   },
 };
 
-for (const [what, act] of Object.entries(nobody)) {
+for (const [what, act] of Object.entries(nodesWithoutMachine)) {
   Deno.test(`readMaker: finds no machine for a node that ${what}`, async () => {
     const kube = world();
     act(kube);

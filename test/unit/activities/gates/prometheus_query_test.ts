@@ -6,7 +6,7 @@ import { queryPrometheus } from "../../../../activities/gates/prometheus_query.t
 import { CertificateAuthority } from "../../../../deploy/local/stack/certificate_authority.ts";
 
 const answer = JSON.stringify({ status: "success", data: { resultType: "scalar", result: [1, "7"] } });
-const nobody = { hosts: [], ca: "", token: () => Promise.resolve("") };
+const noAccess = { hosts: [], ca: "", token: () => Promise.resolve("") };
 const token = (): Promise<string> => Promise.resolve("sesame");
 
 /** A server with a certificate of its own CA, or without one, and the Authorization header of each request. */
@@ -36,11 +36,11 @@ async function serving(
 Deno.test("Prometheus: sends requests only to hosts that an administrator allows, by port or for all ports", async () => {
   await serving(false, async ({ url, host, seen }) => {
     for (const hosts of [[], [host], ["127.0.0.1"], ["other", host]]) {
-      deepEqual(await queryPrometheus(url, "up", { ...nobody, hosts }), [7]);
+      deepEqual(await queryPrometheus(url, "up", { ...noAccess, hosts }), [7]);
     }
     const asked = seen.length;
     for (const hosts of [["127.0.0.1:1"], ["localhost"], ["127.0.0.10"]]) {
-      await rejects(queryPrometheus(url, "up", { ...nobody, hosts }), /is not listed in prometheus-hosts/);
+      await rejects(queryPrometheus(url, "up", { ...noAccess, hosts }), /is not listed in prometheus-hosts/);
     }
     equal(seen.length, asked);
   });
@@ -84,7 +84,7 @@ Deno.test("Prometheus: gives up a silent or slow server at the deadline", async 
   try {
     const message = `"${url}" did not respond within 0.1 s`;
     for (const path of ["/silent", "/trickle"]) {
-      await rejects(queryPrometheus(`${url}${path}`, "up", { ...nobody, timeoutMs: 100 }), { message }, path);
+      await rejects(queryPrometheus(`${url}${path}`, "up", { ...noAccess, timeoutMs: 100 }), { message }, path);
     }
   } finally {
     server.closeAllConnections();

@@ -50,8 +50,8 @@ Deno.test("debianArchives: returns the proxy of apt, and none when apt connects 
 });
 
 Deno.test("debianArchives: refuses a host whose apt has no archive of Debian", async () => {
-  const nobody = (): Promise<undefined> => Promise.resolve(undefined);
-  for (const ask of [nobody, apt(["http://archive.ubuntu.example/ubuntu/|noble|main|Ubuntu"])]) {
+  const noArchives = (): Promise<undefined> => Promise.resolve(undefined);
+  for (const ask of [noArchives, apt(["http://archive.ubuntu.example/ubuntu/|noble|main|Ubuntu"])]) {
     await assert.rejects(debianArchives(ask), /apt on this host has no archive of Debian$/);
   }
 });

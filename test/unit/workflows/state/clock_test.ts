@@ -1,5 +1,5 @@
 import { deepEqual } from "node:assert/strict";
-import { delay, startClock, stopClocks } from "../../../../workflows/state/clock.ts";
+import { delay, startClock, startClocks, stopClocks } from "../../../../workflows/state/clock.ts";
 import type { Task } from "../../../../workflows/state/tasks.ts";
 import { openRun } from "../../../support/open_run.ts";
 
@@ -40,6 +40,18 @@ Deno.test("startClock: lets no time begin in the future after a retry", () => {
   });
   startClock(run, "a");
   deepEqual(Math.round(((run.machines.booting["a"]?.since ?? 0) - now) / minute), 0);
+});
+
+Deno.test("fault E2 startClocks: counts no stopped time, and leaves what runs", () => {
+  const now = Date.now();
+  const boot = { since: now - 10 * minute, attempt: 0 };
+  const run = openRun({
+    machines: { booting: { a: { ...boot }, b: { ...boot } } },
+    tasks: { idle: { a: now - 8 * minute } },
+  });
+  startClocks(run);
+  const ages = Object.values(run.machines.booting).map(({ since }) => Math.round((now - since) / minute));
+  deepEqual([ages, run.tasks.idle], [[2, 10], {}]);
 });
 
 Deno.test("fault E2 stopClocks: stops what no task works on, and leaves what has stopped before", () => {
