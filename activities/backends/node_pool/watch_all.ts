@@ -125,13 +125,13 @@ function isSameState(one: PoolNode, other: PoolNode): boolean {
   return bootStateOf(one) === bootStateOf(other) && lockStateOf(one) === lockStateOf(other);
 }
 
-/** Returns whether a node is not Ready, or booted and was not asked what it runs; "" for any other node. */
+/** Returns a text for a node that is not Ready, or booted and was not asked what it runs; "" for any other node. */
 function bootStateOf({ name, bootId, isReady, note }: PoolNode): string {
   if (!isReady) return `${name} NotReady`;
   return note.bootId === bootId ? "" : `${name} ${bootId}`;
 }
 
-/** Returns whether a node that updates itself is not Ready or requests a lock; "" for any other node. */
+/** Returns a text for a node that updates itself and is not Ready or requests a lock; "" for any other node. */
 function lockStateOf({ name, isReady, lock }: PoolNode): string {
   if (lock) return `${name} asks since ${lock.asked}`;
   return isReady ? "" : `${name} NotReady`;
