@@ -62,7 +62,7 @@ const planted: [Piece, RegExp][] = [
   [piece("ignition-3.3", "/x", '{"ignition":{"version":"3.3.0"},"storage":{"filez":[]}}'), /filez/],
   [piece("ignition-3.3", "/x", '{"ignition":{"version":"2.3.0"}}'), /version/],
   [piece("toml", "/x.toml", "a = 1\na = 2\n"), /a/],
-  [piece("yaml", "/x.yaml", "when: 12:30:45\n"), /do not understand the same/],
+  [piece("yaml", "/x.yaml", "when: 12:30:45\n"), /parsers read different values/],
   [piece("kubelet-1.33", "/kubelet.conf", kubelet("maxPodz: 1")), /unknown field "maxPodz"/],
   [piece("kubelet-flags", "/kubelet-flags", "--config=/x --node-iq=192.0.2.1"), /unknown flag: --node-iq/],
   [piece("kubelet-1.36", "/kubelet.conf", kubelet("featureGates: {NoSuchGate: true}")), /NoSuchGate/],
