@@ -6,7 +6,8 @@ import process from "node:process";
 import { stripVTControlCharacters } from "node:util";
 import { busyBetween, coreSecondsBetween, parseCoreTime, parseTimes } from "./run/busy_cores.ts";
 import { Children } from "./run/children.ts";
-import { closingLine, countTests, judgeTests, secondsOfFiles, slowestLines, testsThat, total } from "./run/counts.ts";
+import { closingLine, countTests, failuresOf, judgeTests, secondsOfFiles } from "./run/counts.ts";
+import { slowestLines, testsThat, total } from "./run/counts.ts";
 import { groups, steps } from "./run/groups.ts";
 import { keepTimes, readTimes } from "./run/kept_times.ts";
 import { inLanes, type Job, portsOf } from "./run/lanes.ts";
@@ -35,11 +36,18 @@ Deno.test("countTests: leaves out steps that are reported before their test, or 
   assert.deepEqual(countTests(junit(passed("story")) + junit(steps)), { passed: 1, failed: 0, skipped: 0 });
 });
 
-Deno.test("testsThat: names the tests with a result, and their file", () => {
+Deno.test("failuresOf: names failed tests, their file, and the errors of their steps; testsThat names those of a result", () => {
+  const because = (name: string, told: string): string =>
+    `<testcase name="${name}"><failure message="x">${told}</failure></testcase>`;
+  const story = "shows &quot;b&quot;";
   const report = junit(
-    passed("a") + failed("says &quot;b&quot; &gt; one") + failed("says &quot;b&quot;") + skipped("c"),
+    passed("a") + because(`${story} &gt; one`, "Error: &lt;x&gt;\n\n    at file:///a.ts:1:1\nCaused by: Error: why") +
+      because(story, "1 test step failed.") + because("d", "y".repeat(800)) + skipped("c"),
   );
-  assert.deepEqual(testsThat("failed", report), ['a => says "b"']);
+  assert.deepEqual(failuresOf(report), [
+    'a => shows "b"\n  one\n    Error: <x>\n    Caused by: Error: why',
+    `a => d\n    ${"y".repeat(700)} […]`,
+  ]);
   assert.deepEqual(testsThat("skipped", report), ["a => c"]);
 });
 
@@ -304,7 +312,7 @@ Deno.test("runPiece: loads files that share a process into one, and distinguishe
   const runner = { children: given.children, extra: ["--no-check"], env: {}, say: () => {} };
   const { counts, failures, times } = await runPiece(piece, runner);
   assert.deepEqual(counts, { passed: 2, failed: 1, skipped: 0 });
-  assert.match(failures.join(), /b_test\.ts => three$/);
+  assert.match(failures.join(), /b_test\.ts => three\n +Error: as told/);
   assert.deepEqual(times.map(({ what }) => what.slice(-9)), ["a_test.ts", "b_test.ts"]);
 });
 

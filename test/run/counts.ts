@@ -17,10 +17,37 @@ export function countTests(junit: string): Counts {
   return counts;
 }
 
-/** The tests of a JUnit report with this result, by name, as a log can show them. */
+/** The tests of a JUnit report with this result, by file and name. */
 export function testsThat(ended: keyof Counts, junit: string): string[] {
   const tests = testsOf(junit).filter((test) => endOf(test) === ended);
   return tests.map(({ suite, name }) => unescaped(`${suite} => ${name}`));
+}
+
+const shownOfError = 700;
+
+/**
+ * The failed tests of a JUnit report: file and name, then the error of the test or of each failed step, without stack
+ * frames and cut at 700 characters.
+ */
+export function failuresOf(junit: string): string[] {
+  const cases = casesOf(junit).filter((each) => endOf(each) === "failed");
+  return withoutSteps(cases).map((test) => {
+    const own = cases.filter(({ name }) => name === test.name || name.startsWith(`${test.name} &gt; `));
+    const errors = own.flatMap(({ name, body }) => {
+      const [, told = ""] = /<failure[^>]*>(.*?)<\/failure>/s.exec(body) ?? [];
+      if (/^\d+ test steps? failed\.$/.test(told)) return [];
+      const lines = unescaped(told).split("\n").filter((line) => line.trim() !== "" && !/^ +at /.test(line));
+      const error = cut(lines.join("\n    "));
+      return [
+        name === test.name ? `\n    ${error}` : `\n  ${unescaped(name.slice(test.name.length + 6))}\n    ${error}`,
+      ];
+    });
+    return unescaped(`${test.suite} => ${test.name}`) + errors.join("");
+  });
+}
+
+function cut(text: string): string {
+  return text.length > shownOfError ? `${text.slice(0, shownOfError)} […]` : text;
 }
 
 function endOf({ body }: Case): keyof Counts {
@@ -53,9 +80,19 @@ interface Case {
   body: string;
 }
 
-/** Without the steps inside them; a step is reported in its own file, which need not be that of its test. */
+/** Tests without the steps inside them. */
 function testsOf(junit: string): Case[] {
-  const cases = [...junit.matchAll(/<testsuite name="([^"]*)"(.*?)<\/testsuite>/gs)].flatMap((
+  return withoutSteps(casesOf(junit));
+}
+
+/** A step is reported in its own file, which need not be that of its test. */
+function withoutSteps(cases: readonly Case[]): Case[] {
+  return cases.filter(({ name }) => !cases.some((test) => name.startsWith(`${test.name} &gt; `)));
+}
+
+/** Tests and steps. */
+function casesOf(junit: string): Case[] {
+  return [...junit.matchAll(/<testsuite name="([^"]*)"(.*?)<\/testsuite>/gs)].flatMap((
     [, suite, content = ""],
   ) =>
     [...content.matchAll(/<testcase name="([^"]*)"(.*?)>(.*?)<\/testcase>/gs)].map(
@@ -64,7 +101,6 @@ function testsOf(junit: string): Case[] {
       },
     )
   );
-  return cases.filter(({ name }) => !cases.some((test) => name.startsWith(`${test.name} &gt; `)));
 }
 
 function unescaped(text: string): string {

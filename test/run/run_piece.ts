@@ -5,16 +5,16 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseTimes } from "./busy_cores.ts";
 import { type Children, root } from "./children.ts";
-import { closingLine, type Counts, judgeTests, nothing, oneFailed, secondsOfFiles, testsThat } from "./counts.ts";
-import type { Timed } from "./counts.ts";
+import { closingLine, type Counts, failuresOf, judgeTests, nothing, oneFailed } from "./counts.ts";
+import { secondsOfFiles, testsThat, type Timed } from "./counts.ts";
 import type { Piece, Tests } from "./pieces.ts";
 
 /** The result of a piece. */
 export interface Ending {
   counts: Counts;
-  /** Which tests failed, by file and name. */
+  /** The failed tests with their errors. */
   failures: string[];
-  /** Which tests were skipped, by file and name. */
+  /** The skipped tests, by file and name. */
   skips: string[];
   /** How long it took, by file if it ran several. */
   times: Timed[];
@@ -69,8 +69,8 @@ async function runIn(folder: string, piece: Piece, runner: Runner & { log?: stri
   // A stopped run reports its pending tests as if they had passed.
   const junit = !isStopped && existsSync(report) ? readFileSync(report, "utf8") : undefined;
   const text = junit ?? "";
-  const [failures, skips] = [testsThat("failed", text), testsThat("skipped", text)];
-  return { counts: judgeTests(isSuccess, junit), failures, skips, times: secondsOfFiles(text), note };
+  const counts = judgeTests(isSuccess, junit);
+  return { counts, failures: failuresOf(text), skips: testsThat("skipped", text), times: secondsOfFiles(text), note };
 }
 
 /** The modules that Deno loads: files that share a process are imported by a generated one. */
