@@ -50,12 +50,15 @@ const allowed = ["--allow-all"];
 
 const named = (folder: string, names: string[]): string[] => names.map((name) => `test/${folder}/${name}_test.ts`);
 
-/** Unit tests that wait for real processes and for the clock. */
+/** Unit tests that wait for real processes and for the clock, in two lists of similar duration. */
 const waits = [
   ...named("unit/activities", ["pool/woken_waits", "pool/await_joined", "kube/informer"]),
   ...named("unit/activities", ["node/blocked_drain", "node/drain", "node/node_watch"]),
   ...named("unit/deploy/stack", ["orphan_guard", "supervisor"]),
   "test/run_test.ts",
+];
+const longWaits = [
+  ...named("unit/activities", ["os/drivers", "os/hands", "etcd/snapshot", "clouds/azure/patience"]),
 ];
 
 export const steps: Record<string, Step> = {
@@ -98,6 +101,7 @@ export const groups: Record<string, Group> = {
     // Files with the same modules are together, in parts of similar duration, except for those that wait.
     shares: [
       waits,
+      longWaits,
       named("unit/profiles", ["go_engine", "go_program", "eta_engine", "render_process"]),
       ["test/unit/activities"],
       ["test/unit/workers"],
@@ -105,7 +109,7 @@ export const groups: Record<string, Group> = {
       ["test/unit/cli"],
       ["test/unit/workflows"],
     ],
-    waiting: waits,
+    waiting: [...waits, ...longWaits],
     isQuick: true,
     // Some of them run programs of Debian's packages.
     after: ["packages"],
