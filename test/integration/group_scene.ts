@@ -1,6 +1,7 @@
 /**
  * The scene of scaling group stories with real parts: an API server, a Temporal, Ostler's processes; a cloud over HTTP.
  */
+import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type { FleetWorld, GroupFleet } from "../../deploy/local/cloud/groups/group_fleet.ts";
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
@@ -26,14 +27,20 @@ const joinSeconds: JoinSeconds = { instance: 4, address: 5, registered: 9, ready
 /** Longer than the longest poll interval at rest. */
 const idleMs = 3_000;
 
-/** Runs the stories one after the other in one world, with a foreign observer; each leaves nothing behind. */
+/**
+ * Runs the stories one after the other in one world, with a foreign observer; each leaves nothing behind, and a failed
+ * one ends them, which keeps the logs.
+ */
 export async function tellGroupStories(
   t: Deno.TestContext,
   { stories, ...setting }: Setting & { stories: readonly GroupStory[] },
 ): Promise<void> {
   await inScene(setting, async (scene) => {
     const groups = setting.cast.map(([group]) => group);
-    for (const [name, story] of stories) await t.step(name, () => tell(scene, groups, story));
+    for (const [name, story] of stories) {
+      const isTold = await t.step(name, () => tell(scene, groups, story));
+      assert.ok(isTold, `Failed to continue after this story: ${name}`);
+    }
   });
 }
 

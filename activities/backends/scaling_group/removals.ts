@@ -19,6 +19,7 @@ import { keptOf, readGroupState } from "./observe.ts";
 import {
   deleteRecord,
   isAlive,
+  isOf,
   type Order,
   orderOf,
   readRecords,
@@ -48,7 +49,7 @@ export function removeMember(kube: Cluster, { pool, machine }: MemberRef): Promi
     const seen = await readCloud(kube, asked);
     refuseUnfit(asked, seen, `remove machine "${machine}"`);
     const removal = await meant(kube, { pool, asked, seen }, machine);
-    if (removal) await tell(kube, { asked, seen }, await settled(kube, asked, removal));
+    if (removal) await tell(kube, { asked, seen }, await settled(kube, { asked, seen }, removal));
   });
 }
 
@@ -60,7 +61,8 @@ export function seeMemberOff(kube: Cluster, { pool, machine }: MemberRef): Promi
     const seen = await readCloud(kube, asked);
     const order = seen.records.orders.find(({ id }) => id === machine);
     const removal = await removalFor(kube, { pool, asked, seen }, { machine, order });
-    const isGoing = removal && await tell(kube, { asked, seen }, await settled(kube, asked, removal)) === "Going";
+    const isGoing = removal &&
+      await tell(kube, { asked, seen }, await settled(kube, { asked, seen }, removal)) === "Going";
     if (isGoing) return await readGroupState(kube, { pool, machine });
     if (!removal && order && !isLost(order, seen.at)) return await readGroupState(kube, { pool, machine });
     await forget(kube, seen, { machine, removal });
@@ -80,11 +82,17 @@ async function removalFor(
 }
 
 /**
- * Checks for an order that was recorded since the read and replaces the machine: the removal then includes the slot.
+ * Checks for an order that was recorded since the read and replaces the machine: the removal then includes the slot,
+ * unless the cloud is already deleting the machine and so replaces it by itself.
  * Transient while that order has not reached the cloud, because it is either given or withdrawn.
  */
-async function settled(kube: Cluster, { group: { spec } }: Asked, removal: Removal): Promise<Removal> {
-  if (removal.shrinks) return removal;
+async function settled(
+  kube: Cluster,
+  { asked: { group: { spec } }, seen }: Pick<Place, "asked" | "seen">,
+  removal: Removal,
+): Promise<Removal> {
+  const instance = seen.instances.find((each) => isOf(removal.providerId, each));
+  if (removal.shrinks || !isAlive(instance)) return removal;
   const { orders } = await readRecords(kube, spec.groupId);
   const [rival] = orders.filter(({ donor, goal }) => donor === removal.member && goal === "Join");
   if (!rival) return removal;
@@ -217,6 +225,8 @@ async function forget(
     const isOwn = order.id === machine;
     if (isOwn && !removal?.shrinks && (open.includes(order) || isDonorThere(seen, order))) {
       await noteVanished(kube, order);
+    } else if (order.donor === machine && order.isDone && !removal?.shrinks && open.includes(order)) {
+      continue; // The group replaced the old machine by itself, and stays one larger until another machine is removed.
     } else if (isOwn || (order.donor === machine && (order.isDone || isUnseen(seen, order)))) {
       await deleteRecord(kube, order.record);
     } else if (order.donor === machine && removal?.shrinks) await settle(kube, order);

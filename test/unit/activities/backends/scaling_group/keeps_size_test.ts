@@ -53,6 +53,17 @@ for (const when of ["boots", "has joined"] as const) {
   });
 }
 
+Deno.test("group size: counts a machine of the group as surplus although the removal of the deleted old one ends first", async () => {
+  const { group, newcomer } = await ordered();
+  group.join(newcomer.providerId, next);
+  await group.backend.welcome({ pool, machine: first });
+  group.cloud.remove(group.cloud.instances()[0]?.providerId ?? "", false);
+  await goes(group, "workers-1");
+  equal(await wanted(group), 3);
+  await goes(group, group.cloud.instances().at(-1)?.node ?? "");
+  deepEqual([sizeOf(group), await wanted(group), group.kube.all("pendingnodes").length], [3, 3, 0]);
+});
+
 Deno.test("group size: a cancelled order that arrives late is deleted with its slot", async () => {
   const { group } = await ordered();
   const record = group.kube.get("pendingnodes", first);
