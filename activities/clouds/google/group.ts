@@ -1,6 +1,6 @@
 /** Describes a group of Google in the terms of all clouds. */
 import type { CloudGroup } from "../driver.ts";
-import type { Autoscaler, Manager } from "./managers.ts";
+import type { Autoscaler, Config, Managed, Manager } from "./managers.ts";
 import { autoscalerNameOf, type GroupPlace } from "./paths.ts";
 
 /** Label of the templates of a cluster. */
@@ -51,4 +51,27 @@ export function unrestOf({ place, manager, autoscaler }: Group): string | undefi
     return `its autoscaler changes its size by itself (mode is ${mode}); set OFF`;
   }
   return undefined;
+}
+
+/**
+ * Returns what the group preserves of an instance and a removal of the instance would destroy or leave behind;
+ * undefined for a stateless group. `configs` are the configurations of its instances.
+ */
+export function stateOf({ manager }: Group, configs: readonly Config[]): string | undefined {
+  const remedy = "which a removal of the instance destroys or leaves behind; delete the group's stateful configuration";
+  if (isKept(manager.statefulPolicy?.preservedState)) {
+    return `its statefulPolicy preserves disks or addresses, ${remedy}`;
+  }
+  const kept = configs.find(({ preservedState }) => isKept(preservedState));
+  return kept && `its configuration of instance "${kept.name}" preserves disks, addresses or metadata, ${remedy}`;
+}
+
+/** Returns whether the group preserves anything of the instance, also by a configuration that was deleted since. */
+export function hasState({ preservedStateFromPolicy, preservedStateFromConfig }: Managed): boolean {
+  return isKept(preservedStateFromPolicy) || isKept(preservedStateFromConfig);
+}
+
+/** Returns whether a preserved state has entries; an instance that was created by name has an empty one. */
+function isKept(state: object | null | undefined): boolean {
+  return Object.values(state ?? {}).some((each) => Object.keys(each ?? {}).length > 0);
 }

@@ -2,7 +2,7 @@
 import { refused } from "../../failures.ts";
 import type { CloudGroup, FoundGroups } from "../driver.ts";
 import type { GoogleApi } from "./api.ts";
-import { clusterLabel, type Group, groupOf, unrestOf } from "./group.ts";
+import { clusterLabel, type Group, groupOf, stateOf, unrestOf } from "./group.ts";
 import type { Autoscaler, GoogleManagers, Manager } from "./managers.ts";
 import { groupIdOf, groupPlaceOf, lastOf, pathOf } from "./paths.ts";
 import { type GoogleTemplates, templateOf } from "./templates.ts";
@@ -43,12 +43,21 @@ export class GoogleGroups {
     );
   }
 
-  /** Returns the group. Throws Refused if it replaces or removes instances by itself, or boots several versions. */
+  /**
+   * Returns the group. Throws Refused if it replaces or removes instances by itself, boots several versions, or
+   * preserves state of its instances.
+   */
   async needSteady(id: string): Promise<Group> {
     const found = await this.need(id);
-    const unrest = unrestOf(found);
+    const unrest = unrestOf(found) ?? await this.stateOf(found);
     if (unrest === undefined) return found;
     throw refused("CloudRefused", `Failed to use instance group manager "${id}": ${unrest}`);
+  }
+
+  /** Returns what the group preserves of its instances; undefined for a stateless group. */
+  async stateOf(group: Group): Promise<string | undefined> {
+    const isSuspect = group.manager.status?.stateful?.hasStatefulConfig ?? false;
+    return stateOf(group, isSuspect ? await this.ground.managers.configs(group.place) : []);
   }
 
   /** Returns undefined for a group of another cluster, or one whose template was deleted. */

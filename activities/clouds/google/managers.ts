@@ -6,6 +6,7 @@ import type { Refusal } from "./refusal.ts";
 
 export type Manager = compute_v1.Schema$InstanceGroupManager;
 export type Managed = compute_v1.Schema$ManagedInstance;
+export type Config = compute_v1.Schema$PerInstanceConfig;
 export type Autoscaler = compute_v1.Schema$Autoscaler;
 
 export class GoogleManagers {
@@ -60,6 +61,19 @@ export class GoogleManagers {
           ? instanceGroupManagers.listManagedInstances({ ...asked, ...next }, options)
           : regionInstanceGroupManagers.listManagedInstances({ ...asked, ...next }, options),
       of: ({ managedInstances }) => managedInstances ?? [],
+    });
+  }
+
+  /** Lists the configurations of single instances, which every instance that was created by name has. */
+  configs(place: GroupPlace): Promise<Config[]> {
+    const asked = this.#asked(place);
+    return this.api.all<{ items?: Config[]; nextPageToken?: string | null }, Config>({
+      attempt: `list the per-instance configurations of "${place.name}"`,
+      page: ({ instanceGroupManagers, regionInstanceGroupManagers }, next, options) =>
+        "zone" in asked
+          ? instanceGroupManagers.listPerInstanceConfigs({ ...asked, ...next }, options)
+          : regionInstanceGroupManagers.listPerInstanceConfigs({ ...asked, ...next }, options),
+      of: ({ items }) => items ?? [],
     });
   }
 

@@ -2,7 +2,7 @@
 import { refused } from "../../failures.ts";
 import { groupKeyOf } from "../driver.ts";
 import type { GoogleApi } from "./api.ts";
-import type { Group } from "./group.ts";
+import { type Group, hasState } from "./group.ts";
 import { isLeaving } from "./instance_of.ts";
 import type { GoogleMembers, Ground, Member } from "./members.ts";
 import { nameOfSubstitute } from "./names.ts";
@@ -30,12 +30,20 @@ export class GoogleRemovals {
     if (!member) return await this.#goneFrom(id, providerId);
     if (isLeaving(member.managed)) return "Going";
     const attempt = `remove instance "${providerId}"`;
+    await this.#checkState(group, member, attempt);
     const refusal = await this.ground.managers.delete(group.place, await this.#leavers(group, member, shrinks));
     if (!refusal) return "Going";
     // Another client deleted the instance first.
     const after = await this.members.one(group, place);
     if (after && !isLeaving(after.managed)) throw failureOf(refusal, attempt);
     return after ? "Going" : "Gone";
+  }
+
+  /** Throws Refused before a removal that would destroy or leave behind what the group preserves. */
+  async #checkState(group: Group, { managed }: Member, attempt: string): Promise<void> {
+    const own = hasState(managed) ? "its group preserves disks, addresses or metadata of the instance" : undefined;
+    const state = own ?? await this.ground.groups.stateOf(group);
+    if (state !== undefined) throw refused("CloudRefused", `Failed to ${attempt} of "${group.id}": ${state}`);
   }
 
   async #goneFrom(id: string, providerId: string): Promise<"Gone"> {

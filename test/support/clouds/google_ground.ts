@@ -19,8 +19,11 @@ export interface GoogleConditions {
   saysNoIn?: "Answer" | "Operation";
   /** One more zone does not respond. */
   isPartial?: boolean;
-  /** Unusual fields of a manager. */
+  /** Unusual fields of a manager, and of an instance in its list. */
   manager?: (group: Group) => object;
+  member?: (instance: CloudInstance) => object;
+  /** Configurations of instances that were not created by name. */
+  configs?: (group: Group) => object[];
   /** Whether the sizes of groups have bounds, and the mode of the autoscaler that changes them. */
   autoscaler?: "OFF" | "ON";
 }

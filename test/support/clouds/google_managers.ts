@@ -52,6 +52,20 @@ export class GoogleManagersStub {
     return { managedInstances: shown, ...next };
   }
 
+  /** Configurations of instances: one for each that was created by name, and those of the conditions. */
+  configs({ scope, name, query }: GoogleRequest): object {
+    const { configs = () => [] } = this.ground.conditions;
+    const group = this.ground.groupAt(scope, name);
+    const all = [...configs(group), ...this.#named(group).map((each) => ({ name: each, preservedState: {} }))];
+    const at = Number(query["pageToken"] ?? 0);
+    const next = at + 1 < all.length ? { nextPageToken: String(at + 1) } : {};
+    return { items: all.slice(at, at + 1), ...next };
+  }
+
+  #named({ id }: Group): string[] {
+    return this.ground.cloud.instances(id).filter(({ token }) => token !== undefined).map(({ node }) => node);
+  }
+
   create({ scope, name, body }: GoogleRequest): void {
     const group = this.ground.groupAt(scope, name);
     this.#say(this.ground.conditions.saysNo?.create);
@@ -130,7 +144,11 @@ export class GoogleManagersStub {
       ...{ selfLink: `${own}/instanceGroupManagers/${name}`, [kind]: own },
       ...{ instanceTemplate, versions: [{ name: "first", instanceTemplate }], targetSize: group.size },
       fingerprint: this.ground.fingerprintOf(group),
-      status: { isStable: true, autoscaler: `${own}/autoscalers/${name}` },
+      // Google's description does not say whether a configuration without entries counts, so it does here.
+      status: {
+        ...{ isStable: true, autoscaler: `${own}/autoscalers/${name}` },
+        stateful: { hasStatefulConfig: this.#named(group).length > 0, perInstanceConfigs: { allEffective: true } },
+      },
       updatePolicy: { type: "OPPORTUNISTIC", instanceRedistributionType: "NONE", minimalAction: "REPLACE" },
       ...this.ground.conditions.manager?.(group),
     };
@@ -147,6 +165,7 @@ export class GoogleManagersStub {
       // Google returns no template of an instance that is being deleted.
       version: isGoing(each) ? {} : { instanceTemplate: urlOf(this.ground.templatePath(each.template)) },
       instanceHealth: [{ detailedHealthState: health }],
+      ...this.ground.conditions.member?.(each),
     };
   }
 

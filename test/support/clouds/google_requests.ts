@@ -66,6 +66,7 @@ const actions: Record<string, Action> = {
     body: z.strictObject({ instanceTemplate: template, versions, fingerprint: text }),
   },
   "POST members": { form: new RegExp(`^${manager}/listManagedInstances$`), query: ["pageToken"] },
+  "POST configs": { form: new RegExp(`^${manager}/listPerInstanceConfigs$`), query: ["pageToken"] },
   "POST create": {
     form: new RegExp(`^${manager}/createInstances$`),
     // Any other field than a name would make the group a stateful one.

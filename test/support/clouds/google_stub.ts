@@ -81,6 +81,7 @@ export class GoogleStub implements AsyncDisposable {
       ...{ "GET groups": () => managers.groups(asked), "GET group": () => managers.group(asked) },
       "PATCH group": () => this.#begun(asked, () => managers.patch(asked)),
       "POST members": () => managers.members(asked),
+      "POST configs": () => managers.configs(asked),
       "POST create": () => this.#begun(asked, () => managers.create(asked)),
       "POST delete": () => this.#begun(asked, () => managers.delete(asked)),
       "GET autoscalers": () => managers.autoscalers(asked),

@@ -87,6 +87,65 @@ const restless: [string, GroupSpec, Partial<GoogleConditions>, RegExp][] = [
     /: its autoscaler changes its size by itself \(mode is ON\); set OFF$/,
   ],
 ];
+const kept = { "state-disk": { autoDelete: "ON_PERMANENT_INSTANCE_DELETION" } };
+const suspect = { status: { stateful: { hasStatefulConfig: true } } };
+const stateful: [string, Partial<GoogleConditions>, RegExp][] = [
+  [
+    "preserves disks by a policy",
+    { manager: () => ({ statefulPolicy: { preservedState: { disks: kept } } }) },
+    /: its statefulPolicy preserves disks or addresses, which a removal of the instance destroys or leaves behind/,
+  ],
+  [
+    "preserves addresses by a policy",
+    { manager: () => ({ statefulPolicy: { preservedState: { internalIPs: { nic0: { autoDelete: "NEVER" } } } } }) },
+    /: its statefulPolicy preserves disks or addresses, .*; delete the group's stateful configuration$/,
+  ],
+  [
+    "preserves a disk of one instance",
+    {
+      manager: () => suspect,
+      configs: () => [{ name: "workers-1" }, { name: "workers-2", preservedState: { disks: kept } }],
+    },
+    /: its configuration of instance "workers-2" preserves disks, addresses or metadata, which a removal/,
+  ],
+];
+
+for (const [what, conditions, message] of stateful) {
+  for (const group of [spec, regional]) {
+    Deno.test(`fault G3: openGoogle changes nothing in a group (${group.name}) that ${what}`, async () => {
+      await refusedFor([group], conditions, message);
+      await removesNothing(group, conditions, message);
+    });
+  }
+}
+
+Deno.test("fault G3: openGoogle removes no instance whose preserved disks have lost their configuration", () =>
+  removesNothing(
+    spec,
+    { member: () => ({ preservedStateFromConfig: { disks: kept } }) },
+    /of "projects\/.*": its group preserves disks, addresses or metadata of the instance$/,
+  ));
+
+async function removesNothing(group: GroupSpec, conditions: Partial<GoogleConditions>, message: RegExp): Promise<void> {
+  await using world = open({ groups: [group], ...conditions });
+  const driver = await world.driver;
+  const [{ providerId } = { providerId: "" }] = await driver.instances(group.id);
+  for (const shrinks of [true, false]) {
+    await rejects(driver.remove({ group: group.id, providerId, shrinks }), { type: "CloudRefused", message });
+  }
+  deepEqual([world.cloud.group(group.id)?.size, world.cloud.instances().length], [2, 2]);
+  equal(world.stub.calls.some((each) => ["POST create", "POST delete", "PATCH group"].includes(each)), false);
+}
+
+Deno.test("fault G3: openGoogle goes on with a group whose instances were ordered by name, which preserves nothing", async () => {
+  await using world = open();
+  const driver = await world.driver;
+  const first = await driver.order({ group: spec.id, token: "a" });
+  const second = await driver.order({ group: spec.id, token: "b" });
+  ok(first.outcome === "Ordered" && second.outcome === "Ordered");
+  equal(await driver.remove({ group: spec.id, providerId: first.instance.providerId, shrinks: true }), "Going");
+});
+
 const template = `projects/${project}/global/instanceTemplates/workers`;
 
 for (const [what, group, conditions, message] of restless) {
