@@ -9,9 +9,18 @@ import { isDeepStrictEqual } from "node:util";
 import { refused, unavailable } from "../../failures.ts";
 import type { BootTemplate } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
+import { without } from "../without.ts";
 import { type AwsGroups, nameOf } from "./groups.ts";
 
 const absent = ["NotFound", "Malformed", "VersionNotFound"].map((each) => `InvalidLaunchTemplateId.${each}`);
+
+/**
+ * Paths of the fields that AWS's description of EC2 has in responses only; a test compares them with the description.
+ */
+export const outputs = [
+  ...["MetadataOptions.State", "NetworkInterfaces.Ipv6Addresses.IsPrimaryIpv6"],
+  ...["Operator.HiddenByDefault", "Operator.Managed"],
+];
 
 /** An existing version of a launch template. */
 interface Version {
@@ -144,10 +153,9 @@ function bootOf({ launchTemplate, number, data: { ImageId = "" } }: Version): Bo
   return { id: `${launchTemplate}:${number}`, image: ImageId };
 }
 
-/** Removes the field that AWS itself maintains. */
-function plain({ MetadataOptions: options, ...data }: ResponseLaunchTemplateData): ResponseLaunchTemplateData {
-  const { State: _, ...MetadataOptions } = options ?? {};
-  return options ? { ...data, MetadataOptions } : data;
+/** Removes the fields that AWS itself maintains. */
+function plain(data: ResponseLaunchTemplateData): ResponseLaunchTemplateData {
+  return without(data, outputs);
 }
 
 function checkLike(source: Version, made: Version, wanted: ResponseLaunchTemplateData): void {

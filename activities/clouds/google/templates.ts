@@ -1,8 +1,10 @@
 /** Boot templates of groups: instance templates, which never change, so another image needs another template. */
 import { refused, unavailable } from "../../failures.ts";
 import type { BootTemplate } from "../driver.ts";
+import { without } from "../without.ts";
 import type { GoogleApi } from "./api.ts";
 import type { GoogleManagers, Manager } from "./managers.ts";
+import { outputs } from "./fields.ts";
 import { lastOf, pathOf } from "./paths.ts";
 import { clusterLabel, type Group } from "./group.ts";
 import { failureOf, isKnown, type Refusal } from "./refusal.ts";
@@ -72,7 +74,7 @@ export class GoogleTemplates {
     const instanceTemplate = template.selfLink ?? "";
     const refusal = await this.managers.patch(place, {
       instanceTemplate,
-      versions: [{ ...versions?.[0], instanceTemplate }],
+      versions: [{ ...without(versions?.[0], outputs.InstanceGroupManagerVersion), instanceTemplate }],
       ...(fingerprint ? { fingerprint } : {}),
     });
     if (refusal) throw failureOf(refusal, `set "${group}" to boot template "${id}"`);
@@ -167,6 +169,9 @@ function bootOf(template: Template): BootTemplate {
 type Template = compute_v1.Schema$InstanceTemplate;
 type Properties = NonNullable<Template["properties"]>;
 
+/** Hashes of the object that they were read from, so no other object has them. */
+const fingerprints = ["metadata.fingerprint", "tags.fingerprint"];
+
 /** Suffix of names that Ostler generates. */
 const ownEnd = /-o[0-9a-f]{12}$/;
 
@@ -175,9 +180,9 @@ function imageOf({ properties }: Template): string {
   return pathOf(bootDisk(properties)?.initializeParams?.sourceImage);
 }
 
-/** Returns all properties with another image; fields that are unknown here must be kept too. */
+/** Returns all properties that users write, with another image; fields that are unknown here must be kept too. */
 function withImage(source: Template, image: string): Properties {
-  const { properties } = source;
+  const properties = without(source.properties, outputs.InstanceProperties);
   const disk = bootDisk(properties);
   if (!properties || !disk?.initializeParams?.sourceImage) {
     const state = "its boot disk does not name an image";
@@ -185,20 +190,19 @@ function withImage(source: Template, image: string): Properties {
   }
   const other = { ...disk, initializeParams: { ...disk.initializeParams, sourceImage: image } };
   const disks = properties.disks?.map((each) => each === disk ? other : each);
-  const { fingerprint: _, ...metadata } = properties.metadata ?? {};
-  return { ...properties, ...(disks ? { disks } : {}), ...(properties.metadata ? { metadata } : {}) };
+  return without({ ...properties, ...(disks ? { disks } : {}) }, fingerprints);
 }
 
 /** Returns the name of a template with these properties, the same in every process. */
 export function nameLike({ name }: Template, properties: Properties): string {
-  const hash = createHash("sha256").update(JSON.stringify(plain(properties))).digest("hex").slice(0, 12);
+  const hash = createHash("sha256").update(JSON.stringify(written(properties))).digest("hex").slice(0, 12);
   const stem = lastOf(name).replace(ownEnd, "").slice(0, 49).replace(/-+$/, "");
   return `${stem}-o${hash}`;
 }
 
 /** Returns the names of the fields that differ. */
 function differences(wanted: Properties, found: Properties | undefined): string[] {
-  const [a, b] = [plain(wanted), plain(found ?? {})] as [Record<string, unknown>, Record<string, unknown>];
+  const [a, b] = [written(wanted), written(found ?? {})];
   const keys = new Set([...Object.keys(a), ...Object.keys(b)]);
   return [...keys].filter((key) => !isDeepStrictEqual(a[key], b[key])).sort();
 }
@@ -207,14 +211,17 @@ function bootDisk(properties: Properties | undefined): NonNullable<Properties["d
   return properties?.disks?.find(({ boot }) => boot) ?? properties?.disks?.[0];
 }
 
-/** Removes fields that Google maintains and the API's address from URLs, and sorts the fields. */
+/** Returns the fields that users write, in a form that is equal for equal templates. */
+function written(properties: Properties): Record<string, unknown> {
+  return plain(without(properties, [...outputs.InstanceProperties, ...fingerprints])) as Record<string, unknown>;
+}
+
+/** Removes the API's address from URLs, and sorts the fields. */
 function plain(value: unknown): unknown {
   if (typeof value === "string") return pathOf(value);
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;
-  const fields = Object.entries(value).filter(([key, each]) =>
-    key !== "kind" && key !== "fingerprint" && each !== undefined
-  );
+  const fields = Object.entries(value).filter(([, each]) => each !== undefined);
   const sorted = fields.sort(([a], [b]) => a < b ? -1 : 1);
   return Object.fromEntries(sorted.map(([key, each]) => [key, key === "items" ? unordered(plain(each)) : plain(each)]));
 }

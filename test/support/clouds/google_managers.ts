@@ -142,7 +142,7 @@ export class GoogleManagersStub {
     return {
       ...{ kind: "compute#instanceGroupManager", id: "1", name, baseInstanceName: group.name },
       ...{ selfLink: `${own}/instanceGroupManagers/${name}`, [kind]: own },
-      ...{ instanceTemplate, versions: [{ name: "first", instanceTemplate }], targetSize: group.size },
+      ...{ instanceTemplate, versions: [{ name: "first", instanceTemplate, ...sized(group) }], targetSize: group.size },
       fingerprint: this.ground.fingerprintOf(group),
       // Google's description does not say whether a configuration without entries counts, so it does here.
       status: {
@@ -188,4 +188,9 @@ export function scopeOf({ id }: Group): string {
 
 function nameOf({ id }: Group): string {
   return id.slice(id.lastIndexOf("/") + 1);
+}
+
+/** The size of a version of which all instances of the group are, with the number that Google calculates. */
+function sized({ size }: Group): object {
+  return { targetSize: { percent: 100, calculated: size } };
 }

@@ -3,6 +3,7 @@
  * other path, parameter or field, a missing field, and a wrong type are errors.
  */
 import { z } from "zod";
+import { wrongFields } from "./google_description.ts";
 import { project } from "./google_ground.ts";
 
 /** A request that Google would refuse. */
@@ -23,6 +24,8 @@ interface Action {
   form: RegExp;
   query?: readonly string[];
   body?: z.ZodType;
+  /** The schema of the body in Google's description. */
+  schema?: string;
 }
 
 const name = z.string().regex(/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/);
@@ -48,7 +51,9 @@ const Properties = z.strictObject({
   }).optional(),
   confidentialInstanceConfig: z.strictObject({ enableConfidentialCompute: z.boolean() }).optional(),
 });
-const versions = z.array(z.strictObject({ name: text.optional(), instanceTemplate: template })).min(1);
+const size = z.strictObject({ fixed: z.number().int().optional(), percent: z.number().int().optional() });
+const version = z.strictObject({ name: text.optional(), instanceTemplate: template, targetSize: size.optional() });
+const versions = z.array(version).min(1);
 
 const place = "(?<scope>(?:zones|regions)/[a-z0-9-]+)";
 const last = "(?<name>[a-z]([-a-z0-9]{0,61}[a-z0-9])?)";
@@ -64,6 +69,7 @@ const actions: Record<string, Action> = {
   "PATCH group": {
     form: new RegExp(`^${manager}$`),
     body: z.strictObject({ instanceTemplate: template, versions, fingerprint: text }),
+    schema: "InstanceGroupManager",
   },
   "POST members": { form: new RegExp(`^${manager}/listManagedInstances$`), query: ["pageToken"] },
   "POST configs": { form: new RegExp(`^${manager}/listPerInstanceConfigs$`), query: ["pageToken"] },
@@ -85,6 +91,7 @@ const actions: Record<string, Action> = {
   "POST template": {
     form: new RegExp(`^${anywhere}/instanceTemplates$`),
     body: z.strictObject({ name, description: text.optional(), properties: Properties }),
+    schema: "InstanceTemplate",
   },
   "GET machine": { form: new RegExp(`^${place}/instances/${last}$`), query: ["fields"] },
   "GET machines": { form: new RegExp(`^${place}/instances$`), query: ["filter", "fields", "pageToken"] },
@@ -97,12 +104,14 @@ export function judge({ method, url, text }: { method: string; url: string; text
   const { pathname, searchParams } = new URL(url);
   const root = `/compute/v1/projects/${project}/`;
   const path = pathname.startsWith(root) ? pathname.slice(root.length) : "";
-  for (const [key, { form, query = [], body }] of Object.entries(actions)) {
+  for (const [key, { form, query = [], body, schema }] of Object.entries(actions)) {
     const { groups } = form.exec(path) ?? {};
     if (!groups || !key.startsWith(`${method} `)) continue;
     const odd = [...searchParams.keys()].find((each) => !query.includes(each));
     if (odd !== undefined) throw new GoogleWrong(`${key} has no parameter "${odd}"`);
     const { scope = "", name = "" } = groups;
+    const wrong = schema === undefined || text === "" ? [] : wrongFields(schema, JSON.parse(text));
+    if (wrong.length > 0) throw new GoogleWrong(`${key}: ${wrong.join(", ")}`);
     return { action: key, scope, name, query: Object.fromEntries(searchParams), body: bodyOf(key, text, body) };
   }
   throw new GoogleWrong(`no ${method} ${pathname}`);

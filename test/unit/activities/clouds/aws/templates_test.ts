@@ -1,4 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
+import { outputs } from "../../../../../activities/clouds/aws/templates.ts";
+import { missingPaths } from "../../../../support/clouds/aws_description.ts";
 import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
 for (const booted of ["image-1", "resolve:ssm:/images/workers"]) {
@@ -39,3 +41,13 @@ for (const version of ["$Latest", "$Default"]) {
     equal(world.stub.calls.slice(calls).includes("UpdateAutoScalingGroup"), false);
   });
 }
+
+Deno.test("fault G5: templates lists what AWS's description has in responses only", () => {
+  deepEqual(outputs, missingPaths("ResponseLaunchTemplateData", "RequestLaunchTemplateData"));
+  // AWS copies all other fields of the source by itself, and these are sent as they were read.
+  deepEqual(missingPaths("LaunchTemplateBlockDeviceMapping", "LaunchTemplateBlockDeviceMappingRequest"), []);
+});
+
+Deno.test("fault G4: templates loses no field of a launch template, as each field of a request is in responses too", () => {
+  deepEqual(missingPaths("RequestLaunchTemplateData", "ResponseLaunchTemplateData"), []);
+});

@@ -1,4 +1,7 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { outputs } from "../../../../../activities/clouds/google/fields.ts";
+import { without } from "../../../../../activities/clouds/without.ts";
+import { markedPaths } from "../../../../support/clouds/google_description.ts";
 import { image1, image2, image3, open, spec, type World } from "../../../../support/clouds/google_world.ts";
 
 Deno.test("K18 openGoogle: gives templates of equal content the same short name", async () => {
@@ -32,7 +35,7 @@ Deno.test("K19 openGoogle: keeps all of a template except its image, including u
   await (await world.driver).ensureImage({ group: spec.id, image: image2 });
   const after = world.stub.ground.propertiesOf(group, group.boots);
   const plain = JSON.stringify(before).replace(/https:[^"]*image-1/, image2).replace('"fingerprint":"abc=",', "");
-  deepEqual(after, JSON.parse(plain));
+  deepEqual(after, without(JSON.parse(plain), markedPaths("InstanceProperties", "Output")));
   equal(group.boots.fields["description"], "by hand");
 });
 
@@ -123,4 +126,31 @@ Deno.test("openGoogle: sets no template of another cluster", async () => {
     },
   );
   equal(group.boots.fields.image, image1);
+});
+
+Deno.test("fault G5: fields lists what Google's description marks as output only", () => {
+  for (const [schema, paths] of Object.entries(outputs)) {
+    deepEqual(paths.toSorted(), markedPaths(schema, "Output"), schema);
+  }
+});
+
+Deno.test("fault G5: openGoogle sends no output back, neither of a group's version nor of its template", async () => {
+  const disk = {
+    boot: true,
+    architecture: "X86_64",
+    licenses: ["l"],
+    index: 0,
+    initializeParams: { sourceImage: image1 },
+  };
+  const nic = { name: "nic0", kind: "compute#networkInterface" };
+  await using world = open();
+  const group = world.cloud.group(spec.id);
+  ok(group);
+  const like = { ...world.stub.ground.propertiesOf(group, group.boots), disks: [disk], networkInterfaces: [nic] };
+  group.boots.fields["properties"] = like;
+  // The double refuses each request with an output.
+  await (await world.driver).ensureImage({ group: spec.id, image: image2 });
+  const sent = world.stub.ground.propertiesOf(group, group.boots);
+  deepEqual(sent["disks"], [{ boot: true, initializeParams: { sourceImage: image2 } }]);
+  deepEqual(sent["networkInterfaces"], [{}]);
 });
