@@ -137,6 +137,10 @@ export const ProcessSettings = z.object({
   cloudTag: setting(text, "", {
     description: "Set the constellation-uid tag of this cluster's groups; required unless simulated",
   }),
+  cloudInputOnly: setting(text, "", {
+    description: "Restate the input-only fields of Google's instance templates that do not restate them, by path",
+    form: "json",
+  }),
   prometheusHosts: setting(names, "", {
     description: "Limit metric gates to these hosts, `host[:port]`, comma-separated (default all)",
   }),

@@ -18,11 +18,16 @@ import { GoogleOrders } from "./google/orders.ts";
 import { GoogleRemovals } from "./google/removals.ts";
 import { GoogleTemplates } from "./google/templates.ts";
 
-/** Opens the driver for the groups of a project whose templates have the label `constellation-uid` of the cluster. */
-export async function openGoogle({ clusterTag, ...place }: Place & { clusterTag: string }): Promise<Driver> {
+/**
+ * Opens the driver for the groups of a project whose templates have the label `constellation-uid` of the cluster.
+ * `inputOnly` restates the input-only fields of templates that do not restate them themselves.
+ */
+export async function openGoogle(
+  { clusterTag, inputOnly = "", ...place }: Place & { clusterTag: string; inputOnly?: string },
+): Promise<Driver> {
   const api = new GoogleApi(await connected(place), place);
   const managers = new GoogleManagers(api);
-  const templates = new GoogleTemplates(api, managers);
+  const templates = new GoogleTemplates(api, managers, inputOnly);
   const groups = new GoogleGroups(api, { managers, templates, clusterTag });
   const ground = { managers, templates, groups, machines: new GoogleMachines(api) };
   const members = new GoogleMembers(api, ground);

@@ -6,6 +6,7 @@ import type { GoogleApi } from "./api.ts";
 import type { GoogleManagers, Manager } from "./managers.ts";
 import { outputs } from "./fields.ts";
 import { lastOf, pathOf } from "./paths.ts";
+import { hiddenIn, restatementOf, withRestated } from "./restatement.ts";
 import { clusterLabel, type Group } from "./group.ts";
 import { failureOf, isKnown, type Refusal } from "./refusal.ts";
 import type { compute_v1 } from "@googleapis/compute";
@@ -27,7 +28,12 @@ export class GoogleTemplates {
   /** Facts by the path of the template. */
   readonly #facts = new Map<string, TemplateFacts>();
 
-  constructor(private readonly api: GoogleApi, private readonly managers: GoogleManagers) {}
+  /** `inputOnly` restates the input-only fields of templates that do not restate them. */
+  constructor(
+    private readonly api: GoogleApi,
+    private readonly managers: GoogleManagers,
+    private readonly inputOnly: string,
+  ) {}
 
   /** Reads a template once, as templates do not change; undefined if it does not exist. */
   async facts(path: string): Promise<TemplateFacts | undefined> {
@@ -84,12 +90,16 @@ export class GoogleTemplates {
     throw unavailable(`Failed to set "${group}" to boot template "${id}": it still boots "${boots}"`);
   }
 
-  /** Returns a template that differs only in its image (K19); its name lets a retry find it (K18). */
+  /** Returns a template that differs only in its image (K19), as far as Google shows it; its name lets a retry find it (K18). */
   async #like(source: Template, image: string): Promise<Template> {
-    const properties = withImage(source, image);
+    const copied = withImage(source, image);
+    const asked = { path: pathOf(source.selfLink), standard: this.inputOnly };
+    const restatement = restatementOf(copied, asked);
+    const properties = withRestated(copied, restatement);
     const path = pathOf(source.selfLink).replace(/[^/]+$/, nameLike(source, properties));
     const made = await this.#find(path) ?? await this.#made(path, { source, properties });
-    const others = differences(properties, made.properties);
+    const hidden = hiddenIn(made.properties ?? {}, restatement);
+    const others = differences(without(properties, hidden), made.properties);
     if (others.length === 0) return made;
     // Reports names only, as values may be secrets.
     const names = others.map((key) => `"${key}"`).join(", ");

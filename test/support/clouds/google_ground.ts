@@ -146,7 +146,10 @@ export class GoogleGround {
         ...{ kind: "compute#attachedDisk", boot: true, index: 0, autoDelete: true, deviceName: "persistent-disk-0" },
         initializeParams: { sourceImage: urlOf(image), diskSizeGb: "10" },
       }, { kind: "compute#attachedDisk", index: 1, deviceName: "state-disk", initializeParams: { diskSizeGb: "30" } }],
-      metadata: { kind: "compute#metadata", fingerprint: "abc=", items: [{ key: "user-data", value: userData }] },
+      metadata: {
+        ...{ kind: "compute#metadata", fingerprint: "abc=" },
+        items: [{ key: "user-data", value: userData }, { key: "ostler-input-only", value: "{}" }],
+      },
       confidentialInstanceConfig: { enableConfidentialCompute: true },
     };
   }

@@ -1,6 +1,8 @@
 /** Instance templates, virtual machines and their disks over the simulated cloud. */
 import { type CloudInstance, CloudRefusal } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 import { type GoogleGround, GoogleNo, project, urlOf } from "./google_ground.ts";
+import { without } from "../../../activities/clouds/without.ts";
+import { markedPaths } from "./google_description.ts";
 import { selected } from "./google_fields.ts";
 import { scopeOf } from "./google_managers.ts";
 import { type GoogleRequest, GoogleWrong } from "./google_requests.ts";
@@ -22,7 +24,9 @@ export class GoogleMachinesStub {
     const found = this.ground.templates(scope).find((each) => each.name === name);
     if (!found) throw new GoogleNo(404, "notFound", `The resource '${scope}/instanceTemplates/${name}' was not found`);
     const selfLink = urlOf(this.ground.templatePath(found.template));
-    const properties = this.ground.propertiesOf(found.group, found.template);
+    // Google stores input-only fields and never shows them, except the parameters of disks.
+    const hidden = markedPaths("InstanceProperties", "Input").filter((path) => path !== "disks.initializeParams");
+    const properties = without(this.ground.propertiesOf(found.group, found.template), hidden);
     return {
       kind: "compute#instanceTemplate",
       id: "3",

@@ -39,7 +39,11 @@ const text = z.string();
 const Disk = z.strictObject({
   ...{ kind: text.optional(), boot: z.boolean().optional(), index: z.number().int().optional() },
   ...{ autoDelete: z.boolean().optional(), deviceName: text.optional() },
-  initializeParams: z.strictObject({ sourceImage: text.optional(), diskSizeGb: text.optional() }).optional(),
+  initializeParams: z.strictObject({
+    ...{ sourceImage: text.optional(), diskSizeGb: text.optional() },
+    resourceManagerTags: z.record(text, text).optional(),
+  }).optional(),
+  forceAttach: z.boolean().optional(),
 });
 const Properties = z.strictObject({
   ...{ labels: z.record(text, text), machineType: text, canIpForward: z.boolean().optional() },
@@ -49,6 +53,7 @@ const Properties = z.strictObject({
     ...{ kind: text.optional(), fingerprint: text.optional() },
     items: z.array(z.strictObject({ key: text, value: text })),
   }).optional(),
+  resourceManagerTags: z.record(text, text).optional(),
   confidentialInstanceConfig: z.strictObject({ enableConfidentialCompute: z.boolean() }).optional(),
 });
 const size = z.strictObject({ fixed: z.number().int().optional(), percent: z.number().int().optional() });

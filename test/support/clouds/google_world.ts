@@ -31,8 +31,9 @@ export interface World extends AsyncDisposable {
 
 /** Google with these groups, and its driver; existing instances are visible to all clients. */
 export function open(
-  { capacity, images, groups = [spec], ...conditions }: Partial<GoogleConditions> & {
+  { capacity, images, inputOnly, groups = [spec], ...conditions }: Partial<GoogleConditions> & {
     capacity?: number;
+    inputOnly?: string;
     images?: string[];
     groups?: GroupSpec[];
   } = {},
@@ -41,6 +42,7 @@ export function open(
   for (const group of groups) cloud.create(group);
   for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
   const stub = new GoogleStub(cloud, { clusterTag, ...conditions });
-  const driver = openGoogle({ project, clusterTag, endpoint: stub.url });
+  const restated = inputOnly === undefined ? {} : { inputOnly };
+  const driver = openGoogle({ project, clusterTag, endpoint: stub.url, ...restated });
   return { cloud, stub, driver, [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose]() };
 }

@@ -180,4 +180,10 @@ Deno.test("readConfig: requires the address of a cloud, and the tag value of thi
   deepEqual([config.cloud, config.cloudPlace, config.cloudTag], ["aws", "eu-west-1", "c1"]);
   const azure = { OSTLER_CLOUD: "azure", OSTLER_CLOUD_PLACE: "s/r", OSTLER_CLOUD_TAG: "c1" };
   equal(readConfig(azure).cloudPlace, "s/r");
+  const google = { OSTLER_CLOUD: "google", OSTLER_CLOUD_PLACE: "p", OSTLER_CLOUD_TAG: "c1" };
+  equal(readConfig({ ...google, OSTLER_CLOUD_INPUT_ONLY: "{}" }).cloudInputOnly, "{}");
+  throws(
+    () => readConfig({ ...google, OSTLER_CLOUD_INPUT_ONLY: '{"tags":{}}' }),
+    /cloud-input-only: must be a JSON object with values for resourceManagerTags, /,
+  );
 });
