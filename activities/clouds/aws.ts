@@ -23,7 +23,7 @@ export async function openAws(
   const instances = new AwsInstances(api, { groups, templates, clusterTag });
   return {
     title: "AWS",
-    capabilities: { orders: "Token" },
+    capabilities: { orders: "Token", zones: "Ordered" },
     groups: async () => ({ groups: (await groups.list()).map(groupOf), isComplete: true }),
     group: async (group) => {
       const found = await groups.find(group);

@@ -35,7 +35,7 @@ export async function openAzure(
   const turns = new Turns();
   return {
     title: "Azure",
-    capabilities: { orders: "Difference" },
+    capabilities: { orders: "Difference", zones: "Chosen" },
     lookEvery: lookMs,
     groups: async () => ({ groups: (await sets.list()).map(groupOf), isComplete: true }),
     group: async (group) => {

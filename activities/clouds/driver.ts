@@ -23,6 +23,11 @@ export interface Capabilities {
    * size, so the driver finds new instances by comparing lists, and a group has at most one order in progress.
    */
   readonly orders: "Token" | "Difference";
+  /**
+   * Ordered: an order names the zone of its instance. Chosen: the cloud alone chooses the zone, and `zone` of an order
+   * has no effect.
+   */
+  readonly zones: "Ordered" | "Chosen";
 }
 
 /** A scaling group as its cloud has it. */
@@ -112,9 +117,10 @@ export interface Driver {
   checkToken?(order: { group: string; token: string }): void;
   /**
    * Orders one more instance from the group's current template and increases the size. Throws Refused if the group is
-   * full.
+   * full. The instance has the zone of the order, because a volume of one zone cannot be attached in another. It may
+   * have any zone if the order names none, or if the group does not have that zone any more.
    */
-  order(order: { group: string; token: string }): Promise<Ordered>;
+  order(order: { group: string; token: string; zone?: string }): Promise<Ordered>;
   /**
    * Removes an instance; with `shrinks` the size decreases, else the group makes another instance. Returns "Gone" once
    * the instance is deleted.

@@ -35,7 +35,7 @@ export async function openGoogle(
   const removals = new GoogleRemovals(api, ground, members);
   return {
     title: "Google",
-    capabilities: { orders: "Token" },
+    capabilities: { orders: "Token", zones: "Chosen" },
     groups: () => groups.list(),
     group: async (group) => {
       const found = await groups.find(group);

@@ -56,7 +56,7 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
   };
   return {
     title: "the simulated cloud",
-    capabilities: { orders: "Token" },
+    capabilities: { orders: "Token", zones: "Ordered" },
     // Simulated machines start within seconds, and requests are free.
     lookEvery: 500,
     lagMs: 10_000,
@@ -78,7 +78,7 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
       const found = await api.find(`/instances/${encodeURIComponent(providerId)}`, asked);
       return found && instanceOf(found);
     },
-    order: ({ group, token }) => order(api, { group, token }),
+    order: (asked) => order(api, asked),
     remove: async ({ providerId, shrinks }) => {
       const path = `/instances/${encodeURIComponent(providerId)}?shrinks=${shrinks}`;
       const asked = { method: "DELETE", schema: CloudInstance, attempt: `remove instance "${providerId}"` } as const;
@@ -111,9 +111,9 @@ async function ensureListed(
   );
 }
 
-async function order(api: Api, { group, token }: { group: string; token: string }): Promise<Ordered> {
+async function order(api: Api, { group, ...body }: { group: string; token: string; zone?: string }): Promise<Ordered> {
   const attempt = `order an instance of "${group}"`;
-  const asked = { method: "POST", body: { token }, schema: CloudInstance, attempt } as const;
+  const asked = { method: "POST", body, schema: CloudInstance, attempt } as const;
   const answer = await api.ask(`${pathOf(group)}/instances`, asked);
   if (answer.is === "Done") return { outcome: "Ordered", instance: instanceOf(answer.value) };
   if (answer.is === "NoCapacity") return { outcome: "NoCapacity", says: answer.says };

@@ -45,7 +45,7 @@ export function directCloud(cloud: GroupCloud): Driver {
   };
   return {
     title: "the cloud in memory",
-    capabilities: { orders: "Token" },
+    capabilities: { orders: "Token", zones: "Ordered" },
     lookEvery: 10,
     groups: () => Promise.resolve({ groups: cloud.groups(), isComplete: true }),
     group: (id) => Promise.resolve(cloud.group(id)),
@@ -66,9 +66,9 @@ export function directCloud(cloud: GroupCloud): Driver {
       const found = cloud.instance(id);
       return Promise.resolve(found && found.state !== "Terminated" ? instanceOf(found) : undefined);
     },
-    order: async ({ group: id, token }) => {
+    order: async ({ group: id, token, zone }) => {
       try {
-        return await Promise.resolve({ outcome: "Ordered", instance: instanceOf(cloud.order(group(id), token)) });
+        return await Promise.resolve({ outcome: "Ordered", instance: instanceOf(cloud.order(group(id), token, zone)) });
       } catch (error) {
         if (!(error instanceof CloudRefusal)) throw error;
         if (error.reason === "NoCapacity") return { outcome: "NoCapacity", says: error.message };

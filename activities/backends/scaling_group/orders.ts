@@ -80,6 +80,7 @@ async function recorded(
   const annotations = {
     ...{ [recordAnnotations.target]: asked.target ? hashOf(asked.target) : "" },
     ...(victim === undefined ? {} : { [recordAnnotations.donor]: victim }),
+    ...(donor.zone ? { [recordAnnotations.zone]: donor.zone } : {}),
     ...(inheritance ? { [recordAnnotations.inheritance]: JSON.stringify(inheritance) } : {}),
   };
   const owner = {
@@ -150,7 +151,10 @@ async function give(kube: Cluster, { pool, asked }: Omit<Place, "seen">, order: 
   const { groupId } = asked.group.spec;
   // The group may have been modified, so its boot template is read before each order.
   await ensureBoots(kube, { pool, asked });
-  const answer = await driver.order({ group: groupId, token: order.id });
+  const answer = await driver.order({
+    ...{ group: groupId, token: order.id },
+    ...(order.zone ? { zone: order.zone } : {}),
+  });
   if (answer.outcome === "NoCapacity") return await noteTrouble(kube, order, { driver, says: answer.says });
   checkAge(order, answer.instance);
   await noteInstance(kube, order, answer.instance);

@@ -23,6 +23,8 @@ export const recordAnnotations = {
   settled: "ostler.dev/settled",
   /** Time of the withdrawal of an order with an unknown outcome (RFC 3339). */
   givenUp: "ostler.dev/given-up",
+  /** The zone of the machine that this one replaces. */
+  zone: "ostler.dev/zone",
   /** The lack of capacity that the cloud reports. */
   trouble: "ostler.dev/trouble",
   /** The planner's ID of a machine to be removed. */
@@ -46,6 +48,8 @@ export interface Order {
   /** The ordered instance; "" while unknown. */
   providerId: string;
   donor: string | undefined;
+  /** The zone of the replaced machine; undefined lets the cloud choose. */
+  zone: string | undefined;
   /** The hash of its target; "" for an order of the Constellation node operator. */
   target: string;
   trouble: string;
@@ -125,6 +129,7 @@ export function orderOf(record: PendingNode): Order {
   return {
     ...{ id: name, uid, goal: spec.goal ?? "Join", providerId: spec.providerID, record },
     donor: annotations[recordAnnotations.donor],
+    zone: annotations[recordAnnotations.zone],
     target: annotations[recordAnnotations.target] ?? "",
     trouble: annotations[recordAnnotations.trouble] ?? "",
     isVanished: annotations[recordAnnotations.vanished] === "true",

@@ -41,12 +41,13 @@ export class AwsInstances {
   }
 
   /** Returns the instance with the token's tag; until the tag is visible, AWS recognizes the token of its launch. */
-  async order({ group, token }: { group: string; token: string }): Promise<Ordered> {
+  async order({ group, token, zone: asked }: { group: string; token: string; zone?: string }): Promise<Ordered> {
     checkToken({ group, token });
     const found = await this.ground.groups.need(group);
     const [known] = await this.#tagged({ [groupTag]: nameOf(found), [orderTag]: token });
     if (known) return { outcome: "Ordered", instance: instanceOf(known, undefined) };
-    const launched = await launchOnce(this.api, { group: found, token, clusterTag: this.ground.clusterTag });
+    const launch = { group: found, token, clusterTag: this.ground.clusterTag, ...(asked ? { zone: asked } : {}) };
+    const launched = await launchOnce(this.api, launch);
     if (launched.outcome === "NoCapacity") return launched;
     const seen = await this.find(launched.providerId);
     if (seen) return { outcome: "Ordered", instance: { ...seen, token } };

@@ -16,6 +16,8 @@ interface Launch {
   group: AutoScalingGroup;
   token: string;
   clusterTag: string;
+  /** The zone that the instance must have; any zone if the group does not have this one. */
+  zone?: string;
 }
 
 /** Error codes of a zone or an account without capacity. */
@@ -39,14 +41,15 @@ export function checkToken({ group, token }: { group: string; token: string }): 
 }
 
 /**
- * Tries zones until one has capacity, the emptiest first. A launch must name its zone, and a token that was used for
- * another zone launches nothing, so a retry cannot launch a second instance in a different zone. Returns once the
+ * Launches in the ordered zone only; without one it tries zones until one has capacity, the emptiest first. A launch
+ * must name its zone, and a token that was used for another zone launches nothing, so a retry cannot launch a second
+ * instance in a different zone. Returns once the
  * instance has the token as a tag, as AWS forgets tokens.
  */
 export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched> {
   const attempt = `order an instance of "${nameOf(launch.group)}"`;
   const says: string[] = [];
-  for (const zone of zonesOf(launch.group)) {
+  for (const zone of zonesFor(launch)) {
     const answer = await launchIn(api, { ...launch, zone, attempt });
     if (!answer) continue;
     const [launched] = answer.Instances ?? [];
@@ -54,6 +57,7 @@ export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched>
     if (id) return await marked(api, { id, zone: launched?.AvailabilityZone ?? zone, token: launch.token });
     if (!answer.Errors?.length) throw unavailable(`Failed to ${attempt}: AWS reports neither an instance nor an error`);
     says.push(...answer.Errors.map(({ ErrorCode, ErrorMessage }) => lineOf(attempt, ErrorCode, ErrorMessage)));
+    if (zone === launch.zone) break;
   }
   if (says.length > 0) return { outcome: "NoCapacity", says: says.join("; ") };
   throw refused(
@@ -99,7 +103,9 @@ async function marked(
   throw unavailable(`Failed to tag instance "${id}" with its token "${token}": EC2 does not list the instance yet`);
 }
 
-function zonesOf({ AvailabilityZones = [], Instances = [] }: AutoScalingGroup): string[] {
+/** Returns the ordered zone first; the others follow for a token that was used before its order had a zone. */
+function zonesFor({ group: { AvailabilityZones = [], Instances = [] }, zone: asked }: Launch): string[] {
   const number = (zone: string): number => Instances.filter((each) => each.AvailabilityZone === zone).length;
-  return [...AvailabilityZones].sort((a, b) => number(a) - number(b) || (a < b ? -1 : 1));
+  const rank = (zone: string): number => zone === asked ? -1 : number(zone);
+  return [...AvailabilityZones].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }

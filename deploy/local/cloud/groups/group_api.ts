@@ -101,7 +101,7 @@ export class GroupApi implements AsyncDisposable {
     }
     if (part === "templates") return ok({ templates });
     if (part === "template") return ok(method === "PUT" ? this.#cloud.useTemplate(group, String(body["id"])) : boots);
-    if (method === "POST") return ok(this.#cloud.order(group, String(body["token"])));
+    if (method === "POST") return ok(this.#cloud.order(group, String(body["token"]), zoneIn(body)));
     return ok({ instances: this.#cloud.instances(id).filter((each) => this.#isShown(each)) });
   }
 
@@ -115,6 +115,10 @@ export class GroupApi implements AsyncDisposable {
   #isShown({ state, since }: CloudInstance): boolean {
     return state !== "Terminated" && Date.now() >= Date.parse(since) + (this.#options.lagMs?.() ?? 0);
   }
+}
+
+function zoneIn({ zone }: Record<string, unknown>): string | undefined {
+  return typeof zone === "string" ? zone : undefined;
 }
 
 function ok(body: unknown): Answer {

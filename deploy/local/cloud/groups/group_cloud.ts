@@ -111,8 +111,11 @@ export class GroupCloud {
     return group.boots = template;
   }
 
-  /** Returns the instance of a token; the first call creates it and increases the group's size by one. */
-  order(group: Group, token: string): CloudInstance {
+  /**
+   * Returns the instance of a token; the first call creates it in the zone, if the group has that one, and increases
+   * the group's size by one.
+   */
+  order(group: Group, token: string, zone?: string): CloudInstance {
     const known = this.instances(group.id).find((each) => each.token === token);
     if (known) return known;
     if (group.size >= group.max) {
@@ -120,7 +123,7 @@ export class GroupCloud {
     }
     this.#checkRoom();
     group.size += 1;
-    return this.#make(group, token);
+    return this.#make(group, token, zone);
   }
 
   /**
@@ -164,9 +167,9 @@ export class GroupCloud {
     if (running >= capacity) throw new CloudRefusal("NoCapacity", `the capacity of ${capacity} instances is exhausted`);
   }
 
-  #make({ id: group, name, zones, boots }: Group, token?: string): CloudInstance {
+  #make({ id: group, name, zones, boots }: Group, token?: string, asked?: string): CloudInstance {
     const nth = ++this.#made;
-    const zone = zones[nth % zones.length] ?? "";
+    const zone = zones.find((each) => each === asked) ?? zones[nth % zones.length] ?? "";
     const node = `${name}-${nth}`;
     const instance: CloudInstance = {
       ...{ providerId: `sim:///${zone}/${node}`, group, node, state: "Creating", trouble: "", template: boots, zone },

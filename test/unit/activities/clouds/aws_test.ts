@@ -174,3 +174,32 @@ Deno.test("openAws: stops when its signal is aborted", async () => {
   ended.abort(new Error("it ends"));
   await rejects(driver.groups(), { message: "it ends" });
 });
+
+Deno.test("fault G2: openAws launches in the ordered zone although another is emptier", async () => {
+  await using world = open({ groups: [{ ...spec, size: 1 }] });
+  const [{ zone } = { zone: "" }] = world.cloud.instances();
+  const answer = await (await world.driver).order({ group: spec.id, token: "t", zone });
+  ok(answer.outcome === "Ordered");
+  equal(answer.instance.zone, zone);
+});
+
+Deno.test("fault G2: openAws reports the ordered zone without capacity, and launches in no other", async () => {
+  await using world = open({ launchErrors: ["InsufficientInstanceCapacity"] });
+  const answer = await (await world.driver).order({ group: spec.id, token: "t", zone: "eu-west-1b" });
+  deepEqual(answer, { outcome: "NoCapacity", says: "InsufficientInstanceCapacity: it failed" });
+});
+
+Deno.test("fault G2: openAws launches in any zone when the group no longer has the ordered one", async () => {
+  await using world = open();
+  const answer = await (await world.driver).order({ group: spec.id, token: "t", zone: "eu-west-1z" });
+  equal(answer.outcome, "Ordered");
+});
+
+Deno.test("fault G2: openAws returns the instance of an order that was launched elsewhere before it had a zone", async () => {
+  await using world = open({ groups: [{ ...spec, size: 1 }], lagMs: 60_000 });
+  const driver = await world.driver;
+  const first = await driver.order({ group: spec.id, token: "t" });
+  const again = await driver.order({ group: spec.id, token: "t", zone: "eu-west-1b" });
+  ok(first.outcome === "Ordered" && again.outcome === "Ordered");
+  deepEqual([again.instance.providerId, world.cloud.instances().length], [first.instance.providerId, 2]);
+});

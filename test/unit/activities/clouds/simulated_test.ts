@@ -79,3 +79,11 @@ Deno.test("simulatedCloud: a deleted instance does not come up, even if its mach
   cloud.set(providerId, { state: "Terminated" });
   deepEqual(cloud.instance(providerId)?.state, "Terminated");
 });
+
+for (const zone of spec.zones) {
+  Deno.test(`fault G2: simulatedCloud creates an instance in ordered zone "${zone}"`, async () => {
+    await using cloud = await open();
+    const answer = await cloud.driver.order({ group: spec.id, token: "t", zone });
+    deepEqual(answer.outcome === "Ordered" && answer.instance.zone, zone);
+  });
+}

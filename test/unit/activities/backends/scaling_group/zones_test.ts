@@ -1,0 +1,50 @@
+/** Zones of new machines: each stands where the machine stood that it replaces. */
+import { deepEqual, equal } from "node:assert/strict";
+import { hashOf } from "../../../../../activities/node_version/version_release.ts";
+import { GroupStage, next, pool, spec } from "../../../../support/group_stage.ts";
+
+function stageOf(zones: string[]): GroupStage {
+  const group = new GroupStage({ zones });
+  group.ask(next, { stage: "Workers", digest: hashOf(next) });
+  return group;
+}
+
+Deno.test("fault G2: a group of one machine in each of three zones has one in each after its rollout", async () => {
+  const group = stageOf(["a", "b", "c"]);
+  const { backend, cloud } = group;
+  const zones = (): string[] =>
+    cloud.instances().filter(({ state }) => state === "Ready").map(({ zone }) => zone).sort();
+  const victims = cloud.instances().map(({ node, zone }) => [node, zone] as const).toReversed();
+  deepEqual(zones(), ["a", "b", "c"]);
+  for (const [nth, [victim, zone]] of victims.entries()) {
+    const machine = `workers-new-${nth + 1}`;
+    await backend.orders.admit({ pool, machine, victim });
+    const heir = cloud.instances().find(({ token }) => token === machine);
+    equal(heir?.zone, zone);
+    group.join(heir?.providerId ?? "", next);
+    await backend.welcome({ pool, machine });
+    await backend.orders.release({ pool, machine: victim });
+    group.settle();
+    await backend.seeOff({ pool, machine: victim });
+  }
+  deepEqual([zones(), cloud.group(spec.id)?.size], [["a", "b", "c"], 3]);
+});
+
+Deno.test("fault G2: an order keeps the zone of its machine when it is repeated after that machine is gone", async () => {
+  const group = stageOf(["a", "b", "c"]);
+  const { backend, cloud, kube } = group;
+  const driver = await group.driver();
+  const zones: (string | undefined)[] = [];
+  const { order } = driver;
+  driver.order = async (asked) => {
+    zones.push(asked.zone);
+    return zones.length === 1 ? { outcome: "NoCapacity", says: "full" } : await order(asked);
+  };
+  const [first] = cloud.instances();
+  const asked = { pool, machine: "workers-new-1", victim: first?.node ?? "" };
+  await backend.orders.admit(asked);
+  cloud.set(first?.providerId ?? "", { state: "Terminated" });
+  kube.remove("nodes", first?.node ?? "");
+  await backend.orders.admit(asked);
+  deepEqual(zones, [first?.zone, first?.zone]);
+});
