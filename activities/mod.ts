@@ -40,6 +40,8 @@ import {
   awaitNodeVersionChanged,
   backendOf,
   discoverScalingGroups,
+  holdRebalancing,
+  letRebalancingGo,
   ordersOf,
   strayNode,
   surveyNodeVersion,
@@ -168,8 +170,14 @@ function versionSteps(kube: Cluster): NodeVersionActivities & DiscoveryActivitie
     surveyNodeVersion: (input) => surveyNodeVersion(kube, input),
     ensureStageReleased: (input) => ensureStageReleased(kube, input),
     ensureReleaseEnded: (input) => ensureReleaseEnded(kube, input),
-    ensureAutoscalersHeld: ({ object, until }) => holdAutoscalers(kube, { holder: object.name, until }),
-    ensureAutoscalersLetGo: ({ object }) => letAutoscalersGo(kube, { holder: object.name }),
+    ensureAutoscalersHeld: async ({ object: { name }, until }) => {
+      await holdAutoscalers(kube, { holder: name, until });
+      await holdRebalancing(kube, { version: name, until });
+    },
+    ensureAutoscalersLetGo: async ({ object: { name } }) => {
+      await letAutoscalersGo(kube, { holder: name });
+      await letRebalancingGo(kube, { version: name });
+    },
     ensureVersionTold: (input) => ensureVersionTold(kube, input),
   };
 }

@@ -117,5 +117,6 @@ export type { Note } from "./node_pool/note.ts";
 export { type PoolNode, readPoolNode } from "./node_pool/pool_nodes.ts";
 export { isSelected, strayNode } from "./node_pool/selected.ts";
 export { awaitNodeVersionChanged } from "./scaling_group/await_change.ts";
+export { holdRebalancing, letRebalancingGo } from "./scaling_group/rebalancing.ts";
 export { discoverScalingGroups } from "./scaling_group/discovery.ts";
 export { surveyNodeVersion } from "./scaling_group/version_survey.ts";

@@ -35,6 +35,7 @@ export async function openAws(
     instances: (group) => instances.list(group),
     instance: (providerId) => instances.find(providerId),
     checkToken,
+    ensureRebalancing: (order) => groups.ensureRebalancing(order),
     order: (order) => instances.order(order),
     remove: (order) => instances.remove(order),
   };

@@ -43,6 +43,8 @@ export interface CloudGroup {
   max: number;
   /** Number of instances that the group maintains. */
   size: number;
+  /** The group ends instances by itself to have as many in each zone, until `ensureRebalancing` suspends that. */
+  rebalances?: true;
 }
 
 /** The groups that were found; incomplete if some groups could not be read. */
@@ -105,6 +107,12 @@ export interface Driver {
   ensureImage(order: { group: string; image: string }): Promise<BootTemplate>;
   /** Sets the group to boot one of its previous templates. Throws Refused if the template does not exist. */
   ensureTemplate(order: { group: string; template: string }): Promise<BootTemplate>;
+
+  /**
+   * Suspends or resumes the moves of instances between zones; an absent group counts as success. Missing for a cloud
+   * that has no such moves, or that refuses groups with them.
+   */
+  ensureRebalancing?(order: { group: string; isOn: boolean }): Promise<void>;
 
   /** Lists all existing instances of the group, in the order of their creation. */
   instances(group: string): Promise<Instance[]>;

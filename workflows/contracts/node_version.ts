@@ -42,7 +42,10 @@ export type VersionSurvey =
     released: VersionStage | null;
     trouble: VersionTrouble | null;
     stages: Record<VersionStage, StageSurvey>;
-    /** Off: none runs. Stopping: all are scaled down, but one still runs. On: at least one is to run. */
+    /**
+     * Off: none runs. Stopping: all are scaled down, but one still runs. On: at least one is to run, or a cloud moves
+     * machines of a group between zones by itself.
+     */
     autoscalers: "On" | "Stopping" | "Off";
     /** Whether Ostler keeps some of them off. */
     isHeld: boolean;
@@ -72,9 +75,9 @@ export interface NodeVersionActivities {
   ensureStageReleased(input: { object: ClusterObject; stage: VersionStage; digest: string }): Promise<void>;
   /** Ends the release: no further group takes the spec, and groups that took it keep it. */
   ensureReleaseEnded(input: { object: ClusterObject }): Promise<void>;
-  /** Turns off every running autoscaler until a time (epoch ms), after which anyone may treat the hold as expired. */
+  /** Turns off every running autoscaler, and moves between zones, until a time (epoch ms), after which anyone may treat the hold as expired. */
   ensureAutoscalersHeld(input: { object: ClusterObject; until: number }): Promise<void>;
-  /** Turns on the autoscalers that `ensureAutoscalersHeld` turned off, as they were before. */
+  /** Turns on what `ensureAutoscalersHeld` turned off, as it was before. */
   ensureAutoscalersLetGo(input: { object: ClusterObject }): Promise<void>;
   ensureVersionTold(input: { object: ClusterObject; standing: VersionStanding }): Promise<void>;
 }

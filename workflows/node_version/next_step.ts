@@ -19,7 +19,7 @@ export function nextStep(survey: Present): NextStep {
   if (released === stage && rests(survey, stage)) return leave(survey, stage);
   // The hold is repeated even after all releases, because a hold may have ended while no worker ran.
   if (survey.autoscalers === "On") {
-    return { step: "Hold", standing: held("Turning off the running autoscaler first") };
+    return { step: "Hold", standing: held("Turning off what adds and removes machines by itself first") };
   }
   if (released !== stage) return release(survey, stage);
   return wait(...underWay(survey, stage));

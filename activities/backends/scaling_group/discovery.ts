@@ -15,6 +15,7 @@ import {
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { nodesByInstance } from "../../node_version/group_nodes.ts";
+import { endOldRebalancingHold } from "./rebalancing.ts";
 
 /** On a ScalingGroup: complete discoveries without its group, and the time of the last one (epoch ms). */
 const missedAnnotation = "ostler.dev/missed-by-looks";
@@ -49,6 +50,7 @@ export function discoverScalingGroups(kube: Cluster, now: number): Promise<Disco
     for (const object of missing) {
       if (await miss(kube, object, now) === "Removed") removed.push(object.metadata.name);
     }
+    for (const object of objects) await endOldRebalancingHold(kube, object, now);
     return { groups: groups.length, made, removed };
   });
 }

@@ -31,6 +31,7 @@ import {
 } from "./records.ts";
 import { type Asked, type CloudSight, groupNameOf, readAsked, readCloud } from "./sight.ts";
 import { spareMember } from "./orders.ts";
+import { resume } from "./rebalancing.ts";
 
 /** Deadline in the record of a removal (ms), for people. */
 const leaveMs = 60_000;
@@ -283,16 +284,22 @@ export function releaseGroup(kube: Cluster, pool: PoolRef): Promise<void> {
     await abreast(width, await chosenOf(kube, asked), (machine) => spareMember(kube, { pool, machine }));
     const { orders, removals } = await readRecords(kube, asked.group.spec.groupId);
     await abreast(width, [...orders, ...removals], ({ record }) => deleteRecord(kube, record));
+    await ifNotRefused(resume(kube, asked.group));
   });
 }
 
 async function chosenOf(kube: Cluster, asked: Asked): Promise<string[]> {
-  const seen = await readCloud(kube, asked).catch((error: { type?: string }) => {
+  const seen = await ifNotRefused(readCloud(kube, asked));
+  const isNode = (providerId: string): boolean => seen?.nodes.has(providerId.toLowerCase()) ?? false;
+  return (seen?.instances ?? []).filter(({ providerId }) => isNode(providerId)).map(memberIdOf);
+}
+
+/** Returns undefined if the cloud refuses a request, because a group without its cloud is released too. */
+function ifNotRefused<T>(result: Promise<T>): Promise<T | undefined> {
+  return result.catch((error: { type?: string }) => {
     if (error.type === "CloudRefused") return undefined;
     throw error;
   });
-  const isNode = (providerId: string): boolean => seen?.nodes.has(providerId.toLowerCase()) ?? false;
-  return (seen?.instances ?? []).filter(({ providerId }) => isNode(providerId)).map(memberIdOf);
 }
 
 /** Removes the finalizer of the ScalingGroup. */

@@ -35,6 +35,7 @@ import {
 import { type Completion, completionOf } from "../../node_version/completion.ts";
 import { type GroupProgress, readProgress, toldOf } from "./group_progress.ts";
 import type { MarkedNode } from "../../node_version/marks.ts";
+import { isRebalancingHeld } from "./rebalancing.ts";
 import { isOld, readFleet, tendOldRecords } from "./old_records.ts";
 import { isDeepStrictEqual } from "node:util";
 import { failureTypeOf } from "../../failures.ts";
@@ -56,7 +57,7 @@ export function surveyNodeVersion(
     const target = askedBy(version);
     const progress = await readProgress(kube, groups, version);
     const keys = progress.map(({ groupId }) => groupKeyOf(groupId));
-    const trouble = await troubleWith(kube, { version, groups, all });
+    const { trouble, isRebalancing } = await troubleWith(kube, { version, groups, all });
     const isKnown = !trouble || trouble.reason === "GroupClaimedTwice";
     const known = isKnown ? groups.map(({ spec }) => spec.groupId) : [];
     const own = records.filter(({ spec }) => keys.includes(groupKeyOf(spec.groupID)));
@@ -76,7 +77,7 @@ export function surveyNodeVersion(
     const isDone = isStageDone(stages.Workers);
     const isAllDone = isDone && isStageDone(stages.ControlPlane);
     return survey(version, {
-      ...{ trouble, stages, ...autoscalersOf(strategies, name) },
+      ...{ trouble, stages, ...autoscalersOf({ strategies, groups, isRebalancing }, name) },
       isSettled: completion.isSettled && isDone && !trouble && pending.length === 0,
       ...{ invalid: classes.invalid.length, says: saysOf(completion, { isDone, isAllDone, pending }) },
     });
@@ -169,11 +170,16 @@ function isUnannounced({ name, providerId, components }: MarkedNode, pending: re
 }
 
 function autoscalersOf(
-  strategies: readonly AutoscalingStrategy[],
+  { strategies, groups, isRebalancing }: {
+    strategies: readonly AutoscalingStrategy[];
+    groups: readonly ScalingGroup[];
+    isRebalancing: boolean;
+  },
   name: string,
 ): Pick<Present, "autoscalers" | "isHeld"> {
-  const isHeld = strategies.some((strategy) => holdersOf(strategy, Date.now()).includes(name));
-  if (strategies.some(({ spec }) => spec.enabled)) return { autoscalers: "On", isHeld };
+  const isHeld = strategies.some((strategy) => holdersOf(strategy, Date.now()).includes(name)) ||
+    groups.some(isRebalancingHeld);
+  if (isRebalancing || strategies.some(({ spec }) => spec.enabled)) return { autoscalers: "On", isHeld };
   const isStopping = strategies.some(({ status }) => (status?.replicas ?? 0) > 0);
   return { autoscalers: isStopping ? "Stopping" : "Off", isHeld };
 }
@@ -228,40 +234,47 @@ function kindOf(kind: "Node" | "PendingNode"): { apiVersion: string; kind: strin
 /** Concurrent reads of groups. */
 const width = 10;
 
-/** Returns the first problem; null if there is none. */
+/** The first problem, null if there is none, and whether a cloud moves machines of a group by itself. */
+interface InCloud {
+  trouble: VersionTrouble | null;
+  isRebalancing: boolean;
+}
+
 async function troubleWith(
   kube: Cluster,
   { version, groups, all }: { version: NodeVersion; groups: readonly ScalingGroup[]; all: readonly ScalingGroup[] },
-): Promise<VersionTrouble | null> {
-  if (version.spec.image === "") return { reason: "ImageMissing", message: "The NodeVersion does not name an image" };
+): Promise<InCloud> {
+  const stopped = (trouble: VersionTrouble): InCloud => ({ trouble, isRebalancing: false });
+  if (version.spec.image === "") {
+    return stopped({ reason: "ImageMissing", message: "The NodeVersion does not name an image" });
+  }
   const twice = groups.find((group) => all.some((other) => isSameGroup(group, other)));
   if (twice) {
     const others = all.filter((other) => isSameGroup(twice, other)).map(({ metadata }) => `"${metadata.name}"`);
     const message = `ScalingGroups "${twice.metadata.name}" and ${others.join(", ")} name the same group of the cloud`;
-    return { reason: "GroupClaimedTwice", message };
+    return stopped({ reason: "GroupClaimedTwice", message });
   }
-  return await newerThanServer(kube, version) ?? await troubleInCloud(kube, groups);
+  const newer = await newerThanServer(kube, version);
+  return newer ? stopped(newer) : await readInCloud(kube, groups);
 }
 
-/** Returns a group that the cloud does not have, or its refusal to answer; null if there is none. */
-async function troubleInCloud(kube: Cluster, groups: readonly ScalingGroup[]): Promise<VersionTrouble | null> {
+/** The problem is a group that the cloud does not have, or its refusal to answer. */
+async function readInCloud(kube: Cluster, groups: readonly ScalingGroup[]): Promise<InCloud> {
+  let isRebalancing = false;
   try {
-    if (groups.length === 0) return null;
+    if (groups.length === 0) return { trouble: null, isRebalancing };
     const driver = await kube.cloud.driver();
     const found = await abreast(width, [...groups], ({ spec }) => driver.group(spec.groupId));
+    isRebalancing = found.some((group) => group?.rebalances ?? false);
     const missing = groups.find((_, nth) => found[nth] === undefined);
-    if (!missing) return null;
+    if (!missing) return { trouble: null, isRebalancing };
     const { metadata: { name }, spec: { groupId } } = missing;
-    return {
-      reason: "GroupMissing",
-      message: `ScalingGroup "${name}" names group "${groupId}", which ${driver.title} does not have`,
-    };
+    const message = `ScalingGroup "${name}" names group "${groupId}", which ${driver.title} does not have`;
+    return { trouble: { reason: "GroupMissing", message }, isRebalancing };
   } catch (error) {
     if (failureTypeOf(error) !== "CloudRefused") throw error;
-    return {
-      reason: "CloudRefused",
-      message: error instanceof Error ? error.message : "The cloud refused the request",
-    };
+    const message = error instanceof Error ? error.message : "The cloud refused the request";
+    return { trouble: { reason: "CloudRefused", message }, isRebalancing };
   }
 }
 

@@ -1,6 +1,6 @@
 /** Auto Scaling groups of one cluster, identified by their tags. */
 import type { AutoScalingGroup, DescribeAutoScalingGroupsCommandInput } from "@aws-sdk/client-auto-scaling";
-import { refused } from "../../failures.ts";
+import { refused, unavailable } from "../../failures.ts";
 import { type CloudGroup, groupKeyOf } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
 
@@ -10,6 +10,9 @@ const roles: Readonly<Record<string, CloudGroup["role"]>> = {
 
 /** Tag that identifies the groups of a cluster. */
 const clusterKey = "constellation-uid";
+
+/** The process of a group that ends instances to have as many in each zone. */
+const rebalancing = "AZRebalance";
 
 /** Groups in one answer: the maximum of AWS. */
 const MaxRecords = 100;
@@ -43,6 +46,22 @@ export class AwsGroups {
     );
   }
 
+  /** Suspends or resumes the process that ends instances of one zone to launch others elsewhere. */
+  async ensureRebalancing({ group, isOn }: { group: string; isOn: boolean }): Promise<void> {
+    const found = await this.find(group);
+    if (!found || isSuspended(found, rebalancing) !== isOn) return;
+    const asked = { AutoScalingGroupName: nameOf(found), ScalingProcesses: [rebalancing] };
+    const attempt = `${isOn ? "resume" : "suspend"} ${rebalancing} of "${group}"`;
+    await this.api.ask({
+      attempt,
+      call: ({ scaling }, options) =>
+        isOn ? scaling.resumeProcesses(asked, options) : scaling.suspendProcesses(asked, options),
+    });
+    const after = await this.find(group);
+    if (!after || isSuspended(after, rebalancing) !== isOn) return;
+    throw unavailable(`Failed to ${attempt}: AWS does not report the change yet`);
+  }
+
   #asked(asked: DescribeAutoScalingGroupsCommandInput): Promise<AutoScalingGroup[]> {
     return this.api.all({
       page: ({ scaling }, next, options) => scaling.describeAutoScalingGroups({ ...asked, ...next }, options),
@@ -64,6 +83,7 @@ export function groupOf(found: AutoScalingGroup): CloudGroup {
     ...{ id: name, name: tags.get("constellation-node-group") || name, autoscalerName: name },
     role: roles[tags.get("constellation-role")?.toLowerCase() ?? ""] ?? "",
     ...{ min: found.MinSize ?? 0, max: found.MaxSize ?? 0, size: found.DesiredCapacity ?? 0 },
+    ...((found.AvailabilityZones?.length ?? 0) > 1 && !isSuspended(found, rebalancing) ? { rebalances: true } : {}),
   };
 }
 
@@ -78,8 +98,12 @@ function troubleOf({ WarmPoolConfiguration, MixedInstancesPolicy }: AutoScalingG
 }
 
 /** Returns whether a user suspended the process that launches instances. */
-export function isHalted({ SuspendedProcesses = [] }: AutoScalingGroup): boolean {
-  return SuspendedProcesses.some(({ ProcessName }) => ProcessName === "Launch");
+export function isHalted(group: AutoScalingGroup): boolean {
+  return isSuspended(group, "Launch");
+}
+
+function isSuspended({ SuspendedProcesses = [] }: AutoScalingGroup, process: string): boolean {
+  return SuspendedProcesses.some(({ ProcessName }) => ProcessName === process);
 }
 
 export function nameOf({ AutoScalingGroupName = "" }: AutoScalingGroup): string {

@@ -30,6 +30,7 @@ export class AwsGround {
   refusesEnds = false;
   readonly #tags = new Map<string, Map<string, string>>();
   readonly #versions = new Map<string, string>();
+  readonly #suspended = new Map<string, Set<string>>();
 
   constructor(readonly cloud: GroupCloud, private readonly conditions: AwsConditions) {}
 
@@ -75,6 +76,13 @@ export class AwsGround {
     const role = { Worker: "worker", ControlPlane: "control-plane", "": "" }[found.role];
     const own: [string, string][] = [["constellation-role", role], ["constellation-node-group", found.name]];
     return [["constellation-uid", this.conditions.clusterTag], ...own];
+  }
+
+  /** The processes of a group that a client suspended. */
+  suspended({ id }: Group): Set<string> {
+    const found = this.#suspended.get(id) ?? new Set();
+    this.#suspended.set(id, found);
+    return found;
   }
 
   launchTemplateOf(group: Group): string {

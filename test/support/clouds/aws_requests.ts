@@ -26,6 +26,12 @@ const most = /^([1-9]\d?\d?|1000)$/;
 const filters = { "Filter.N.Name": text, "Filter.N.Value.N": text, NextToken: text, MaxResults: most };
 const disk = "LaunchTemplateData.BlockDeviceMapping.N";
 
+const processes: Action = {
+  api: "autoscaling",
+  fields: { AutoScalingGroupName: text, "ScalingProcesses.member.N": /^(AZRebalance|Launch|Terminate)$/ },
+  needs: ["AutoScalingGroupName"],
+};
+
 const actions: Record<string, Action> = {
   DescribeAutoScalingGroups: {
     api: "autoscaling",
@@ -44,6 +50,8 @@ const actions: Record<string, Action> = {
     },
     needs: ["AutoScalingGroupName"],
   },
+  SuspendProcesses: processes,
+  ResumeProcesses: processes,
   LaunchInstances: {
     api: "autoscaling",
     fields: {

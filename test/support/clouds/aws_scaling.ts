@@ -41,6 +41,16 @@ export class AwsScaling {
     return {};
   }
 
+  SuspendProcesses(form: URLSearchParams): object {
+    this.ground.suspended(this.#need(form)).add(form.get("ScalingProcesses.member.1") ?? "");
+    return {};
+  }
+
+  ResumeProcesses(form: URLSearchParams): object {
+    this.ground.suspended(this.#need(form)).delete(form.get("ScalingProcesses.member.1") ?? "");
+    return {};
+  }
+
   LaunchInstances(form: URLSearchParams): object {
     const group = this.#need(form);
     const [token, zone] = [form.get("ClientToken") ?? "", form.get("AvailabilityZones.member.1") ?? ""];
@@ -101,10 +111,15 @@ export class AwsScaling {
     return {
       ...{ AutoScalingGroupName: group.id, MinSize: group.min, MaxSize: group.max, DesiredCapacity: group.size },
       LaunchTemplate: { LaunchTemplateId, LaunchTemplateName: group.name, Version: this.ground.versionOf(group) },
-      ...{ AvailabilityZones: group.zones, ...this.ground.properties },
+      ...{ AvailabilityZones: group.zones, ...this.#suspended(group), ...this.ground.properties },
       Instances: own.map((each) => this.#member(each)),
       Tags: this.ground.tagsOf(group).filter(([key]) => key !== groupTag).map(([Key, Value]) => ({ Key, Value })),
     };
+  }
+
+  #suspended(group: Group): object {
+    const SuspendedProcesses = [...this.ground.suspended(group)].map((ProcessName) => ({ ProcessName }));
+    return SuspendedProcesses.length > 0 ? { SuspendedProcesses } : {};
   }
 
   #member(each: ReturnType<AwsGround["visible"]>[number]): object {

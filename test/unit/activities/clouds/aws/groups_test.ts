@@ -47,3 +47,17 @@ for (const { properties, says } of unruly) {
     deepEqual([world.cloud.instances().length, world.cloud.group(spec.id)?.boots.fields.image], [2, "image-1"]);
   });
 }
+
+Deno.test("fault G2: openAws suspends and resumes AZRebalance of a group of several zones", async () => {
+  await using world = worldOf({ groups: [spec, { ...spec, id: "one", name: "one", zones: ["eu-west-1a"] }] });
+  const driver = await world.driver;
+  const moving = async (): Promise<string[]> =>
+    (await driver.groups()).groups.filter(({ rebalances }) => rebalances).map(({ id }) => id);
+  deepEqual(await moving(), [spec.id]);
+  for (const isOn of [false, false]) await driver.ensureRebalancing?.({ group: spec.id, isOn });
+  deepEqual(await moving(), []);
+  for (const isOn of [true, true]) await driver.ensureRebalancing?.({ group: spec.id, isOn });
+  deepEqual(await moving(), [spec.id]);
+  deepEqual(world.stub.calls.filter((each) => each.endsWith("Processes")), ["SuspendProcesses", "ResumeProcesses"]);
+  await driver.ensureRebalancing?.({ group: "none", isOn: false });
+});
