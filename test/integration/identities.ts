@@ -17,12 +17,14 @@ export async function installRights({ kubeconfig }: BareApi): Promise<void> {
   const files = [
     ...["namespace", "crds/operating_system_profiles", "crds/operating_system_configs", "crds/rollouts"],
     ...["crds/node_versions", "crds/joining_nodes", "crds/autoscaling_strategies", "crds/os_images"],
+    "crds/scaling_groups",
     ...[
       "rbac/controller",
       "rbac/job_gate",
       "rbac/worker",
       "rbac/bootstrap",
       "admission/limit_secrets",
+      "admission/limit_nodes",
       "webhook/rbac",
       "setup/rbac",
     ],
@@ -33,6 +35,14 @@ export async function installRights({ kubeconfig }: BareApi): Promise<void> {
 /** The additional permissions for the setting approve-joining-nodes. */
 export async function installApproval({ kubeconfig }: BareApi): Promise<void> {
   await install(kubeconfig, "approval/node_approver");
+}
+
+/** The additional permissions and limits for the setting cloud, as the chart renders them without values of its own. */
+export async function installCloud({ kubeconfig }: BareApi): Promise<void> {
+  for (const file of ["cloud/rbac", "cloud/limit_autoscalers"]) await install(kubeconfig, file);
+  const path = join(kubernetes, "admission/limit_nodes.yaml");
+  const text = (await readFile(path, "utf8")).replace('expression: "false"', 'expression: "true"');
+  await applyObjects(kubeconfig, parseManifests(text, path));
 }
 
 /** The additional permissions for the setting hands-image. */

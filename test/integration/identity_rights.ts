@@ -40,7 +40,6 @@ export const rights: Record<Process, string[]> = {
     "kube-public configmaps cluster-info: get",
     "kube-system configmaps ostler-budget ostler-control-planes: patch",
     "kube-system configmaps: get create",
-    "kube-system deployments constellation-cluster-autoscaler: get patch",
     "kube-system operatingsystemconfigs: get list watch create update patch delete",
     "kube-system secrets: get list create update patch delete",
     "machinedeployments: get list watch patch update",
@@ -48,7 +47,7 @@ export const rights: Record<Process, string[]> = {
     "machinesets: get list watch patch",
     "namespaces kube-system: get",
     "nodepools: get list watch patch",
-    "nodes: get list watch patch delete",
+    "nodes: get list watch patch",
     "nodeversions/status: get patch",
     "nodeversions: get list watch",
     "operatingsystemprofiles: get list watch",
@@ -91,3 +90,6 @@ export const approvalRights = [
 
 /** The additional permissions of a worker that sends orders to the operating systems of nodes. */
 export const handsRights = ["ostler-hands pods: create get list watch delete"];
+
+/** The additional permissions of a worker with a cloud. */
+export const cloudRights = ["kube-system deployments constellation-cluster-autoscaler: get patch", "nodes: delete"];

@@ -1,8 +1,8 @@
 /** deploy/chart, with Helm and kubectl. */
-import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { deepEqual, doesNotMatch, equal, match, notEqual, ok, rejects } from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import process from "node:process";
 import { plainFolder, plainManifests, plainValues } from "../../deploy/release/chart/plain_manifests.ts";
 import { runHelm } from "../../deploy/release/chart/render_chart.ts";
@@ -88,6 +88,39 @@ Deno.test("chart: reads the setting for approval as the process does", async () 
   for (const [text, isOn] of [["T", true], ["True", true], ["F", false]] as const) {
     const objects = await chartObjects({ helm, set: [`settings.approve-joining-nodes=${text}`] });
     equal(objects.some(({ metadata }) => metadata.name === "ostler-node-approver"), isOn, text);
+  }
+});
+
+Deno.test("fault S2: the chart lets the worker change cluster-autoscaler, labels and taints only where a cloud is set", async () => {
+  const told = async (set: string[]): Promise<string> => JSON.stringify(await chartObjects({ helm, set }));
+  const without = await told([]);
+  doesNotMatch(without, /limit-autoscalers|ostler-worker-cloud|cluster-autoscaler"\]/);
+  match(without, /"name":"handsOver","expression":"false"/);
+  const place = ["settings.cloud=aws", "settings.cloud-place=eu-west-1", "settings.cloud-tag=c"];
+  const lists = ["rbac.handOver.annotations={a.example/b,c}", "rbac.handOver.labelDomains={node-role.kubernetes.io}"];
+  const withCloud = await told([...place, ...lists]);
+  match(withCloud, /"name":"limit-autoscalers\.ostler\.dev".*"name":"limit-autoscalers\.ostler\.dev"/);
+  match(withCloud, /"name":"handsOver","expression":"true"/);
+  for (const listed of ["key in ['a.example/b', 'c']", "in ['node-role.kubernetes.io']"]) {
+    ok(withCloud.includes(listed));
+  }
+  const managed = ["workerCluster.kubeconfigSecret.name=a", "settings.namespace=north"];
+  doesNotMatch(await told([...place, ...managed]), /limit-nodes|limit-autoscalers/);
+});
+
+Deno.test("fault S2: the component cloud of the plain manifests has the same objects", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "ostler-cloud-"));
+  try {
+    const to = (path: string): string => relative(folder, join(plainFolder, path));
+    const text = JSON.stringify({ resources: [to(".")], components: [to("cloud")] });
+    await writeFile(join(folder, "kustomization.yaml"), text);
+    const plain = byName(await kustomized(folder));
+    const set = [...plainValues, "setup.enabled=false", "webhook.enabled=false", "settings.cloud=aws"];
+    const rendered = byName(await chartObjects({ helm, set }));
+    deepEqual([...rendered.keys()], [...plain.keys()]);
+    for (const [name, object] of rendered) if (!name.startsWith("Deployment")) deepEqual(object, plain.get(name));
+  } finally {
+    await rm(folder, { recursive: true });
   }
 });
 

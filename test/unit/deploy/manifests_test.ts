@@ -91,8 +91,9 @@ Deno.test("kustomizations: list every file of their own once", () => {
   assert.deepEqual(listed("webhook"), files.filter((file) => isOf("webhook")(file) && !isOfCertManager(file)));
   assert.deepEqual(listed("webhook/cert_manager"), files.filter(isOfCertManager));
   assert.deepEqual(listed("approval"), files.filter(isOf("approval")));
+  assert.deepEqual(listed("cloud"), files.filter(isOf("cloud")));
   assert.deepEqual(listed("hands"), files.filter(isOf("hands")));
-  assert.deepEqual(listed(""), files.filter((file) => !isOf("approval", "hands", "setup", "webhook")(file)));
+  assert.deepEqual(listed(""), files.filter((file) => !isOf("approval", "cloud", "hands", "setup", "webhook")(file)));
 });
 
 Deno.test("kustomization: applies CRDs before permissions and permissions before processes", () => {
@@ -105,7 +106,10 @@ Deno.test("kustomization: applies CRDs before permissions and permissions before
 });
 
 for (
-  const file of ["rbac/controller.yaml", "rbac/worker.yaml", "setup/rbac.yaml", "webhook/rbac.yaml", "hands/rbac.yaml"]
+  const file of [
+    ...["rbac/controller.yaml", "rbac/worker.yaml", "setup/rbac.yaml", "webhook/rbac.yaml", "hands/rbac.yaml"],
+    "cloud/rbac.yaml",
+  ]
 ) {
   Deno.test(`${file}: grants nothing by wildcard`, () => {
     assert.ok(rules(file).length > 0);

@@ -1,0 +1,167 @@
+/**
+ * Ostler's worker may change only some fields of nodes and of cluster-autoscaler's Deployment, on a real API server with
+ * the permissions and limits as installed.
+ */
+import { deepEqual, match } from "node:assert/strict";
+import { ensureAutoscalerKept } from "../../activities/autoscaler/keep_autoscaler.ts";
+import { openCluster } from "../../activities/cluster.ts";
+import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
+import { HttpsWatch } from "../../activities/kube/https_watch.ts";
+import { ensureNodeCordoned, ensureNodeUncordoned } from "../../activities/node/cordon.ts";
+import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
+import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
+import { type BareApi, withApi } from "./bare_api.ts";
+import { installCloud, installRights, openAs, rightsOf } from "./identities.ts";
+import { cloudRights, rights } from "./identity_rights.ts";
+
+const node = "/api/v1/nodes/w-1";
+const deployment = "/apis/apps/v1/namespaces/kube-system/deployments/constellation-cluster-autoscaler";
+const strategies = "/apis/update.edgeless.systems/v1alpha1/autoscalingstrategies";
+
+type Change = [what: string, change: object];
+
+/** Changes of a node that the worker needs in every cluster. */
+const needed: Change[] = [
+  ["cordon it", { spec: { unschedulable: true }, metadata: { annotations: { "ostler.dev/cordoned-by": "x" } } }],
+  ["note what it runs", { metadata: { annotations: { "ostler.dev/node-os": "{}" } } }],
+  ["skip its second drain", { metadata: { annotations: { "kubermatic.io/skip-eviction": "true" } } }],
+  ["mark it for the node operator", { metadata: { annotations: { "constellation.edgeless.systems/heir": "w-2" } } }],
+];
+
+/** Changes of a node by which Pods of others could be moved. */
+const hostile: Change[] = [
+  ["make it a control plane", { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } }],
+  ["steer isolated Pods to it", { metadata: { labels: { "a.node-restriction.kubernetes.io/tenant": "b" } } }],
+  ["remove a label", { metadata: { labels: { pool: null } } }],
+  ["open it by removing a taint", { spec: { taints: null } }],
+  ["open it by removing one of its taints", { spec: { taints: [{ key: "b", effect: "NoExecute" }] } }],
+  ["redirect its Pod traffic", { metadata: { annotations: { "flannel.alpha.coreos.com/public-ip": "192.0.2.1" } } }],
+  ["remove an annotation", { metadata: { annotations: { "example.com/owner": null } } }],
+  ["change its Pod network", { spec: { podCIDR: "10.9.0.0/24", podCIDRs: ["10.9.0.0/24"] } }],
+  ["change its machine", { spec: { providerID: "aws:///eu/i-2" } }],
+  ["keep it from being deleted", { metadata: { finalizers: ["example.com/keep"] } }],
+];
+
+/** The API server gives it to each new node. */
+const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+
+/** Changes of a node that the worker needs only where a cloud is set. */
+const handedOver: Change[] = [
+  ["hand over a label", { metadata: { labels: { team: "a" } } }],
+  ["hand over a taint", {
+    spec: { taints: [notReady, { key: "a", effect: "NoSchedule" }, { key: "b", effect: "NoExecute", value: "c" }] },
+  }],
+];
+
+const stranger = { name: "ostler", image: "images.example/mine", command: ["/mine"] };
+const container = {
+  name: "cluster-autoscaler",
+  image: "images.example/autoscaler:1",
+  command: ["./cluster-autoscaler"],
+};
+
+/** Changes of cluster-autoscaler's Deployment that would run something else. */
+const takeovers: Change[] = [
+  ["run another image", patched({ ...container, image: "images.example/mine" })],
+  ["run another binary", patched({ ...container, command: ["/bin/sh", "--c=x"] })],
+  ["run a script", patched({ ...container, command: [...container.command, "-c", "x"] })],
+  ["send its token away", patched({ ...container, command: [...container.command, "--kubernetes=https://mine"] })],
+  ["add arguments", patched({ ...container, args: ["--v=9"] })],
+  ["add a variable", patched({ ...container, env: [{ name: "LD_PRELOAD", value: "/mine" }] })],
+  ["run it privileged", patched({ ...container, securityContext: { privileged: true } })],
+  ["add a container", { spec: { template: { spec: { containers: [container, stranger] } } } }],
+  ["add an init container", { spec: { template: { spec: { initContainers: [stranger] } } } }],
+  ["use another account", {
+    spec: { template: { spec: { serviceAccountName: "clusterrole-aggregation-controller" } } },
+  }],
+  ["mount a Secret", { spec: { template: { spec: { volumes: [{ name: "a", secret: { secretName: "b" } }] } } } }],
+  ["move it", { spec: { template: { spec: { nodeName: "w-1" } } } }],
+  ["label its Pods", { spec: { template: { metadata: { labels: { app: "autoscaler", more: "x" } } } } }],
+  ["change its owner", { metadata: { labels: { owner: "mine" } } }],
+];
+
+function patched(one: object): object {
+  return { spec: { template: { spec: { containers: [one] } } } };
+}
+
+/** The refusal of the API server; "" if it accepts. It is a dry run. */
+async function refusalOf(api: ApiConnection, path: string, body: object): Promise<string> {
+  try {
+    const contentType = "application/merge-patch+json";
+    await api.call({ method: "PATCH", path: `${path}?dryRun=All`, body, contentType });
+    return "";
+  } catch (error) {
+    if (error instanceof ApiRefusal && error.status === 403) return error.message;
+    throw error;
+  }
+}
+
+async function settle({ api }: BareApi): Promise<void> {
+  const taints = [{ key: "a", effect: "NoSchedule" }, { key: "b", effect: "NoExecute" }];
+  const metadata = { name: "w-1", labels: { pool: "a" }, annotations: { "example.com/owner": "b" } };
+  await api.call({ method: "POST", path: "/api/v1/nodes", body: { metadata, spec: { taints } } });
+  const labels = { app: "autoscaler" };
+  const template = { metadata: { labels }, spec: { containers: [container] } };
+  const body = {
+    metadata: { name: "constellation-cluster-autoscaler" },
+    spec: { replicas: 0, selector: { matchLabels: labels }, template },
+  };
+  await api.call({ method: "POST", path: "/apis/apps/v1/namespaces/kube-system/deployments", body });
+  const strategy = { enabled: true, autoscalerExtraArgs: { v: "2", "cloud-provider": "aws" } };
+  const at = { deploymentName: "constellation-cluster-autoscaler", deploymentNamespace: "kube-system" };
+  const kind = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "AutoscalingStrategy" };
+  await api.call({
+    method: "POST",
+    path: strategies,
+    body: { ...kind, metadata: { name: "a" }, spec: { ...strategy, ...at } },
+  });
+}
+
+const awaited = (what: string): { what: string; timeoutMs: number } => ({ what, timeoutMs: 20_000 });
+
+/** The activities themselves, with the permissions and limits of the worker. */
+async function worksAsWorker(server: BareApi): Promise<void> {
+  const account = { serviceAccount: "ostler-worker", namespace: "ostler-system" };
+  const config = loadKubeConfig(await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account));
+  const kube = openCluster({ ...connectKube(config), watch: new HttpsWatch(config) });
+  const pool = { namespace: "ns", name: "a" };
+  await ensureNodeCordoned(kube, { pool, node: "w-1" });
+  await ensureNodeUncordoned(kube, { pool, node: "w-1" });
+  const object = { kind: "AutoscalingStrategy", name: "a" } as const;
+  deepEqual((await ensureAutoscalerKept(kube, { object })).outcome, "Kept");
+}
+
+Deno.test("fault S2: the worker may change only its own fields of nodes and of cluster-autoscaler", async (t) => {
+  await withApi(async (server) => {
+    await installRights(server);
+    await settle(server);
+    using api = await openAs(server, "worker");
+    const [, first] = hostile[0]!;
+    await waitUntil(async () => match(await refusalOf(api, node, first), /403/), awaited("the limits"));
+    const allows = async (path: string, changes: Change[], can: boolean): Promise<void> => {
+      for (const [what, change] of changes) {
+        await t.step(`the worker ${can ? "can" : "cannot"} ${what}`, async () => {
+          match(await refusalOf(api, path, change), can ? /^$/ : /403/);
+        });
+      }
+    };
+    await allows(node, needed, true);
+    await allows(node, [...hostile, ...handedOver], false);
+    await t.step("without a cloud it may not change a Deployment at all", async () => {
+      match(await refusalOf(api, deployment, { spec: { replicas: 1 } }), /403/);
+    });
+    await installCloud(server);
+    const all = [...rights.worker, ...cloudRights].sort();
+    await waitUntil(async () => deepEqual(await rightsOf(api), all), awaited("the permissions"));
+    const [, another] = takeovers[0]!;
+    await waitUntil(async () => match(await refusalOf(api, deployment, another), /403/), awaited("the limits"));
+    const [, label] = handedOver[0]!;
+    await waitUntil(async () => match(await refusalOf(api, node, label), /^$/), awaited("the limits with a cloud"));
+    await allows(node, [...needed, ...handedOver], true);
+    await allows(node, hostile, false);
+    await allows(deployment, takeovers, false);
+    await allows(deployment, [["scale it", { spec: { replicas: 1 } }]], true);
+    await t.step("the worker cordons, uncordons and configures the autoscaler", () => worksAsWorker(server));
+  });
+});
