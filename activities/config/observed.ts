@@ -48,6 +48,14 @@ export function inputsOf(deployment: MachineDeployment, line: LinedProfile[]): s
   return short([settingsOf(deployment.metadata.annotations), said]);
 }
 
+/**
+ * Returns the digest of a profile's spec, which policies approve: the SHA-256 of its JSON without spaces and with sorted
+ * keys, as of `jq -cjS .spec`.
+ */
+export function profileDigest(spec: unknown): string {
+  return `sha256:${createHash("sha256").update(canonicalJson(spec ?? null)).digest("hex")}`;
+}
+
 /** Returns the annotations with machine settings. */
 export function settingsOf(annotations: Record<string, string> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => isSetting(key)));

@@ -10,9 +10,11 @@ import { moot, refused } from "../failures.ts";
 import { attempting, sideBySide, statusOf } from "../kube/status.ts";
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import { ensureBootReport } from "../pool/report_place.ts";
+import { type AskedProfile, unapprovedAmong } from "../policy/approved_profiles.ts";
 import { ensureFinalizer, withdraw } from "./clean_up.ts";
 import { keepProfile } from "./kept_profile.ts";
 import { claim, finalizer, ownerOf } from "./identity.ts";
+import { profileDigest } from "./observed.ts";
 import { areUsable, clusterDigest, fits, type PublishOrder, restamp, stampOf, timesOf } from "./publication.ts";
 import { isEdge, type RenderedPool, type Renderer, renderingOf, renderPool, renderSecrets } from "./render_config.ts";
 import { type ConfigSource, readGoodInputs } from "./read_profile.ts";
@@ -201,12 +203,29 @@ async function ensurePublished(publisher: Publisher, work: Work): Promise<Public
   const { order, rendered } = work;
   const standing = inOrder(work.standing);
   const isStanding = fits(standing, order, rendered);
+  if (!isStanding) await ensureProfileApproved(kube, rendered);
   if (!isStanding || !await areUsable(kube, order.pool, standing)) {
     return await publish(publisher, work, isStanding ? "Renewed" : "Published");
   }
   await restamp(kube, standing, rendered);
   await ensureReportPlace(kube, order.pool, rendered);
   return { artefacts: [], news: "None", ...timesOf(order.pool, standing) };
+}
+
+// Published machines keep their config, and its credentials are renewed, until a changed profile is approved.
+async function ensureProfileApproved(kube: Cluster, { deployment, line }: RenderedPool): Promise<void> {
+  const asked = (): AskedProfile[] => line.map(({ ref, object }) => ({ ...ref, digest: profileDigest(object?.spec) }));
+  const found = await unapprovedAmong(kube, deployment, asked);
+  if (!found) return;
+  const { name, digest, policy } = found;
+  const { namespace } = deployment.metadata;
+  throw refused(
+    "ProfileNotApproved",
+    `Failed to publish the config of "${
+      ownerOf(deployment.metadata)
+    }": RolloutPolicy "${namespace}/${policy}" does not ` +
+      `approve OperatingSystemProfile "${name}"; review its spec and add ${digest} to spec.approvedProfiles`,
+  );
 }
 
 // The desired state may have changed between rendering and publishing; then this order must not overwrite newer work.

@@ -53,6 +53,8 @@ export interface Inputs {
   goodInputs: string;
   /** Identity of the desired state, as returned by `observedOf`. */
   observed: string;
+  /** The profile objects that `profile` was merged from; empty for a kept profile, which has been published before. */
+  line: readonly LinedProfile[];
 }
 
 /**
@@ -80,15 +82,15 @@ export async function readInputs(
   if (seen && inputsIn(seen.specHash) === inputs) {
     const goodInputs = inputsIn(seen.goodSpecHash);
     return await asRefusal(async () => {
-      return { inputs, profile: await resolved(kube, line, deployment), settings, goodInputs, observed };
+      return { inputs, profile: await resolved(kube, line, deployment), settings, goodInputs, observed, line };
     });
   }
   const rollout = await ifFound(readObject(kube, rollouts, placeOf(deployment)));
   const goodInputs = inputsIn(memoryOf(rollout).lastGood?.specHash ?? "");
   const pinned = pinnedInputs(pinOf(rollout), inputs);
   return await asRefusal(async () => {
-    if (pinned !== undefined) return { ...await readPinned(kube, deployment, pinned), goodInputs, observed };
-    return { inputs, profile: await resolved(kube, line, deployment), settings, goodInputs, observed };
+    if (pinned !== undefined) return { ...await readPinned(kube, deployment, pinned), goodInputs, observed, line: [] };
+    return { inputs, profile: await resolved(kube, line, deployment), settings, goodInputs, observed, line };
   });
 }
 
@@ -113,7 +115,7 @@ async function readPinned(
   kube: Kube,
   { metadata }: MachineDeployment,
   inputs: string,
-): Promise<Omit<Inputs, "goodInputs" | "observed">> {
+): Promise<Omit<Inputs, "goodInputs" | "observed" | "line">> {
   const kept = await readKeptProfile(kube, metadata, inputs);
   if (kept) return { inputs, ...kept };
   const state = "the profile it was rolled back to is not kept any more; restore the last good profile by hand";

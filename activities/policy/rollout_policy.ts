@@ -86,6 +86,10 @@ export const RolloutPolicySpec = z.strictObject({
   onFailure: z.enum(["Halt", "Rollback"]).optional(),
   maxFailed: z.int().min(1).max(1000).optional(),
   onProfileChange: z.enum(["NewMachinesOnly", "Roll"]).optional(),
+  approvedProfiles: z.array(z.string().regex(/^sha256:[0-9a-f]{64}$/, "must be sha256: and 64 hexadecimal digits")).max(
+    200,
+  )
+    .optional(),
   onImageChange: z.enum(["Replace", "InPlace", "ReplaceIfRefused"]).optional(),
   onNewChange: z.enum(["Finish", "Supersede"]).optional(),
   approval: z.enum(["Never", "BeforeFirst", "BeforeEachWave"]).optional(),

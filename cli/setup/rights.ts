@@ -35,7 +35,8 @@ export function rightsOf(places: Places): Record<"ostler-controller" | "ostler-w
       ...rights("list watch", profiles, "operatingsystemprofiles"),
       ...rights("list watch", ours, "rollouts rolloutpolicies nodepools osimages"),
       ...rights("list watch", updates, updateKinds),
-      ...within(places.profiles, rights("create update", profiles, "operatingsystemprofiles")),
+      ...within(places.profiles, rights("create", profiles, "operatingsystemprofiles")),
+      ...within(places.profiles, rights("update", profiles, "operatingsystemprofiles")).map(named("osp-ubuntu")),
       ...besideProcesses(within(places.system, rights("get create update", "coordination.k8s.io", "leases"))),
       identity,
     ],
@@ -70,6 +71,11 @@ export function rights(verbs: string, group: string, resources: string): Right[]
 /** Returns the permissions, limited to one namespace. */
 export function within(namespace: string, needed: Right[]): Right[] {
   return needed.map((right) => ({ ...right, namespace }));
+}
+
+/** Returns a function that limits a permission to one object. */
+function named(name: string): (right: Right) => Right {
+  return (right) => ({ ...right, name });
 }
 
 /** Returns the permissions, in the cluster of the processes. */

@@ -25,6 +25,7 @@ export async function installRights({ kubeconfig }: BareApi): Promise<void> {
       "rbac/bootstrap",
       "admission/limit_secrets",
       "admission/limit_nodes",
+      "admission/limit_profiles",
       "webhook/rbac",
       "setup/rbac",
     ],

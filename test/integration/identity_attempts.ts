@@ -59,6 +59,21 @@ const letIn: Attempt = {
   body: { apiVersion: "update.edgeless.systems/v1alpha1", kind: "JoiningNode", metadata: { name: "mine" } },
 };
 
+const osm = "/apis/operatingsystemmanager.k8c.io/v1alpha1";
+const profiles = `${osm}/namespaces/kube-system/operatingsystemprofiles`;
+
+/** A profile as Ostler and Operating System Manager have them. */
+function profileNamed(name: string): object {
+  const phase = { units: [], files: [], templates: {} };
+  return {
+    ...{ apiVersion: "operatingsystemmanager.k8c.io/v1alpha1", kind: "OperatingSystemProfile", metadata: { name } },
+    spec: {
+      ...{ osName: "ubuntu", osVersion: "24.04", version: "v1.0.0", supportedCloudProviders: [{ name: "aws" }] },
+      ...{ bootstrapConfig: phase, provisioningConfig: phase, provisioningUtility: "cloud-init" },
+    },
+  };
+}
+
 /** The forbidden actions that RBAC alone would allow, or that would give all other permissions. */
 export const forbidden: [Process, string, Attempt][] = [
   [
@@ -147,6 +162,15 @@ export const forbidden: [Process, string, Attempt][] = [
     },
   }],
   ["controller", "write a Secret", create({ namespace: "ostler-system", name: "other" })],
+  ["controller", "create a profile that is not a default one", {
+    ...{ method: "POST", path: profiles } as const,
+    body: profileNamed("mine"),
+  }],
+  ["controller", "replace a user's profile", { method: "PATCH", path: `${profiles}/theirs`, body: { spec: {} } }],
+  ["controller", "change a default profile by a patch", {
+    ...{ method: "PATCH", path: `${profiles}/osp-ubuntu` } as const,
+    body: { spec: {} },
+  }],
   ["controller", "release a stage", update("nodeversions/asked/status", { status: { budget: 9 } })],
   ["controller", "admit an image", updateImage("asked/status", { status: { digest: "mine" } })],
   ["controller", "hold cluster-autoscaler", update("autoscalingstrategies/held", { spec: { enabled: false } })],
@@ -192,6 +216,10 @@ export const needed: [Process, string, Attempt][] = [
   ["worker", "delete the JoiningNode of an admitted node", {
     method: "DELETE",
     path: `${updates}/joiningnodes/let-in`,
+  }],
+  ["controller", "install a default profile", {
+    ...{ method: "POST", path: profiles } as const,
+    body: profileNamed("osp-ubuntu"),
   }],
   ["webhook", "keep its certificate", create({ namespace: "ostler-system", name: "ostler-webhook-authority" })],
 ];

@@ -6,7 +6,9 @@ export const rights: Record<Process, string[]> = {
   controller: [
     "autoscalingstrategies: get list watch",
     "joiningnodes: get list watch",
-    "kube-system operatingsystemprofiles: create update patch",
+    "kube-system operatingsystemprofiles osp-ubuntu osp-debian osp-rhel osp-rockylinux osp-amzn2 osp-flatcar " +
+    "osp-flatcar-cloud-init: update",
+    "kube-system operatingsystemprofiles: create",
     "machinedeployments: get list watch",
     "machines: list watch",
     "machinesets: list watch",

@@ -116,6 +116,7 @@ export interface NoticeActivities {
 export type RefusedType =
   | "ProfileMissing"
   | "ProfileInvalid"
+  | "ProfileNotApproved"
   | "OperatingSystemMismatch"
   | "ProviderUnsupported"
   | "UtilityMismatch"

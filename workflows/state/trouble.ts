@@ -18,6 +18,7 @@ const halting: Record<RefusedType | ExpiredType | BugType, true> = {
   InternalError: true,
   ProfileMissing: true,
   ProfileInvalid: true,
+  ProfileNotApproved: true,
   UtilityMismatch: true,
   CloudConfigInvalid: true,
   ParameterInvalid: true,

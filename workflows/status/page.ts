@@ -187,6 +187,7 @@ const hints: Record<string, string> = {
     "Upgrade Kubernetes of control planes by hand: Ostler replaces them for a new image, not yet for new components.",
   GroupClaimedTwice: "Delete one of the two ScalingGroups: each would count and pace the same machines separately.",
   NodeClaimedTwice: "Change the nodeSelector of one of the NodePools: each would bring the node to its own image.",
+  ProfileNotApproved: "Review the profile, then add its digest to approvedProfiles of the named RolloutPolicy.",
   ImageNotAccepted: "Run ostler image show to see why: Ostler rolls out only accepted images.",
   HandsMissing: "Set hands-image on the worker: without hands-image, Ostler cannot change the OS of a node.",
   EtcdInDoubt:

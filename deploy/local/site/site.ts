@@ -162,12 +162,13 @@ const ours = [
   "rbac/worker",
   "rbac/bootstrap",
   "admission/limit_secrets",
+  "admission/limit_profiles",
   "admission/hold_new_machines",
   "cloud/rbac",
   "cloud/limit_autoscalers",
 ];
 
-const inManagement = ["crds/operating_system_profiles", "crds/operating_system_configs"];
+const inManagement = ["crds/operating_system_profiles", "crds/operating_system_configs", "admission/limit_profiles"];
 
 /** The approver of new nodes' certificates: kube-controller-manager for every requester, or the controller. */
 const approval = { asKubernetes: "rbac/bootstrap_approval", byController: "approval/node_approver" };

@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import { loadAllYaml, loadYaml } from "@kubernetes/client-node";
 import { leanEnvironment } from "../../../deploy/local/site/ostler_processes.ts";
 import type { Kube } from "../../../activities/kube/client.ts";
+import { passingTaints } from "../../../activities/node/node_facts.ts";
+import { defaultProfiles } from "../../../profiles/mod.ts";
 import { readConfig } from "../../../workers/config.ts";
 import { admissionsOf } from "../../../workers/webhook.ts";
 
@@ -126,6 +128,19 @@ Deno.test("rbac/worker.yaml: allows no read of secrets in a ClusterRole", () => 
   const resources = cluster.flatMap((object) => object.rules ?? []).flatMap((rule) => rule.resources ?? []);
   assert.ok(resources.includes("machines"));
   assert.ok(!resources.includes("secrets"));
+});
+
+Deno.test("fault S5: the controller may write exactly the default profiles, by RBAC and by its policy", async () => {
+  const names = (await defaultProfiles()).map(({ metadata: { name } }) => name);
+  const update = rules("rbac/controller.yaml").find(({ verbs }) => verbs.includes("update") && verbs.length === 1);
+  assert.deepEqual(update?.resourceNames, names);
+  const policy = readFileSync(join(kubernetes, "admission/limit_profiles.yaml"), "utf8");
+  assert.deepEqual([...policy.matchAll(/'(osp-[a-z0-9-]+)'/g)].map(([, name]) => name), names);
+});
+
+Deno.test("fault S2: the policy of nodes knows the taints of Kubernetes that are never handed over", () => {
+  const policy = readFileSync(join(kubernetes, "admission/limit_nodes.yaml"), "utf8");
+  for (const taint of [...passingTaints, "node.kubernetes.io/unschedulable"]) assert.ok(policy.includes(`'${taint}'`));
 });
 
 Deno.test("rbac/controller.yaml: allows no access to secrets, and no changes to pools, machines and nodes", () => {

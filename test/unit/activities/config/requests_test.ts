@@ -60,6 +60,7 @@ Deno.test("publishConfig: a change of a published pool costs one read per object
     "get operatingsystemconfigs kube-system/pool-fleet-config",
     ...secrets.map((name) => `get ${name}`),
     ...rendering,
+    "list rolloutpolicies fleet/",
     "get configmaps cloud-init-settings/ostler-boot-pool-fleet",
     "review tokens",
     `get secrets kube-system/bootstrap-token-${tokenId(kube)}`,

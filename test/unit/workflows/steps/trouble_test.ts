@@ -22,6 +22,7 @@ const table: [string, string][] = [
   ["MachineGone", "replan"],
   ["GenerationStale", "replan"],
   ["ProfileMissing", "halt"],
+  ["ProfileNotApproved", "halt"],
   ["NameCollision", "halt"],
   ["AccessDenied", "halt"],
   ["MachineRemains", "halt"],

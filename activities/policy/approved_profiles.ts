@@ -1,0 +1,47 @@
+/** Asks the policies of a pool which profiles may be published for it. */
+import { z } from "zod";
+import type { Cluster } from "../cluster.ts";
+import { selects } from "../kube/status.ts";
+import { LabelSelector } from "./label_selector.ts";
+import { readPolicies, type SelectedPool } from "./rules_for.ts";
+
+/** Only these fields, so that an invalid field elsewhere in a policy does not skip the question. */
+const Asking = z.object({ approvedProfiles: z.array(z.unknown()) });
+
+/** A profile of a pool: `digest` identifies its spec. */
+export interface AskedProfile {
+  name: string;
+  digest: string;
+}
+
+/** A profile that a policy asks about and does not list. */
+export interface Unapproved extends AskedProfile {
+  policy: string;
+}
+
+/**
+ * Returns the first of the profiles that a policy of the pool does not list in `approvedProfiles`; undefined if there is
+ * none. Every policy that selects the pool is asked, because a more specific one about the pace must not undo an approval;
+ * an unreadable selector selects the pool, and an unreadable list approves nothing.
+ */
+export async function unapprovedAmong(
+  kube: Cluster,
+  pool: SelectedPool,
+  profiles: () => readonly AskedProfile[],
+): Promise<Unapproved | undefined> {
+  for (const { metadata: { name: policy }, spec } of await readPolicies(kube, pool.metadata.namespace)) {
+    const approved = approvedBy(spec, pool);
+    const profile = approved && profiles().find(({ digest }) => !approved.includes(digest));
+    if (profile) return { ...profile, policy };
+  }
+  return undefined;
+}
+
+/** Returns the listed digests of a policy that selects the pool and asks; undefined for all others. */
+function approvedBy(spec: unknown, { metadata }: SelectedPool): readonly unknown[] | undefined {
+  const asks = typeof spec === "object" && spec !== null && "approvedProfiles" in spec;
+  if (!asks) return undefined;
+  const selector = LabelSelector.safeParse((spec as { selector?: unknown }).selector ?? {}).data;
+  if (selector && !selects(selector, metadata.labels)) return undefined;
+  return Asking.safeParse(spec).data?.approvedProfiles ?? [];
+}
