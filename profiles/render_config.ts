@@ -6,6 +6,7 @@ import { type TemplateEngine, TemplateFault } from "./engines/template_engine.ts
 import type { RenderFacts } from "./facts.ts";
 import type { OsConfig, OsConfigPhase } from "./os_config.ts";
 import type { ProviderConfig } from "./provider_config.ts";
+import { hidden } from "./hide_secrets.ts";
 import { checkNetworkFits } from "./profile_fit.ts";
 import { ProfileRefused } from "./refusal.ts";
 import type { OsFile, OsProfile, ProfilePhase } from "./schema.ts";
@@ -40,7 +41,7 @@ export async function renderConfig(
   checkNetworkFits(provider);
   const subscribed = withRhelSubscription(profile, provider);
   const shared = {
-    scope: scopeOf(profile),
+    scope: `${digestOf(profile)} ${readerOf(facts)}`,
     data: templateData(profile, facts),
     sshKeys: provider.sshPublicKeys ?? [],
   };
@@ -64,13 +65,21 @@ export async function renderConfig(
   };
 }
 
-const scopes = new WeakMap<OsProfile, string>();
+const digests = new WeakMap<OsProfile, string>();
 
-/** Returns the same scope for equal profiles; cached for each object, because pools share profiles. */
-function scopeOf(profile: OsProfile): string {
-  const scope = scopes.get(profile) ?? createHash("sha256").update(canonicalJson(profile)).digest("hex");
-  scopes.set(profile, scope);
-  return scope;
+/** Returns the same text for equal profiles; cached for each object, because pools share profiles. */
+function digestOf(profile: OsProfile): string {
+  const digest = digests.get(profile) ?? createHash("sha256").update(canonicalJson(profile)).digest("hex");
+  digests.set(profile, digest);
+  return digest;
+}
+
+/**
+ * Returns who can read the result: everybody, or only the machines of one pool. A process that renders what everybody
+ * can read never has a secret, and one that has the secrets of a pool serves no other pool.
+ */
+function readerOf({ secrets, deployment: { namespace, name } }: RenderFacts): string {
+  return secrets.token === hidden ? "all" : `${namespace}/${name}`;
 }
 
 /**

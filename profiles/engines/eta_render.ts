@@ -1,6 +1,8 @@
-import { Eta, EtaNameResolutionError, EtaParseError } from "eta/core";
+import * as library from "eta/core";
 import { freezeAll } from "./frozen_realm.ts";
 import type { TemplateRequest } from "./template_engine.ts";
+
+const { Eta, EtaParseError } = library;
 
 /** An error whose message already names its place. */
 class PlacedError extends Error {}
@@ -12,10 +14,10 @@ export class FileFault extends Error {
   }
 }
 
-type Compiled = ReturnType<Eta["compile"]>;
+type Compiled = ReturnType<library.Eta["compile"]>;
 
 interface Parsed {
-  eta: Eta;
+  eta: library.Eta;
   files: Map<string, Compiled>;
 }
 
@@ -48,13 +50,14 @@ function parsedWith(snippets: Record<string, string>): Parsed {
   for (const [snippet, text] of Object.entries(snippets)) {
     compile(`snippet "${snippet}"`, () => eta.loadTemplate(`@${snippet}`, text));
   }
-  freezeAll(eta, EtaParseError, EtaNameResolutionError, PlacedError);
+  // A template can construct another Eta, which shares the default settings with all others.
+  freezeAll(eta, new Eta(), ...Object.values(library), PlacedError);
   const parsed = { eta, files: new Map<string, Compiled>() };
   kept.set(key, parsed);
   return parsed;
 }
 
-function strictEta(snippets: Record<string, string>): Eta {
+function strictEta(snippets: Record<string, string>): library.Eta {
   // Eta reports the source of the template that failed, with normalised line ends.
   const names = new Map(Object.entries(snippets).map(([name, text]) => [text.replaceAll(/\r\n?/g, "\n"), name]));
   const eta = new Eta({

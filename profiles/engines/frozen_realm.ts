@@ -3,7 +3,7 @@
  * makes every config different.
  */
 
-const { freeze, getOwnPropertyDescriptor, getPrototypeOf } = Object;
+const { defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf } = Object;
 const { deleteProperty, ownKeys } = Reflect;
 const frozen = new WeakSet<object>();
 
@@ -26,15 +26,30 @@ const query = new URL("https://ostler.invalid").searchParams;
 const lists = [[], new Map(), new Set(), query].map((list) => list.keys());
 const iterators = ["".matchAll(/./g), ""[Symbol.iterator](), [].values().map(String), Iterator.from({ next: freeze })];
 const generators = [function* (): Generator<void> {}, async function* (): AsyncGenerator<void> {}];
-const belongings = [query, ...lists, ...iterators, ...generators, async (): Promise<void> => {}, Promise, DOMException];
+// Every error shares the accessors of its stack with all others.
+const errors = [new Error(), new DOMException(), DOMException];
+const belongings = [query, ...lists, ...iterators, ...generators, ...errors, async (): Promise<void> => {}, Promise];
 
-/** Freezes the remaining globals and all built-in objects. */
-export function freezeRealm(): void {
+/** Removes all globals except those kept, and freezes every class and all built-in objects. */
+export function freezeRealm(kept: string[]): void {
   forgetMatches();
   letErrorsHaveNames();
   // Stack traces reveal where Ostler is installed.
   Error.stackTraceLimit = 0;
-  freezeAll(globalThis, ...belongings);
+  const classes = globalClasses();
+  for (const name of ownKeys(globalThis)) {
+    if (typeof name === "symbol") continue;
+    // Deno defines some globals by accessors, whose setters and hidden values could keep something.
+    if (kept.includes(name)) defineProperty(globalThis, name, { value: Reflect.get(globalThis, name) });
+    else deleteProperty(globalThis, name);
+  }
+  freezeAll(globalThis, ...classes, ...belongings);
+}
+
+/** Returns all global classes; hidden ones too, because an error such as a ReferenceError still leads to its class. */
+function globalClasses(): unknown[] {
+  const values = ownKeys(globalThis).map((name) => getOwnPropertyDescriptor(globalThis, name)?.value);
+  return values.filter((value) => typeof value === "function");
 }
 
 /** Removes the static properties of RegExp that reveal the last match, even one of another render. */
@@ -45,10 +60,10 @@ function forgetMatches(): void {
 
 /** Lets an error set its own name, which the frozen property of its prototype would prevent. */
 function letErrorsHaveNames(): void {
-  Object.defineProperty(Error.prototype, "name", {
+  defineProperty(Error.prototype, "name", {
     get: (): string => "Error",
     set(name: string): void {
-      Object.defineProperty(this, "name", { value: name, configurable: true, writable: true });
+      defineProperty(this, "name", { value: name, configurable: true, writable: true });
     },
   });
 }
