@@ -107,7 +107,7 @@ export async function renderSecrets(
   try {
     const full = await render(profile, { ...facts, secrets });
     const userData = (phase: Phase): string => generateUserData(full, phase, userDataFacts(facts));
-    const fetch = { apiServer: cluster.apiServer, token: fetchToken, secret: namesOf(facts.deployment).bootstrap };
+    const fetch = { ...cluster, token: fetchToken, secret: namesOf(facts.deployment).bootstrap };
     return {
       ...{ provisioning: userData("provisioning"), kubeconfig, bootstrap: userData("bootstrap") },
       ...(isEdge(rendered) ? { edgeScript: edgeScript(fetch) } : {}),

@@ -12,7 +12,14 @@ import { closeTemplateEngines } from "../../profiles/mod.ts";
 import type { FakeKube, Stored } from "../support/fake_kube.ts";
 import { differingCases, differs } from "../support/osm_differences.ts";
 import { osmKube, osmPublisher, putInput } from "../support/osm_kube.ts";
-import { expectedText, type OsmCase, osmCase, osmCaseNames, secondInput } from "../support/osm_vectors.ts";
+import {
+  correctedEdgeScript,
+  expectedText,
+  type OsmCase,
+  osmCase,
+  osmCaseNames,
+  secondInput,
+} from "../support/osm_vectors.ts";
 
 interface Recorded {
   machineDeployment: { finalizers: string[] };
@@ -135,7 +142,7 @@ for (const one of published) {
     await publish(kube, one);
     compareObjects(kube, one);
     compareKubeconfig(kube, one);
-    const script = expectedText(one, "edge-script");
+    const script = correctedEdgeScript(one);
     const name = `edge-provider-script-${one.deployment.metadata.name}-${one.deployment.metadata.namespace}`;
     const found = kube.get("secrets", name, "cloud-init-settings");
     assert.equal(found && textOf(found, "fetch-bootstrap-script"), script);

@@ -9,6 +9,8 @@ import process from "node:process";
 import { edgeScript, generateUserData, type OsConfig, type Phase, ProfileRefused } from "../../profiles/mod.ts";
 import { differs } from "../support/osm_differences.ts";
 import {
+  correctedEdgeScript,
+  correctedEdgeScriptFile,
   expectedConfig,
   expectedText,
   getterToken,
@@ -103,8 +105,15 @@ Deno.test("differences: every fix is visible in the user-data of each case that 
   }
 });
 
-Deno.test("edge machine: its script is the recorded one", () => {
+Deno.test("edge machine: its script is the recorded one, fixed for a reason", async () => {
+  const one = osmCase("gen-edge");
   const secret = "gen-edge-kube-system-bootstrap-config";
-  const script = edgeScript({ apiServer: "https://api.vectors.example:6443", token: getterToken, secret });
-  assert.equal(script, expectedText(osmCase("gen-edge"), "edge-script"));
+  const kubeconfig = expectedText(one, "kubeconfig") ?? "";
+  const [, ca = ""] = /certificate-authority-data: (.+)/.exec(kubeconfig) ?? [];
+  const [, apiServer = ""] = /server: (.+)/.exec(kubeconfig) ?? [];
+  const script = edgeScript({ apiServer, caPem: atob(ca), token: getterToken, secret });
+  assert.ok(differs("edge-script-keeps-its-token", one.name));
+  if (isUpdate) await writeFile(correctedEdgeScriptFile(one), script);
+  assert.equal(script, correctedEdgeScript(one));
+  assert.match(expectedText(one, "edge-script") ?? "", /^curl -s -k -v /m);
 });

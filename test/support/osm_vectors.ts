@@ -87,6 +87,17 @@ export function expectedText(of: OsmCase, file: string): string | undefined {
   return existsSync(of.expected + file) ? readFileSync(of.expected + file, "utf8") : undefined;
 }
 
+/** The file with the edge script as Ostler fixed it. */
+export function correctedEdgeScriptFile(of: OsmCase): string {
+  return of.expected.replace(/expected\/$/, "corrected/edge-script");
+}
+
+/** The edge script as Ostler fixed it, undefined if none is expected. */
+export function correctedEdgeScript(of: OsmCase): string | undefined {
+  const hasOne = expectedText(of, "edge-script") !== undefined;
+  return hasOne ? readFileSync(correctedEdgeScriptFile(of), "utf8") : undefined;
+}
+
 /** The expected OperatingSystemConfig; undefined if none is expected. */
 export function expectedConfig(of: OsmCase): { annotations: Record<string, string>; spec: OsConfig } | undefined {
   const path = `${of.expected}osc.yaml`;
