@@ -142,7 +142,7 @@ export const ProcessSettings = z.object({
     form: "json",
   }),
   prometheusHosts: setting(names, "", {
-    description: "Limit metric gates to these hosts, `host[:port]`, comma-separated (default all)",
+    description: "Let metric gates query these hosts, `host[:port]`, comma-separated (default none)",
   }),
   prometheusCa: setting(text, "", {
     description: "Read the Prometheus CA from this PEM file (default the system's)",

@@ -24,7 +24,7 @@ const defaultPatience: Patience = { machine: 2000, wave: 10_000, metric: 10_000,
 /** How gates are evaluated. */
 export interface GateManner {
   patience?: Patience;
-  /** Servers that an administrator allows; all by default. */
+  /** Servers that an administrator allows; none by default. */
   metrics?: MetricsAccess | undefined;
 }
 

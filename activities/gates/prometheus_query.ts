@@ -20,7 +20,7 @@ const largestAnswer = 1_000_000;
 
 /** Limits of an administrator on metrics queries of gates; the author of a policy chooses the address. */
 export interface MetricsAccess {
-  /** Host names, each with or without a port; an empty list allows all. */
+  /** Host names, each with or without a port; an empty list allows none. */
   readonly hosts: readonly string[];
   /** PEM of the CA of these hosts; "" uses the system's CAs. */
   readonly ca: string;
@@ -33,16 +33,16 @@ export interface MetricsAccess {
   readonly timeoutMs?: number;
 }
 
-const anywhere: MetricsAccess = { hosts: [], ca: "", token: () => Promise.resolve("") };
+const nowhere: MetricsAccess = { hosts: [], ca: "", token: () => Promise.resolve("") };
 
 /**
  * Returns the values of all series, NaN among them; none for an empty response. Throws an Error whose message names the
  * server and its failure, and never quotes its response. Redirects are not followed: a policy names one server.
  */
-export async function queryPrometheus(server: string, query: string, access = anywhere): Promise<number[]> {
+export async function queryPrometheus(server: string, query: string, access = nowhere): Promise<number[]> {
   const url = queryUrl(server, query);
-  const { hosts } = access;
-  if (hosts.length > 0 && !hosts.includes(url.host) && !hosts.includes(url.hostname)) {
+  // The author of a policy chooses the address, and must not be able to query any server that a worker reaches.
+  if (!access.hosts.includes(url.host) && !access.hosts.includes(url.hostname)) {
     throw new Error(`"${url.host}" is not listed in prometheus-hosts`);
   }
   const { timeoutMs = defaultTimeoutMs } = access;
@@ -70,8 +70,8 @@ function queryUrl(server: string, query: string): URL {
   return url;
 }
 
-async function headersOf(url: URL, { hosts, token }: MetricsAccess): Promise<Record<string, string>> {
-  if (url.protocol !== "https:" || hosts.length === 0) return {};
+async function headersOf(url: URL, { token }: MetricsAccess): Promise<Record<string, string>> {
+  if (url.protocol !== "https:") return {};
   const bearer = await token().catch(() => {
     throw new Error(`"${url.origin}" was not queried: the worker cannot read its bearer token (prometheus-token-file)`);
   });

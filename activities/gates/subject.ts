@@ -17,7 +17,7 @@ export interface Subject {
   key: string;
   /** Epoch ms after which no activity waits for the result. */
   until: number;
-  /** Servers that gates on metrics may query; all by default. */
+  /** Servers that gates on metrics may query; none by default. */
   metrics?: MetricsAccess | undefined;
 }
 

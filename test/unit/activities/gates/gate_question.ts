@@ -10,13 +10,16 @@ import { machine, node, pool, putPool } from "../../../support/machine_objects.t
 /** Polls without a delay, and without time after the deadline. */
 const hasty = { machine: 1, wave: 1, metric: 1, grace: 0 };
 
+/** Lets gates query servers of this test. */
+const metrics = { hosts: ["127.0.0.1"], ca: "", token: (): Promise<string> => Promise.resolve("") };
+
 /** Returns a gate with its own name. */
 export function gate(check: Check, overrides: Partial<Gate> = {}): Gate {
   return { name: "probe", run: "EachMachine", within: 60_000, check, ...overrides };
 }
 
 async function judged(kube: FakeKube, question: GateQuestion): Promise<GateVerdict[]> {
-  const verdicts = await awaitGates(kube.client, question, { patience: hasty });
+  const verdicts = await awaitGates(kube.client, question, { patience: hasty, metrics });
   ok(Array.isArray(verdicts));
   return verdicts;
 }
