@@ -62,6 +62,35 @@ Deno.test("chart: an empty setting is not set, so the value of the chart itself 
   }
 });
 
+Deno.test("fault G10: chart: the worker alone gets a cloud's identity and credentials", async () => {
+  const identity = { "eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/ostler" };
+  const credentials = { env: [{ name: "AWS_SHARED_CREDENTIALS_FILE", value: "/etc/cloud/credentials" }] };
+  const worker = {
+    ...{ serviceAccount: { annotations: identity }, podLabels: { "azure.workload.identity/use": "true" } },
+    ...{ ...credentials, versionsBeside: ["0.9.0"] },
+    volumes: [{ name: "cloud", secret: { secretName: "cloud" } }],
+    volumeMounts: [{ name: "cloud", mountPath: "/etc/cloud", readOnly: true }],
+  };
+  const own = { webhook: { enabled: true }, setup: { enabled: true } };
+  const managed = { workerCluster: { kubeconfigSecret: { name: "workers" } }, settings: { namespace: "profiles" } };
+  for (const more of [{}, managed]) {
+    const objects = await objectsWith({ worker, ...own, ...more });
+    const accounts = objects.filter((each) =>
+      each.kind === "ServiceAccount" && JSON.stringify(each).includes("role-arn")
+    );
+    deepEqual(accounts.map(({ metadata }) => metadata), [
+      { name: "ostler-worker", namespace: "ostler-system", annotations: identity },
+    ]);
+    const processes = objects.filter(({ kind }) => kind === "Deployment" || kind === "Job");
+    for (const kept of ["azure.workload.identity/use", "AWS_SHARED_CREDENTIALS_FILE", "/etc/cloud"]) {
+      const having = processes.filter((each) => JSON.stringify(each).includes(kept));
+      deepEqual(having.map(({ metadata }) => metadata.name).sort(), ["ostler-worker", "ostler-worker-0.9.0"], kept);
+    }
+  }
+  await rejects(objectsWith(credentials), /Failed to set AWS_SHARED_CREDENTIALS_FILE for every process.*worker\.env/);
+  await rejects(objectsWith({ worker: { podLabels: { "ostler.dev/process": "webhook" } } }));
+});
+
 Deno.test("chart: workers with an empty build ID have no version, and KEDA gets none", async () => {
   const { "ostler-worker": worker } = deploymentsOf(await chartObjects({ helm, set: ["settings.build-id="] }));
   ok(worker && !namesSetFor(worker).includes("OSTLER_BUILD_ID"));

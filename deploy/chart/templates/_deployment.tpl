@@ -32,6 +32,9 @@ spec:
         ostler.dev/process: {{ .process }}
         # The tag of the image below, which is also the build id of this version in Temporal.
         app.kubernetes.io/version: {{ .version | quote }}
+        {{- with .config.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
     spec:
       serviceAccountName: ostler-{{ .process }}
       {{- with $root.Values.priorityClassName }}

@@ -43,7 +43,15 @@
 - { name: DENO_V8_FLAGS, value: "--max-semi-space-size=2,--initial-old-space-size=64,--heap-growing-percent=40" }
 - { name: MALLOC_ARENA_MAX, value: "2" }
 - { name: MALLOC_TRIM_THRESHOLD_, value: "131072" }
+{{- range $root.Values.env }}
+{{- if regexMatch "^(AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|SHARED_CREDENTIALS_FILE|ROLE_ARN|WEB_IDENTITY_TOKEN_FILE)|AZURE_(CLIENT_.+|FEDERATED_TOKEN_FILE)|GOOGLE_APPLICATION_CREDENTIALS)$" (.name | default "") }}
+{{- fail (printf "Failed to set %s for every process: only workers need credentials of a cloud; set it in worker.env" .name) }}
+{{- end }}
+{{- end }}
 {{- with $root.Values.env }}
+{{ toYaml . }}
+{{- end }}
+{{- with .config.env }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}

@@ -21,7 +21,7 @@ securityContext:
   seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
-{{- /* Security context and volume mounts of a container. Takes `root` and `secrets`. */ -}}
+{{- /* Security context and volume mounts of a container. Takes `root`, `secrets` and, if the process has some of its own, `config`. */ -}}
 {{- define "ostler.confinement" -}}
 securityContext:
   allowPrivilegeEscalation: false
@@ -34,6 +34,9 @@ volumeMounts:
   {{- with .root.Values.volumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
+  {{- with (.config | default dict).volumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
   - { name: scratch, mountPath: /tmp }
 {{- end }}
 
@@ -43,6 +46,9 @@ volumeMounts:
   secret: { secretName: {{ .secret }}{{ with .key }}, items: [{ key: {{ . }}, path: {{ . }} }]{{ end }} }
 {{- end }}
 {{- with .root.Values.volumes }}
+{{ toYaml . }}
+{{- end }}
+{{- with (.config | default dict).volumes }}
 {{ toYaml . }}
 {{- end }}
 # The root file system is read-only; the runtime needs a place for its temporary files.

@@ -3,6 +3,15 @@
 - { apiGroups: [""], resources: [{{ index . 1 }}], resourceNames: {{ index . 2 | toJson }}, verbs: [{{ first . }}] }
 {{- end }}
 
+{{- /* The annotations of the ServiceAccount of a process, if it has some. Takes a list of the root and the process. */ -}}
+{{- define "ostler.accountAnnotations" -}}
+{{- $account := (index (first .).Values (last .) | default dict).serviceAccount | default dict }}
+{{- with $account.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+{{- end }}
+{{- end }}
+
 {{- /* A Role of the worker, or of `process`. Takes root, name, namespace and the text of its rules. */ -}}
 {{- define "ostler.role" -}}
 ---
