@@ -1,7 +1,10 @@
 import { ProfileRefused } from "./refusal.ts";
 
-/** The minor versions of Kubernetes that Ostler's own profiles support. */
-export const supportedMinors = [33, 34, 35, 36];
+/**
+ * The minor versions of kubelets that Ostler's own profiles support: Kubernetes allows kubelets three minors older than
+ * the API server, and Ostler needs one of 1.33.
+ */
+export const supportedMinors = [30, 31, 32, 33, 34, 35, 36];
 
 // SemVer 2.0, with an optional v, and with minor and patch optional.
 const version = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9A-Za-z.-]+))?(?:\+([0-9A-Za-z.-]+))?$/;

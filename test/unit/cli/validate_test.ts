@@ -17,7 +17,7 @@ async function findingsOf(yaml: string, args: string[] = []): Promise<{ code: nu
 Deno.test("ostler validate: finds nothing wrong with a valid profile, and lists what it checked", async () => {
   using terminal = new FakeTerminal({ "osp.yaml": `${profileYaml()}---\n${deploymentYaml()}` });
   const { code, out, err } = await terminal.run(["validate", "osp.yaml"]);
-  assert.equal(out, "osp-acme: no findings; 12 renderings for kubevirt\n");
+  assert.equal(out, "osp-acme: no findings; 21 renderings for kubevirt\n");
   assert.equal(err, "skipped, because not installed: cloud-init, shellcheck, systemd-analyze\n");
   assert.equal(code, 0);
 });
@@ -126,15 +126,15 @@ Deno.test("ostler validate: warns of packages that no step installs, without an 
 Deno.test("ostler validate: shows its progress on a terminal", async () => {
   using terminal = new FakeTerminal({ "osp.yaml": profileYaml() });
   const { err } = await terminal.run(["validate", "osp.yaml"], { isErrWatched: true });
-  assert.ok(err.includes("\r\x1b[Kosp-acme: rendering 12 of 12"), JSON.stringify(err));
+  assert.ok(err.includes("\r\x1b[Kosp-acme: rendering 21 of 21"), JSON.stringify(err));
 });
 
 Deno.test("ostler validate: finds nothing wrong with the profiles of Ostler", async () => {
   using terminal = new FakeTerminal();
   const { code, out } = await terminal.run(["validate", "osp-amzn2", "osp-flatcar-cloud-init"]);
   assert.equal(code, 0, out);
-  assert.match(out, /^osp-amzn2: no findings; 12 renderings for aws$/m);
-  assert.match(out, /^osp-flatcar-cloud-init: no findings; 12 renderings for anexia$/m);
+  assert.match(out, /^osp-amzn2: no findings; 21 renderings for aws$/m);
+  assert.match(out, /^osp-flatcar-cloud-init: no findings; 21 renderings for anexia$/m);
 });
 
 /** Names of providers, each of which is tried in a dozen ways. */
@@ -174,7 +174,7 @@ Deno.test("fault P1: ostler validate warns of an unknown provider, and renders f
     ],
   ]);
   using terminal = new FakeTerminal({ "osp.yaml": yaml });
-  assert.match((await terminal.run(["validate", "osp.yaml"])).out, /12 renderings for kubevirt$/m);
+  assert.match((await terminal.run(["validate", "osp.yaml"])).out, /21 renderings for kubevirt$/m);
 });
 
 const flatcar = (data: string): string =>

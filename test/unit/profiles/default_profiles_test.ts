@@ -220,3 +220,17 @@ Deno.test("fault P6: a node registers with the taints of its template, which rep
   const wanted = "node.cilium.io/agent-not-ready=true:NoExecute,dedicated=gpu:NoSchedule,spot:NoExecute";
   assert.ok(unit.includes(` --register-with-taints=${wanted} `), unit);
 });
+
+Deno.test("fault P2: a kubelet three minors older than the oldest API server renders, without what it does not know", async () => {
+  const ubuntu = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-ubuntu")?.spec;
+  assert.ok(ubuntu);
+  const known = { "1.30.14": [], "1.31.14": ["failCgroupV1"], "1.32.9": ["failCgroupV1", "WatchdogSec"] };
+  for (const [kubelet, fields] of Object.entries(known)) {
+    const files = filesOf(await renderConfig(ubuntu, renderFacts({ deployment: { kubelet } })));
+    const text = files.map(({ content }) => content.inline.data).join("\n");
+    assert.ok(text.includes(`KUBELET_VERSION="v${kubelet}"`), kubelet);
+    assert.ok(text.includes(`CRICTL_VERSION="v${kubelet.slice(0, 4)}.0"`), kubelet);
+    // An older kubelet feeds no watchdog, so systemd would stop it every minute.
+    assert.deepEqual(["failCgroupV1", "WatchdogSec"].filter((field) => text.includes(field)), fields, kubelet);
+  }
+});

@@ -5,6 +5,7 @@ import {
   parseKubeletAnnotations,
   parseProfile,
   supportedKubeletVersion,
+  supportedMinors,
 } from "../../../profiles/mod.ts";
 import { trialsOf } from "../../../profiles/trial/trial_facts.ts";
 import { refuses } from "./refuses.ts";
@@ -79,8 +80,9 @@ Deno.test("normaliseKubeletVersion: returns three parts with a v", () => {
 
 Deno.test("supportedKubeletVersion: refuses versions that Ostler's profiles do not support, and names the supported ones", () => {
   assert.equal(supportedKubeletVersion("1.36.0-rc.1"), "v1.36.0-rc.1");
-  for (const text of ["1", "1.32.9", "1.37.0", "2.36.0"]) {
-    refuses(() => supportedKubeletVersion(text), "KubeletVersionInvalid", `"${text}"`, "1.33 to 1.36");
+  assert.equal(supportedKubeletVersion("1.30.14"), "v1.30.14");
+  for (const text of ["1", "1.29.15", "1.37.0", "2.36.0"]) {
+    refuses(() => supportedKubeletVersion(text), "KubeletVersionInvalid", `"${text}"`, "1.30 to 1.36");
   }
 });
 
@@ -88,6 +90,13 @@ Deno.test("normaliseKubeletVersion: refuses an invalid version", () => {
   for (const text of ["", "latest", "1.36.1.2", "1.36.x", "v1.36.1; reboot", "1.36-", "1.36.0-01", "1.36.0+a..b"]) {
     refuses(() => normaliseKubeletVersion(text), "KubeletVersionInvalid", `"${text}"`);
   }
+});
+
+Deno.test("fault P2: Ostler's profiles support kubelets three minors older than the oldest API server", async () => {
+  const chart = await Deno.readTextFile(new URL("../../../deploy/chart/Chart.yaml", import.meta.url));
+  const [, oldest] = /^kubeVersion: ">=1\.(\d+)\.0/m.exec(chart) ?? [];
+  assert.equal(supportedMinors[0], Number(oldest) - 3);
+  assert.deepEqual(supportedMinors, supportedMinors.map((_, nth) => Number(supportedMinors[0]) + nth));
 });
 
 const prefix = "v1.kubelet-config.machine-controller.kubermatic.io/";

@@ -9,7 +9,14 @@ import { registry } from "./registry.ts";
  * Modules with the KubeletConfiguration types of other minor versions; Go allows several versions of a module only
  * under different names.
  */
-const kubeletTypes = { 33: "v0.33.12", 34: "v0.34.10", 35: "v0.35.8" };
+const kubeletTypes = {
+  30: "v0.30.14",
+  31: "v0.31.14",
+  32: "v0.32.13",
+  33: "v0.33.12",
+  34: "v0.34.10",
+  35: "v0.35.8",
+};
 
 function sources(...names: string[]): Record<string, string> {
   const read = (name: string): string => Deno.readTextFileSync(new URL(`./checkers/${name}`, import.meta.url));

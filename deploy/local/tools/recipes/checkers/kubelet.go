@@ -13,6 +13,9 @@ import (
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
 	"k8s.io/kubernetes/pkg/kubelet/apis/config/scheme"
 	"k8s.io/kubernetes/pkg/kubelet/apis/config/validation"
+	kubelet30 "ostler.dev/kubelet30/config/v1beta1"
+	kubelet31 "ostler.dev/kubelet31/config/v1beta1"
+	kubelet32 "ostler.dev/kubelet32/config/v1beta1"
 	kubelet33 "ostler.dev/kubelet33/config/v1beta1"
 	kubelet34 "ostler.dev/kubelet34/config/v1beta1"
 	kubelet35 "ostler.dev/kubelet35/config/v1beta1"
@@ -20,6 +23,9 @@ import (
 
 // Fields come and go with the minors, so each minor's file is decoded with that minor's own types.
 var kubeletTypes = map[int]func(*runtime.Scheme) error{
+	30: kubelet30.AddToScheme,
+	31: kubelet31.AddToScheme,
+	32: kubelet32.AddToScheme,
 	33: kubelet33.AddToScheme,
 	34: kubelet34.AddToScheme,
 	35: kubelet35.AddToScheme,
