@@ -17,7 +17,7 @@ export function addProfileCommands(program: Command, wiring: Wiring): void {
 }
 
 /** The commands that accept settings of the machines. */
-export const takeSettings: readonly string[] = ["render", "diff"];
+export const takeSettings: readonly string[] = ["render", "diff", "adopt"];
 
 function addRender(program: Command, wiring: Wiring): void {
   const { terminal, argv, end } = wiring;

@@ -30,6 +30,8 @@ export interface FactReader {
   referenceNamespaces?: readonly string[];
   /** Age in milliseconds that answers shared by all pools may have; 0 by default. */
   freshMs?: number;
+  /** Replaces the seed of the cluster, so that reading facts writes nothing. */
+  seed?: string;
 }
 
 /** Reads all facts except the machines' own credentials, which are created when they are published. */
@@ -49,7 +51,7 @@ export async function readFacts(reader: FactReader, deployment: MachineDeploymen
     readClusterInfo(kube, settings.kubernetesCaBundle || clusterCa(), freshMs),
     readRegistryAuths(kube, settings.nodeRegistryCredentialsSecret),
     readReferences(reader, referencesOf(known)),
-    ensureSeed(kube),
+    reader.seed ?? ensureSeed(kube),
   ]);
   return { ...known, cluster, secrets: { token: "", bootstrapKubeconfig: "", registryAuths, references, seed } };
 }

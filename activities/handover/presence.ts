@@ -48,7 +48,8 @@ export interface AtWork {
   ours: string[];
 }
 
-interface Deployment {
+/** The parts of a Deployment that the readers of processes need. */
+export interface Deployment {
   metadata: { name: string; namespace: string; labels?: Record<string, string> };
   spec?: { replicas?: number };
   status?: { replicas?: number };
@@ -56,23 +57,32 @@ interface Deployment {
 
 /** Returns the Deployments of both systems that are not scaled to zero; Ostler's are in a namespace of their own. */
 export async function readAtWork(kube: Kube, systemNamespace?: string): Promise<AtWork> {
-  const kind = { group: "apps", version: "v1", plural: "deployments" };
-  const { management } = kube;
-  const read = (object: unknown): { whose: "osm" | "ours"; name: string }[] => {
-    const { metadata, spec, status } = object as Deployment;
+  const found = await listDeployments(kube, systemNamespace, ({ metadata, spec, status }) => {
     const whose = whoseIs(metadata);
     const isAtWork = (spec?.replicas ?? 1) > 0 || (status?.replicas ?? 0) > 0;
     return whose && isAtWork ? [{ whose, name: `${metadata.namespace}/${metadata.name}` }] : [];
-  };
-  const found = await listEach(kube, kind, read);
-  if (management) {
-    // Deployments in other namespaces there belong to other clusters.
-    const namespaces = new Set([management.namespace, systemNamespace ?? management.namespace]);
-    for (const namespace of namespaces) found.push(...await deploymentsIn(management.kube, namespace, read));
-  }
+  });
   const of = (asked: "osm" | "ours"): string[] =>
     found.flat().filter(({ whose }) => whose === asked).map(({ name }) => name);
   return { osm: of("osm"), ours: of("ours") };
+}
+
+/** Reads all Deployments, also those of a management cluster, where only two namespaces belong to this cluster. */
+export async function listDeployments<T>(
+  kube: Kube,
+  systemNamespace: string | undefined,
+  read: (deployment: Deployment, kube: Kube) => T,
+): Promise<T[]> {
+  const kind = { group: "apps", version: "v1", plural: "deployments" };
+  const { management } = kube;
+  const found = await listEach(kube, kind, (object) => read(object as Deployment, kube));
+  if (management) {
+    // Deployments in other namespaces there belong to other clusters.
+    const namespaces = new Set([management.namespace, systemNamespace ?? management.namespace]);
+    const there = (object: unknown): T => read(object as Deployment, management.kube);
+    for (const namespace of namespaces) found.push(...await deploymentsIn(management.kube, namespace, there));
+  }
+  return found;
 }
 
 async function deploymentsIn<T>(kube: Kube, namespace: string, read: (object: unknown) => T): Promise<T[]> {
@@ -82,7 +92,8 @@ async function deploymentsIn<T>(kube: Kube, namespace: string, read: (object: un
   return items.map(read);
 }
 
-function whoseIs({ name, labels }: Deployment["metadata"]): "osm" | "ours" | undefined {
+/** Returns the system that a Deployment belongs to. */
+export function whoseIs({ name, labels }: Deployment["metadata"]): "osm" | "ours" | undefined {
   if (name === osmDeployment) return "osm";
   return labels?.["app.kubernetes.io/name"] === "ostler" ? "ours" : undefined;
 }

@@ -1,7 +1,7 @@
 /** Requests of commands to Kubernetes; their failures get an exit code. */
 import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import type { CoreV1Event, KubeConfig } from "@kubernetes/client-node";
-import { connectKube, homeOf, type Kube, listThere } from "../../activities/kube/client.ts";
+import { caOf, connectKube, homeOf, type Kube, listThere } from "../../activities/kube/client.ts";
 import { AuthenticationV1Api } from "../../activities/kube/client_node.ts";
 import type { Resource } from "../../activities/kube/resources.ts";
 import { statusOf } from "../../activities/kube/status.ts";
@@ -16,6 +16,8 @@ export interface NamedCluster {
   server: string;
   /** The namespace of the context, as default. */
   namespace: string;
+  /** Returns the PEM of the CA by which the kubeconfig trusts the API server; "" without one. */
+  clusterCa?: () => string;
   /** Returns the user name that the API server knows; undefined if it does not report one. */
   whoAmI(): Promise<string | undefined>;
 }
@@ -44,6 +46,7 @@ export function clusterOf(config: KubeConfig, name = "", management?: Management
     ...(name === "" ? {} : { name }),
     server: config.getCurrentCluster()?.server ?? "",
     namespace: context?.namespace || "default",
+    clusterCa: () => caOf(config),
     whoAmI: async () => {
       const review = await config.makeApiClient(AuthenticationV1Api).createSelfSubjectReview({ body: {} })
         .catch(() => undefined); // not every API server supports it, and the name is optional

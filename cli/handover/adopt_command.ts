@@ -11,11 +11,14 @@ import { Refusal } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 import { counted } from "../view/counted.ts";
 import type { Format } from "../view/output.ts";
+import { tellConfigs } from "./expected_configs.ts";
 import { osmAtWork } from "./guard.ts";
 import { bootsOf, type PoolLine } from "./pool_line.ts";
 import { failureOf, Telling } from "./telling.ts";
 
 export interface AdoptFlags extends ConnectOptions {
+  /** The whole command line, which can have settings of the machines. */
+  argv: string[];
   output: Format;
   dryRun?: boolean;
   removeLeftovers?: boolean;
@@ -48,6 +51,7 @@ export async function adopt(terminal: Terminal, world: World, flags: AdoptFlags)
     throw new Refusal(`Failed to take the cluster over: ${hindrances.join("; ")}`);
   }
   telling.pools(lines, dryRun);
+  if (dryRun) await tellConfigs(terminal, cluster, { pools, telling, flags });
   for (const message of hindrances) telling.step({ about: "take over", outcome: "Refused", message });
   for (const left of await readWebhooks(cluster.kube)) await tellLeftover(left, telling, flags);
   await claimPools(cluster, { pools, telling, flags });

@@ -12,17 +12,20 @@ export function addHandover(program: Command, wiring: Wiring): void {
   addRelease(program, wiring);
 }
 
-function addAdopt(program: Command, { terminal, end, inWorld }: Wiring): void {
+function addAdopt(program: Command, { terminal, argv, end, inWorld, settingsHelp = "" }: Wiring): void {
   const command = withPlaces(program.command("adopt"))
     .summary("take a cluster over from Operating System Manager")
     .description(
       "label the objects of Operating System Manager as Ostler's for each pool, without changing them or replacing a " +
-        "machine, and report leftovers; fails while Operating System Manager runs. See docs/how-to/hand-over.md",
+        "machine, and report leftovers; fails while Operating System Manager runs. With --dry-run, also render the " +
+        "config of each pool as Ostler would, and report changes and refusals. See docs/how-to/hand-over.md",
     )
     .option("--remove-leftovers", "remove unused objects of Operating System Manager");
-  withConnection(command).addHelpText("after", `\n${exitCodes}`).action(async (given: AdoptFlags) => {
+  const settings =
+    `\nSettings of the machines, for --dry-run (default: those of the installed Deployment):\n${settingsHelp}`;
+  withConnection(command).addHelpText("after", `\n${exitCodes}${settings}`).action(async (given: AdoptFlags) => {
     const { adopt } = await import("./adopt_command.ts");
-    end(await inWorld(given, (world) => adopt(terminal, world, given)));
+    end(await inWorld(given, (world) => adopt(terminal, world, { ...given, argv })));
   });
 }
 

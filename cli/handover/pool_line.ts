@@ -13,6 +13,20 @@ export interface PoolLine {
   note: string;
 }
 
+/** The config that Ostler would publish for a pool, as a row. */
+export interface ConfigLine {
+  pool: string;
+  /** The profile as "namespace/name", and its version once Ostler runs. */
+  profile: string;
+  profileVersion: string;
+  /** The differences from the published config, in words. */
+  config: string;
+  /** Texts of machines that differ, without contents, as those can contain secrets. */
+  changes: { phase: string; path: string; change: "Added" | "Changed" | "Removed" }[];
+  refusal?: { reason: string; message: string };
+  warnings: string[];
+}
+
 /** Returns the config that the machines of a pool boot from, in words. */
 export function bootsOf({ boot, deployment }: HandoverPool): string {
   if (!boot) return "nothing";

@@ -4,12 +4,13 @@ import type { Step } from "../setup/step.ts";
 import type { Terminal } from "../terminal.ts";
 import { plainTable } from "../view/plain_table.ts";
 import { asData, type Format } from "../view/output.ts";
-import type { PoolLine } from "./pool_line.ts";
+import type { ConfigLine, PoolLine } from "./pool_line.ts";
 
 /** Collects the steps, and prints each at once as text, or all at the end as data. */
 export class Telling {
   readonly #steps: Step[] = [];
   #pools: PoolLine[] = [];
+  #configs: ConfigLine[] | undefined;
 
   constructor(private readonly terminal: Terminal, private readonly format: Format) {}
 
@@ -25,6 +26,15 @@ export class Telling {
     this.terminal.out(`${plainTable(rows, ["POOL", "PROFILE", "BOOTS FROM", "OUTCOME", "NOTE"])}\n`);
   }
 
+  configs(lines: ConfigLine[]): void {
+    this.#configs = lines;
+    if (this.format !== "table" || lines.length === 0) return;
+    const rows = lines.map((
+      { pool, profile, profileVersion, config, warnings },
+    ) => [pool, `${profile} ${profileVersion}`.trim(), config, warnings.join("; ")]);
+    this.terminal.out(`${plainTable(rows, ["POOL", "PROFILE OF OSTLER", "CONFIG OF OSTLER", "NOTE"])}\n`);
+  }
+
   /** Prints the progress on a terminal. */
   progress(verb: string, done: number, all: number): void {
     if (!this.terminal.isErrWatched || (done % 20 !== 0 && done !== all)) return;
@@ -33,7 +43,11 @@ export class Telling {
 
   /** Prints the data for programs, and returns the exit code. */
   end(): number {
-    const data = asData(this.format, { pools: this.#pools, steps: this.#steps });
+    const data = asData(this.format, {
+      pools: this.#pools,
+      ...(this.#configs ? { configs: this.#configs } : {}),
+      steps: this.#steps,
+    });
     if (data !== undefined) this.terminal.out(data);
     return this.#steps.some(({ outcome }) => outcome === "Refused") ? 1 : 0;
   }

@@ -119,6 +119,7 @@ async function takesOver(world: World, osm: Osm): Promise<void> {
     assert.match(refused.err, /Operating System Manager is running: ".*" renews Lease/);
   }
   await osm.stop();
+  await rendersAhead(world);
   const { code, out, err } = await ostler(world, "adopt");
   assert.equal(code, 0, out + err);
   assert.match(out, /^pools of Operating System Manager: 2 pools taken over$/m);
@@ -132,6 +133,16 @@ async function takesOver(world: World, osm: Osm): Promise<void> {
       const secret = await boot(world, name);
       return secret?.metadata.annotations?.["ostler.dev/config-digest"] !== undefined && secret.immutable !== true;
     });
+  }
+}
+
+async function rendersAhead(world: World): Promise<void> {
+  const { code, out, err } = await ostler(world, "adopt", "--dry-run", "-o", "json");
+  assert.equal(code, 0, out + err);
+  const { configs } = JSON.parse(out) as { configs: { pool: string; profile: string; refusal?: object }[] };
+  assert.deepEqual(configs.map(({ pool }) => pool), pools.map((name) => `kube-system/${name}`).sort());
+  for (const { profile, refusal } of configs) {
+    assert.deepEqual([profile, refusal], ["kube-system/osp-ubuntu", undefined]);
   }
 }
 
