@@ -11,7 +11,7 @@ import { spare, type Sparer, write, writeAlone } from "./proxies.ts";
 import { nudge } from "./state/loop.ts";
 import { restartBoot } from "./state/machines.ts";
 import { isGivenUp } from "./state/quarantine.ts";
-import { type Part, type Seen, tell } from "./state/rollout.ts";
+import { type Part, type Seen, tell, warn } from "./state/rollout.ts";
 import { isIdle } from "./state/tasks.ts";
 import { waveName } from "./state/waves.ts";
 import { takeSlot } from "./steps/slots.ts";
@@ -27,6 +27,9 @@ type Beginning =
  */
 export async function beginSteps(rollout: Beginning, { steps: planned, blocked }: Turn): Promise<void> {
   const { settings: { pool }, tasks, loop, view } = rollout;
+  if (blocked?.reason === "NodeUnclear" && view.blocked?.message !== blocked.message) {
+    warn(view, blocked.reason, blocked.message);
+  }
   view.blocked = blocked;
   const steps = planned.filter((step) => !tasks.justEnded.includes(subjectOf(step)));
   const spared = steps.flatMap((step) => step.kind === "spare" ? [step.machine] : []);

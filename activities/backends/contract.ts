@@ -35,6 +35,7 @@ import type {
 import type { ConfigSource } from "../config/read_profile.ts";
 import type { News } from "../kube/polling.ts";
 import type { RolloutObject } from "../kube/resources.ts";
+import type { NodeClaim, NodeStanding } from "../node/node_claim.ts";
 import type { Subject } from "../status/events.ts";
 
 /** Creates and deletes the machines of one kind of pool. */
@@ -84,6 +85,11 @@ export interface Backend {
   readonly orders: Orders | undefined;
   /** Undefined for machines that boot with a config and secrets published by Ostler. */
   readonly boots: Boots | undefined;
+  /**
+   * Reads whether the node that a machine names certainly is its own; Own for a deleted machine. Undefined if a machine
+   * never names the node of another.
+   */
+  readonly standing: ((member: MemberRef) => Promise<NodeStanding>) | undefined;
   /** Undefined for a backend that observes every change at once. */
   readonly templates: TemplateWatch | undefined;
   /**
@@ -193,6 +199,8 @@ export interface Observation {
   counted: ReadonlyMap<string, number>;
   /** Missing for machines without etcd. */
   etcd?: EtcdStanding;
+  /** By member; missing for a backend whose machines never name the node of another machine. */
+  claims?: ReadonlyMap<string, NodeClaim>;
 }
 
 /** The progress of one machine. */

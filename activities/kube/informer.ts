@@ -6,7 +6,7 @@ import type { Logger } from "@temporalio/common";
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { homeOf, type Kube, listThere, namespaceOf } from "./client.ts";
-import { eachPage, type PageOf, type Resource } from "./resources.ts";
+import { eachPage, type GroupedResource, type PageOf, type Resource } from "./resources.ts";
 import { statusOf } from "./status.ts";
 
 export interface InformerDeps<T> {
@@ -38,6 +38,8 @@ export class Informer<T> {
   readonly #resource: Resource<T>;
   readonly #deps: InformerDeps<T>;
   readonly #objects = new Map<string, T>();
+  /** Keys of objects by the name and value of each of their groups. */
+  readonly #groups = new Map<string, Set<string>>();
   readonly #ready = Promise.withResolvers<void>();
   /** Resource version of the last event; undefined if everything has to be listed. */
   #version: string | undefined;
@@ -60,6 +62,12 @@ export class Informer<T> {
 
   values(): Iterable<T> {
     return this.#objects.values();
+  }
+
+  /** Returns the objects of a group with their keys; without a pass over the others. */
+  group(name: string, value: string): [key: string, facts: T][] {
+    const keys = this.#groups.get(groupKey(name, value)) ?? [];
+    return [...keys].map((key) => [key, this.#objects.get(key) as T]);
   }
 
   /** Whether all changes up to about now are known. */
@@ -88,6 +96,7 @@ export class Informer<T> {
     }
     this.#freshUntil = 0;
     this.#objects.clear();
+    this.#groups.clear();
   }
 
   async #listAndFollow(): Promise<void> {
@@ -198,13 +207,40 @@ export class Informer<T> {
     const before = this.#objects.get(key);
     this.#objects.set(key, data);
     // Most updates of nodes and machines are heartbeats, which leave the parsed facts unchanged.
-    if (!isDeepStrictEqual(before, data)) this.#deps.onChange?.(key, before);
+    if (isDeepStrictEqual(before, data)) return;
+    this.#regroup(key, before, data);
+    this.#deps.onChange?.(key, before);
   }
 
   #remove(key: string): void {
     const before = this.#objects.get(key);
-    if (this.#objects.delete(key)) this.#deps.onChange?.(key, before);
+    if (!this.#objects.delete(key)) return;
+    this.#regroup(key, before, undefined);
+    this.#deps.onChange?.(key, before);
   }
+
+  #regroup(key: string, before: T | undefined, now: T | undefined): void {
+    for (const group of this.#groupsOf(before)) {
+      const keys = this.#groups.get(group);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#groups.delete(group);
+    }
+    for (const group of this.#groupsOf(now)) {
+      this.#groups.set(group, (this.#groups.get(group) ?? new Set()).add(key));
+    }
+  }
+
+  #groupsOf(facts: T | undefined): string[] {
+    if (facts === undefined) return [];
+    const { groupsOf } = this.#resource as Partial<GroupedResource<T>>;
+    return Object.entries(groupsOf?.(facts) ?? {}).filter(([, value]) => value !== "").map(([name, value]) =>
+      groupKey(name, value)
+    );
+  }
+}
+
+function groupKey(name: string, value: string): string {
+  return `${name} ${value}`;
 }
 
 function keyOf({ metadata }: Watched): string {
@@ -252,6 +288,11 @@ export class SharedWatch<T> {
   /** Returns what is known of all objects; empty while the watch is not fresh. */
   values(): Iterable<T> {
     return this.#informer?.values() ?? [];
+  }
+
+  /** Returns what is known of the objects of a group, with their keys; empty while the watch is not fresh. */
+  group(name: string, value: string): [key: string, facts: T][] {
+    return this.#informer?.group(name, value) ?? [];
   }
 
   /** Starts the watch if it is not running; without streams it never starts. */

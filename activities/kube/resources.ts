@@ -106,6 +106,12 @@ export interface Resource<T> {
   namespace?: string;
 }
 
+/** A kind of which a watch finds the objects of a group without a pass over all of them. */
+export interface GroupedResource<T> extends Resource<T> {
+  /** Returns the groups of an object by the name of the grouping; "" for none. */
+  groupsOf(facts: T): Record<string, string>;
+}
+
 const cluster = { group: "cluster.k8s.io", version: "v1alpha1" } as const;
 const osm = { group: "operatingsystemmanager.k8c.io", version: "v1alpha1" } as const;
 

@@ -5,6 +5,8 @@ import type { Kube } from "../kube/client.ts";
 
 export interface NodeFacts {
   name: string;
+  /** Missing until a cloud or another controller has set it. */
+  providerId?: string;
   ready: boolean;
   /** False while its kubelet sends no heartbeats: down, or cut off. */
   reachable: boolean;
@@ -62,6 +64,7 @@ export function factsOf({ metadata, spec, status }: V1Node): NodeFacts {
   const zone = metadata?.labels?.[zoneLabel];
   return {
     name: metadata?.name ?? "",
+    ...(spec?.providerID ? { providerId: spec.providerID } : {}),
     ready: ready?.status === "True",
     reachable: ready?.status !== "Unknown",
     readyReason: ready?.reason ?? "NotReported",

@@ -24,10 +24,12 @@ interface JoinQuestion {
   machines: { machine: string; deadlines: JoinDeadlines }[];
 }
 
-type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string; failed?: true };
+type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string; failed?: true; isUnclear?: true };
 
 /** Milliseconds of reading before a deadline counts: after an outage no machine is late at the first read. */
 const graceMs = 30_000;
+/** Milliseconds between reads while a machine names the node of another, whose changes do not wake this wait. */
+const unclearMs = 10_000;
 
 /** Receives at each read the next stages of the machines that have neither joined nor been deleted. */
 export type RungsTold = (rungs: readonly Rung[]) => void;
@@ -41,16 +43,20 @@ export async function awaitMachinesJoined(
   const judgeFrom = judgementStart(question, Date.now());
   const names = question.machines.map(({ machine }) => machine);
   const nodes = new Set<string>();
+  let isUnclear = false;
   const backend = backendOf(kube, question.pool);
   using news = backend.newsOfMachines({ pool: question.pool, names }, () => nodes);
   return await poll<JoinVerdict | Unseen>({
     until: Number.MAX_SAFE_INTEGER, // each machine ends by its own deadlines
     news,
-    lookBy: () => Math.min(nextDeadline(question, judgeFrom), Date.now() + (backend.lookEvery?.() ?? Infinity)),
+    lookBy: () => {
+      const every = Math.min(backend.lookEvery?.() ?? Infinity, isUnclear ? unclearMs : Infinity);
+      return Math.min(nextDeadline(question, judgeFrom), Date.now() + every);
+    },
     look: () =>
       attempting(
         `read the joining machines of "${question.pool.name}"`,
-        () => look(kube, { question, judgeFrom, nodes, told }),
+        () => look(kube, { question, judgeFrom, nodes, told, doubt: (found) => isUnclear = found }),
       ),
     unseen: (unseenMs, seen) => seen && "failed" in seen && seen.failed.length === 0 ? seen : { unseenMs },
     expired: (missing) => new Error(missing),
@@ -76,17 +82,20 @@ interface Watch {
   /** Nodes of the machines, by name; a read adds those it finds. */
   nodes: Set<string>;
   told: RungsTold;
+  /** Receives whether a machine names a node that may not be its own. */
+  doubt: (isFound: boolean) => void;
 }
 
 async function look(
   kube: Cluster,
-  { question, judgeFrom, nodes, told }: Watch,
+  { question, judgeFrom, nodes, told, doubt }: Watch,
 ): Promise<{ answer: JoinVerdict } | { missing: string }> {
   const climbs = await Promise.all(question.machines.map(async ({ machine, deadlines }) => ({
     machine,
     deadlines,
     climb: await climbOf(kube, { question, nodes }, machine),
   })));
+  doubt(climbs.some(({ climb }) => "isUnclear" in climb));
   told(climbs.flatMap(({ climb }) => "rung" in climb ? [climb.rung] : []));
   const joined = climbs.flatMap(({ climb }) => "joined" in climb ? [climb.joined] : []);
   const gone = climbs.flatMap(({ machine, climb }) => "gone" in climb ? [machine] : []);
@@ -104,6 +113,8 @@ async function climbOf(kube: Cluster, watch: Pick<Watch, "question" | "nodes">, 
   const { node } = machine;
   if (node) watch.nodes.add(node);
   const climb = rungOf(machine, node ? await nodeFacts(kube, node) : undefined, { kubelet, maker: backend.maker });
+  const standing = "joined" in climb ? await backend.standing?.({ pool, machine: name }) : undefined;
+  if (standing && standing.state !== "Own") return { rung: "registered", says: standing.says, isUnclear: true };
   const lacks = "joined" in climb ? await backend.welcome?.({ pool, machine: name }) : undefined;
   return lacks ? { rung: "ready", says: lacks } : climb;
 }

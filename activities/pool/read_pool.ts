@@ -6,6 +6,7 @@ import type { Observation } from "../backends/contract.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
 import { illnessOf, isLost, neverRepaired } from "../node/illness.ts";
+import { type NodeStanding, standingOn } from "../node/node_claim.ts";
 import type { NodeFacts } from "../node/node_facts.ts";
 import { snapshotOf, withEtcd } from "./snapshot.ts";
 
@@ -14,6 +15,8 @@ export { snapshotOf } from "./snapshot.ts";
 const restMs = 500;
 const restPerMachineMs = 5;
 const longestRestMs = 5_000;
+/** Milliseconds between reads while it is unclear whose node a machine names. */
+const unclearMs = 10_000;
 
 /**
  * Returns counts and the next few members of each group; at the first read after an outage no machine is due for
@@ -46,8 +49,10 @@ export async function awaitPoolChanged(
   const backend = backendOf(kube, question.pool);
   using news = backend.newsOfPool(question.pool, nodesNow);
   const waker = backend.waker?.(question.pool, Date.now());
+  // Another pool may have the machine that names the same node, and its changes do not wake this wait.
+  const doubt = (): number => members.some(({ unclear }) => unclear !== undefined) ? Date.now() + unclearMs : Infinity;
   const lookBy = (): number =>
-    Math.min(Date.now() + (backend.lookEvery?.() ?? Infinity), waker?.lookBy(members) ?? Infinity);
+    Math.min(Date.now() + (backend.lookEvery?.() ?? Infinity), waker?.lookBy(members) ?? Infinity, doubt());
   return await poll<boolean>({
     until: Number.MAX_SAFE_INTEGER, // an unchanged pool is a valid result
     news,
@@ -82,8 +87,23 @@ export async function readMembers(
 async function findMembers(kube: Cluster, pool: PoolRef, repair: RepairRules): Promise<Observation> {
   const seen = await backendOf(kube, pool).observe(pool);
   const nodes = await kube.nodes.find(seen.members.flatMap(({ node }) => node ?? []));
-  const judge = (member: Member): Member => judged({ kube, pool, repair, facts: nodes.get(member.node ?? "") }, member);
+  const judge = (member: Member): Member => {
+    const facts = nodes.get(member.node ?? "");
+    const standing: NodeStanding = facts ? standingOn(facts, seen.claims?.get(member.id)) : { state: "Own" };
+    const own = standing.state === "Foreign" ? undefined : facts;
+    return judged({ kube, pool, repair, facts: own }, settled(member, standing));
+  };
   return { ...seen, members: seen.members.map(judge) };
+}
+
+/** Returns a machine without the node of another one, and keeps it while it is unclear whose node it names. */
+function settled({ node, ...member }: Member, standing: NodeStanding): Member {
+  const named = node === undefined ? member : { ...member, node };
+  if (standing.state === "Own") return named;
+  const unjoined = member.phase === "Leaving" ? member.phase : "Joining";
+  if (standing.state === "Foreign") return { ...member, phase: unjoined };
+  const phase = standing.isFirst ? member.phase : unjoined;
+  return { ...named, phase, kept: "Unclear", unclear: standing.says };
 }
 
 interface Judgement {

@@ -43,9 +43,11 @@ export interface Member {
   /**
    * Why the machine stays unchanged. Skip, Wait: the cloud protects it, and the policy skips it for good, or waits
    * until the protection ends. Failed, Down: it is updated in place, and the target failed on it, or it does not
-   * respond.
+   * respond. Unclear: the node that it names may be that of another machine.
    */
-  kept?: "Skip" | "Wait" | "Failed" | "Down";
+  kept?: "Skip" | "Wait" | "Failed" | "Down" | "Unclear";
+  /** Why it is unclear whose node the machine names. */
+  unclear?: string;
   /** When the target failed on the machine (epoch ms). */
   failedAt?: number;
   /** The machine could not fetch the target and its owner would recreate it, so the policy may allow to replace it. */

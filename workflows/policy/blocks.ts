@@ -1,5 +1,5 @@
 /** Reasons why nothing more begins, the strongest first. */
-import type { Member, Rules } from "../contracts/mod.ts";
+import type { Member, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { type Census, isIdle } from "./census.ts";
 import type { Blocked, Situation } from "./turn.ts";
 import type { WaveLook } from "./waves.ts";
@@ -98,6 +98,19 @@ function downBlock(down: string[]): Blocked {
 function protectedBlock(waits: string[]): Blocked {
   const remedy = "remove the protection in the cloud, run ostler skip, or set protectedMachines in the policy";
   return block("ProtectedRemain", `The cloud protects the remaining outdated machines: ${named(waits)}; ${remedy}`);
+}
+
+/** Returns the block for machines that stay because it is unclear whose node they name. */
+export function unclearBlock({ old, leaving, joining, ill }: PoolSnapshot): Blocked | undefined {
+  const unclear = [...old, ...leaving, ...joining, ...ill].filter(({ kept }) => kept === "Unclear");
+  const [first] = unclear;
+  if (!first) return undefined;
+  const machines = named([...new Set(unclear.map(({ id }) => id))]);
+  const remedy = "remove one of the Machines, or give its instance an address of its own";
+  return block(
+    "NodeUnclear",
+    `Machines are kept until their node is certain: ${machines}; ${first.unclear}; ${remedy}`,
+  );
 }
 
 /** Returns which old machines a plan keeps unchanged because the cloud protects them, for people. */

@@ -36,11 +36,12 @@ function idleUpdates(situation: Situation, updates: readonly Step[]): Step[] {
 
 /**
  * Returns the leaving machines that Ostler holds and may now drain and release. A machine without a node serves no pods
- * and is released at once. While the change is quarantined, no old machine with a node is released. Otherwise a machine
+ * and is released at once; one whose node is unclear stays. While the change is quarantined, no old machine with a node is released. Otherwise a machine
  * with a lost node is released, and any other one only if enough machines are Ready and etcd has no problem.
  */
 export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
-  const idle = situation.pool.leaving.filter((member) => isIdle(situation, member));
+  // The drain of a node that is unclear may hit another machine, and so may its deletion.
+  const idle = situation.pool.leaving.filter((member) => isIdle(situation, member) && member.kept !== "Unclear");
   // With zero replicas a percentage is zero, and no window, wave or failed change needs to protect a machine.
   if (situation.desired.replicas === 0) return idle.map((machine) => ({ kind: "leave", machine }));
   const bare = idle.filter(({ node }) => node === undefined);

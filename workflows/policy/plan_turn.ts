@@ -1,6 +1,6 @@
 /** The planner of a pool: a pure function of the desired state, the rules and the current machines. */
 import { admissionsOf } from "./admissions.ts";
-import { asideBlock, blocksOf, illBlock, lookAtWindows, remainderBlocks, waitsForOf } from "./blocks.ts";
+import { asideBlock, blocksOf, illBlock, lookAtWindows, remainderBlocks, unclearBlock, waitsForOf } from "./blocks.ts";
 import { spent } from "./budget.ts";
 import { censusOf } from "./census.ts";
 import { leavesOf, type Repairs, repairsOf, sparesOf, withRemovals } from "./departures.ts";
@@ -50,6 +50,7 @@ function evaluate(given: Situation): { turn: Omit<Turn, "blocked">; blocks: Bloc
     ...(isUnfinished(situation, wave) ? held : []),
     ...(repairs.tooMany ? [illBlock(situation, census)] : []),
     ...(isAside ? [asideBlock(situation.setAside)] : remainderBlocks(situation, census)),
+    ...[unclearBlock(situation.pool)].filter((each) => each !== undefined),
   ];
   const waitsFor = waitsForOf(situation, { census, budget, wave, blocks, isSpent });
   const lookAgainAt = nextLook(situation, { wave, blocks, repairs });

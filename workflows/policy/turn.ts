@@ -94,6 +94,7 @@ export interface Blocked {
     | "ProtectedRemain"
     | "FailedRemain"
     | "DownRemain"
+    | "NodeUnclear"
     /** Only for control planes. */
     | "EtcdInDoubt"
     /** Set by the run, not by the planner: all slots of the shared budget are taken. */

@@ -190,6 +190,8 @@ const hints: Record<string, string> = {
   ProfileNotApproved: "Review the profile, then add its digest to approvedProfiles of the named RolloutPolicy.",
   ImageNotAccepted: "Run ostler image show to see why: Ostler rolls out only accepted images.",
   HandsMissing: "Set hands-image on the worker: without hands-image, Ostler cannot change the OS of a node.",
+  NodeUnclear:
+    "Give each instance an address of its own, or delete the Machine without an instance: the Node may be another's.",
   EtcdInDoubt:
     "Fix the named etcd member (docs/how-to/control-planes.md): until then Ostler adds and removes no control plane.",
   EtcdAccessMissing: "Put ca.crt, tls.crt and tls.key of etcd into the named Secret: the message has the cause.",

@@ -1,6 +1,7 @@
 /** Holds and releases machines by annotations only; pacing never edits a spec. */
 import type { PoolRef, TemplateStamp } from "../../../workflows/contracts/mod.ts";
-import { moot } from "../../failures.ts";
+import type { Cluster } from "../../cluster.ts";
+import { moot, refused } from "../../failures.ts";
 import { abreast, attempting, ifFound } from "../../kube/status.ts";
 import { asMergePatch, type Kube } from "../../kube/client.ts";
 import {
@@ -16,7 +17,9 @@ import { holderOf, isOwnHold } from "../../node/holder.ts";
 import type { MemberRef } from "../contract.ts";
 import { hasSelector, labelSelectorOf } from "../../kube/machine_deployment.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
+import type { NodeStanding } from "../../node/node_claim.ts";
 import { sha256 } from "../../config/artefacts.ts";
+import { readStanding } from "./node_claims.ts";
 import { fieldManager } from "./template.ts";
 
 /** Machines that are released concurrently. */
@@ -64,7 +67,7 @@ export function admitMachine(kube: Kube, target: MemberRef): Promise<void> {
  * deleted, or is not being deleted, stays unchanged: another machine may get its name, and no controller would move
  * its pods.
  */
-export function releaseMachine(kube: Kube, target: MemberRef & { node?: string }): Promise<void> {
+export function releaseMachine(kube: Cluster, target: MemberRef & { node?: string }): Promise<void> {
   return attempting(`release machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (machine) await endHold(kube, target, machine);
@@ -75,13 +78,15 @@ export function releaseMachine(kube: Kube, target: MemberRef & { node?: string }
  * Deletes a machine, held or not, so that machine-controller creates another. Only with `drain` does
  * machine-controller evict the pods first, because a dead node confirms no eviction.
  */
-export function replaceMachine(kube: Kube, target: MemberRef & { node?: string; drain?: boolean }): Promise<void> {
+export function replaceMachine(kube: Cluster, target: MemberRef & { node?: string; drain?: boolean }): Promise<void> {
   return attempting(`delete machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (!machine) return;
-    const node = target.drain ? undefined : target.node ?? machine.status?.nodeRef?.name;
-    // The hold comes first: a node annotated without it would keep the annotation if the deletion fails.
-    const undo = node ? await ensureHeld(kube, target, machine) : undefined;
+    const { state } = await readStanding(kube, machine);
+    const node = target.drain || state !== "Own" ? undefined : target.node ?? machine.status?.nodeRef?.name;
+    // The hold comes first: a node annotated without it would keep the annotation if the deletion fails, and
+    // machine-controller would drain and delete a node that is not the machine's own.
+    const undo = node || state !== "Own" ? await ensureHeld(kube, target, machine) : undefined;
     // In this order, because a new machine without its hold would begin to boot.
     await ifFound(deleteObject(kube, machines, nameOf(target))).catch(async (error: unknown) => {
       await undo?.().catch(() => undefined); // the next attempt begins with it
@@ -108,12 +113,39 @@ export function releaseAll(kube: Kube, pool: PoolRef): Promise<void> {
 }
 
 /**
- * Annotates only the node of a machine that is being deleted, and before the hold ends: machine-controller acts at
- * once.
+ * Changes only the node of a machine that is being deleted, and before the hold ends: machine-controller acts at once.
  */
-async function endHold(kube: Kube, target: MemberRef & { node?: string }, machine: Machine): Promise<void> {
-  if (target.node && machine.metadata.deletionTimestamp) await skipEviction(kube, target.node);
+async function endHold(kube: Cluster, target: MemberRef & { node?: string }, machine: Machine): Promise<void> {
+  if (machine.metadata.deletionTimestamp) {
+    const standing = await readStanding(kube, machine);
+    if (standing.state !== "Own") await dropNode(kube, machine, standing);
+    else if (target.node) await skipEviction(kube, target.node);
+  }
   await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+}
+
+/**
+ * Makes a held machine name no node, and its node no longer name it, so that machine-controller neither drains nor
+ * deletes a node that may be another machine's. Refused if the machine still names the node afterwards.
+ */
+async function dropNode(
+  kube: Kube,
+  { metadata: { namespace, name, uid }, status }: Machine,
+  standing: Exclude<NodeStanding, { state: "Own" }>,
+): Promise<void> {
+  const node = status?.nodeRef?.name ?? "";
+  await ifFound(patchObject(kube, machines, { namespace, name, body: { status: { nodeRef: null } } }));
+  const after = await ifFound(readObject(kube, machines, { namespace, name }));
+  if (after?.status?.nodeRef) {
+    throw refused(
+      "ObjectInvalid",
+      `Failed to delete machine "${name}": ${standing.says}, and the API server kept the machine's status.nodeRef`,
+    );
+  }
+  const { metadata } = await ifFound(kube.core.readNode({ name: node })) ?? {};
+  if (metadata?.labels?.[ownerLabel] !== uid) return;
+  const labels = { [ownerLabel]: standing.owner?.uid ?? null };
+  await ifFound(kube.core.patchNode({ name: node, body: { metadata: { labels } } }, asMergePatch));
 }
 
 // A hold of another controller makes machine-controller wait too. Returns what removes a new hold.
@@ -159,6 +191,8 @@ export const holdAnnotation = "machine-controller.kubermatic.io/initializers";
 export const victimAnnotation = "cluster.k8s.io/delete-machine";
 /** Its presence on a Node makes machine-controller skip its own drain. */
 export const skipEvictionAnnotation = "kubermatic.io/skip-eviction";
+/** On a Node: the UID of the Machine with which machine-controller deletes it. */
+const ownerLabel = "machine-controller/owned-by";
 /** On a Machine, with a time as its value: a change for machine-controller to see. */
 export const wakeAnnotation = "ostler.dev/woken-at";
 /** Set by machine-controller right before it orders an instance. */

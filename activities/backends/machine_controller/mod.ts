@@ -13,7 +13,7 @@ import {
 } from "./holds.ts";
 import { keepMachines } from "./keep_machines.ts";
 import { readWanted, restoreLastGood } from "./last_good.ts";
-import { observePool, readMember, readState } from "./observe_pool.ts";
+import { observePool, readMember, readOwnership, readState } from "./observe_pool.ts";
 import {
   countedReady,
   isSurelyUnsettled,
@@ -30,7 +30,9 @@ import type { Subject } from "../../status/events.ts";
 import { watchMachineDeployments } from "./watch_all.ts";
 
 /** Returns the backend of MachineDeployments. */
-export function machineController(kube: Cluster): With<"orders" | "templates" | "stamp" | "keep" | "waker"> {
+export function machineController(
+  kube: Cluster,
+): With<"orders" | "standing" | "templates" | "stamp" | "keep" | "waker"> {
   return {
     maker: "machine-controller",
     lookEvery: undefined,
@@ -53,6 +55,7 @@ export function machineController(kube: Cluster): With<"orders" | "templates" | 
       replace: (member) => replaceMachine(kube, member),
     },
     boots: undefined,
+    standing: (member) => readOwnership(kube, member),
     templates: {
       begin: () => watchTemplates(kube),
       isSurelyUnsettled: (pool) => isSurelyUnsettled(kube, pool),

@@ -23,8 +23,10 @@ import {
   revisionAnnotation,
   templateHashLabel,
 } from "../../kube/machine_deployment.ts";
+import { readClaims, readStanding } from "./node_claims.ts";
 import { selectorOfEmpty } from "./pool_watch.ts";
 import { isOwnHold } from "../../node/holder.ts";
+import type { NodeStanding } from "../../node/node_claim.ts";
 import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./holds.ts";
 
 /** Reads all machines; without machines the desired template is not read. */
@@ -52,6 +54,7 @@ async function observe(kube: Cluster, pool: PoolRef): Promise<Observation> {
     members: owned.machines.map((machine) => memberOf(pool, machine)),
     templateHash: hashOf(owned.sets.find((set) => isCurrent(set, deployment))),
     counted: new Map(owned.sets.map((set) => [hashOf(set), set.status?.readyReplicas ?? 0])),
+    claims: await readClaims(kube, owned.machines),
   };
 }
 
@@ -139,6 +142,12 @@ export async function setOfTemplate(
 export async function readState(kube: Kube, member: MemberRef): Promise<MachineState | undefined> {
   const found = await readMachine(kube, member);
   return found && stateOf(found);
+}
+
+/** Reads whether the Node that a Machine names certainly is its own. */
+export async function readOwnership(kube: Cluster, member: MemberRef): Promise<NodeStanding> {
+  const found = await readMachine(kube, member);
+  return found ? await readStanding(kube, found) : { state: "Own" };
 }
 
 /** Reads one Machine as the planner sees it; undefined if it was deleted. */

@@ -4,6 +4,7 @@ import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { revisionAnnotation, templateHashLabel } from "../../kube/machine_deployment.ts";
 import { News, sourceOf } from "../../kube/polling.ts";
 import {
+  type GroupedResource,
   Machine,
   MachineDeployment,
   machineDeployments,
@@ -198,8 +199,31 @@ interface SetFacts {
 interface MachineFacts {
   /** Its set, as "namespace/name"; "" without one. */
   set: string;
+  /** The Machine as one that names a Node; undefined for one that names none. */
+  namer: Namer | undefined;
   /** Identity of everything that its phase and progress depend on. */
   state: string;
+}
+
+/** A Machine that names a Node. */
+export interface Namer {
+  namespace: string;
+  name: string;
+  uid: string;
+  /** RFC 3339 time of its creation. */
+  since: string;
+  node: string;
+  /** The provider ID of its instance; "" while it is unknown. */
+  instance: string;
+}
+
+/** Returns the facts of a Machine that names a Node; undefined for any other. */
+export function namerOf({ metadata, spec, status }: Machine): Namer | undefined {
+  const node = status?.nodeRef?.name;
+  if (!node) return undefined;
+  const { namespace, name, uid, creationTimestamp: since } = metadata;
+  const { providerID } = spec;
+  return { namespace, name, uid, since, node, instance: typeof providerID === "string" ? providerID : "" };
 }
 
 const watchedDeployments: Resource<DeploymentFacts> = {
@@ -225,12 +249,14 @@ const watchedSets: Resource<SetFacts> = {
   })),
 };
 
-const watchedMachines: Resource<MachineFacts> = {
+const watchedMachines: GroupedResource<MachineFacts> = {
   ...machines,
   schema: Machine.transform((machine) => ({
     set: nameOf(machine.metadata, "MachineSet"),
     state: stateOf(machine),
+    namer: namerOf(machine),
   })),
+  groupsOf: ({ namer }) => ({ node: namer?.node ?? "" }),
 };
 
 function stateOf({ metadata, status }: Machine): string {

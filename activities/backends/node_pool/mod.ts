@@ -27,6 +27,8 @@ export function nodePool(kube: Cluster): With<"boots"> {
     newsOfMachines: ({ pool, names }) => newsOfNodes(kube, pool, () => new Set(names)),
     orders: undefined,
     boots: { publish: (order) => ensureHeld(kube, order), letGo: (pool) => letNodePoolGo(kube, pool) },
+    // Machines and nodes are the same objects.
+    standing: undefined,
     templates: undefined,
     welcome: undefined,
     relieve: undefined,

@@ -53,6 +53,8 @@ export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome"
       publish: (order) => publishBoots(kube, order),
       letGo: (pool) => removeGroupFinalizer(kube, pool),
     },
+    // Nodes are found by their provider ID alone.
+    standing: undefined,
     templates: undefined,
     welcome: (member) => welcomeMember(kube, member),
     relieve: (order) => relieveMember(kube, order),

@@ -155,6 +155,16 @@ for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "Protected
   });
 }
 
+Deno.test("fault E16 planTurn: neither drains nor chooses a machine whose node is unclear, and reports why", () => {
+  const unclear = { kept: "Unclear" as const, unclear: 'machines "a" and "b" all name node "n"' };
+  const leaving = members("old", [1, "Leaving", { ...ours, id: "a", node: "n", lost: true, ...unclear }]);
+  for (const machines of [leaving, members("old", [1, "Ready", { id: "a", node: "n", ...unclear }])]) {
+    const turn = planTurn(situationOf([...machines, ...members("new", [3, "Ready"], [1, "Held"])]));
+    deepEqual([turn.blocked?.reason, turn.converged, turn.steps.map(told)], ["NodeUnclear", false, []]);
+    match(turn.blocked?.message ?? "", /until their node is certain: a; machines "a" and "b" all name node "n"/);
+  }
+});
+
 Deno.test("planTurn: reports SetAside when it uses up the budget, and continues with a larger budget", () => {
   const machines = [
     ...members("old", [1, "Ready"], [1, "Leaving", { ...ours, id: "stuck" }]),

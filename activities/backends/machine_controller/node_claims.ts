@@ -1,0 +1,79 @@
+/**
+ * Which Machines name a Node. machine-controller (1.66) matches both by provider ID, and by any common address where
+ * that finds nothing, so a Machine whose instance got a used address names the Node of another. Deleting it would drain
+ * and delete that Node.
+ */
+import type { Cluster } from "../../cluster.ts";
+import { listPage, type Machine, machines } from "../../kube/resources.ts";
+import { ifFound, statusOf } from "../../kube/status.ts";
+import { type NodeClaim, type NodeStanding, standingOn } from "../../node/node_claim.ts";
+import { type Namer, namerOf, poolWatchesOf } from "./pool_watch.ts";
+
+/** Milliseconds that a list of all Machines counts while no watch has them. */
+const listedMs = 5_000;
+
+/** Returns the claims of those Machines that name a Node, by the name of the Machine; all are of one namespace. */
+export async function readClaims(kube: Cluster, own: readonly Machine[]): Promise<Map<string, NodeClaim>> {
+  const naming = own.flatMap((machine) => namerOf(machine) ?? []);
+  const namersOf = await readNamers(kube, naming);
+  return new Map(naming.map((namer) => [namer.name, claimOf(namer, namersOf(namer.node))]));
+}
+
+/** Returns whether the Node that a Machine names certainly is its own; Own for a Machine or a claim without a Node. */
+export async function readStanding(kube: Cluster, machine: Machine): Promise<NodeStanding> {
+  const claim = (await readClaims(kube, [machine])).get(machine.metadata.name);
+  const name = machine.status?.nodeRef?.name;
+  if (!claim || name === undefined || (claim.rivals.length === 0 && claim.instance === "")) return { state: "Own" };
+  const facts = (await kube.nodes.find([name])).get(name);
+  return facts ? standingOn(facts, claim) : { state: "Own" };
+}
+
+/** Returns the Machines of all namespaces that name a Node, from the watch or else from a list. */
+async function readNamers(kube: Cluster, own: readonly Namer[]): Promise<(node: string) => Namer[]> {
+  if (own.length === 0) return () => [];
+  const watch = poolWatchesOf(kube).machines;
+  watch.ask();
+  if (watch.isFresh) return (node) => watch.group("node", node).flatMap(([, { namer }]) => namer ?? []);
+  const listed = await kube.cache.read("machines by node", () => listNamers(kube), { freshMs: listedMs });
+  return (node) => listed?.get(node) ?? own.filter((each) => each.node === node);
+}
+
+/** Returns undefined if the user may not list the Machines of all namespaces. */
+async function listNamers(kube: Cluster): Promise<Map<string, Namer[]> | undefined> {
+  const found: Namer[] = [];
+  let after: string | undefined;
+  try {
+    do {
+      const page = await ifFound(listPage(kube, machines, { limit: 500, after }));
+      found.push(...(page?.items ?? []).flatMap((machine) => namerOf(machine) ?? []));
+      after = page?.next;
+    } while (after !== undefined);
+  } catch (error) {
+    if (statusOf(error) === 403) return undefined;
+    throw error;
+  }
+  return Map.groupBy(found, ({ node }) => node);
+}
+
+function claimOf(own: Namer, all: readonly Namer[]): NodeClaim {
+  const rivals = all.filter(({ uid }) => uid !== own.uid).sort((a, b) => Number(isElder(b, a)) - Number(isElder(a, b)));
+  return {
+    ...{ machine: nameOf(own), ids: idsOf(own), instance: own.instance },
+    rivals: rivals.map((each) => ({
+      ...{ machine: nameOf(each), ids: idsOf(each), uid: each.uid, isElder: isElder(each, own) },
+    })),
+  };
+}
+
+function isElder(one: Namer, other: Namer): boolean {
+  return one.since === other.since ? one.uid < other.uid : one.since < other.since;
+}
+
+function nameOf({ namespace, name }: Namer): string {
+  return `${namespace}/${name}`;
+}
+
+/** Where no cloud sets the provider ID of a Node, machine-controller sets one with the UID of the Machine. */
+function idsOf({ instance, uid }: Namer): string[] {
+  return [...(instance === "" ? [] : [instance]), `kubermatic://machine/${uid}`];
+}

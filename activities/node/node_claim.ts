@@ -1,0 +1,81 @@
+/**
+ * Whether a machine's node certainly is its own: controllers that match both by address give two machines one node when
+ * an address is used again.
+ */
+
+/** The claim of a machine on the node that its object names. */
+export interface NodeClaim extends Claimant {
+  /** Provider ID of the instance; "" while it is unknown. */
+  instance: string;
+  /** All other machines that name the same node, in any pool, the eldest first. */
+  rivals: Rival[];
+}
+
+/** A machine that names the node too. */
+export interface Rival extends Claimant {
+  uid: string;
+  /** It was created before the other machine. */
+  isElder: boolean;
+}
+
+interface Claimant {
+  /** "namespace/name". */
+  machine: string;
+  /** Provider IDs that only a node of this machine has. */
+  ids: string[];
+}
+
+/** The node that a machine names. */
+export interface ClaimedNode {
+  name: string;
+  providerId?: string;
+}
+
+/**
+ * Own: nothing contradicts the claim. Foreign: the node certainly belongs to the machine `owner`. Unclear: neither is
+ * certain; `isFirst` unless an elder machine names the node too.
+ */
+export type NodeStanding =
+  | { state: "Own" }
+  | { state: "Foreign"; says: string; owner: Rival }
+  | { state: "Unclear"; says: string; isFirst: boolean; owner?: Rival };
+
+/** Returns whether a node certainly is that of the machine with this claim; pure. */
+export function standingOn({ name, providerId = "" }: ClaimedNode, claim: NodeClaim | undefined): NodeStanding {
+  if (!claim) return { state: "Own" };
+  const isOf = ({ ids }: Claimant): boolean => ids.some((id) => isSame(id, providerId));
+  const isProven = isOf(claim);
+  const owner = claim.rivals.find(isOf);
+  if (isProven && !owner) return { state: "Own" };
+  if (owner && !isProven) {
+    const says = `node "${name}" is that of machine "${owner.machine}" by its provider ID "${providerId}"`;
+    return { state: "Foreign", says, owner };
+  }
+  const [rival, ...rest] = claim.rivals;
+  if (rival) {
+    const more = rest.length > 0 ? ` and ${rest.length} more` : "";
+    const says = `machines "${claim.machine}" and "${rival.machine}"${more} all name node "${name}"`;
+    return { state: "Unclear", says, isFirst: !rival.isElder, owner: rival };
+  }
+  if (!isOther(claim.instance, providerId)) return { state: "Own" };
+  const says = `node "${name}" has provider ID "${providerId}", but the instance of the machine is "${claim.instance}"`;
+  return { state: "Unclear", says, isFirst: true };
+}
+
+/** Some clouds write a zone or a region into the ID, others do not; the last part names the instance. */
+function isSame(id: string, other: string): boolean {
+  return id !== "" && schemeOf(id) === schemeOf(other) && lastOf(id) === lastOf(other);
+}
+
+/** Compares only IDs of one scheme, because the ID of another one does not identify the instance. */
+function isOther(id: string, other: string): boolean {
+  return id !== "" && other !== "" && schemeOf(id) === schemeOf(other) && lastOf(id) !== lastOf(other);
+}
+
+function schemeOf(id: string): string {
+  return id.slice(0, Math.max(0, id.indexOf("://"))).toLowerCase();
+}
+
+function lastOf(id: string): string {
+  return id.slice(id.lastIndexOf("/") + 1).toLowerCase();
+}

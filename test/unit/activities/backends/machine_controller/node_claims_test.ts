@@ -1,0 +1,164 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import { replaceMachine } from "../../../../../activities/backends/machine_controller/holds.ts";
+import { type NodeClaim, type Rival, standingOn } from "../../../../../activities/node/node_claim.ts";
+import { awaitMachinesJoined } from "../../../../../activities/pool/await_joined.ts";
+import { readMembers } from "../../../../../activities/pool/read_pool.ts";
+import type { JoinVerdict, Member } from "../../../../../workflows/contracts/mod.ts";
+import { inActivity } from "../../../../support/activity_context.ts";
+import { FakeKube, type Stored } from "../../../../support/fake_kube.ts";
+import { hold, holder, machine, machineSet, node, pool, putPool } from "../../../../support/machine_objects.ts";
+
+const ownerLabel = "machine-controller/owned-by";
+const skipEviction = "kubermatic.io/skip-eviction";
+
+interface Given {
+  hash?: string;
+  created?: string;
+  instance?: string;
+  node?: string;
+  metadata?: Record<string, unknown>;
+}
+
+function named(name: string, { hash = "hash-1", created, instance, node: on = "node-a", metadata }: Given): Stored {
+  const made = machine(name, {
+    hash,
+    metadata: { ...metadata, ...(created ? { creationTimestamp: created } : {}) },
+    status: {
+      nodeRef: { name: on },
+      addresses: [{ address: "10.0.0.1" }],
+      conditions: [{ type: "Ready", status: "True" }],
+    },
+  });
+  return { ...made, spec: { ...made["spec"] as object, ...(instance ? { providerID: instance } : {}) } };
+}
+
+/** The Node of the old machine "a", which the new machine "b" names too because its instance got the same address. */
+function withTwins({ providerID = "", a = {}, b = {} }: { providerID?: string; a?: Given; b?: Given } = {}): FakeKube {
+  const kube = new FakeKube();
+  putPool(kube);
+  kube.put("machinesets", machineSet("2", "hash-2"));
+  kube.put("machines", named("a", { created: "2026-01-01T00:00:00Z", ...a }));
+  kube.put("machines", named("b", { created: "2026-01-02T00:00:00Z", hash: "hash-2", ...b }));
+  const made = node("node-a");
+  const metadata = { ...made.metadata, labels: { [ownerLabel]: "uid-of-b" } };
+  kube.put("nodes", { ...made, metadata, spec: providerID ? { providerID } : {} });
+  return kube;
+}
+
+async function membersOf(kube: FakeKube): Promise<Record<string, Member>> {
+  return Object.fromEntries((await readMembers(kube.client, pool)).map((member) => [member.id, member]));
+}
+
+async function joining(kube: FakeKube, name: string): Promise<JoinVerdict> {
+  const at = Date.now() + 50;
+  const deadlines = { instance: at, address: at, registered: at, ready: at };
+  const verdict = await inActivity(() =>
+    awaitMachinesJoined(kube.client, { pool, kubelet: "1.35.3", machines: [{ machine: name, deadlines }] })
+  );
+  ok("joined" in verdict);
+  return verdict;
+}
+
+Deno.test("fault E16: a new machine that names the node of another has not joined, and its deadline reports why", async () => {
+  const providerID = "kubevirt://a";
+  const proven = withTwins({ providerID, a: { instance: "kubevirt://a" }, b: { instance: "kubevirt://b" } });
+  for (
+    const [kube, says] of [[proven, /node "node-a" is that of machine "fleet\/a"/], [
+      withTwins(),
+      /all name node/,
+    ]] as const
+  ) {
+    const { joined, failed } = await joining(kube, "b");
+    deepEqual([joined, failed.map(({ rung }) => rung)], [[], ["registered"]]);
+    match(failed[0]?.evidence ?? "", says);
+  }
+});
+
+Deno.test("fault E16: a new machine on the node of an instance that no Machine has has not joined", async () => {
+  const kube = withTwins({ providerID: "kubevirt://static", b: { instance: "kubevirt://b" } });
+  kube.remove("machines", "a", "fleet");
+  match((await joining(kube, "b")).failed[0]?.evidence ?? "", /the instance of the machine is "kubevirt:\/\/b"/);
+});
+
+Deno.test("fault E16: the machine that the provider ID of the node names has joined", async () => {
+  const instances = { a: { instance: "kubevirt://a" }, b: { instance: "kubevirt://b" } };
+  const ids = ["kubevirt://a", "KubeVirt://A", "kubermatic://kubevirt/uid-of-a"];
+  for (const providerID of ids) {
+    const kube = withTwins({ providerID, ...instances });
+    equal((await joining(kube, "a")).joined[0]?.node, "node-a", providerID);
+    const { a, b } = await membersOf(kube);
+    deepEqual([a?.phase, a?.node, a?.kept], ["Ready", "node-a", undefined], providerID);
+    // Without a node nothing of the other machine is drained.
+    deepEqual([b?.phase, b?.node, b?.kept, b?.ill], ["Joining", undefined, undefined, undefined], providerID);
+  }
+});
+
+Deno.test("fault E16: without a provider ID both machines are kept, and only the elder one counts as joined", async () => {
+  const { a, b } = await membersOf(withTwins());
+  deepEqual([a?.phase, a?.kept, b?.phase, b?.kept], ["Ready", "Unclear", "Joining", "Unclear"]);
+  match(b?.unclear ?? "", /machines "fleet\/b" and "fleet\/a" all name node "node-a"/);
+});
+
+Deno.test("fault E16: a machine of another namespace that names the node counts too", async () => {
+  const kube = withTwins();
+  const other = named("other", { created: "2025-01-01T00:00:00Z" });
+  kube.put("machines", { ...other, metadata: { ...other.metadata, namespace: "elsewhere" } });
+  kube.remove("machines", "a", "fleet");
+  const { b } = await membersOf(kube);
+  match(b?.unclear ?? "", /"elsewhere\/other"/);
+});
+
+Deno.test("fault E16: a node belongs to its only machine, whatever format its provider ID has", async () => {
+  for (const providerID of ["", "openstack://region-1/i-7", "kubermatic://kubevirt/restored", "other://x"]) {
+    const kube = withTwins({ providerID, b: { instance: "openstack:///I-7" } });
+    kube.remove("machines", "a", "fleet");
+    deepEqual(
+      [(await membersOf(kube))["b"]?.phase, (await joining(kube, "b")).joined.length],
+      ["Ready", 1],
+      providerID,
+    );
+  }
+});
+
+Deno.test("fault E16: the deletion of a machine takes neither the pods nor the Node of another", async () => {
+  for (const kube of [withTwins(), withTwins({ providerID: "kubermatic://x/uid-of-a" })]) {
+    const order: string[] = [];
+    kube.onChange = ({ type, plural, object }) => {
+      if (plural !== "machines" || object.metadata.name !== "b") return;
+      const { nodeRef } = object["status"] as { nodeRef?: object };
+      const { annotations = {}, deletionTimestamp } = object.metadata;
+      order.push(
+        [type, annotations[hold] ?? "free", deletionTimestamp ? "leaving" : "", nodeRef ? "named" : ""].join(" "),
+      );
+    };
+    await replaceMachine(kube.client, { pool, machine: "b", node: "node-a" });
+    // machine-controller skips the machine while it is held.
+    deepEqual(order, [
+      `MODIFIED ${holder}  named`,
+      `MODIFIED ${holder} leaving named`,
+      `MODIFIED ${holder} leaving `,
+      "MODIFIED free leaving ",
+    ]);
+    const { labels = {}, annotations = {} } = kube.get("nodes", "node-a")?.metadata ?? {};
+    deepEqual([labels[ownerLabel], annotations[skipEviction]], ["uid-of-a", undefined]);
+  }
+});
+
+function rival(machine: string, more: Partial<Rival> = {}): Rival {
+  return { machine, ids: [`x://${machine}`], uid: machine, isElder: true, ...more };
+}
+
+function claim(rivals: Rival[] = []): NodeClaim {
+  return { machine: "own", ids: ["x://own"], instance: "x://own", rivals };
+}
+
+Deno.test("fault E16 standingOn: a node with the provider ID of two machines belongs to neither", () => {
+  const { state } = standingOn({ name: "n", providerId: "x://own" }, claim([rival("own")]));
+  equal(state, "Unclear");
+});
+
+Deno.test("fault E16 standingOn: an ID of another scheme proves nothing", () => {
+  equal(standingOn({ name: "n", providerId: "y://other" }, claim()).state, "Own");
+  equal(standingOn({ name: "n" }, claim()).state, "Own");
+  equal(standingOn({ name: "n", providerId: "x://other" }, claim()).state, "Unclear");
+});
