@@ -7,8 +7,6 @@ import type { GateQuestion, GateVerdict, PoolRef, Unseen } from "../../workflows
 import { backendOf } from "../backends/registry.ts";
 import { moot } from "../failures.ts";
 import { poll } from "../kube/polling.ts";
-import { machines, readObject } from "../kube/resources.ts";
-import { statusOf } from "../kube/status.ts";
 import { isLost, lookAgain, newlyAsked, verdictOf } from "./asked_gate.ts";
 import type { AskedGate, Pace } from "./asked_gate.ts";
 import type { MetricsAccess } from "./prometheus_query.ts";
@@ -88,12 +86,8 @@ async function assureMachine(kube: Cluster, { pool, machine }: GateQuestion): Pr
 }
 
 async function isMachineGone(kube: Cluster, pool: PoolRef, machine: string): Promise<boolean> {
-  const name = { namespace: pool.namespace, name: machine };
-  // Any other failure is reported by the gates.
-  if (pool.kind !== undefined) {
-    return await backendOf(kube, pool).state({ pool, machine }).then((state) => state === undefined, () => false);
-  }
-  return await readObject(kube, machines, name).then(() => false, (error) => statusOf(error) === 404);
+  // Any failure is reported by the gates.
+  return await backendOf(kube, pool).state({ pool, machine }).then((state) => state === undefined, () => false);
 }
 
 // An unseen period is neither success nor failure, so evaluation continues for a while.

@@ -28,8 +28,8 @@ function faultsOf(file: string, text: string): string[] {
   return words.filter((word) => word.test(text)).map((word) => `${file}: ${word.source}`);
 }
 
-Deno.test("seam: pool and node contain no word of machine-controller", () => {
-  const files = [...filesBelow("pool"), ...filesBelow("node")];
+Deno.test("fault E1 seam: pool, node and gates contain no word of machine-controller", () => {
+  const files = ["pool", "node", "gates"].flatMap(filesBelow);
   deepEqual(files.flatMap((file) => faultsOf(file, readFileSync(`${root}${file}`, "utf8"))), []);
 });
 
