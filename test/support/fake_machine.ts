@@ -37,6 +37,8 @@ export interface FakeMachine {
   cordoned: boolean;
   /** The autoscaler must leave its node alone. */
   isSparedByAutoscaler: boolean;
+  /** Its cloud must not lose it. */
+  isProtected: boolean;
   drained: boolean;
   skipsEviction: boolean;
   isJoining: boolean;
@@ -65,6 +67,7 @@ export function memberOf(machine: FakeMachine, holder: string, repair?: RepairRu
     ...{ templateHash: set.hash, image: set.image, kubelet: set.kubelet, phase: phaseOf(machine) },
     since: new Date(created * 1000).toISOString(),
     ...{ marked: mark === holder, held: hold === holder, expendable: false },
+    ...(machine.isProtected ? { kept: "Wait" } : {}),
     ...(ill ? { ill } : {}),
   };
 }

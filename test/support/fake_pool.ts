@@ -193,7 +193,7 @@ export class FakePool {
       ...{ set, created: this.#made, fate: this.fate(this.#made, set.image) },
       zone: this.zones[(this.#made - 1) % this.zones.length],
       ...{ booted: false, ready: false, isNodeDown: false, ill: undefined, leaving: false },
-      ...{ cordoned: false, isSparedByAutoscaler: false, drained: false, skipsEviction: false },
+      ...{ cordoned: false, isSparedByAutoscaler: false, isProtected: false, drained: false, skipsEviction: false },
       ...{ isJoining: false, isGoing: false, isAdmitted: false, isJudged: false, isStuck: false },
       othersAtDrain: undefined,
       ...{ hold: isHeld ? this.holder : "", mark: isHeld ? this.holder : "" },

@@ -1,5 +1,6 @@
 /** Waits have separate slots, so that pools which wait for a day block none that acts. */
 import { deepEqual, equal, ok } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage({ slots: { steps: 2, waits: 2 } });
@@ -36,6 +37,21 @@ test("waits: are all on their queue, and nothing else is", async (stage) => {
   for (const { activityType, taskQueue } of scheduled) {
     equal(taskQueue?.name, activityType?.name?.startsWith("await") ? "ostler-waits" : "ostler");
   }
+});
+
+test("waits: the end of a machine's protection is noticed, however late, because no event reports it", async (stage) => {
+  const pool = await stage.grownPool({ replicas: 1 });
+  const [machine] = pool.machines;
+  ok(machine);
+  machine.isProtected = true;
+  pool.change({ image: "image-2" });
+  const settle = 300;
+  const handle = await stage.rollOut(pool, { deadlines: { settle, recheck: 3_600_000 } });
+  await stage.sees(pool, "a protected machine", ({ reason }) => reason === "ProtectedRemain");
+  const blocked = Date.now();
+  await eventually("the time of other events to be over", () => Date.now() > blocked + 2 * settle);
+  machine.isProtected = false;
+  equal((await handle.result()).outcome, "Converged");
 });
 
 test("waits: a dead worker is detected within 10 seconds, even in a short step", async (stage) => {

@@ -1,7 +1,7 @@
 /** Reports a plan, and waits until the next read: for an event, the end of a task, a change of the pool, or a time. */
 import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
 import type { PoolSnapshot } from "../contracts/mod.ts";
-import { machinesOf, type Turn } from "../policy/turn.ts";
+import { type Blocked, machinesOf, type Turn } from "../policy/turn.ts";
 import { awaits } from "../proxies.ts";
 import { iso, isWoken } from "../state/loop.ts";
 import type { Part, Seen, Telling } from "../state/rollout.ts";
@@ -13,6 +13,9 @@ import { questionOf } from "./see.ts";
  * How long a pool that waits for a window or a person is watched after an event (ms); then only events wake the run.
  */
 const watchedAfterNewsMs = 30_000;
+
+/** Blocks that end outside of Kubernetes, so that no event reports their end. */
+const endsUnreported: readonly Blocked["reason"][] = ["ProtectedRemain", "NodeUnclear"];
 
 type Resting = Seen<"settings" | "target" | "machines" | "tasks" | "loop" | "view">;
 
@@ -108,7 +111,8 @@ function watchTime(
   const isOwed = ready > replicas || machines - leaving < replicas || isNextOwed;
   if (!isIdle(tasks) && !isOwed) return 0;
   const news = Math.max(loop.settling.since, loop.stirredAt) + Math.min(watchedAfterNewsMs, durations.settle);
-  const isPatient = (view.blocked !== null || turn.lookAgainAt !== null) && isIdle(tasks);
+  const isReported = view.blocked === null || !endsUnreported.includes(view.blocked.reason);
+  const isPatient = (view.blocked !== null || turn.lookAgainAt !== null) && isReported && isIdle(tasks);
   return isPatient ? Math.min(until, news) : until;
 }
 
