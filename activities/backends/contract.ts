@@ -173,7 +173,7 @@ export interface WantedPool {
   /** The labels that policies select the pool by. */
   labels: Record<string, string>;
   /** The objects that its config is rendered from; absent for a backend with `boots`. */
-  source?: Omit<ConfigSource, "since">;
+  source?: Omit<ConfigSource, "policies" | "since">;
   /** It is certain that the pool never had a machine. */
   isUnused?: true;
 }

@@ -11,6 +11,7 @@ import { attempting, sideBySide, statusOf } from "../kube/status.ts";
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import { ensureBootReport } from "../pool/report_place.ts";
 import { type AskedProfile, unapprovedAmong } from "../policy/approved_profiles.ts";
+import { readPolicies } from "../policy/rules_for.ts";
 import { ensureFinalizer, withdraw } from "./clean_up.ts";
 import { keepProfile } from "./kept_profile.ts";
 import { claim, finalizer, ownerOf } from "./identity.ts";
@@ -33,7 +34,7 @@ import {
   writeSecret,
   type Written,
 } from "./artefacts.ts";
-import type { MachineDeployment } from "../kube/resources.ts";
+import type { MachineDeployment, RolloutPolicyObject } from "../kube/resources.ts";
 import { type Credentials, credentialsFor } from "./credentials.ts";
 import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
 import { hasTokens } from "./published_tokens.ts";
@@ -185,7 +186,7 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
     checkOrder(order, rendered);
     // Claimed before anything is written, so a collision changes nothing; a new pool's artefacts were not read.
     claimAll(order.pool, standing);
-    const publication = await ensurePublished(publisher, work);
+    const publication = await ensurePublished(publisher, work, source?.policies);
     // Last, as no machine waits for it. The inputs of the last good config are kept already.
     const { inputs, goodInputs, profile, settings } = rendered;
     if (publication.news !== "Published" || inputs !== goodInputs) {
@@ -198,12 +199,16 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
   });
 }
 
-async function ensurePublished(publisher: Publisher, work: Work): Promise<Publication> {
+async function ensurePublished(
+  publisher: Publisher,
+  work: Work,
+  policies?: RolloutPolicyObject[],
+): Promise<Publication> {
   const { kube } = publisher;
   const { order, rendered } = work;
   const standing = inOrder(work.standing);
   const isStanding = fits(standing, order, rendered);
-  if (!isStanding) await ensureProfileApproved(kube, rendered);
+  if (!isStanding) await ensureProfileApproved(kube, rendered, policies);
   if (!isStanding || !await areUsable(kube, order.pool, standing)) {
     return await publish(publisher, work, isStanding ? "Renewed" : "Published");
   }
@@ -213,9 +218,13 @@ async function ensurePublished(publisher: Publisher, work: Work): Promise<Public
 }
 
 // Published machines keep their config, and its credentials are renewed, until a changed profile is approved.
-async function ensureProfileApproved(kube: Cluster, { deployment, line }: RenderedPool): Promise<void> {
+async function ensureProfileApproved(
+  kube: Cluster,
+  { deployment, line }: RenderedPool,
+  policies?: RolloutPolicyObject[],
+): Promise<void> {
   const asked = (): AskedProfile[] => line.map(({ ref, object }) => ({ ...ref, digest: profileDigest(object?.spec) }));
-  const found = await unapprovedAmong(kube, deployment, asked);
+  const found = unapprovedAmong(policies ?? await readPolicies(kube, deployment.metadata.namespace), deployment, asked);
   if (!found) return;
   const { name, digest, policy } = found;
   const { namespace } = deployment.metadata;

@@ -17,6 +17,7 @@ import {
   type ObjectName,
   type OsProfileObject,
   readObject,
+  type RolloutPolicyObject,
   rollouts,
 } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
@@ -200,6 +201,8 @@ export interface ConfigSource {
   deployment: MachineDeployment;
   /** Its profile, and those that it extends. */
   line: LinedProfile[];
+  /** All of the pool's namespace. */
+  policies: RolloutPolicyObject[];
   /** When their read began, as of `performance.now()`. */
   since: number;
 }

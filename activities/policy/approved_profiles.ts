@@ -1,9 +1,9 @@
 /** Asks the policies of a pool which profiles may be published for it. */
 import { z } from "zod";
-import type { Cluster } from "../cluster.ts";
+import type { RolloutPolicyObject } from "../kube/resources.ts";
 import { selects } from "../kube/status.ts";
 import { LabelSelector } from "./label_selector.ts";
-import { readPolicies, type SelectedPool } from "./rules_for.ts";
+import type { SelectedPool } from "./rules_for.ts";
 
 /** Only these fields, so that an invalid field elsewhere in a policy does not skip the question. */
 const Asking = z.object({ approvedProfiles: z.array(z.unknown()) });
@@ -24,12 +24,12 @@ export interface Unapproved extends AskedProfile {
  * none. Every policy that selects the pool is asked, because a more specific one about the pace must not undo an approval;
  * an unreadable selector selects the pool, and an unreadable list approves nothing.
  */
-export async function unapprovedAmong(
-  kube: Cluster,
+export function unapprovedAmong(
+  policies: readonly RolloutPolicyObject[],
   pool: SelectedPool,
   profiles: () => readonly AskedProfile[],
-): Promise<Unapproved | undefined> {
-  for (const { metadata: { name: policy }, spec } of await readPolicies(kube, pool.metadata.namespace)) {
+): Unapproved | undefined {
+  for (const { metadata: { name: policy }, spec } of policies) {
     const approved = approvedBy(spec, pool);
     const profile = approved && profiles().find(({ digest }) => !approved.includes(digest));
     if (profile) return { ...profile, policy };

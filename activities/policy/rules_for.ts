@@ -26,19 +26,25 @@ export interface Candidate {
   requirements: number;
 }
 
+/** The rules of a pool, and all policies of its namespace. */
+export interface FoundRules {
+  rules: Rules;
+  policies: RolloutPolicyObject[];
+}
+
 /**
- * Returns the rules of the pool at `now` (epoch ms): of the most specific policy in its namespace, or the defaults. Two
+ * Reads the rules of the pool at `now` (epoch ms): of the most specific policy in its namespace, or the defaults. Two
  * equally specific policies are a conflict, and so is an unreadable one: nothing new starts then, but secrets are
  * published and renewed as before.
  */
-export function rulesFor(kube: Cluster, pool: SelectedPool, now: number): Promise<Rules> {
+export function findRules(kube: Cluster, pool: SelectedPool, now: number): Promise<FoundRules> {
   const { namespace, name } = pool.metadata;
   return attempting(`read the RolloutPolicies of "${namespace}/${name}"`, async () => {
     const policies = await readPolicies(kube, namespace);
     try {
-      return rulesAmong(policies, pool, now);
+      return { policies, rules: rulesAmong(policies, pool, now) };
     } catch (error) {
-      if (error instanceof PolicyFault) return heldRules(error.message);
+      if (error instanceof PolicyFault) return { policies, rules: heldRules(error.message) };
       throw error;
     }
   });

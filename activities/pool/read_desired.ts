@@ -7,7 +7,7 @@ import type { ConfigSource } from "../config/read_profile.ts";
 import { expired } from "../failures.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
-import { rulesFor } from "../policy/rules_for.ts";
+import { findRules } from "../policy/rules_for.ts";
 
 export interface DesiredReader {
   kube: Cluster;
@@ -40,9 +40,9 @@ export function findDesired(
     if (wanted.state !== "Present") return { seen: wanted };
     const { state, desired, labels, source, ...found } = wanted;
     const { namespace, name } = pool;
-    const rules = await rulesFor(kube, { metadata: { namespace, name, labels } }, Date.now());
+    const { rules, policies } = await findRules(kube, { metadata: { namespace, name, labels } }, Date.now());
     const seen = { state, desired, rules: desired.isControlPlane ? oneAtATime(rules) : rules };
-    return { seen, ...found, ...(source ? { source: { ...source, since } } : {}) };
+    return { seen, ...found, ...(source ? { source: { ...source, policies, since } } : {}) };
   });
 }
 

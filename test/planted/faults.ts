@@ -325,8 +325,8 @@ const groups: Fault[] = [
   {
     name: "scaling group: a second order is given for one machine",
     file: "activities/backends/scaling_group/orders.ts",
-    from: "driver.order({ group: groupId, token: order.id })",
-    to: "driver.order({ group: groupId, token: `${order.id}-${crypto.randomUUID()}` })",
+    from: "...{ group: groupId, token: order.id },",
+    to: "...{ group: groupId, token: `${order.id}-${crypto.randomUUID()}` },",
     caughtBy: {
       file: "test/unit/activities/backends/scaling_group/conformance_test.ts",
       filter: "admit ends the same after an interruption",

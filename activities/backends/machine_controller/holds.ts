@@ -19,6 +19,7 @@ import { hasSelector, labelSelectorOf } from "../../kube/machine_deployment.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import type { NodeStanding } from "../../node/node_claim.ts";
 import { sha256 } from "../../config/artefacts.ts";
+import { holdAnnotation, ownerLabel, skipEvictionAnnotation, victimAnnotation } from "./annotations.ts";
 import { readStanding } from "./node_claims.ts";
 import { fieldManager } from "./template.ts";
 
@@ -182,21 +183,6 @@ function find(kube: Kube, target: MemberRef): Promise<Machine | undefined> {
 function nameOf({ pool, machine }: MemberRef): { namespace: string; name: string } {
   return { namespace: pool.namespace, name: machine };
 }
-
-// The annotations through which Ostler and machine-controller talk (machine-controller 1.66).
-
-/** The hold: any value makes machine-controller skip a Machine, on create and on delete. */
-export const holdAnnotation = "machine-controller.kubermatic.io/initializers";
-/** Any value makes machine-controller prefer a Machine when it scales down. */
-export const victimAnnotation = "cluster.k8s.io/delete-machine";
-/** Its presence on a Node makes machine-controller skip its own drain. */
-export const skipEvictionAnnotation = "kubermatic.io/skip-eviction";
-/** On a Node: the UID of the Machine with which machine-controller deletes it. */
-const ownerLabel = "machine-controller/owned-by";
-/** On a Machine, with a time as its value: a change for machine-controller to see. */
-export const wakeAnnotation = "ostler.dev/woken-at";
-/** Set by machine-controller right before it orders an instance. */
-export const instanceFinalizer = "machine-delete-finalizer";
 
 /** In a template: the start of the config's digest, so that machines with another config are replaced. */
 export const configAnnotation = "ostler.dev/config";

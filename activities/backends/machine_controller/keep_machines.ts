@@ -21,7 +21,7 @@ import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { emitEvents } from "../../status/events.ts";
 import type { FindStray } from "../contract.ts";
 import { fieldManager, isSameTemplate, unlabelled, withoutImage } from "./template.ts";
-import { holdAnnotation } from "./holds.ts";
+import { holdAnnotation } from "./annotations.ts";
 import { hasInstance, isCurrent, ownMachines } from "./observe_pool.ts";
 
 /** Keeps the machines of a pool whose template has another image. A refusal writes nothing. */

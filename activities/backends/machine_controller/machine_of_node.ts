@@ -17,7 +17,7 @@ import {
 } from "../../kube/resources.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
 import type { Newcomer, Remade } from "../contract.ts";
-import { holdAnnotation } from "./holds.ts";
+import { holdAnnotation } from "./annotations.ts";
 import { memberOf } from "./observe_pool.ts";
 
 /**

@@ -1,6 +1,7 @@
 /** The backend of MachineDeployments: machine-controller (1.66) creates the machines, and only annotations pace it. */
 import type { Cluster } from "../../cluster.ts";
 import type { Observation, Waker, With } from "../contract.ts";
+import { wakeAnnotation } from "./annotations.ts";
 import {
   admitMachine,
   chooseMachine,
@@ -9,7 +10,6 @@ import {
   replaceMachine,
   spareMachine,
   stampTemplate,
-  wakeAnnotation,
 } from "./holds.ts";
 import { keepMachines } from "./keep_machines.ts";
 import { readWanted, restoreLastGood } from "./last_good.ts";

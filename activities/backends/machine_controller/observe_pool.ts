@@ -27,7 +27,7 @@ import { readClaims, readStanding } from "./node_claims.ts";
 import { selectorOfEmpty } from "./pool_watch.ts";
 import { isOwnHold } from "../../node/holder.ts";
 import type { NodeStanding } from "../../node/node_claim.ts";
-import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./holds.ts";
+import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./annotations.ts";
 
 /** Reads all machines; without machines the desired template is not read. */
 export function observePool(kube: Cluster, pool: PoolRef): Promise<Observation> {

@@ -17,7 +17,7 @@ import {
 import type { SharedWatch } from "../../kube/informer.ts";
 import { createHash } from "node:crypto";
 import { selectorText } from "../../kube/status.ts";
-import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./holds.ts";
+import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./annotations.ts";
 
 interface PoolWatches {
   readonly deployments: SharedWatch<DeploymentFacts>;

@@ -71,7 +71,7 @@ export class GroupCloud {
 
   /** Creates a group with its first instances. */
   create({ template, ...spec }: GroupSpec): void {
-    const boots = { id: `${spec.name}-${randomUUID().slice(0, 8)}`, fields: template };
+    const boots = { id: `${spec.name}-${randomUUID().slice(0, 8)}`, fields: { ...template } };
     const group = { ...spec, templates: [boots], boots };
     this.#groups.set(spec.id.toLowerCase(), group);
     this.#fill(group);

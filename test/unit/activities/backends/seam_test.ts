@@ -1,7 +1,7 @@
 import { deepEqual } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import * as ofMachineController from "../../../../activities/backends/machine_controller/holds.ts";
+import * as ofMachineController from "../../../../activities/backends/machine_controller/annotations.ts";
 import * as ofRenderers from "../../../../activities/config/identity.ts";
 import { revisionAnnotation, templateHashLabel } from "../../../../activities/kube/machine_deployment.ts";
 

@@ -61,7 +61,7 @@ Deno.test("publishConfig: reads no artefact of a new pool, and no secret with it
   const requests: string[] = [];
   await roll(kube, "1", () => kube.onRequest = (request) => void requests.push(request));
   const reads = requests.filter((each) => /^(get|list) /.test(each) && !/cluster-info|seed|boot-pool/.test(each));
-  deepEqual(reads, ["list rolloutpolicies fleet/"]);
+  deepEqual(reads, []);
   deepEqual(revisions(kube), ["1", "1", "1", "1"]);
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ApplicationFailure } from "@temporalio/common";
 import { type MachineDeployment, machineDeployments } from "../../../../activities/kube/resources.ts";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
-import { rulesFor } from "../../../../activities/policy/rules_for.ts";
+import { findRules } from "../../../../activities/policy/rules_for.ts";
 import type { Rules } from "../../../../workflows/contracts/mod.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 import { unusable, usable } from "./policy_cases.ts";
@@ -20,7 +20,7 @@ function rulesAmid(policies: Record<string, unknown>, { namespace = "fleet" } = 
   for (const [name, spec] of Object.entries(policies)) {
     kube.put("rolloutpolicies", { metadata: { name, namespace }, spec });
   }
-  return rulesFor(kube.client, deployment(), now);
+  return findRules(kube.client, deployment(), now).then(({ rules }) => rules);
 }
 
 async function refusalOf(work: Promise<unknown>): Promise<ApplicationFailure> {
@@ -34,13 +34,13 @@ const matching = (...keys: ("tier" | "stage")[]): object => {
   return { matchLabels: Object.fromEntries(keys.map((key) => [key, labels[key]])) };
 };
 
-Deno.test("rulesFor: returns the defaults for a pool that no policy of its namespace selects", async () => {
+Deno.test("findRules: returns the defaults for a pool that no policy of its namespace selects", async () => {
   const other = { other: { selector: { matchLabels: { tier: "db" } }, maxFailed: 5 } };
   assert.deepEqual(await rulesAmid(other), defaultRules);
   assert.deepEqual(await rulesAmid({ elsewhere: { maxFailed: 5 } }, { namespace: "elsewhere" }), defaultRules);
 });
 
-Deno.test("rulesFor: uses the policy with the most requirements in its selector, in any order of names", async () => {
+Deno.test("findRules: uses the policy with the most requirements in its selector, in any order of names", async () => {
   const policies = {
     a: { maxFailed: 2 },
     b: { selector: { ...matching("tier"), matchExpressions: [{ key: "stage", operator: "Exists" }] }, maxFailed: 4 },
@@ -52,7 +52,7 @@ Deno.test("rulesFor: uses the policy with the most requirements in its selector,
   assert.equal((await rulesAmid({ a: policies.a })).source, "a");
 });
 
-Deno.test("rulesFor: reports a tie with the names of both policies, and blocks replacements", async () => {
+Deno.test("findRules: reports a tie with the names of both policies, and blocks replacements", async () => {
   const { conflict, source, repair, drain } = await rulesAmid({
     loose: { selector: {}, maxFailed: 9 },
     two: { selector: matching("stage"), repair: { enabled: true } },
@@ -65,13 +65,13 @@ Deno.test("rulesFor: reports a tie with the names of both policies, and blocks r
   assert.deepEqual([source, repair.enabled, drain.localStorage], ["none", false, "Block"]);
 });
 
-Deno.test("rulesFor: ignores a tie among less specific policies", async () => {
+Deno.test("findRules: ignores a tie among less specific policies", async () => {
   const { conflict, source } = await rulesAmid({ a: {}, b: {}, c: { selector: matching("tier") } });
   assert.deepEqual([conflict, source], [null, "c"]);
 });
 
 for (const [what, spec] of Object.entries(usable)) {
-  Deno.test(`rulesFor: accepts ${what}`, async () => {
+  Deno.test(`findRules: accepts ${what}`, async () => {
     // The selector of the policy is a separate matter.
     const rules = await rulesAmid({ careful: { ...spec as object, selector: {} } });
     assert.equal(rules.source, "careful");
@@ -79,7 +79,7 @@ for (const [what, spec] of Object.entries(usable)) {
 }
 
 for (const [what, [spec, field]] of Object.entries(unusable)) {
-  Deno.test(`rulesFor: blocks replacements for ${what}, and reports policy and field`, async () => {
+  Deno.test(`findRules: blocks replacements for ${what}, and reports policy and field`, async () => {
     const { conflict, source } = await rulesAmid({ careful: spec });
     const message = conflict ?? "";
     assert.equal(source, "none");
@@ -89,7 +89,7 @@ for (const [what, [spec, field]] of Object.entries(unusable)) {
   });
 }
 
-Deno.test("rulesFor: quotes the refused value", async () => {
+Deno.test("findRules: quotes the refused value", async () => {
   const { conflict } = await rulesAmid({ careful: { waves: [{ upTo: 5 }, { upTo: 3 }] } });
   assert.equal(
     conflict,
@@ -97,18 +97,18 @@ Deno.test("rulesFor: quotes the refused value", async () => {
   );
 });
 
-Deno.test("rulesFor: ignores errors in a policy that is not chosen", async () => {
+Deno.test("findRules: ignores errors in a policy that is not chosen", async () => {
   const broken = { onFailure: "Explode" };
   const chosen = { selector: matching("tier") };
   assert.equal((await rulesAmid({ broken, chosen })).source, "chosen");
   assert.match((await rulesAmid({ broken })).conflict ?? "", /^Failed to read RolloutPolicy "fleet\/broken"/);
 });
 
-Deno.test("rulesFor: waits for an API server that does not respond", async () => {
+Deno.test("findRules: waits for an API server that does not respond", async () => {
   const kube = new FakeKube();
   kube.onRequest = () => {
     throw answer(503, "ServiceUnavailable");
   };
-  const { type, nonRetryable } = await refusalOf(rulesFor(kube.client, deployment(), now));
+  const { type, nonRetryable } = await refusalOf(findRules(kube.client, deployment(), now));
   assert.deepEqual([type, nonRetryable], ["ApiUnavailable", false]);
 });

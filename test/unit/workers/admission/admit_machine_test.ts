@@ -1,6 +1,6 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { parseManifests } from "../../../../deploy/local/stack/manifests.ts";
-import { holdAnnotation, victimAnnotation } from "../../../../activities/backends/machine_controller/holds.ts";
+import { holdAnnotation, victimAnnotation } from "../../../../activities/backends/machine_controller/annotations.ts";
 import { admitMachine } from "../../../../workers/admission/admit_machine.ts";
 import type { KubeObject } from "../../../../workers/admission/admission_review.ts";
 import { request } from "./review_objects.ts";

@@ -1,0 +1,14 @@
+/** The annotations through which Ostler and machine-controller talk (machine-controller 1.66). */
+
+/** The hold: any value makes machine-controller skip a Machine, on create and on delete. */
+export const holdAnnotation = "machine-controller.kubermatic.io/initializers";
+/** Any value makes machine-controller prefer a Machine when it scales down. */
+export const victimAnnotation = "cluster.k8s.io/delete-machine";
+/** Its presence on a Node makes machine-controller skip its own drain. */
+export const skipEvictionAnnotation = "kubermatic.io/skip-eviction";
+/** On a Node: the UID of the Machine with which machine-controller deletes it. */
+export const ownerLabel = "machine-controller/owned-by";
+/** On a Machine, with a time as its value: a change for machine-controller to see. */
+export const wakeAnnotation = "ostler.dev/woken-at";
+/** Set by machine-controller right before it orders an instance. */
+export const instanceFinalizer = "machine-delete-finalizer";
