@@ -85,6 +85,17 @@ export interface Instance {
 
 export type Ordered = { outcome: "Ordered"; instance: Instance } | { outcome: "NoCapacity"; says: string };
 
+/**
+ * A text that outlives the process, for one order of a cloud that forgets tokens: the driver records each attempt before
+ * its request.
+ */
+export interface Journal {
+  /** Returns "" before the first attempt. */
+  read: () => Promise<string>;
+  /** Replaces the text; returns false, and changes nothing, if the text is not `from` any more. */
+  write: (change: { from: string; to: string }) => Promise<boolean>;
+}
+
 export interface Driver {
   /** Name of the cloud in messages. */
   readonly title: string;
@@ -126,9 +137,10 @@ export interface Driver {
   /**
    * Orders one more instance from the group's current template and increases the size. Throws Refused if the group is
    * full. The instance has the zone of the order, because a volume of one zone cannot be attached in another. It may
-   * have any zone if the order names none, or if the group does not have that zone any more.
+   * have any zone if the order names none, or if the group does not have that zone any more. Without a journal, only
+   * this process remembers the attempts of the order.
    */
-  order(order: { group: string; token: string; zone?: string }): Promise<Ordered>;
+  order(order: { group: string; token: string; zone?: string; journal?: Journal }): Promise<Ordered>;
   /**
    * Removes an instance; with `shrinks` the size decreases, else the group makes another instance. Returns "Gone" once
    * the instance is deleted.

@@ -325,8 +325,8 @@ const groups: Fault[] = [
   {
     name: "scaling group: a second order is given for one machine",
     file: "activities/backends/scaling_group/orders.ts",
-    from: "...{ group: groupId, token: order.id },",
-    to: "...{ group: groupId, token: `${order.id}-${crypto.randomUUID()}` },",
+    from: "...{ group: groupId, token: order.id, journal: journalOf(kube, order) },",
+    to: "...{ group: groupId, token: `${order.id}-${crypto.randomUUID()}`, journal: journalOf(kube, order) },",
     caughtBy: {
       file: "test/unit/activities/backends/scaling_group/conformance_test.ts",
       filter: "admit ends the same after an interruption",

@@ -4,10 +4,15 @@
  */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
-import { type Driver, groupKeyOf, type Instance } from "../../clouds/driver.ts";
+import { type Driver, groupKeyOf, type Instance, type Journal } from "../../clouds/driver.ts";
 import { moot, refused, unavailable } from "../../failures.ts";
 import { asMergePatch, type Kube } from "../../kube/client.ts";
-import { createClusterObject, patchClusterObject, patchClusterStatus } from "../../kube/resources.ts";
+import {
+  createClusterObject,
+  patchClusterObject,
+  patchClusterStatus,
+  readClusterObject,
+} from "../../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type PendingNode, pendingNodes, type ScalingGroup } from "../../kube/update_kinds.ts";
 import type { AdmitOrder, MemberRef } from "../contract.ts";
@@ -152,12 +157,33 @@ async function give(kube: Cluster, { pool, asked }: Omit<Place, "seen">, order: 
   // The group may have been modified, so its boot template is read before each order.
   await ensureBoots(kube, { pool, asked });
   const answer = await driver.order({
-    ...{ group: groupId, token: order.id },
+    ...{ group: groupId, token: order.id, journal: journalOf(kube, order) },
     ...(order.zone ? { zone: order.zone } : {}),
   });
   if (answer.outcome === "NoCapacity") return await noteTrouble(kube, order, { driver, says: answer.says });
   checkAge(order, answer.instance);
   await noteInstance(kube, order, answer.instance);
+}
+
+/** Returns the journal of an order, in its record; a write fails if the record has changed since it was read. */
+function journalOf(kube: Kube, { id, uid }: Order): Journal {
+  const textIn = ({ metadata }: PendingNode): string => metadata.annotations?.[recordAnnotations.attempt] ?? "";
+  return {
+    read: async () => textIn(await readClusterObject(kube, pendingNodes, id)),
+    write: async ({ from, to }) => {
+      const record = await readClusterObject(kube, pendingNodes, id);
+      if (textIn(record) !== from) return false;
+      const { resourceVersion } = record.metadata;
+      const metadata = { uid, resourceVersion, annotations: { [recordAnnotations.attempt]: to } };
+      try {
+        await patchClusterObject(kube, pendingNodes, { name: id, body: { metadata } });
+        return true;
+      } catch (error) {
+        if (statusOf(error) !== 409) throw error;
+        return false;
+      }
+    },
+  };
 }
 
 /** Refuses an older instance of a used token, whose number was edited by hand. */

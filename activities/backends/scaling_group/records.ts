@@ -25,6 +25,8 @@ export const recordAnnotations = {
   givenUp: "ostler.dev/given-up",
   /** The zone of the machine that this one replaces. */
   zone: "ostler.dev/zone",
+  /** The driver's journal of the attempts to order the machine. */
+  attempt: "ostler.dev/attempt",
   /** The lack of capacity that the cloud reports. */
   trouble: "ostler.dev/trouble",
   /** The planner's ID of a machine to be removed. */

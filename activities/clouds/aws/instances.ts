@@ -1,7 +1,7 @@
 /** Instances of groups: reads them from EC2 and from their group, and orders and removes each once. */
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import { failureTypeOf, refused, unavailable } from "../../failures.ts";
-import { groupKeyOf, type Instance, type Ordered } from "../driver.ts";
+import { groupKeyOf, type Instance, type Journal, type Ordered } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
 import { type AwsGroups, isHalted, nameOf } from "./groups.ts";
 import { groupTag, instanceIdOf, instanceOf, type Membership, orderTag, tagOf } from "./instance_of.ts";
@@ -23,6 +23,8 @@ interface Found {
 const MaxResults = 1_000;
 
 export class AwsInstances {
+  readonly #journals = new Map<string, string>();
+
   constructor(private readonly api: AwsApi, private readonly ground: Ground) {}
 
   /** Sorts by launch time, which has whole seconds; instances of the same second are sorted by id. */
@@ -40,14 +42,22 @@ export class AwsInstances {
     return found && instanceOf(found.instance, found.member);
   }
 
-  /** Returns the instance with the token's tag; until the tag is visible, AWS recognizes the token of its launch. */
-  async order({ group, token, zone: asked }: { group: string; token: string; zone?: string }): Promise<Ordered> {
+  /** Returns the instance with the token's tag; until the tag is visible, the journal has the attempt of its launch. */
+  async order(
+    { group, token, zone: asked, journal = this.#remembered(group, token) }: {
+      group: string;
+      token: string;
+      zone?: string;
+      journal?: Journal;
+    },
+  ): Promise<Ordered> {
     checkToken({ group, token });
     const found = await this.ground.groups.need(group);
     const [known] = await this.#tagged({ [groupTag]: nameOf(found), [orderTag]: token });
     if (known) return { outcome: "Ordered", instance: instanceOf(known, undefined) };
-    const launch = { group: found, token, clusterTag: this.ground.clusterTag, ...(asked ? { zone: asked } : {}) };
-    const launched = await launchOnce(this.api, launch);
+    const listed = (): Promise<Ec2Instance[]> => this.#tagged({ [groupTag]: nameOf(found) });
+    const launch = { group: found, token, clusterTag: this.ground.clusterTag, journal, listed };
+    const launched = await launchOnce(this.api, { ...launch, ...(asked ? { zone: asked } : {}) });
     if (launched.outcome === "NoCapacity") return launched;
     const seen = await this.find(launched.providerId);
     if (seen) return { outcome: "Ordered", instance: { ...seen, token } };
@@ -57,6 +67,20 @@ export class AwsInstances {
     const instance = { providerId, group: nameOf(found), node: "", state: "Creating" as const, trouble: "", image };
     const since = new Date().toISOString();
     return { outcome: "Ordered", instance: { ...instance, addresses: [], token, zone, isProtected: false, since } };
+  }
+
+  /** Returns the journal of an order that this process remembers. */
+  #remembered(group: string, token: string): Journal {
+    const key = JSON.stringify([groupKeyOf(group), token]);
+    const read = (): string => this.#journals.get(key) ?? "";
+    return {
+      read: () => Promise.resolve(read()),
+      write: ({ from, to }) => {
+        const isSame = read() === from;
+        if (isSame) this.#journals.set(key, to);
+        return Promise.resolve(isSame);
+      },
+    };
   }
 
   /**

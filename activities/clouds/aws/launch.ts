@@ -1,12 +1,13 @@
-/**
- * Launches one instance for a token, for all callers and retries: AWS stores the token with the instance and its zone.
- */
-import type { AutoScalingGroup, LaunchInstancesResult } from "@aws-sdk/client-auto-scaling";
+/** Launches one instance for a token, for all callers and retries. */
+import type { AutoScalingGroup, LaunchInstancesError, LaunchInstancesResult } from "@aws-sdk/client-auto-scaling";
+import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import { createHash } from "node:crypto";
 import { refused, unavailable } from "../../failures.ts";
+import type { Journal } from "../driver.ts";
 import { type AwsApi, failureOf } from "./api.ts";
+import { attemptsIn, type OpenAttempt, textOf } from "./attempts.ts";
 import { nameOf } from "./groups.ts";
-import { orderTag, providerIdOf } from "./instance_of.ts";
+import { orderTag, providerIdOf, tagOf } from "./instance_of.ts";
 
 export type Launched =
   | { outcome: "Launched"; providerId: string; zone: string }
@@ -18,6 +19,9 @@ interface Launch {
   clusterTag: string;
   /** The zone that the instance must have; any zone if the group does not have this one. */
   zone?: string;
+  journal: Journal;
+  /** Lists the instances of the group. */
+  listed: () => Promise<Ec2Instance[]>;
 }
 
 /** Error codes of a zone or an account without capacity. */
@@ -41,45 +45,110 @@ export function checkToken({ group, token }: { group: string; token: string }): 
 }
 
 /**
- * Launches in the ordered zone only; without one it tries zones until one has capacity, the emptiest first. A launch
- * must name its zone, and a token that was used for another zone launches nothing, so a retry cannot launch a second
- * instance in a different zone. Returns once the
- * instance has the token as a tag, as AWS forgets tokens.
+ * Milliseconds after an attempt in which its request may be repeated. AWS does not publish how long it remembers a
+ * token, and a repeated request with a forgotten token launches a second instance.
+ */
+const repeatMs = 600_000;
+/** Maximum difference between clocks, and the time in which EC2 may not list a new instance, in milliseconds. */
+const [skewMs, lagMs] = [300_000, 120_000];
+/** Steps after which a caller must come back, as another process keeps changing the journal. */
+const mostSteps = 100;
+
+/**
+ * Attempts the ordered zone only; without one it attempts zones until one has capacity, the emptiest first. Each
+ * attempt has a token of its own, because AWS may remember the failure of a token, and it is recorded before its
+ * request, so that all callers and retries repeat the same attempt until its result is known. Returns once the instance
+ * has the order's token as a tag.
  */
 export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched> {
   const attempt = `order an instance of "${nameOf(launch.group)}"`;
-  const says: string[] = [];
-  for (const zone of zonesFor(launch)) {
-    const answer = await launchIn(api, { ...launch, zone, attempt });
-    if (!answer) continue;
-    const [launched] = answer.Instances ?? [];
-    const [id] = launched?.InstanceIds ?? [];
-    if (id) return await marked(api, { id, zone: launched?.AvailabilityZone ?? zone, token: launch.token });
-    if (!answer.Errors?.length) throw unavailable(`Failed to ${attempt}: AWS reports neither an instance nor an error`);
-    says.push(...answer.Errors.map(({ ErrorCode, ErrorMessage }) => lineOf(attempt, ErrorCode, ErrorMessage)));
-    if (zone === launch.zone) break;
+  const says = new Map<string, string>();
+  for (let step = 0; step < mostSteps; step++) {
+    const text = await launch.journal.read();
+    const { number, open } = attemptsIn(text);
+    if (!open) {
+      const zone = zonesFor(launch).find((each) => !says.has(each));
+      if (zone === undefined) return { outcome: "NoCapacity", says: [...says.values()].join("; ") };
+      const next = { number: number + 1, open: { zone, since: Date.now() } };
+      await launch.journal.write({ from: text, to: textOf(next) });
+      continue;
+    }
+    const answer = await answerOf(api, { ...launch, ...open, number, attempt });
+    if (answer && "id" in answer) {
+      if (await launch.journal.read() !== text) await removeSurplus(api, answer.id, attempt);
+      return await marked(api, { ...answer, token: launch.token });
+    }
+    if (!await launch.journal.write({ from: text, to: textOf({ number, open: undefined }) })) continue;
+    const lines = answer?.errors.map(({ ErrorCode, ErrorMessage }) => lineOf(attempt, ErrorCode, ErrorMessage));
+    if (lines) says.set(open.zone, lines.join("; "));
   }
-  if (says.length > 0) return { outcome: "NoCapacity", says: says.join("; ") };
-  throw refused(
-    "CloudRefused",
-    `Failed to ${attempt}: order "${launch.token}" was placed in a zone that the group no longer has`,
-  );
+  throw unavailable(`Failed to ${attempt}: the journal of the order keeps changing`);
 }
 
-/** Returns undefined if the token was used for another zone. */
+interface Asked extends Omit<Launch, "zone">, OpenAttempt {
+  number: number;
+  attempt: string;
+}
+
+type Answer = { id: string; zone: string } | { errors: LaunchInstancesError[] };
+
+/** Returns the result of an open attempt; undefined if it launched nothing. */
+async function answerOf(api: AwsApi, asked: Asked): Promise<Answer | undefined> {
+  const { group: { AvailabilityZones = [] }, zone, since, attempt } = asked;
+  const isRepeatable = Date.now() < since + repeatMs && AvailabilityZones.includes(zone);
+  const answer = isRepeatable ? await launchIn(api, asked) : undefined;
+  if (!answer) return await launchedBefore(asked);
+  const { Instances: [launched] = [], Errors: errors = [] } = answer;
+  const [id] = launched?.InstanceIds ?? [];
+  if (id) return { id, zone: launched?.AvailabilityZone ?? zone };
+  if (errors.length > 0) return { errors };
+  throw unavailable(`Failed to ${attempt}: AWS reports neither an instance nor an error`);
+}
+
+/** Returns undefined if the token was used with other parameters, as by another version of Ostler. */
 async function launchIn(
   api: AwsApi,
-  { group, token, clusterTag, zone, attempt }: Launch & { zone: string; attempt: string },
+  { group, token, clusterTag, zone, number, attempt }: Asked,
 ): Promise<LaunchInstancesResult | undefined> {
   const AutoScalingGroupName = nameOf(group);
   // Tokens of Ostler may be longer than AWS accepts, and other clusters of the account may use the same ones.
-  const ClientToken = createHash("sha256").update(`${clusterTag} ${AutoScalingGroupName} ${token}`).digest("hex");
+  const named = JSON.stringify([clusterTag, AutoScalingGroupName, token, zone, number]);
+  const ClientToken = createHash("sha256").update(named).digest("hex");
   const asked = { AutoScalingGroupName, RequestedCapacity: 1, ClientToken, AvailabilityZones: [zone] };
   const absent = ["IdempotentParameterMismatch"];
   return await api.find({
     ...{ attempt, absent },
     call: ({ scaling }, options) => scaling.launchInstances(asked, options),
   });
+}
+
+/**
+ * Returns the instance of an attempt that is too old for a repeated request: one of its zone and time without an order.
+ * Throws Transient until each instance of that time is listed, and the orders of other ones are recorded.
+ */
+async function launchedBefore({ listed, zone, since, attempt }: Asked): Promise<Answer | undefined> {
+  const last = since + repeatMs + skewMs;
+  if (Date.now() < last + lagMs) {
+    const state = `the result of an attempt in zone "${zone}" is unknown until ${new Date(last + lagMs).toISOString()}`;
+    throw unavailable(`Failed to ${attempt}: ${state}`);
+  }
+  const launchedAt = ({ LaunchTime }: Ec2Instance): number => LaunchTime?.getTime() ?? 0;
+  const [found] = (await listed())
+    .filter((each) => each.Placement?.AvailabilityZone === zone && tagOf(each, orderTag) === undefined)
+    .filter((each) => ["pending", "running"].includes(each.State?.Name ?? ""))
+    .filter((each) => launchedAt(each) >= since - skewMs && launchedAt(each) <= last)
+    .sort((one, other) => launchedAt(one) - launchedAt(other));
+  return found && { id: found.InstanceId ?? "", zone };
+}
+
+/** Removes an instance whose attempt another process has ended since. Always throws Transient. */
+async function removeSurplus(api: AwsApi, id: string, attempt: string): Promise<never> {
+  const asked = { InstanceId: id, ShouldDecrementDesiredCapacity: true };
+  await api.ask({
+    attempt: `remove surplus instance "${id}"`,
+    call: ({ scaling }, options) => scaling.terminateInstanceInAutoScalingGroup(asked, options),
+  });
+  throw unavailable(`Failed to ${attempt}: another process ended the attempt that launched "${id}"`);
 }
 
 /** Returns the message for a zone without capacity. Throws the failure of any other error. */
@@ -103,9 +172,9 @@ async function marked(
   throw unavailable(`Failed to tag instance "${id}" with its token "${token}": EC2 does not list the instance yet`);
 }
 
-/** Returns the ordered zone first; the others follow for a token that was used before its order had a zone. */
+/** Returns the ordered zone; all zones of the group, the emptiest first, if none was ordered or it has that no more. */
 function zonesFor({ group: { AvailabilityZones = [], Instances = [] }, zone: asked }: Launch): string[] {
+  if (asked !== undefined && AvailabilityZones.includes(asked)) return [asked];
   const number = (zone: string): number => Instances.filter((each) => each.AvailabilityZone === zone).length;
-  const rank = (zone: string): number => zone === asked ? -1 : number(zone);
-  return [...AvailabilityZones].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
+  return [...AvailabilityZones].sort((a, b) => number(a) - number(b) || (a < b ? -1 : 1));
 }

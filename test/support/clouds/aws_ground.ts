@@ -28,6 +28,11 @@ export class AwsGround {
   shownVersions = Infinity;
   /** Groups terminate no instance. */
   refusesEnds = false;
+  /** Zones without capacity. */
+  fullZones: readonly string[] = [];
+  /** AWS remembers no token any more. */
+  isForgetful = false;
+  #launches = 0;
   readonly #tags = new Map<string, Map<string, string>>();
   readonly #versions = new Map<string, string>();
   readonly #suspended = new Map<string, Set<string>>();
@@ -60,7 +65,8 @@ export class AwsGround {
   }
 
   launch(group: Group, { token, zone }: { token: string; zone: string }): CloudInstance {
-    const made = this.cloud.order(group, token);
+    // The simulated cloud never forgets a token.
+    const made = this.cloud.order(group, this.isForgetful ? `${token} ${++this.#launches}` : token);
     made.zone = zone;
     return made;
   }

@@ -6,8 +6,8 @@ import { AwsWrong } from "./aws_requests.ts";
 type Group = ReturnType<AwsGround["cloud"]["groups"]>[number];
 
 export class AwsScaling {
-  /** The order of each token. */
-  readonly #launches = new Map<string, string>();
+  /** The zone and the result of each remembered token. */
+  readonly #launches = new Map<string, { zone: string; result: object }>();
 
   constructor(private readonly ground: AwsGround) {}
 
@@ -55,29 +55,28 @@ export class AwsScaling {
     const group = this.#need(form);
     const [token, zone] = [form.get("ClientToken") ?? "", form.get("AvailabilityZones.member.1") ?? ""];
     if (!group.zones.includes(zone)) throw new AwsWrong("ValidationError", `no zone "${zone}" in the group`);
-    const used = this.#launches.get(token);
-    if (used !== undefined && used !== zone) throw new AwsWrong("IdempotentParameterMismatch", "used for another zone");
-    const answer = { AutoScalingGroupName: this.#nameOf(group.id), ClientToken: token };
-    if (this.ground.remembersErrors) this.#launches.set(token, zone);
+    const used = this.ground.isForgetful ? undefined : this.#launches.get(token);
+    if (used && used.zone !== zone) throw new AwsWrong("IdempotentParameterMismatch", "used for another zone");
+    const result = used?.result ?? this.#launch(group, token, zone);
+    if (this.ground.remembersErrors || !("Errors" in result)) this.#launches.set(token, { zone, result });
+    return { AutoScalingGroupName: this.#nameOf(group.id), ClientToken: token, Instances: [], Errors: [], ...result };
+  }
+
+  #launch(group: Group, token: string, zone: string): object {
     const { launchErrors } = this.ground;
-    if (launchErrors) {
-      const Errors = launchErrors.map((ErrorCode) => ({
-        AvailabilityZone: zone,
-        ErrorCode,
-        ErrorMessage: "it failed",
-      }));
-      return { ...answer, Instances: [], Errors };
-    }
+    const errorOf = (ErrorCode: string, ErrorMessage: string): object => ({
+      ...{ AvailabilityZone: zone, ErrorCode, ErrorMessage },
+    });
+    if (launchErrors) return { Errors: launchErrors.map((code) => errorOf(code, "it failed")) };
     try {
+      if (this.ground.fullZones.includes(zone)) throw new CloudRefusal("NoCapacity", `zone ${zone} is full`);
       const made = this.ground.launch(group, { token, zone });
-      this.#launches.set(token, zone);
       const InstanceIds = [this.ground.idOf(made)];
-      return { ...answer, Instances: [{ InstanceType: "m5.large", AvailabilityZone: zone, InstanceIds }], Errors: [] };
+      return { Instances: [{ InstanceType: "m5.large", AvailabilityZone: zone, InstanceIds }] };
     } catch (error) {
       if (!(error instanceof CloudRefusal)) throw error;
       if (error.reason !== "NoCapacity") throw new AwsWrong("ValidationError", error.message);
-      const ErrorCode = "InsufficientInstanceCapacity";
-      return { ...answer, Instances: [], Errors: [{ AvailabilityZone: zone, ErrorCode, ErrorMessage: error.message }] };
+      return { Errors: [errorOf("InsufficientInstanceCapacity", error.message)] };
     }
   }
 

@@ -1,5 +1,7 @@
-import { equal, ok, rejects } from "node:assert/strict";
-import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { attemptsIn, textOf } from "../../../../../activities/clouds/aws/attempts.ts";
+import type { Journal } from "../../../../../activities/clouds/driver.ts";
+import { type AwsWorld, spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
 const failures: { code: string; type: string }[] = [
   ...["RequestLimitExceeded", "InternalError", "Unavailable"].map((code) => ({ code, type: "ApiUnavailable" })),
@@ -27,4 +29,145 @@ for (const code of ["VcpuLimitExceeded", "InsufficientVolumeCapacity", "Reservat
 Deno.test("K8 openAws: orders again when AWS reported neither an instance nor an error", async () => {
   await using world = worldOf({ launchErrors: [] });
   await rejects((await world.driver).order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
+});
+
+/** A journal that a test can read and change. */
+class Pages implements Journal {
+  constructor(public text = "") {}
+
+  read = (): Promise<string> => Promise.resolve(this.text);
+
+  write = ({ from, to }: { from: string; to: string }): Promise<boolean> => {
+    const isSame = this.text === from;
+    if (isSame) this.text = to;
+    return Promise.resolve(isSame);
+  };
+
+  /** Makes the attempt, and the instances since, older. */
+  age(minutes: number, { cloud }: AwsWorld): void {
+    const { number, open } = attemptsIn(this.text);
+    ok(open);
+    this.text = textOf({ number, open: { ...open, since: open.since - minutes * 60_000 } });
+    for (const each of cloud.instances()) {
+      each.since = new Date(Math.max(0, Date.parse(each.since) - minutes * 60_000)).toISOString();
+    }
+  }
+}
+
+function zonesIn({ cloud }: AwsWorld): string[] {
+  return cloud.instances().slice(2).filter(({ state }) => state !== "Terminating").map(({ zone }) => zone);
+}
+
+for (const remembersErrors of [false, true]) {
+  Deno.test(`fault G7: openAws attempts the next zone after a full one, with remembered errors: ${remembersErrors}`, async () => {
+    await using world = worldOf({ remembersErrors });
+    world.stub.ground.fullZones = ["eu-west-1a"];
+    const answer = await (await world.driver).order({ group: spec.id, token: "t" });
+    ok(answer.outcome === "Ordered");
+    deepEqual([answer.instance.zone, zonesIn(world)], ["eu-west-1b", ["eu-west-1b"]]);
+  });
+
+  Deno.test(`fault G7: openAws attempts a zone again once it has capacity, with remembered errors: ${remembersErrors}`, async () => {
+    await using world = worldOf({ remembersErrors });
+    const order = { group: spec.id, token: "t", journal: new Pages() };
+    world.stub.ground.fullZones = spec.zones;
+    equal((await (await world.driver).order(order)).outcome, "NoCapacity");
+    world.stub.ground.fullZones = [];
+    const answer = await (await world.driver).order(order);
+    deepEqual([answer.outcome, zonesIn(world).length, world.cloud.group(spec.id)?.size], ["Ordered", 1, 3]);
+  });
+}
+
+Deno.test("fault G7: openAws records each attempt before its request", async () => {
+  await using world = worldOf();
+  const journal = new Pages();
+  const seen: string[] = [];
+  world.stub.fault = (_, action) => {
+    if (action === "LaunchInstances") seen.push(journal.text);
+    return undefined;
+  };
+  world.stub.ground.fullZones = ["eu-west-1a"];
+  await (await world.driver).order({ group: spec.id, token: "t", journal });
+  for (const text of seen) match(text, /^[12] eu-west-1[ab] \d+$/);
+  deepEqual(seen.map((text) => attemptsIn(text).open?.zone), ["eu-west-1a", "eu-west-1b"]);
+});
+
+for (const fault of ["CutAfter", "CutBefore"] as const) {
+  for (const action of ["LaunchInstances", "CreateTags"]) {
+    Deno.test(`fault G7: openAws orders once if AWS forgot the token of an attempt an hour ago (${action} ${fault})`, async () => {
+      await using world = worldOf();
+      const journal = new Pages();
+      const driver = await world.driver;
+      const order = { group: spec.id, token: "t", journal };
+      world.stub.fault = (_, each) => each === action ? fault : undefined;
+      await rejects(driver.order(order), { type: "ApiUnavailable" });
+      world.stub.fault = () => undefined;
+      world.stub.ground.isForgetful = true;
+      journal.age(60, world);
+      const answer = await driver.order(order);
+      ok(answer.outcome === "Ordered");
+      deepEqual([world.cloud.group(spec.id)?.size, zonesIn(world).length], [3, 1]);
+      equal((await driver.instance(answer.instance.providerId))?.token, "t");
+    });
+  }
+}
+
+Deno.test("fault G7: openAws waits while neither the token nor the list of instances is certain", async () => {
+  await using world = worldOf({ lagMs: 60_000 });
+  const journal = new Pages();
+  const driver = await world.driver;
+  world.stub.fault = (_, action) => action === "LaunchInstances" ? "CutAfter" : undefined;
+  await rejects(driver.order({ group: spec.id, token: "t", journal }), { type: "ApiUnavailable" });
+  world.stub.fault = () => undefined;
+  world.stub.ground.isForgetful = true;
+  journal.age(11, world);
+  await rejects(driver.order({ group: spec.id, token: "t", journal }), {
+    type: "ApiUnavailable",
+    message: /the result of an attempt in zone "eu-west-1a" is unknown until \d{4}-/,
+  });
+  equal(zonesIn(world).length, 1);
+});
+
+Deno.test("fault G7: openAws takes no instance of another order, zone or time for the one of an old attempt", async () => {
+  await using world = worldOf();
+  const journal = new Pages(textOf({ number: 1, open: { zone: "eu-west-1a", since: Date.now() - 3_600_000 } }));
+  const group = world.cloud.group(spec.id);
+  ok(group);
+  group.max = 9;
+  const made = ["other", "elsewhere", "later"].map((token) => world.cloud.order(group, token));
+  const [other, elsewhere, later] = made;
+  ok(other && elsewhere && later);
+  for (const each of [other, later]) each.zone = "eu-west-1a";
+  elsewhere.zone = "eu-west-1b";
+  for (const each of [other, elsewhere]) each.since = new Date(Date.now() - 3_500_000).toISOString();
+  world.stub.ground.mark(other, "ostler-order", "other");
+  const answer = await (await world.driver).order({ group: spec.id, token: "t", journal });
+  ok(answer.outcome === "Ordered");
+  deepEqual([group.size, world.cloud.instances().length, attemptsIn(journal.text).number], [6, 6, 2]);
+});
+
+Deno.test("fault G7: openAws removes an instance whose attempt another process ended meanwhile", async () => {
+  await using world = worldOf();
+  const journal = new Pages();
+  world.stub.fault = (_, action) => {
+    if (action === "LaunchInstances") {
+      journal.text = textOf({ number: 2, open: { zone: "eu-west-1b", since: Date.now() } });
+    }
+    return undefined;
+  };
+  const ordered = (await world.driver).order({ group: spec.id, token: "t", journal });
+  await rejects(ordered, { type: "ApiUnavailable", message: /another process ended the attempt that launched "i-/ });
+  deepEqual([world.cloud.group(spec.id)?.size, zonesIn(world)], [2, []]);
+  world.stub.fault = () => undefined;
+  equal((await (await world.driver).order({ group: spec.id, token: "t", journal })).outcome, "Ordered");
+  deepEqual([world.cloud.group(spec.id)?.size, zonesIn(world)], [3, ["eu-west-1b"]]);
+});
+
+Deno.test("fault G7: attempts reads only what it wrote", () => {
+  for (const text of ["", "x", "1 a", "-1", "1 a b", "99999999999"]) {
+    deepEqual(attemptsIn(text), { number: 0, open: undefined });
+  }
+  for (const attempts of [{ number: 3, open: undefined }, { number: 4, open: { zone: "z", since: 5_000 } }]) {
+    deepEqual(attemptsIn(textOf(attempts)), attempts);
+  }
 });

@@ -1,0 +1,30 @@
+/**
+ * The journal of an order: the number of its latest attempt, and the zone and time of an attempt whose result is not
+ * known yet, as one text.
+ */
+
+export interface Attempts {
+  /** Number of the latest attempt; 0 before the first one. */
+  number: number;
+  open: OpenAttempt | undefined;
+}
+
+/** An attempt that may have launched an instance. */
+export interface OpenAttempt {
+  zone: string;
+  /** Epoch milliseconds, in whole seconds. */
+  since: number;
+}
+
+/** Returns the attempts in a text; other texts have none. */
+export function attemptsIn(text: string): Attempts {
+  const [, number, zone, since] = /^(\d{1,9})(?: (\S+) (\d{1,12}))?$/.exec(text) ?? [];
+  return {
+    number: Number(number ?? 0),
+    open: zone === undefined ? undefined : { zone, since: Number(since) * 1_000 },
+  };
+}
+
+export function textOf({ number, open }: Attempts): string {
+  return open ? `${number} ${open.zone} ${Math.floor(open.since / 1_000)}` : String(number);
+}
