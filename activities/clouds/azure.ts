@@ -53,7 +53,12 @@ export async function openAzure(
   };
 }
 
-async function connected({ subscription, resourceGroup, authority, endpoint }: Place): Promise<Connected> {
+/** Timeout of a request, in milliseconds. */
+const patienceMs = 10_000;
+
+async function connected(
+  { subscription, resourceGroup, authority, endpoint, signal, requestMs = patienceMs }: Place,
+): Promise<Connected> {
   const manager = managerOf(authority);
   // Only test servers work without TLS, and they get no credentials.
   const isTls = !endpoint?.startsWith("http:");
@@ -68,12 +73,15 @@ async function connected({ subscription, resourceGroup, authority, endpoint }: P
     // Callers retry, and they know for how long.
     retryOptions: { maxRetries: 0 },
   });
+  const ended = signal ? [signal] : [];
   // A request on a connection that was used before may be sent twice.
   const agent = isTls ? new TlsAgent({ keepAlive: false }) : new Agent({ keepAlive: false });
   client.pipeline.addPolicy({
     name: "ostlerConnections",
     sendRequest: (request, next) => {
       request.agent = agent;
+      // The library passes options of a list to the request of its first page only.
+      request.abortSignal = AbortSignal.any([AbortSignal.timeout(requestMs), ...ended]);
       request.allowInsecureConnection = !isTls;
       return next(request);
     },

@@ -1,4 +1,4 @@
-/** Calls of Azure with a timeout, whose failures are sorted by what can be done about them. */
+/** Calls of Azure, whose requests have a timeout, and whose failures are sorted by what can be done about them. */
 import type { ComputeManagementClient } from "@azure/arm-compute";
 import { denied, refused, unavailable } from "../../failures.ts";
 
@@ -10,6 +10,8 @@ export interface Place {
   authority?: string;
   endpoint?: string;
   signal?: AbortSignal;
+  /** Timeout of a request in milliseconds (default 10 s). */
+  requestMs?: number;
 }
 
 export interface Connected {
@@ -18,20 +20,13 @@ export interface Connected {
 }
 
 interface Asked<T> {
-  call: (
-    client: ComputeManagementClient,
-    resourceGroup: string,
-    options: { abortSignal: AbortSignal },
-  ) => Promise<T>;
+  call: (client: ComputeManagementClient, resourceGroup: string) => Promise<T>;
   /** Completes "Failed to …". */
   attempt: string;
 }
 
 /** The result of a change. */
 export type Outcome = { is: "Done" } | { is: "NoRoom"; says: string };
-
-/** Timeout of a call, in milliseconds. */
-const patienceMs = 10_000;
 
 /** Maximum wait that an answer of Azure can request, in milliseconds. */
 const longestMs = 60_000;
@@ -44,6 +39,8 @@ const denying = [
   ...["CredentialUnavailableError", "AuthenticationError", "AggregateAuthenticationError"],
   "AuthenticationRequiredError",
 ];
+/** Message of an OperationNotAllowed that ends by waiting: a change of the set or of an instance is in progress. */
+const inProgress = /\b(in progress|ongoing|being (\w+ed)|marked for deletion|try again later|retry later)\b/i;
 /** Conflicts that do not end by waiting; all others are with a change in progress. */
 const lasting = [
   ...["ScopeLocked", "PropertyChangeNotAllowed", "ReadOnlyDisabledSubscription", "MissingSubscriptionRegistration"],
@@ -90,8 +87,7 @@ export class AzureApi {
 
   async #send<T>(call: Asked<T>["call"]): Promise<T> {
     const { client, resourceGroup } = this.connected;
-    const ends = [AbortSignal.timeout(patienceMs), ...(this.signal ? [this.signal] : [])];
-    return await call(client, resourceGroup, { abortSignal: AbortSignal.any(ends) });
+    return await call(client, resourceGroup);
   }
 
   #failure(error: unknown, attempt: string): unknown {
@@ -99,7 +95,7 @@ export class AzureApi {
     const { name, status, code, message, afterMs } = saidBy(error);
     const line = `Failed to ${attempt}: ${code}: ${message}`;
     if (status === 401 || status === 403 || denying.includes(name)) return denied(line);
-    if (status === 409 && lasting.includes(code)) return refused("CloudRefused", line);
+    if (status === 409 && isLasting(code, message)) return refused("CloudRefused", line);
     // 409 and 412 are conflicts with other clients. An incomplete answer has a status too, but no valid code.
     const isAnswer = status !== undefined && status >= 400 && status < 500 && ![408, 409, 412, 429].includes(status);
     return isAnswer ? refused("CloudRefused", line) : unavailable(line, afterMs);
@@ -109,6 +105,15 @@ export class AzureApi {
 /** Returns whether an error of Azure means missing capacity; only the message reveals a quota. */
 export function isNoRoom(code: string, message: string): boolean {
   return noRoom.includes(code) || (code === "OperationNotAllowed" && /\bquota\b/i.test(message));
+}
+
+/**
+ * Returns whether a conflict does not end by waiting. Azure uses one code for quotas, changes in progress and operations
+ * that it never allows, so only the message distinguishes them.
+ */
+function isLasting(code: string, message: string): boolean {
+  if (code === "OperationNotAllowed") return !isNoRoom(code, message) && !inProgress.test(message);
+  return lasting.includes(code);
 }
 
 interface Said {

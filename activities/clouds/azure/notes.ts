@@ -34,6 +34,11 @@ export function notesOf(tags: Tags = {}): Notes {
   return { open, makeUpFor, orders };
 }
 
+/** Returns all orders, with this instance as the one of the open order. */
+export function boundTo({ open, orders }: Notes, id: number): Notes["orders"] {
+  return open ? new Map([...orders, [id, open.token]]) : orders;
+}
+
 /** Returns the tags of a set with these notes instead of the previous ones. Throws Refused if the tags are full. */
 export function tagsWith(tags: Tags = {}, { open, makeUpFor, orders }: Notes): Tags {
   const isOurs = (key: string): boolean => [openTag, makeUpTag].includes(key) || key.startsWith(ordersTag);

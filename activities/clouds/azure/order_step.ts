@@ -19,18 +19,21 @@ export interface Sight {
 export type Step =
   /** Return: the order has its instance. */
   | { do: "Tell"; id: number }
-  /** Bind: record the instance of the open order. */
+  /** Bind: record the instance of the open order, which is being deleted. */
   | { do: "Bind"; id: number }
   /** TakeBack: delete an instance that failed, and end its order. */
   | { do: "TakeBack"; id: number; says: string }
   /** Withdraw: end the open order, and reduce the size by the instance that was not created. */
   | { do: "Withdraw"; size: number; says: string }
   | { do: "Wait"; says: string }
-  /** Raise: place the order. */
-  | { do: "Raise" };
+  /** Raise: place the order, and record the instance of the previous order in the same request. */
+  | { do: "Raise"; bound?: number };
 
 /** Milliseconds after which an unlisted instance does not exist. */
 export const lagMs = 120_000;
+
+/** Milliseconds after which another order is complete or abandoned, so its instance may be in use. */
+const openMs = 3_600_000;
 
 /** Maximum difference between clocks, in milliseconds. */
 const skewMs = 600_000;
@@ -39,7 +42,7 @@ export function nextStep(sight: Sight, token: string): Step {
   const { notes: { open, orders } } = sight;
   const known = [...orders].find(([, each]) => each === token);
   if (known) return { do: "Tell", id: known[0] };
-  return open ? stepOf(sight, open) : { do: "Raise" };
+  return open ? stepOf(sight, open, token) : { do: "Raise" };
 }
 
 /** Returns the instance that belongs to the open order, as far as it is visible. */
@@ -57,18 +60,26 @@ export function heirOf(
   return heir ?? (isShort({ size, vms }) ? undefined : fresh[0]);
 }
 
-/** Completes the open order of any caller, as an abandoned order would block all later ones. */
-function stepOf(sight: Sight, open: OpenOrder): Step {
+/**
+ * Completes the open order of any caller, as an abandoned order would block all later ones. An order stays open until
+ * the next one, as each update of a set competes with those of other clients.
+ */
+function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
   const heir = heirOf(sight);
+  const isOwn = open.token === token;
+  const isRecent = isOwn || sight.now < open.since + openMs;
   if (heir) {
-    const says = heir.provisioningState?.toLowerCase() === "failed" ? lackIn(heir.instanceView?.statuses ?? []) : "";
-    return says ? { do: "TakeBack", id: idOf(heir), says } : { do: "Bind", id: idOf(heir) };
+    const isFailed = isRecent && heir.provisioningState?.toLowerCase() === "failed";
+    const says = isFailed ? lackIn(heir.instanceView?.statuses ?? []) : "";
+    if (says) return { do: "TakeBack", id: idOf(heir), says };
+    if (isGoing(heir)) return { do: "Bind", id: idOf(heir) };
+    return isOwn ? { do: "Tell", id: idOf(heir) } : { do: "Raise", bound: idOf(heir) };
   }
   // An instance may be invisible for that long.
   if (sight.now < open.since + lagMs) {
     return { do: "Wait", says: `order "${open.token}" does not have an instance yet` };
   }
-  if (sight.lack) return { do: "Withdraw", size: sight.size - (isShort(sight) ? 1 : 0), says: sight.lack };
+  if (sight.lack && isRecent) return { do: "Withdraw", size: sight.size - (isShort(sight) ? 1 : 0), says: sight.lack };
   // The set has all its instances, so another client has lowered its size since.
   if (!isShort(sight)) return { do: "Raise" };
   return {

@@ -7,7 +7,7 @@ import { refused, unavailable } from "../../failures.ts";
 import type { Ordered } from "../driver.ts";
 import type { Outcome } from "./api.ts";
 import { idOf, instanceOf, unseen } from "./instance_of.ts";
-import { checkRoom, type Notes, notesOf, type OpenOrder, tagsWith } from "./notes.ts";
+import { boundTo, checkRoom, type Notes, notesOf, type OpenOrder, tagsWith } from "./notes.ts";
 import { nextStep, type Sight, type Step } from "./order_step.ts";
 import { Patience } from "./patience.ts";
 import { groupOf, nameOf, type ScaleSets } from "./scale_sets.ts";
@@ -31,7 +31,9 @@ export class AzureOrders {
       const look = await this.#look(group);
       const step = nextStep(look, token);
       if (step.do === "Tell") return told(look, step.id, token);
-      const says = step.do === "Raise" ? await this.#raise(look, token) : await this.#goOn(step, look);
+      const says = step.do === "Raise"
+        ? await this.#raise(look, { token, bound: step.bound })
+        : await this.#goOn(step, look);
       const isOwn = step.do === "Raise" || look.notes.open?.token === token;
       if (says !== undefined && isOwn) return { outcome: "NoCapacity", says };
       const attempt = `Failed to order an instance of "${nameOf(look.set)}"`;
@@ -55,8 +57,7 @@ export class AzureOrders {
     const { set, notes, notes: { open } } = look;
     if (!open || step.do === "Wait") return undefined;
     if (step.do === "Bind") {
-      const orders = new Map([...notes.orders, [step.id, open.token]]);
-      await this.#write(look, { ...notes, open: undefined, orders });
+      await this.#write(look, { ...notes, open: undefined, orders: boundTo(notes, step.id) });
       return undefined;
     }
     if (step.do === "Withdraw") await this.#write(look, { ...notes, open: undefined }, step.size);
@@ -73,14 +74,20 @@ export class AzureOrders {
     settled(now, await this.sets.patch(now, { tags: tagsWith(now.tags, { ...notes, open: undefined }) }));
   }
 
-  /** Raises the size and records the order in one request. Returns the cause if capacity is missing. */
-  async #raise({ set, notes, size, vms, now }: Look, token: string): Promise<string | undefined> {
+  /**
+   * Raises the size, and records the order and the instance of the previous one, in one request. Returns the cause if
+   * capacity is missing.
+   */
+  async #raise(
+    { set, notes, size, vms, now }: Look,
+    { token, bound }: { token: string; bound: number | undefined },
+  ): Promise<string | undefined> {
     const { max } = groupOf(set);
     if (size >= max) {
       const state = `the scale set has its maximum of ${size} instances`;
       throw refused("CloudRefused", `Failed to order an instance of "${nameOf(set)}": ${state}`);
     }
-    const orders = kept(notes.orders, vms);
+    const orders = kept(bound === undefined ? notes.orders : boundTo(notes, bound), vms);
     checkRoom(set.tags, { ...notes, orders }, token);
     const open = { token, after: Math.max(-1, ...vms.map(idOf)), since: now };
     const tags = tagsWith(set.tags, { ...notes, open, orders });

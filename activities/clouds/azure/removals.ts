@@ -5,8 +5,9 @@
 import type { VirtualMachineScaleSet } from "@azure/arm-compute";
 import { refused, unavailable } from "../../failures.ts";
 import { groupKeyOf } from "../driver.ts";
-import { partsOf } from "./instance_of.ts";
-import { type Notes, notesOf, tagsWith } from "./notes.ts";
+import { idOf, partsOf } from "./instance_of.ts";
+import { boundTo, type Notes, notesOf, tagsWith } from "./notes.ts";
+import { heirOf } from "./order_step.ts";
 import { Patience } from "./patience.ts";
 import { checked, groupOf, isGoing, nameOf, type ScaleSets } from "./scale_sets.ts";
 
@@ -39,6 +40,7 @@ export class AzureRemovals {
         await this.#makeUp(set, notes, { id: parts.id, shrinks });
         return vm ? "Going" : "Gone";
       }
+      if (await this.#bind(set, notes, parts.id)) continue;
       if (notes.makeUpFor.includes(parts.id) === shrinks) await this.#note(set, notes, { id: parts.id, shrinks });
       else if (isTold) {
         await patience.rest(`Failed to remove instance "${providerId}": Azure does not report its deletion yet`);
@@ -48,6 +50,18 @@ export class AzureRemovals {
         isTold = true;
       }
     }
+  }
+
+  /**
+   * Records the instance of an open order before it is removed, as a repeated order would create another one. Returns
+   * whether the set has changed.
+   */
+  async #bind(set: VirtualMachineScaleSet, notes: Notes, id: number): Promise<boolean> {
+    if (!notes.open || id <= notes.open.after || notes.orders.has(id)) return false;
+    const heir = heirOf({ notes, size: groupOf(set).size, vms: await this.sets.vms(set) });
+    if (!heir || idOf(heir) !== id) return false;
+    await this.#patch(set, { tags: tagsWith(set.tags, { ...notes, open: undefined, orders: boundTo(notes, id) }) });
+    return true;
   }
 
   /** Records whether the instance must be replaced. */

@@ -18,7 +18,7 @@ export class ScaleSets {
   async list(): Promise<VirtualMachineScaleSet[]> {
     const all = await this.api.ask({
       attempt: `list the scale sets of "${this.of.resourceGroup}"`,
-      call: ({ virtualMachineScaleSets: sets }, place, options) => Array.fromAsync(sets.list(place, options)),
+      call: ({ virtualMachineScaleSets: sets }, place) => Array.fromAsync(sets.list(place)),
     });
     return all.filter((set) => this.#isOwn(set));
   }
@@ -28,7 +28,7 @@ export class ScaleSets {
     if (name === undefined) return undefined;
     const set = await this.api.find({
       attempt: `read scale set "${name}"`,
-      call: ({ virtualMachineScaleSets: sets }, place, options) => sets.get(place, name, options),
+      call: ({ virtualMachineScaleSets: sets }, place) => sets.get(place, name),
     });
     return set && this.#isOwn(set) ? set : undefined;
   }
@@ -52,8 +52,7 @@ export class ScaleSets {
     if (!ifMatch) throw refused("CloudRefused", `Failed to ${attempt}: Azure does not report its ETag`);
     return await this.api.change({
       attempt,
-      call: ({ virtualMachineScaleSets: sets }, place, options) =>
-        sets.update(place, name, changes, { ...options, ifMatch }).submitted(),
+      call: ({ virtualMachineScaleSets: sets }, place) => sets.update(place, name, changes, { ifMatch }).submitted(),
     });
   }
 
@@ -61,16 +60,16 @@ export class ScaleSets {
   vms(set: VirtualMachineScaleSet): Promise<VirtualMachineScaleSetVM[]> {
     return this.api.ask({
       attempt: `list the instances of "${nameOf(set)}"`,
-      call: ({ virtualMachineScaleSetVMs: vms }, place, options) =>
-        Array.fromAsync(vms.list(place, nameOf(set), { ...options, expand: "instanceView" })),
+      call: ({ virtualMachineScaleSetVMs: vms }, place) =>
+        Array.fromAsync(vms.list(place, nameOf(set), { expand: "instanceView" })),
     });
   }
 
   vm(set: VirtualMachineScaleSet, id: number): Promise<VirtualMachineScaleSetVM | undefined> {
     return this.api.find({
       attempt: `read instance ${id} of "${nameOf(set)}"`,
-      call: ({ virtualMachineScaleSetVMs: vms }, place, options) =>
-        vms.get(place, nameOf(set), String(id), { ...options, expand: "instanceView" }),
+      call: ({ virtualMachineScaleSetVMs: vms }, place) =>
+        vms.get(place, nameOf(set), String(id), { expand: "instanceView" }),
     });
   }
 
@@ -81,8 +80,8 @@ export class ScaleSets {
     try {
       await this.api.ask({
         attempt: `remove instance ${id} of "${nameOf(set)}"`,
-        call: ({ virtualMachineScaleSets: sets }, place, options) =>
-          sets.deleteInstances(place, nameOf(set), { instanceIds: [String(id)] }, options).submitted(),
+        call: ({ virtualMachineScaleSets: sets }, place) =>
+          sets.deleteInstances(place, nameOf(set), { instanceIds: [String(id)] }).submitted(),
       });
     } catch (error) {
       if (failureTypeOf(error) !== "CloudRefused") throw error;
@@ -96,7 +95,7 @@ export class ScaleSets {
     if (set.provisioningState !== "Failed") return "";
     const { statuses = [] } = await this.api.ask({
       attempt: `read the state of scale set "${nameOf(set)}"`,
-      call: ({ virtualMachineScaleSets: sets }, place, options) => sets.getInstanceView(place, nameOf(set), options),
+      call: ({ virtualMachineScaleSets: sets }, place) => sets.getInstanceView(place, nameOf(set)),
     });
     return lackIn(statuses);
   }

@@ -3,6 +3,7 @@
  * from Azure's published description and not run against the real cloud; where that is unclear it does the worst. It
  * gets no credentials, because it has no TLS, and leaves connections open.
  */
+import { setTimeout as pass } from "node:timers/promises";
 import { type CloudInstance, CloudRefusal, type GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 import type { Befalls } from "../driver_conformance.ts";
 import { type AzureConditions, AzureGround, idOf, lackCode, nameOf } from "./azure_ground.ts";
@@ -20,6 +21,8 @@ export class AzureStub implements AsyncDisposable {
   readonly ground: AzureGround;
   /** Returns the fault of the call with that number, from 1. */
   fault: (nth: number, action: string) => Befalls | undefined = () => undefined;
+  /** Returns the milliseconds after which the call with that number is answered. */
+  delay: (nth: number, action: string) => number = () => 0;
   /** Returns Azure's answer in place of the action. */
   refusal: (action: string) => { status: number; code: string; message?: string; after?: string } | undefined = () =>
     undefined;
@@ -46,6 +49,7 @@ export class AzureStub implements AsyncDisposable {
     try {
       const asked = judge(request, await request.text());
       this.calls.push(asked.action);
+      await pass(this.delay(this.calls.length, asked.action));
       const fault = this.fault(this.calls.length, asked.action);
       if (fault === "CutBefore") return cut();
       if (fault === "Throttled") return failed(429, "TooManyRequests", "slow down", { "retry-after": "60" });

@@ -32,15 +32,17 @@ export interface World extends AsyncDisposable {
 export interface Conditions extends Partial<AzureConditions> {
   capacity?: number;
   groups?: GroupSpec[];
+  requestMs?: number;
 }
 
-export function worldOf({ capacity, groups = [spec], ...conditions }: Conditions = {}): World {
+export function worldOf({ capacity, requestMs, groups = [spec], ...conditions }: Conditions = {}): World {
   const cloud = new GroupCloud({ images, ...(capacity === undefined ? {} : { capacity }) });
   for (const group of groups) cloud.create(group);
   // Existing instances are visible to all clients.
   for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
   const stub = new AzureStub(cloud, { clusterTag, ...conditions });
-  const asked = { subscription: "s", resourceGroup: "r", clusterTag, endpoint: stub.url };
+  const limit = requestMs === undefined ? {} : { requestMs };
+  const asked = { subscription: "s", resourceGroup: "r", clusterTag, endpoint: stub.url, ...limit };
   const open = (signal?: AbortSignal): Promise<Driver> => openAzure({ ...asked, ...(signal ? { signal } : {}) });
   return { cloud, stub, open, [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose]() };
 }
@@ -61,10 +63,18 @@ export function truthOf(world: World): Truth {
     size,
     alive:
       world.cloud.instances(spec.id).filter(({ state }) => state !== "Terminating" && state !== "Terminated").length,
-    tokens: [...notesOf(tagsOf(world)).orders.values()],
+    tokens: tokensIn(world),
     boots: boots.fields.image,
     templates: templates.length,
   };
+}
+
+/** Returns the tokens of all recorded orders, and of the open one if it has an instance. */
+function tokensIn(world: World): string[] {
+  const { open, orders } = notesOf(tagsOf(world));
+  const isHeir = (id: number): boolean => id > (open?.after ?? Infinity) && !orders.has(id);
+  const isFilled = world.cloud.instances(spec.id).some(({ node }) => isHeir(Number(node.replace(/^.*-/, ""))));
+  return [...orders.values(), ...(open && isFilled ? [open.token] : [])];
 }
 
 export function tagsOf({ cloud, stub }: World): Record<string, string> {

@@ -1,5 +1,5 @@
 import type { ApplicationFailure } from "@temporalio/common";
-import { deepEqual, equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { providerIdOf, spec, truthOf, worldOf } from "../../../../support/clouds/azure_world.ts";
 
 const group = spec.id;
@@ -14,7 +14,7 @@ for (const code of ["ScopeLocked", "PropertyChangeNotAllowed", "ReadOnlyDisabled
   });
 }
 
-for (const code of ["OperationNotAllowed", "AnotherOperationInProgress", "Conflict"]) {
+for (const code of ["AnotherOperationInProgress", "Conflict"]) {
   Deno.test(`openAzure: retries ${code}, because another operation is in progress`, async () => {
     await using world = worldOf();
     const driver = await world.open();
@@ -75,4 +75,54 @@ Deno.test("openAzure: waits as long as Retry-After asks, at most a minute", asyn
     const { type, nonRetryable, nextRetryDelay: delay } = failure as ApplicationFailure;
     deepEqual([type, nonRetryable, delay ?? undefined], ["ApiUnavailable", false, nextRetryDelay]);
   }
+});
+
+const passing = [
+  "Operation is not allowed because another operation is in progress",
+  "The virtual machine scale set is being updated",
+  "VM 'a_1' is marked for deletion. You can only retry the Delete operation (or wait for an ongoing one to complete)",
+];
+
+for (const message of passing) {
+  Deno.test(`fault G6: openAzure retries OperationNotAllowed that passes by itself: ${message.slice(0, 30)}`, async () => {
+    await using world = worldOf();
+    const driver = await world.open();
+    world.stub.refusal = (action) =>
+      action === "update" ? { status: 409, code: "OperationNotAllowed", message } : undefined;
+    await rejects(driver.order({ group, token: "t" }), { type: "ApiUnavailable" });
+  });
+}
+
+const lasting = [
+  "The maximum number of instances of a scale set with singlePlacementGroup is 100",
+  "Changing property 'networkProfile' is not allowed",
+];
+
+for (const message of lasting) {
+  Deno.test(`fault G6: openAzure does not retry OperationNotAllowed that stays: ${message.slice(0, 30)}`, async () => {
+    await using world = worldOf();
+    const driver = await world.open();
+    world.stub.refusal = (action) =>
+      action === "update" ? { status: 409, code: "OperationNotAllowed", message } : undefined;
+    const refused = { type: "CloudRefused", nonRetryable: true, message: /: OperationNotAllowed: / };
+    await rejects(driver.order({ group, token: "t" }), refused);
+  });
+}
+
+Deno.test("fault G6: openAzure limits each request, and not all pages of a list together", async () => {
+  await using world = worldOf({ groups: [{ ...spec, size: 12, max: 20 }], requestMs: 600 });
+  const driver = await world.open();
+  await driver.group(group);
+  world.stub.delay = (_, action) => action === "vms" ? 150 : 0;
+  equal((await driver.instances(group)).length, 12);
+});
+
+Deno.test("fault G6: openAzure limits the request of every page, also after the first", async () => {
+  await using world = worldOf({ groups: [{ ...spec, size: 12, max: 20 }], requestMs: 300 });
+  const driver = await world.open();
+  await driver.group(group);
+  world.stub.delay = (nth) => world.stub.calls[nth - 2] === "vms" ? 3_000 : 0;
+  const from = Date.now();
+  await rejects(driver.instances(group), { type: "ApiUnavailable" });
+  ok(Date.now() - from < 2_500);
 });

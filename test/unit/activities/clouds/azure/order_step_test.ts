@@ -41,17 +41,17 @@ const cases: { title: string; sight: Sight; step: Step }[] = [
     step: { do: "Tell", id: 3 },
   },
   { title: "waits for an instance that is not shown", sight: sight({ ids: [1, 2], size: 3 }), step: none },
-  { title: "binds the first new instance", sight: sight({ ids: [4, 2, 3, 1], size: 4 }), step: { do: "Bind", id: 3 } },
-  { title: "binds no older instance", sight: sight({ ids: [1, 2, 100, 101], size: 4 }), step: none },
+  { title: "returns the first new one", sight: sight({ ids: [4, 2, 3, 1], size: 4 }), step: { do: "Tell", id: 3 } },
+  { title: "returns no older instance", sight: sight({ ids: [1, 2, 100, 101], size: 4 }), step: none },
   {
-    title: "binds no instance of another order",
+    title: "returns no instance of another order",
     sight: sight({ ids: [1, 2, 3, 4], size: 4, orders: { 3: "u" } }),
-    step: { do: "Bind", id: 4 },
+    step: { do: "Tell", id: 4 },
   },
   {
-    title: "binds the first instance that is not leaving",
+    title: "returns the first instance that is not leaving",
     sight: sight({ ids: [1, 2, -3, 4], size: 3 }),
-    step: { do: "Bind", id: 4 },
+    step: { do: "Tell", id: 4 },
   },
   {
     title: "binds a leaving instance when no other will come",
@@ -100,4 +100,45 @@ const cases: { title: string; sight: Sight; step: Step }[] = [
 
 for (const { title, sight, step } of cases) {
   Deno.test(`K16 nextStep: ${title}`, () => deepEqual(nextStep(sight, "t"), step));
+}
+
+const failed = { code: "ProvisioningState/failed/AllocationFailed", message: "full" };
+
+/** The order of another token, whose instance 3 failed, that long ago. */
+function failedSince(ms: number): Sight {
+  const seen = sight({ ids: [1, 2, 3], size: 3 });
+  const vms = seen.vms.map((vm) =>
+    vm.instanceId === "3" ? { ...vm, provisioningState: "Failed", instanceView: { statuses: [failed] } } : vm
+  );
+  return { ...seen, vms, now: since + ms };
+}
+
+const others: { title: string; sight: Sight; step: Step }[] = [
+  {
+    title: "records the instance of the previous order with the next one",
+    sight: sight({ ids: [1, 2, 3], size: 3 }),
+    step: { do: "Raise", bound: 3 },
+  },
+  {
+    title: "removes a failed instance of another recent order",
+    sight: failedSince(60_000),
+    step: { do: "TakeBack", id: 3, says: "AllocationFailed: full" },
+  },
+  {
+    title: "does not remove an instance that failed long after its order",
+    sight: failedSince(3_600_000),
+    step: { do: "Raise", bound: 3 },
+  },
+  {
+    title: "does not lower the size for another order of long ago",
+    sight: { ...sight({ ids: [1, 2], size: 3, lack: "full" }), now: since + 3_600_000 },
+    step: {
+      do: "Wait",
+      says: 'order "t" does not have an instance, and the scale set has fewer instances than its size',
+    },
+  },
+];
+
+for (const { title, sight, step } of others) {
+  Deno.test(`fault G6: nextStep ${title}`, () => deepEqual(nextStep(sight, "u"), step));
 }

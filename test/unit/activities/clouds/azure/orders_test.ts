@@ -19,20 +19,29 @@ function idIn(ordered: Ordered): string {
   return ordered.instance.providerId;
 }
 
-Deno.test("K8 openAzure: raises a set and records the order in one request, and the result in another", async () => {
+Deno.test("fault G6: openAzure updates a set once for each order, which records the result of the previous one", async () => {
   await using world = worldOf();
   const driver = await world.open();
   equal(idIn(await driver.order({ group, token: "workers-new-1" })), providerIdOf(3));
-  deepEqual(world.stub.calls, ["get", "vms", "update", "get", "vms", "vms", "update", "get", "vms", "vms"]);
-  const { "ostler-orders-1": orders, "ostler-open-order": open, ...others } = tagsOf(world);
-  deepEqual([orders, open, others["constellation-uid"]], ["workers-new-:1@3", undefined, "cluster-1"]);
+  deepEqual(world.stub.calls, ["get", "vms", "update", "get", "vms", "vms"]);
+  const { "ostler-orders-1": before, "ostler-open-order": first = "", ...others } = tagsOf(world);
+  match(first, /^2 \d+ workers-new-1$/);
+  deepEqual([before, others["constellation-uid"]], [undefined, "cluster-1"]);
+  equal(idIn(await driver.order({ group, token: "workers-new-2" })), providerIdOf(4));
+  const { "ostler-orders-1": orders, "ostler-open-order": second = "" } = tagsOf(world);
+  match(second, /^3 \d+ workers-new-2$/);
+  equal(orders, "workers-new-:1@3");
+  equal(world.stub.calls.filter((call) => call === "update").length, 2);
+  deepEqual((await driver.instances(group)).map(({ token }) => token), [
+    ...[undefined, undefined, "workers-new-1", "workers-new-2"],
+  ]);
 });
 
 Deno.test("K16 openAzure: returns the instance of an open order before it is recorded", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
-  deepEqual(truthOf(world).tokens, []);
+  equal(tagsOf(world)["ostler-orders-1"], undefined);
   deepEqual((await driver.instances(group)).map(({ token }) => token), [undefined, undefined, "t"]);
   equal((await driver.instance(providerIdOf(3)))?.token, "t");
   equal((await driver.instance(providerIdOf(2)))?.token, undefined);
@@ -224,6 +233,7 @@ Deno.test("K8 openAzure: binds an instance to one order only, even if a list lef
     if (action === "vms" && world.stub.calls[nth - 2] === "vms") settle(world.cloud);
     return undefined;
   };
+  await rejects(driver.order({ group, token: "b" }), { type: "ApiUnavailable" });
   equal(idIn(await driver.order({ group, token: "b" })), providerIdOf(4));
   deepEqual([truthOf(world).size, truthOf(world).tokens], [3, ["a", "b"]]);
 });

@@ -87,3 +87,13 @@ Deno.test("K7 openAzure: removes nothing from another set", async () => {
   await rejects(driver.remove({ group, providerId, shrinks: true }), { type: "CloudRefused" });
   equal(world.cloud.group(other.id)?.size, 2);
 });
+
+Deno.test("fault G6: openAzure records the instance of the latest order before it is removed, and orders no other", async () => {
+  await using world = worldOf();
+  const driver = await world.open();
+  await driver.order({ group, token: "t" });
+  await driver.remove({ group, providerId: providerIdOf(3), shrinks: true });
+  settle(world.cloud);
+  const again = await driver.order({ group, token: "t" });
+  deepEqual([again.outcome, truthOf(world).size, world.cloud.instances().length], ["Ordered", 2, 3]);
+});
