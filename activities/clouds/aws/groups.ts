@@ -3,6 +3,7 @@ import type { AutoScalingGroup, DescribeAutoScalingGroupsCommandInput } from "@a
 import { refused, unavailable } from "../../failures.ts";
 import { type CloudGroup, groupKeyOf } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
+import { mixtureOf } from "./mixed.ts";
 
 const roles: Readonly<Record<string, CloudGroup["role"]>> = {
   ...{ worker: "Worker", "control-plane": "ControlPlane", controlplane: "ControlPlane" },
@@ -87,14 +88,19 @@ export function groupOf(found: AutoScalingGroup): CloudGroup {
   };
 }
 
-/**
- * Instances of a warm pool have the group's tag, do not count in its size, and join with the template of their
- * creation.
- */
-function troubleOf({ WarmPoolConfiguration, MixedInstancesPolicy }: AutoScalingGroup): string | undefined {
+/** Returns why Ostler cannot roll the group; undefined if it can. */
+function troubleOf(
+  { WarmPoolConfiguration, MixedInstancesPolicy, Operator, DesiredCapacityType = "units", Tags = [] }: AutoScalingGroup,
+): string | undefined {
+  const nodeGroup = Tags.find(({ Key }) => Key === "eks:nodegroup-name")?.Value;
+  if (nodeGroup !== undefined) {
+    return `it belongs to EKS managed node group "${nodeGroup}", which EKS updates by itself; use a self-managed group`;
+  }
+  if (Operator) return `only its operator "${Operator.Principal}" can change it; use a self-managed group`;
+  // Instances of a warm pool have the group's tag, do not count in its size, and join with their first template.
   if (WarmPoolConfiguration) return "it has a warm pool; delete the warm pool";
-  if (MixedInstancesPolicy) return "it has a mixed instances policy instead of a launch template of its own";
-  return undefined;
+  if (DesiredCapacityType !== "units") return `its size is in ${DesiredCapacityType}; set DesiredCapacityType to units`;
+  return MixedInstancesPolicy && mixtureOf(MixedInstancesPolicy);
 }
 
 /** Returns whether a user suspended the process that launches instances. */

@@ -11,6 +11,7 @@ import type { BootTemplate } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
 import { without } from "../without.ts";
 import { type AwsGroups, nameOf } from "./groups.ts";
+import { bootChange, specificationOf } from "./mixed.ts";
 
 const absent = ["NotFound", "Malformed", "VersionNotFound"].map((each) => `InvalidLaunchTemplateId.${each}`);
 
@@ -45,13 +46,13 @@ export class AwsTemplates {
     const boots = await this.#bootedBy(found);
     if (boots.data.ImageId === image) return await this.#pinned(found, boots);
     // Otherwise the group would boot the new version before it was verified.
-    if (found.LaunchTemplate?.Version === "$Latest") await this.#pinned(found, boots);
+    if (specificationOf(found)?.Version === "$Latest") await this.#pinned(found, boots);
     return await this.#use(found, await this.#like(boots, image));
   }
 
   /** Sets the group to a version number, as users can change the meaning of "$Latest" and "$Default". */
   async #pinned(group: AutoScalingGroup, boots: Version): Promise<BootTemplate> {
-    return group.LaunchTemplate?.Version === boots.number ? bootOf(boots) : await this.#use(group, boots);
+    return specificationOf(group)?.Version === boots.number ? bootOf(boots) : await this.#use(group, boots);
   }
 
   async ensure({ group, template }: { group: string; template: string }): Promise<BootTemplate> {
@@ -72,10 +73,10 @@ export class AwsTemplates {
   async #use(group: AutoScalingGroup, version: Version): Promise<BootTemplate> {
     const AutoScalingGroupName = nameOf(group);
     const { id } = bootOf(version);
-    const LaunchTemplate = { LaunchTemplateId: version.launchTemplate, Version: version.number };
+    const change = bootChange(group, { LaunchTemplateId: version.launchTemplate, Version: version.number });
     await this.api.ask({
       attempt: `set "${AutoScalingGroupName}" to boot template "${id}"`,
-      call: ({ scaling }, options) => scaling.updateAutoScalingGroup({ AutoScalingGroupName, LaunchTemplate }, options),
+      call: ({ scaling }, options) => scaling.updateAutoScalingGroup({ AutoScalingGroupName, ...change }, options),
     });
     const boots = await this.booted(AutoScalingGroupName);
     if (boots.id === id) return boots;
@@ -118,7 +119,7 @@ export class AwsTemplates {
   /** Resolves the version that a group is configured to boot, such as "$Latest", to its number. */
   async #bootedBy(group: AutoScalingGroup): Promise<Version> {
     const name = nameOf(group);
-    const { LaunchTemplateId: id, Version = "$Default" } = group.LaunchTemplate ?? {};
+    const { LaunchTemplateId: id, Version = "$Default" } = specificationOf(group) ?? {};
     if (!id) {
       throw refused(
         "CloudRefused",

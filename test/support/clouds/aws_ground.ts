@@ -15,6 +15,8 @@ export interface AwsConditions {
   launchErrors?: readonly string[];
   /** Fields of each group beside those that are served here. */
   properties?: object;
+  /** Mixed instances policy of each group, without its launch template. */
+  mixed?: { Overrides?: Record<string, unknown>[]; InstancesDistribution?: Record<string, string | number> };
   /** Existing images; any image exists if none are listed. Only a group that is to boot an image checks that. */
   images?: readonly string[];
   /** The images that groups boot at first. */
@@ -36,8 +38,12 @@ export class AwsGround {
   readonly #tags = new Map<string, Map<string, string>>();
   readonly #versions = new Map<string, string>();
   readonly #suspended = new Map<string, Set<string>>();
+  /** Fields of the policy of each group, besides its launch template. */
+  mixed: AwsConditions["mixed"];
 
-  constructor(readonly cloud: GroupCloud, private readonly conditions: AwsConditions) {}
+  constructor(readonly cloud: GroupCloud, private readonly conditions: AwsConditions) {
+    this.mixed = conditions.mixed;
+  }
 
   get remembersErrors(): boolean {
     return this.conditions.remembersErrors ?? false;

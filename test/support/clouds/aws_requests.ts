@@ -31,6 +31,7 @@ const processes: Action = {
   fields: { AutoScalingGroupName: text, "ScalingProcesses.member.N": /^(AZRebalance|Launch|Terminate)$/ },
   needs: ["AutoScalingGroupName"],
 };
+const mixed = "MixedInstancesPolicy";
 
 const actions: Record<string, Action> = {
   DescribeAutoScalingGroups: {
@@ -47,6 +48,14 @@ const actions: Record<string, Action> = {
     fields: {
       ...{ AutoScalingGroupName: text, "LaunchTemplate.LaunchTemplateId": launchTemplate },
       "LaunchTemplate.Version": /^(\d+|\$Latest|\$Default)$/,
+      [`${mixed}.LaunchTemplate.LaunchTemplateSpecification.LaunchTemplateId`]: launchTemplate,
+      [`${mixed}.LaunchTemplate.LaunchTemplateSpecification.Version`]: /^(\d+|\$Latest|\$Default)$/,
+      [`${mixed}.LaunchTemplate.Overrides.member.N.InstanceType`]: text,
+      [`${mixed}.LaunchTemplate.Overrides.member.N.WeightedCapacity`]: /^\d{1,3}$/,
+      [`${mixed}.InstancesDistribution.OnDemandBaseCapacity`]: /^\d+$/,
+      [`${mixed}.InstancesDistribution.OnDemandPercentageAboveBaseCapacity`]: /^(\d\d?|100)$/,
+      [`${mixed}.InstancesDistribution.SpotAllocationStrategy`]: /^(capacity|price|lowest)-[a-z-]+$/,
+      [`${mixed}.InstancesDistribution.OnDemandAllocationStrategy`]: /^(prioritized|lowest-price)$/,
     },
     needs: ["AutoScalingGroupName"],
   },

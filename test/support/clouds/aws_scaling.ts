@@ -35,7 +35,10 @@ export class AwsScaling {
 
   UpdateAutoScalingGroup(form: URLSearchParams): object {
     const group = this.#need(form);
-    const [id, version] = [form.get("LaunchTemplate.LaunchTemplateId"), form.get("LaunchTemplate.Version") ?? ""];
+    const at = this.ground.mixed ? "MixedInstancesPolicy.LaunchTemplate.LaunchTemplateSpecification" : "LaunchTemplate";
+    const [id, version] = [form.get(`${at}.LaunchTemplateId`), form.get(`${at}.Version`) ?? ""];
+    // A policy is stored as it is sent: what an update omits is lost.
+    if (this.ground.mixed && id) this.ground.mixed = policyIn(form);
     if (id === this.ground.launchTemplateOf(group)) this.ground.setVersion(group, version);
     else if (id) throw new AwsWrong("ValidationError", `no launch template ${id}`);
     return {};
@@ -109,16 +112,24 @@ export class AwsScaling {
     const own = this.ground.visible().filter((each) => each.group === group.id && each.state !== "Terminated");
     return {
       ...{ AutoScalingGroupName: group.id, MinSize: group.min, MaxSize: group.max, DesiredCapacity: group.size },
-      LaunchTemplate: { LaunchTemplateId, LaunchTemplateName: group.name, Version: this.ground.versionOf(group) },
-      ...{ AvailabilityZones: group.zones, ...this.#suspended(group), ...this.ground.properties },
+      ...this.#booted({ LaunchTemplateId, LaunchTemplateName: group.name, Version: this.ground.versionOf(group) }),
+      ...{ AvailabilityZones: group.zones, ...this.#suspended(group) },
       Instances: own.map((each) => this.#member(each)),
       Tags: this.ground.tagsOf(group).filter(([key]) => key !== groupTag).map(([Key, Value]) => ({ Key, Value })),
+      ...this.ground.properties,
     };
   }
 
   #suspended(group: Group): object {
     const SuspendedProcesses = [...this.ground.suspended(group)].map((ProcessName) => ({ ProcessName }));
     return SuspendedProcesses.length > 0 ? { SuspendedProcesses } : {};
+  }
+
+  #booted(specification: object): object {
+    const { mixed } = this.ground;
+    if (!mixed) return { LaunchTemplate: specification };
+    const LaunchTemplate = { LaunchTemplateSpecification: specification, Overrides: mixed.Overrides };
+    return { MixedInstancesPolicy: { LaunchTemplate, InstancesDistribution: mixed.InstancesDistribution } };
   }
 
   #member(each: ReturnType<AwsGround["visible"]>[number]): object {
@@ -128,4 +139,21 @@ export class AwsScaling {
       ...{ HealthStatus: each.trouble ? "UNHEALTHY" : "HEALTHY", ProtectedFromScaleIn: each.isProtected },
     };
   }
+}
+
+/** Returns the fields of a sent policy besides its launch template. */
+function policyIn(form: URLSearchParams): NonNullable<AwsGround["mixed"]> {
+  const fields = (start: string): [string, string][] =>
+    [...form].flatMap(([key, value]) => key.startsWith(start) ? [[key.slice(start.length), value]] : []);
+  const distribution = fields("MixedInstancesPolicy.InstancesDistribution.");
+  const overrides: Record<string, unknown>[] = [];
+  for (let nth = 1;; nth++) {
+    const own = fields(`MixedInstancesPolicy.LaunchTemplate.Overrides.member.${nth}.`);
+    if (own.length === 0) break;
+    overrides.push(Object.fromEntries(own));
+  }
+  return {
+    ...(overrides.length > 0 ? { Overrides: overrides } : {}),
+    ...(distribution.length > 0 ? { InstancesDistribution: Object.fromEntries(distribution) } : {}),
+  };
 }

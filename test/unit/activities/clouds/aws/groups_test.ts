@@ -30,10 +30,6 @@ for (const name of ["a*", "a?", "a\\b", 'a"b', "a[b]"]) {
 
 const unruly = [
   { properties: { WarmPoolConfiguration: { MinSize: 1, PoolState: "Stopped" } }, says: /it has a warm pool/ },
-  {
-    properties: { MixedInstancesPolicy: { LaunchTemplate: { LaunchTemplateSpecification: { Version: "1" } } } },
-    says: /it has a mixed instances policy/,
-  },
 ];
 
 for (const { properties, says } of unruly) {
@@ -61,3 +57,94 @@ Deno.test("fault G2: openAws suspends and resumes AZRebalance of a group of seve
   deepEqual(world.stub.calls.filter((each) => each.endsWith("Processes")), ["SuspendProcesses", "ResumeProcesses"]);
   await driver.ensureRebalancing?.({ group: "none", isOn: false });
 });
+const overrides = [{ InstanceType: "m5.large" }, { InstanceType: "m6i.large" }];
+const wholly = [
+  { title: "default", mixed: { Overrides: overrides } },
+  { title: "On-Demand", mixed: { InstancesDistribution: { OnDemandPercentageAboveBaseCapacity: 100 } } },
+  {
+    title: "On-Demand with a base",
+    mixed: { InstancesDistribution: { OnDemandBaseCapacity: 2, OnDemandPercentageAboveBaseCapacity: 100 } },
+  },
+  {
+    title: "Spot",
+    mixed: {
+      Overrides: overrides,
+      InstancesDistribution: {
+        ...{ OnDemandBaseCapacity: 0, OnDemandPercentageAboveBaseCapacity: 0 },
+        SpotAllocationStrategy: "capacity-optimized",
+      },
+    },
+  },
+];
+
+for (const { title, mixed } of wholly) {
+  Deno.test(`fault G9: openAws rolls a group with a wholly ${title} mixed instances policy, and keeps the policy`, async () => {
+    await using world = worldOf({ mixed, version: "$Latest" });
+    const driver = await world.driver;
+    const before = await driver.template(spec.id);
+    const shown = JSON.stringify(world.stub.ground.mixed);
+    equal((await driver.ensureImage({ group: spec.id, image: "image-2" })).image, "image-2");
+    equal((await driver.order({ group: spec.id, token: "t" })).outcome, "Ordered");
+    equal((await driver.ensureTemplate({ group: spec.id, template: before.id })).image, "image-1");
+    equal(JSON.stringify(world.stub.ground.mixed).replaceAll(/"(\d+)"/g, "$1"), shown);
+  });
+}
+
+const mixtures = [
+  {
+    title: "On-Demand above a base and Spot",
+    mixed: { InstancesDistribution: { OnDemandPercentageAboveBaseCapacity: 50 } },
+    says: /buys On-Demand and Spot Instances \(base 0, then 50 % On-Demand\); set OnDemandPercentageAboveBaseCapacity/,
+  },
+  {
+    title: "Spot above a base of On-Demand",
+    mixed: { InstancesDistribution: { OnDemandBaseCapacity: 1, OnDemandPercentageAboveBaseCapacity: 0 } },
+    says: /\(base 1, then 0 % On-Demand\)/,
+  },
+  {
+    title: "weights",
+    mixed: { Overrides: [{ InstanceType: "m5.large", WeightedCapacity: "2" }] },
+    says: /an override of its mixed instances policy has weight 2; remove the weights$/,
+  },
+  {
+    title: "a second launch template",
+    mixed: { Overrides: [{ InstanceType: "m5.large", LaunchTemplateSpecification: { LaunchTemplateId: "lt-1" } }] },
+    says: /an override of its mixed instances policy has a launch template of its own; remove it$/,
+  },
+  {
+    title: "a second image",
+    mixed: { Overrides: [{ InstanceType: "m5.large", ImageId: "ami-1" }] },
+    says: /an override of its mixed instances policy has an image of its own; remove it$/,
+  },
+];
+const owned = [
+  {
+    title: "that EKS owns",
+    properties: {
+      Tags: [{ Key: "constellation-uid", Value: "cluster-1" }, { Key: "eks:nodegroup-name", Value: "ng" }],
+    },
+    says: /it belongs to EKS managed node group "ng", which EKS updates by itself; use a self-managed group$/,
+  },
+  {
+    title: "with an operator",
+    properties: { Operator: { Principal: "eks.amazonaws.com" } },
+    says: /only its operator "eks.amazonaws.com" can change it/,
+  },
+  {
+    title: "whose size is in other units",
+    properties: { DesiredCapacityType: "vcpu" },
+    says: /its size is in vcpu; set DesiredCapacityType to units$/,
+  },
+];
+
+for (const { title, says, ...conditions } of [...mixtures, ...owned]) {
+  Deno.test(`fault G9: openAws refuses a group ${title.replace(/^(?!that|with|whose)/, "with ")}, by the cause`, async () => {
+    await using world = worldOf(conditions);
+    const driver = await world.driver;
+    const refused = { type: "CloudRefused", nonRetryable: true, message: says };
+    await rejects(driver.order({ group: spec.id, token: "t" }), refused);
+    await rejects(driver.template(spec.id), refused);
+    await rejects(driver.ensureImage({ group: spec.id, image: "image-2" }), refused);
+    equal(world.stub.calls.some((call) => !call.startsWith("Describe")), false);
+  });
+}
