@@ -72,6 +72,12 @@ export interface Backend {
    */
   restore(order: RestoreOrder, place: ProfilePlace): Promise<{ changed: boolean }>;
 
+  /**
+   * Keeps an autoscaler that Ostler does not configure from removing machines of the pool while it is rolled, and ends
+   * that afterwards; returns what cannot be prevented, as a sentence, or "".
+   */
+  autoscaling(pool: PoolRef, order: { isRolling: boolean }): Promise<string>;
+
   /** Watches all pools of the backend from `start` on. */
   watchAll(deps: WatchDeps): PoolSource;
   /** Reports changes of the desired state, and of whether the backend has observed it. */

@@ -5,6 +5,7 @@ import type {
   Condition,
   HistoryEntry,
   Memory,
+  Phase,
   PoolEvent,
   PoolRef,
   RolloutReport,
@@ -42,26 +43,37 @@ const longestWord = 1_024;
 export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promise<void> {
   const { pool } = order;
   return attempting(`update Rollout "${pool.namespace}/${pool.name}"`, async () => {
+    const unheld = await backendOf(kube, pool).autoscaling(pool, { isRolling: !atRest.includes(order.report.phase) });
     const known = knownRollout(kube, pool);
-    if (known && await reportOn(kube, order, { existing: known, isRead: false }) === "Reported") return;
+    if (known && await reportOn(kube, order, { existing: known, isRead: false, unheld }) === "Reported") return;
     const found = isKnownToBeAbsent(kube, pool) ? undefined : await readRollout(kube, pool);
     const existing = found ?? await createRollout(kube, pool);
-    if (existing) await reportOn(kube, order, { existing, isRead: true });
+    if (existing) await reportOn(kube, order, { existing, isRead: true, unheld });
   });
+}
+
+/** Phases in which no machine of a rollout is in progress; machines of a halted rollout are. */
+const atRest: Phase[] = ["Converged", "RolledBack", "Aborted", "Deleting"];
+
+/** Adds the condition that an autoscaler may remove machines of the rollout; its absence means that none may. */
+function withUnheld(report: RolloutReport, message: string): RolloutReport {
+  if (message === "") return report;
+  const unheld = { type: "AutoscalerHeld", status: "False", reason: "NoStrategy", message } as const;
+  return { ...report, conditions: [...report.conditions, unheld] };
 }
 
 /** A Rollout that was not just read must match the known version; else the report is out of date. */
 async function reportOn(
   kube: Cluster,
   { pool, report, events }: ReportOrder,
-  { existing, isRead }: { existing: RolloutObject; isRead: boolean },
+  { existing, isRead, unheld }: { existing: RolloutObject; isRead: boolean; unheld: string },
 ): Promise<"Reported" | "Overtaken"> {
   const about = await subjectOf(kube, pool, existing);
   if (!about) return "Reported";
   const resourceVersion = isRead ? undefined : existing.metadata.resourceVersion;
   const { namespace, name } = pool;
   try {
-    const status = statusFrom(report, existing);
+    const status = statusFrom(withUnheld(report, unheld), existing);
     const written = await patchStatus(kube, rollouts, { namespace, name, resourceVersion, status });
     keepRollout(kube, pool, written);
   } catch (error) {

@@ -6,7 +6,9 @@ import { UsageError } from "../usage_error.ts";
 import { asData, type Format } from "../view/output.ts";
 import { planText } from "../view/plan_text.ts";
 import { readObjects } from "../yaml_file.ts";
-import { abreast } from "../../activities/kube/status.ts";
+import { unheldAutoscaler } from "../../activities/kube/seen_autoscaler.ts";
+import { scalingGroups } from "../../activities/kube/update_kinds.ts";
+import { abreast, ifFound } from "../../activities/kube/status.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { type Planned, plannedFor, plannedForFile, type PlanPlace } from "./planned.ts";
 import { plannedForNodePool } from "./planned_node_pool.ts";
@@ -14,12 +16,13 @@ import type { PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, readRows } from "./pools.ts";
 import { tellFailure } from "./tell_failure.ts";
 import { z } from "zod";
-import { Metadata } from "../../activities/kube/resources.ts";
+import { Metadata, readClusterObject } from "../../activities/kube/resources.ts";
 import { rulesFor } from "../../activities/policy/rules_for.ts";
 import { changesPatch, templateChanges } from "../view/template_changes.ts";
 import { needVersion, type VersionRow } from "./node_versions.ts";
 import type { PendingChange } from "./pending_change.ts";
 import { readGroup } from "./scaling_groups.ts";
+import { groupOfPool } from "../../workflows/commands/start_options.ts";
 
 export interface PlanFlags extends ClusterFlags {
   output: Format;
@@ -125,7 +128,14 @@ export async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolR
   const mayBegin = version.released === follows?.stage || version.ready.status === "True";
   const waits = mayBegin ? [] : [`NodeVersion "${version.name}" is not released to it yet`];
   const plan = { ...made, blocked: [...waits, ...made.blocked] };
-  return { pool, plan, change: changeOf(row, version), policy, approval, isApplied: true, replicas, isNew: false };
+  const unheld = await unheldAutoscaler(
+    cluster.kube,
+    () => ifFound(readClusterObject(cluster.kube, scalingGroups, groupOfPool(pool) ?? "")),
+  );
+  return {
+    ...{ pool, plan, change: changeOf(row, version), policy, approval, isApplied: true, replicas, isNew: false },
+    ...(unheld === "" ? {} : { warnings: [unheld] }),
+  };
 }
 
 /** Returns the change of the image only: the components that nodes run are known only from the nodes. */

@@ -31,6 +31,8 @@ export interface Planned {
   replicas: number;
   /** Whether the pool has no machine yet. */
   isNew: boolean;
+  /** Disturbances of the rollout that Ostler cannot prevent. */
+  warnings?: string[];
 }
 
 /** The location of profiles, as in the workers' setting `--namespace`. */

@@ -24,6 +24,7 @@ export function poolStory(terminal: Terminal, story: Story): string[] {
     ["etcd", etcdLines(terminal, status)],
     ["under way", underwayLines(terminal, status.underway, story.now)],
     ["blocked", blockedLines(terminal, story, status)],
+    ["warning", unheldLines(terminal, status)],
     ["paused", pausedLines(status, story.now)],
     [
       "quarantine",
@@ -113,6 +114,11 @@ function blockedLines(terminal: Terminal, { progress, now }: Story, status: Roll
   const next = nextLook(status, progress);
   const told = next === undefined ? "" : `; next check at ${moment(next, now)}`;
   return [`${styled(terminal, "yellow", message)}${told}`];
+}
+
+function unheldLines(terminal: Terminal, status: RolloutStatus): string[] {
+  const { status: is = "", message = "" } = conditionOf(status, "AutoscalerHeld") ?? {};
+  return is === "False" ? [styled(terminal, "yellow", message)] : [];
 }
 
 function nextLook({ waves }: RolloutStatus, progress: Progress | undefined): string | undefined {

@@ -96,7 +96,7 @@ export interface Progress {
 // The reports of a rollout in Kubernetes: on the Rollout object and in Events.
 
 export interface Condition {
-  type: "Ready" | "Progressing" | "Paused" | "Blocked" | "RolledBack" | "Quarantined";
+  type: "Ready" | "Progressing" | "Paused" | "Blocked" | "RolledBack" | "Quarantined" | "AutoscalerHeld";
   status: "True" | "False";
   reason: string;
   message: string;

@@ -11,6 +11,7 @@ import {
   spareMachine,
   stampTemplate,
 } from "./holds.ts";
+import { keepMinimum } from "./autoscaling.ts";
 import { keepMachines } from "./keep_machines.ts";
 import { readWanted, restoreLastGood } from "./last_good.ts";
 import { observePool, readMember, readOwnership, readState } from "./observe_pool.ts";
@@ -65,6 +66,10 @@ export function machineController(
     relieve: undefined,
     seeOff: undefined,
     stamp: (stamp) => stampTemplate(kube, stamp),
+    autoscaling: async (pool, order) => {
+      await keepMinimum(kube, pool, order);
+      return "";
+    },
     keep: (pool, findStray) => keepMachines(kube, pool, findStray),
     waker: (pool, now) => new LateSets(kube, pool, now),
   };

@@ -19,6 +19,17 @@ import { createHash } from "node:crypto";
 import { selectorText } from "../../kube/status.ts";
 import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./annotations.ts";
 
+/** Annotations of a pool whose size an autoscaler may change (provider clusterapi, with CAPI_GROUP=cluster.k8s.io). */
+export const autoscalerBounds = {
+  min: "cluster.k8s.io/cluster-api-autoscaler-node-group-min-size",
+  max: "cluster.k8s.io/cluster-api-autoscaler-node-group-max-size",
+} as const;
+
+/** On a MachineDeployment with a raised minimum: the previous one, and the raised one. */
+export const formerMinimumAnnotation = "ostler.dev/autoscaler-min-size";
+
+const autoscalerAnnotations: string[] = [...Object.values(autoscalerBounds), formerMinimumAnnotation];
+
 interface PoolWatches {
   readonly deployments: SharedWatch<DeploymentFacts>;
   readonly sets: SharedWatch<SetFacts>;
@@ -39,6 +50,13 @@ export function watchTemplates(kube: Cluster): void {
   const { deployments, sets } = poolWatchesOf(kube);
   deployments.ask();
   sets.ask();
+}
+
+/** Returns whether a watch has the MachineDeployment, and no autoscaler may change its size; undefined if unknown. */
+export function isWithoutAutoscaler(kube: Cluster, { namespace, name }: PoolRef): boolean | undefined {
+  const { deployments } = poolWatchesOf(kube);
+  const facts = deployments.isFresh ? deployments.get(`${namespace}/${name}`) : undefined;
+  return facts && !facts.isAutoscaled;
 }
 
 /** Reports changes of a MachineDeployment and its sets. */
@@ -178,6 +196,8 @@ interface DeploymentFacts {
   revision: string;
   /** The label selector of its machines; "" without one. */
   selector: string;
+  /** An autoscaler may change its size, or Ostler holds one. */
+  isAutoscaled: boolean;
   /** Identity of all other facts. */
   state: string;
 }
@@ -232,6 +252,7 @@ const watchedDeployments: Resource<DeploymentFacts> = {
     ...{ uid: metadata.uid, generation: metadata.generation ?? 0, observed: status?.observedGeneration ?? 0 },
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
     selector: selectorText(spec.selector ?? {}),
+    isAutoscaled: Object.keys(metadata.annotations ?? {}).some((key) => autoscalerAnnotations.includes(key)),
     state: digest([metadata.uid, metadata.deletionTimestamp]),
   })),
 };

@@ -25,6 +25,8 @@ export function nodePool(kube: Cluster): With<"boots"> {
     newsOfWanted: (pool) => newsOfWanted(kube, pool),
     newsOfPool: (pool, nodes) => newsOfNodes(kube, pool, nodes),
     newsOfMachines: ({ pool, names }) => newsOfNodes(kube, pool, () => new Set(names)),
+    // Updates create and delete no machines, and their cordon keeps an autoscaler off the node.
+    autoscaling: () => Promise.resolve(""),
     orders: undefined,
     boots: { publish: (order) => ensureHeld(kube, order), letGo: (pool) => letNodePoolGo(kube, pool) },
     // Machines and nodes are the same objects.

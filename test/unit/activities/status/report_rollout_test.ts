@@ -3,6 +3,7 @@ import { ensureRolloutReported } from "../../../../activities/status/report_roll
 import type { HistoryEntry, PoolEvent, RolloutReport } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import type { ActivityRun } from "../../../support/activity_context.ts";
+import { poolOfGroup } from "../../../../workflows/commands/start_options.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 import { pool, putPool } from "../../../support/machine_objects.ts";
 
@@ -247,4 +248,23 @@ Deno.test("ensureRolloutReported: recreates a Rollout that was deleted since its
   kube.remove("rollouts", "pool", "fleet");
   await tell();
   equal((kube.get("rollouts", "pool", "fleet")?.["status"] as Status)["phase"], "Rolling");
+});
+
+Deno.test("fault G13: ensureRolloutReported warns of an autoscaler that it cannot hold, while machines are in progress", async () => {
+  const kube = new FakeKube();
+  const spec = { nodeImage: "v", groupId: "g", autoscalerGroupName: "asg" };
+  kube.put("scalinggroups", { metadata: { name: "workers" }, spec });
+  const time = new Date().toISOString().replace("T", " ").replace("Z", " +0000 UTC");
+  const annotations = { "cluster-autoscaler.kubernetes.io/last-updated": time };
+  const metadata = { namespace: "kube-system", name: "cluster-autoscaler-status", annotations };
+  kube.put("configmaps", { metadata, data: { status: "nodeGroups:\n- name: asg\n" } });
+  const group = poolOfGroup("workers");
+  const conditions = async (given: RolloutReport): Promise<string[]> => {
+    await inActivity(() => ensureRolloutReported(kube.client, { pool: group, report: given, events: [] }));
+    const { status } = kube.get("rollouts", group.name, group.namespace) as unknown as { status: Status };
+    return status.conditions.map(({ type, status }) => `${type} ${status}`);
+  };
+  deepEqual(await conditions(report()), ["Ready False", "AutoscalerHeld False"]);
+  deepEqual(await conditions(report({ phase: "Halted" })), ["Ready False", "AutoscalerHeld False"]);
+  deepEqual(await conditions(report({ phase: "Converged" })), ["Ready False"]);
 });

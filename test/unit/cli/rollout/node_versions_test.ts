@@ -105,3 +105,16 @@ Deno.test("ostler plan: shows that a scaling group is not released by its NodeVe
   const { out } = await made.run(["plan", "sg/alpha"]);
   assert.match(out, /^blocked +NodeVersion "all" is not released to it yet$/m);
 });
+
+Deno.test("fault G13: ostler plan warns of an autoscaler that manages the group, and that no strategy configures", async () => {
+  const made = world();
+  made.plan = { ...{ hash: "abc", machines: 3, seconds: null, blocked: [] }, waves: [] };
+  const group = made.kube.get("scalinggroups", "alpha");
+  Object.assign(group?.["spec"] as object, { autoscalerGroupName: "alpha-asg" });
+  const time = new Date().toISOString().replace("T", " ").replace("Z", " +0000 UTC");
+  const annotations = { "cluster-autoscaler.kubernetes.io/last-updated": time };
+  const metadata = { namespace: "kube-system", name: "cluster-autoscaler-status", annotations };
+  made.kube.put("configmaps", { metadata, data: { status: "nodeGroups:\n- name: alpha-asg\n" } });
+  const { out } = await made.run(["plan", "sg/alpha"]);
+  assert.match(out, /^warning +cluster-autoscaler manages group "alpha-asg"/m);
+});

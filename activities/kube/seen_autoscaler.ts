@@ -1,0 +1,60 @@
+/** Finds a cluster-autoscaler that no AutoscalingStrategy configures, by the status that it writes into the cluster. */
+import type { Cluster } from "../cluster.ts";
+import { listClusterObjects } from "./resources.ts";
+import { statusOf } from "./status.ts";
+import { autoscalingStrategies, type ScalingGroup } from "./update_kinds.ts";
+
+/** The ConfigMap of cluster-autoscaler, and its annotation with the time of the last update. */
+const statusMap = { namespace: "kube-system", name: "cluster-autoscaler-status" };
+const updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated";
+
+/** Milliseconds without an update after which no autoscaler runs: it updates the ConfigMap about every ten seconds. */
+const silentMs = 600_000;
+/** Milliseconds for which an answer counts, as every report of a pool asks. */
+const freshMs = 60_000;
+
+/**
+ * Returns why an autoscaler may remove machines of a group that is rolled, as a sentence; "" if none does, or if an
+ * AutoscalingStrategy can hold it.
+ */
+export async function unheldAutoscaler(
+  kube: Cluster,
+  readGroup: () => Promise<Pick<ScalingGroup, "spec"> | undefined>,
+): Promise<string> {
+  const managed = await managedGroups(kube);
+  if (managed.size === 0 || await hasStrategy(kube)) return "";
+  const { autoscalerGroupName: name = "" } = (await readGroup())?.spec ?? {};
+  if (!managed.has(name.toLowerCase())) return "";
+  return `cluster-autoscaler manages group "${name}", and Ostler cannot hold it without an ` +
+    "AutoscalingStrategy: it may remove new machines that are empty or join late";
+}
+
+/** Returns the names of all groups that a running autoscaler manages, in lower case. */
+function managedGroups(kube: Cluster): Promise<Set<string>> {
+  return kube.cache.read("autoscaler status", async () => {
+    const found = await unlessHidden(kube.core.readNamespacedConfigMap(statusMap));
+    const updated = Date.parse(timeIn(found?.metadata?.annotations?.[updatedAnnotation] ?? ""));
+    if (!found || !(Date.now() - updated < silentMs)) return new Set<string>();
+    const lines = (found.data?.["status"] ?? "").split("\n");
+    return new Set(lines.flatMap((line) => /^\s*(?:-\s+)?name:\s*(\S+)\s*$/i.exec(line)?.[1]?.toLowerCase() ?? []));
+  }, { freshMs });
+}
+
+function hasStrategy(kube: Cluster): Promise<boolean> {
+  return kube.cache.read("autoscaling strategies", async () => {
+    return ((await unlessHidden(listClusterObjects(kube, autoscalingStrategies))) ?? []).length > 0;
+  }, { freshMs });
+}
+
+/** Returns date and time of a text in Go's form, such as "2026-01-02 03:04:05.678 +0000 UTC". */
+function timeIn(text: string): string {
+  return text.replace(/^(\S+) ([\d:]+)(\.\d+)? ([+-]\d\d)(\d\d).*$/s, "$1T$2$4:$5");
+}
+
+/** Returns undefined for what does not exist, or may not be read. */
+function unlessHidden<T>(answer: Promise<T>): Promise<T | undefined> {
+  return answer.catch((error: unknown) => {
+    if ([403, 404].includes(statusOf(error) ?? 0)) return undefined;
+    throw error;
+  });
+}

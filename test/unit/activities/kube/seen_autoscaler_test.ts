@@ -1,0 +1,46 @@
+import { equal, match } from "node:assert/strict";
+import { unheldAutoscaler } from "../../../../activities/kube/seen_autoscaler.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
+
+const at = { namespace: "kube-system", name: "cluster-autoscaler-status" };
+const older = "Cluster-autoscaler status at 2026:\nNodeGroups:\n  Name:        Workers-asg\n  Health:      Healthy\n";
+const newer = "autoscalerStatus: Running\nnodeGroups:\n- name: workers-asg\n  health:\n    status: Healthy\n";
+
+function kubeWith(status: string, ageMs = 5_000): FakeKube {
+  const kube = new FakeKube();
+  const time = new Date(Date.now() - ageMs).toISOString().replace("T", " ").replace("Z", "123 +0000 UTC m=+12.3");
+  const annotations = { "cluster-autoscaler.kubernetes.io/last-updated": time };
+  kube.put("configmaps", { metadata: { ...at, annotations }, data: { status } });
+  return kube;
+}
+
+function said(kube: FakeKube, autoscalerGroupName = "Workers-asg"): Promise<string> {
+  const spec = { nodeImage: "v", groupId: "g", nodeGroupName: "workers", role: "Worker", autoscaling: false };
+  return unheldAutoscaler(
+    kube.client,
+    () => Promise.resolve({ spec: { ...spec, autoscalerGroupName, min: 1, max: 2 } }),
+  );
+}
+
+for (const [form, status] of [["older", older], ["newer", newer]] as const) {
+  Deno.test(`fault G13: finds an autoscaler without a strategy by the ${form} form of its status`, async () => {
+    match(await said(kubeWith(status)), /^cluster-autoscaler manages group "Workers-asg", and Ostler cannot hold it/);
+    equal(await said(kubeWith(status), "other"), "");
+  });
+}
+
+Deno.test("fault G13: an autoscaler that a strategy holds, one that stopped, and none are no reason to warn", async () => {
+  const held = kubeWith(newer);
+  held.put("autoscalingstrategies", { metadata: { name: "a" }, spec: { enabled: true } });
+  equal(await said(held), "");
+  equal(await said(kubeWith(newer, 3_600_000)), "");
+  equal(await said(new FakeKube()), "");
+});
+
+Deno.test("fault G13: a user who may not read the status of the autoscaler gets no warning, and no failure", async () => {
+  const kube = kubeWith(newer);
+  kube.onRequest = (line) => {
+    if (line.startsWith("get configmaps")) throw answer(403, "Forbidden");
+  };
+  equal(await said(kube), "");
+});
