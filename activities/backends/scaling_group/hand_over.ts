@@ -118,13 +118,14 @@ async function noteIn(
   if (order.donor === undefined || order.isSettled) return await deleteRecord(kube, order.record);
   if (order.isDone) return;
   const spec = { nodeName: node, providerID: instance.providerId };
+  const { name } = order.record.metadata;
   await ifFound(
-    patchClusterObject(kube, pendingNodes, { name: order.id, body: { metadata: { uid: order.uid }, spec } }),
+    patchClusterObject(kube, pendingNodes, { name, body: { metadata: { uid: order.uid }, spec } }),
   );
   await ifFound(
-    patchClusterStatus(kube, pendingNodes, { name: order.id, status: { cspState: "Ready", reachedGoal: true } }),
+    patchClusterStatus(kube, pendingNodes, { name, status: { cspState: "Ready", reachedGoal: true } }),
   );
   // The replaced machine may have been deleted meanwhile, by a run that did not see this record done.
-  const record = await ifFound(readClusterObject(kube, pendingNodes, order.id));
+  const record = await ifFound(readClusterObject(kube, pendingNodes, name));
   if (record && orderOf(record).isSettled) await deleteRecord(kube, record);
 }

@@ -17,7 +17,7 @@ import {
   orderOfInstance,
   papersOf,
 } from "./member.ts";
-import { declaredSize, openOrders, orphansOf } from "./size.ts";
+import { declaredSize, obsoleteIn, openOrders, orphansOf } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
 import { hashOf } from "../../node_version/version_release.ts";
 
@@ -70,7 +70,7 @@ export function readGroupState(kube: Cluster, { pool, machine }: MemberRef): Pro
 function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | undefined {
   const instance = seen.instances.find((each) => memberIdOf(each) === machine);
   const order = instance ? orderOfInstance(seen.records.orders, instance) : orderNamed(seen, machine);
-  const object = { kind: "PendingNode", namespace: "", name: order?.id ?? machine };
+  const object = { kind: "PendingNode", namespace: "", name: order?.record.metadata.name ?? machine };
   if (!instance) {
     if (!order || isLost(order, seen.at)) return order && leavingState(machine, object);
     const { trouble } = order;
@@ -116,6 +116,7 @@ function orderNamed({ records }: CloudSight, machine: string): Order | undefined
 function membersOf(of: Of, seen: CloudSight): Member[] {
   const { instances, records, at } = seen;
   const surplus = surplusIn(seen);
+  for (const each of obsoleteIn(seen)) surplus.add(each);
   const shown = instances.map((instance) => {
     const member = memberOfInstance(of, seen, instance);
     return surplus.has(instance) ? { ...member, templateHash: "" } : member;

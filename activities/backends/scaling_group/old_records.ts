@@ -152,8 +152,6 @@ export interface Pairing {
   pairs: Pair[];
   /** Marks whose partner does not exist any more or belongs to another node. */
   stale: { node: string; mark: "heir" | "donor" }[];
-  /** New nodes without an old node in their group. */
-  surplus: string[];
 }
 
 /** A new node, with the group of its order. */
@@ -169,7 +167,10 @@ interface Nodes {
   mints: readonly Mint[];
 }
 
-/** Keeps pairs that are annotated on both nodes; then pairs each new node with the first free old node of its group. */
+/**
+ * Keeps pairs that are annotated on both nodes; then pairs each new node with the first free old node of its group. A
+ * new node without one stays alone.
+ */
 export function pairingOf({ outdated, donors, heirs, mints }: Nodes): Pairing {
   const standing = byName(donors).flatMap((donor): Pair[] => {
     const heir = heirs.find(({ name }) => name === donor.heir);
@@ -188,14 +189,12 @@ export function pairingOf({ outdated, donors, heirs, mints }: Nodes): Pairing {
   ];
   const free = byName(outdated);
   const made: Pair[] = [];
-  const surplus: string[] = [];
   for (const mint of byName(mints)) {
     const at = free.findIndex(({ group }) => same(group, mint.group));
     const [donor] = at < 0 ? [] : free.splice(at, 1);
     if (donor) made.push({ donor: donor.name, heir: mint.name });
-    else surplus.push(mint.name);
   }
-  return { pairs: [...standing, ...made], stale, surplus };
+  return { pairs: [...standing, ...made], stale };
 }
 
 function byName<T extends { name: string }>(all: readonly T[]): T[] {

@@ -30,7 +30,7 @@ import {
   recordAnnotations,
   recordFinalizer,
 } from "./records.ts";
-import { isReached, noteSize, openOrders } from "./size.ts";
+import { isReached, noteSize, obsoleteIn, openOrders } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
 import { hashOf } from "../../node_version/version_release.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
@@ -72,7 +72,7 @@ async function recorded(
   if (number === undefined || !taken(asked.ledger.tokens, number)) {
     throw moot("MachineGone", `Failed to order machine "${machine}": its token was already used`);
   }
-  const donor = seen.instances.find((each) => memberIdOf(each) === victim);
+  const donor = replacedFor({ asked, seen }, victim);
   // The group replaces a deleted machine by itself, so an order would create one machine too many.
   const isGoing = seen.records.removals.some(({ member }) => member === victim);
   if (!isAlive(donor) || isGoing) {
@@ -84,7 +84,7 @@ async function recorded(
   const { metadata, spec } = asked.group;
   const annotations = {
     ...{ [recordAnnotations.target]: asked.target ? hashOf(asked.target) : "" },
-    ...(victim === undefined ? {} : { [recordAnnotations.donor]: victim }),
+    ...(victim === undefined ? {} : { [recordAnnotations.donor]: memberIdOf(donor) }),
     ...(donor.zone ? { [recordAnnotations.zone]: donor.zone } : {}),
     ...(inheritance ? { [recordAnnotations.inheritance]: JSON.stringify(inheritance) } : {}),
   };
@@ -97,6 +97,25 @@ async function recorded(
     spec: { groupID: spec.groupId, goal: "Join", deadline: new Date(Date.now() + joinMs).toISOString() },
   };
   return orderOf(await createRecord(kube, body, machine));
+}
+
+/**
+ * Returns the machine whose place the new one takes. An obsolete machine has none, so that is another outdated one.
+ */
+function replacedFor(
+  { asked: { target }, seen }: Omit<Place, "pool">,
+  victim: string | undefined,
+): Instance | undefined {
+  const found = seen.instances.find((each) => memberIdOf(each) === victim);
+  const obsolete = obsoleteIn(seen);
+  if (!found || !obsolete.includes(found) || !target) return found;
+  const open = openOrders(seen);
+  return seen.instances.find((each) => {
+    const components = seen.nodes.get(each.providerId.toLowerCase())?.components || target.components;
+    const isOutdated = hashOf({ image: each.image, components }) !== hashOf(target);
+    const isInOrder = open.some(({ id, donor }) => [id, donor].includes(memberIdOf(each)));
+    return isAlive(each) && isOutdated && !obsolete.includes(each) && !each.isProtected && !isInOrder;
+  });
 }
 
 /**
@@ -198,20 +217,21 @@ function checkAge({ id, since }: Order, instance: Instance): void {
 
 async function noteTrouble(
   kube: Kube,
-  { id }: Order,
+  { record: { metadata: { name } } }: Order,
   { driver, says }: { driver: Driver; says: string },
 ): Promise<void> {
   const trouble = `no capacity: ${driver.title} reports: ${says}`.slice(0, 1_000);
   const annotations = { [recordAnnotations.trouble]: trouble };
-  await patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { annotations } } });
+  await patchClusterObject(kube, pendingNodes, { name, body: { metadata: { annotations } } });
 }
 
-async function noteInstance(kube: Kube, { id, uid }: Order, { providerId, node, group }: Instance): Promise<void> {
+async function noteInstance(kube: Kube, { record, uid }: Order, { providerId, node, group }: Instance): Promise<void> {
+  const { name } = record.metadata;
   const annotations = { [recordAnnotations.trouble]: null };
   const spec = { providerID: providerId, groupID: groupKeyOf(group), ...(node ? { nodeName: node } : {}) };
-  await patchClusterStatus(kube, pendingNodes, { name: id, status: { cspState: "Creating", reachedGoal: false } });
+  await patchClusterStatus(kube, pendingNodes, { name, status: { cspState: "Creating", reachedGoal: false } });
   // Last, because it completes the record.
-  await patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations }, spec } });
+  await patchClusterObject(kube, pendingNodes, { name, body: { metadata: { uid, annotations }, spec } });
 }
 
 /** Marks the node of a machine to be replaced; a machine without a node is known by the order of its replacement. */

@@ -8,6 +8,8 @@ import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
 
 /** Facts for which a PendingNode has no field. */
 export const recordAnnotations = {
+  /** The ID of a machine whose record has another name. */
+  machine: "ostler.dev/machine",
   /** The machine that this one replaces. */
   donor: "ostler.dev/donor",
   /** The inheritance of the new machine, as JSON. */
@@ -43,7 +45,7 @@ const goingSuffix = ".going";
 
 /** The order of one machine. */
 export interface Order {
-  /** The token, and the name of its record. */
+  /** The token, which is also the name of its record; for an order of another operator, the ID of the machine. */
   id: string;
   uid: string;
   goal: "Join" | "Leave";
@@ -129,7 +131,13 @@ function removedBy(
 export function orderOf(record: PendingNode): Order {
   const { metadata: { name, uid, annotations = {}, creationTimestamp }, spec, status } = record;
   return {
-    ...{ id: name, uid, goal: spec.goal ?? "Join", providerId: spec.providerID, record },
+    ...{
+      id: annotations[recordAnnotations.machine] ?? name,
+      uid,
+      goal: spec.goal ?? "Join",
+      providerId: spec.providerID,
+      record,
+    },
     donor: annotations[recordAnnotations.donor],
     zone: annotations[recordAnnotations.zone],
     target: annotations[recordAnnotations.target] ?? "",

@@ -13,7 +13,7 @@ import type { MachineState, MemberRef } from "../contract.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { isOfControlPlane, leaveEtcd, refuseUnfit } from "./control_plane.ts";
 import { groupFinalizer, patchLedger, withLegacy, written } from "./ledger.ts";
-import { noteSize, openOrders, orphansOf } from "./size.ts";
+import { noteSize, obsoleteIn, openOrders, orphansOf } from "./size.ts";
 import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
 import { keptOf, readGroupState } from "./observe.ts";
 import {
@@ -175,13 +175,13 @@ async function isAbove(
   { seen }: Pick<Place, "seen">,
   { machine, own }: { machine: string; own: Order | undefined },
 ): Promise<boolean> {
-  const isPaired = openOrders(seen).some(({ donor, goal, id }) =>
-    id === own?.id || (donor === machine && goal === "Join")
-  );
+  const isObsolete = obsoleteIn(seen).some((each) => memberIdOf(each) === machine);
+  const isPaired = isObsolete ||
+    openOrders(seen).some(({ donor, goal, id }) => id === own?.id || (donor === machine && goal === "Join"));
   const [orphan] = orphansOf(seen);
   if (isPaired || !orphan) return isPaired;
   const body = { metadata: { uid: orphan.uid, annotations: { [recordAnnotations.donor]: machine } } };
-  await patchClusterObject(kube, pendingNodes, { name: orphan.id, body });
+  await patchClusterObject(kube, pendingNodes, { name: orphan.record.metadata.name, body });
   return true;
 }
 
@@ -207,11 +207,11 @@ async function tell(
 }
 
 /** Withdraws an order with an unknown outcome; its token shows later whether an instance was created. */
-async function giveUp(kube: Kube, { id, uid, goal }: Order): Promise<void> {
+async function giveUp(kube: Kube, { record, uid, goal }: Order): Promise<void> {
   if (goal === "Leave") return;
   const annotations = { [recordAnnotations.givenUp]: new Date().toISOString() };
   const body = { metadata: { uid, annotations }, spec: { goal: "Leave" } };
-  await ifFound(patchClusterObject(kube, pendingNodes, { name: id, body }));
+  await ifFound(patchClusterObject(kube, pendingNodes, { name: record.metadata.name, body }));
 }
 
 /** Deletes the node of a deleted machine, if it still belongs to that instance, and its records; the removal last. */
@@ -239,10 +239,10 @@ async function forget(
  * Records that a new machine keeps its slot, because the replaced machine was deleted first; it may have joined
  * meanwhile.
  */
-async function settle(kube: Kube, { id, uid }: Order): Promise<void> {
+async function settle(kube: Kube, { record: { metadata: { name } }, uid }: Order): Promise<void> {
   const annotations = { [recordAnnotations.settled]: "true" };
   const record = await ifFound(
-    patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations } } }),
+    patchClusterObject(kube, pendingNodes, { name, body: { metadata: { uid, annotations } } }),
   );
   if (record && orderOf(record).isDone) await deleteRecord(kube, record);
 }
@@ -252,9 +252,9 @@ function isDonorThere({ instances }: CloudSight, { donor }: Order): boolean {
 }
 
 /** Records that the group stays one larger for this order until the replaced machine is deleted. */
-async function noteVanished(kube: Kube, { id, uid }: Order): Promise<void> {
+async function noteVanished(kube: Kube, { record: { metadata: { name } }, uid }: Order): Promise<void> {
   const annotations = { [recordAnnotations.vanished]: "true" };
-  await ifFound(patchClusterObject(kube, pendingNodes, { name: id, body: { metadata: { uid, annotations } } }));
+  await ifFound(patchClusterObject(kube, pendingNodes, { name, body: { metadata: { uid, annotations } } }));
 }
 
 function isUnseen({ instances, at }: CloudSight, order: Order): boolean {

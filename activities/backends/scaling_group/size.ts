@@ -9,7 +9,7 @@ import { type Ledger, patchLedger, written } from "./ledger.ts";
 import { isLost, memberIdOf } from "./member.ts";
 import type { Kube } from "../../kube/client.ts";
 
-type Seen = Pick<CloudSight, "cloud" | "instances" | "records" | "at" | "isMoving">;
+type Seen = Pick<CloudSight, "cloud" | "instances" | "records" | "nodes" | "at" | "isMoving">;
 
 /** Returns whether the cloud has accepted an order, by its answer or its instances. */
 export function isReached({ id, providerId }: Order, instances: readonly Instance[]): boolean {
@@ -40,14 +40,32 @@ export function orphansOf(seen: Pick<Seen, "instances" | "records">): Order[] {
   return openOrders(seen).filter(({ goal, donor = "" }) => goal === "Join" && !alive.has(donor));
 }
 
+/**
+ * Returns the machine that the Constellation node operator ordered and then marked as obsolete: it is one too many. The
+ * operator had at most one; as nodes can mark themselves, a group shrinks by one at a time and never below its minimum.
+ */
+export function obsoleteIn(
+  { cloud, instances, records, nodes }: Pick<Seen, "cloud" | "instances" | "records" | "nodes">,
+): Instance[] {
+  const open = openOrders({ instances, records });
+  if (cloud.size - open.length <= cloud.min) return [];
+  return instances.filter((each) => {
+    const node = nodes.get(each.providerId.toLowerCase());
+    const isInOrder = open.some(({ id }) => id === memberIdOf(each));
+    return isAlive(each) && !each.isProtected && !isInOrder && node?.isObsolete && !node.isControlPlane;
+  }).slice(0, 1);
+}
+
 /** Returns the desired number of machines. */
 export function declaredSize(seen: Seen, { declared }: Pick<Ledger, "declared">): number {
-  const reckoned = Math.max(0, seen.cloud.size - openOrders(seen).length);
+  const reckoned = Math.max(0, seen.cloud.size - openOrders(seen).length - obsoleteIn(seen).length);
   return isUncertain(seen) ? declared ?? reckoned : reckoned;
 }
 
 /** Returns whether an order or removal may or may not have changed the size in the cloud yet. */
-function isUncertain({ instances, records: { orders, removals }, at, isMoving }: Omit<Seen, "cloud">): boolean {
+function isUncertain(
+  { instances, records: { orders, removals }, at, isMoving }: Omit<Seen, "cloud" | "nodes">,
+): boolean {
   const isThere = (providerId: string): boolean => instances.some((each) => isAlive(each) && isOf(providerId, each));
   const isOnItsWay = (order: Order): boolean =>
     !isReached(order, instances) && (order.goal === "Join" || !isLost(order, at));

@@ -32,6 +32,7 @@ import {
   type NodeTarget,
   same,
 } from "../../node_version/classify.ts";
+import { takeOverPairs } from "./take_over.ts";
 import { type Completion, completionOf } from "../../node_version/completion.ts";
 import { type GroupProgress, readProgress, toldOf } from "./group_progress.ts";
 import type { MarkedNode } from "../../node_version/marks.ts";
@@ -67,7 +68,11 @@ export function surveyNodeVersion(
       groups.filter((group) => !isControlPlane(group)).map(({ spec }) => groupKeyOf(spec.groupId)),
     );
     const mayTake = (group: string): boolean => workers.has(groupKeyOf(group));
-    const old = await tendOldRecords(kube, ofOld, { fleet, target, now: Date.now(), mayTake });
+    const left = await takeOverPairs(kube, {
+      ...{ version, nodes: fleet.nodes, records: ofOld },
+      groups: isKnown ? groups.filter((group) => !isControlPlane(group)) : [],
+    });
+    const old = await tendOldRecords(kube, left, { fleet, target, now: Date.now(), mayTake });
     const pending = [...own.filter((record) => !isOld(record)), ...old];
     const classes = classesOf(fleet.nodes, target, pending);
     const completion = completionOf({ nodes: namesOf(classes), ...movesOf(pending) });

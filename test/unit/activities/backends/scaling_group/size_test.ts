@@ -175,7 +175,8 @@ const table: [what: string, seen: Case, declared: number][] = [
 
 for (const [what, { size, instances, orders = [], removals = [], declared, isMoving = false }, wanted] of table) {
   Deno.test(`declaredSize: ${what}`, () => {
-    const seen = { cloud: { ...group, size }, instances, records: { orders, removals }, at, isMoving };
+    const nodes = new Map();
+    const seen = { cloud: { ...group, size }, instances, records: { orders, removals }, nodes, at, isMoving };
     equal(declaredSize(seen, { declared }), wanted);
   });
 }

@@ -1,0 +1,140 @@
+/**
+ * Takes over the replacements that the Constellation node operator left half done: the new machine exists, and the old
+ * one is not removed yet. A record of Ostler names both, so the new machine is not counted as one that people wanted.
+ */
+import type { Cluster } from "../../cluster.ts";
+import { failureTypeOf } from "../../failures.ts";
+import { asMergePatch } from "../../kube/client.ts";
+import { createClusterObject } from "../../kube/resources.ts";
+import { ifFound, statusOf } from "../../kube/status.ts";
+import { type NodeVersion, type PendingNode, pendingNodes, type ScalingGroup } from "../../kube/update_kinds.ts";
+import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
+import { type NodeTarget, same } from "../../node_version/classify.ts";
+import type { GroupNode } from "../../node_version/group_nodes.ts";
+import { marks } from "../../node_version/marks.ts";
+import { askedBy, hashOf } from "../../node_version/version_release.ts";
+import { inheritanceFor } from "./inheritance.ts";
+import { ledgerOf } from "./ledger.ts";
+import { memberIdOf } from "./member.ts";
+import { pairingOf } from "./old_records.ts";
+import { deleteRecord, isAlive, isOf, recordAnnotations, recordFinalizer } from "./records.ts";
+import { type Asked, type CloudSight, poolOfGroup, readCloud } from "./sight.ts";
+import { targetOf } from "./target.ts";
+
+/** Deadline in the record of a new machine (ms), for people. */
+const joinMs = 1_800_000;
+
+interface Left {
+  version: NodeVersion;
+  /** Groups of workers only, because no mark shows how far the etcd of a control plane has come. */
+  groups: readonly ScalingGroup[];
+  nodes: readonly GroupNode[];
+  /** Records of the operator. */
+  records: readonly PendingNode[];
+}
+
+/** Records each pair as an order of Ostler, and removes marks whose partner is gone; returns the remaining records. */
+export async function takeOverPairs(kube: Cluster, { version, groups, nodes, records }: Left): Promise<PendingNode[]> {
+  const taken: PendingNode[] = [];
+  for (const group of groups) {
+    const isOwn = (id: string): boolean => groupKeyOf(id) === groupKeyOf(group.spec.groupId);
+    const own = nodes.filter((node) => isOwn(node.group) && !node.isControlPlane && !node.isObsolete);
+    const joins = records.filter(({ spec }) => isOwn(spec.groupID) && spec.goal !== "Leave");
+    if (joins.length === 0 && own.every(({ heir, donor }) => heir === "" && donor === "")) continue;
+    taken.push(...await takeOver(kube, { version, group, nodes: own, joins }));
+  }
+  return records.filter((record) => !taken.includes(record));
+}
+
+interface Half {
+  version: NodeVersion;
+  group: ScalingGroup;
+  nodes: readonly GroupNode[];
+  joins: readonly PendingNode[];
+}
+
+async function takeOver(kube: Cluster, { version, group, nodes, joins }: Half): Promise<PendingNode[]> {
+  const asked: Asked = { group, version, ledger: ledgerOf(group), target: targetOf(group, version) };
+  const seen = await readCloud(kube, asked).catch((error: unknown) => {
+    // The run of the group reports it.
+    if (["CloudRefused", "ObjectInvalid"].includes(failureTypeOf(error))) return undefined;
+    throw error;
+  });
+  if (!seen) return [];
+  const target = askedBy(version);
+  const isPaired = (providerId: string): boolean =>
+    nodes.some((node) => same(node.providerId, providerId) && node.donor !== "");
+  const mints = joins.filter(({ spec: { providerID } }) => isUseful(seen, providerID) && !isPaired(providerID));
+  const isMint = ({ providerId }: GroupNode): boolean => mints.some(({ spec }) => same(spec.providerID, providerId));
+  const { pairs, stale } = pairingOf({
+    outdated: nodes.filter((node) => node.heir === "" && node.donor === "" && !isMint(node) && !runs(node, target)),
+    donors: nodes.filter(({ heir }) => heir !== ""),
+    heirs: nodes.filter(({ donor }) => donor !== ""),
+    mints: mints.map(({ metadata: { name }, spec: { groupID } }) => ({ name, group: groupID })),
+  });
+  for (const { node, mark } of stale) await unmark(kube, nodes.find(({ name }) => name === node), mark);
+  const taken: PendingNode[] = [];
+  for (const pair of pairs) {
+    const record = joins.find(({ metadata, spec }) => metadata.name === pair.heir || spec.nodeName === pair.heir);
+    const idOf = (name: string): string => nodes.find((node) => node.name === name)?.providerId ?? "";
+    const donor = aliveIn(seen, idOf(pair.donor));
+    const heir = aliveIn(seen, record?.spec.providerID ?? idOf(pair.heir));
+    if (!donor || !heir) continue;
+    await ensureRecorded(kube, { asked, seen, donor, heir });
+    if (!record) continue;
+    await deleteRecord(kube, record);
+    taken.push(record);
+  }
+  return taken;
+}
+
+function aliveIn({ instances }: CloudSight, providerId: string): Instance | undefined {
+  return instances.find((each) => isAlive(each) && isOf(providerId, each));
+}
+
+/** A failed machine is left to the record's own end, which removes it. */
+function isUseful(seen: CloudSight, providerId: string): boolean {
+  const found = aliveIn(seen, providerId);
+  return found !== undefined && found.state !== "Failed";
+}
+
+function runs({ image, components }: GroupNode, target: NodeTarget): boolean {
+  return same(image, target.image) && (target.components === "" || same(components, target.components));
+}
+
+async function unmark(kube: Cluster, node: GroupNode | undefined, mark: "heir" | "donor"): Promise<void> {
+  if (!node) return;
+  const body = { metadata: { uid: node.uid, annotations: { [marks[mark]]: null } } };
+  await ifFound(kube.core.patchNode({ name: node.name, body }, asMergePatch));
+}
+
+/** Writes the order that Ostler would have given; does nothing if either machine is in an order already. */
+async function ensureRecorded(
+  kube: Cluster,
+  { asked, seen, donor, heir }: { asked: Asked; seen: CloudSight; donor: Instance; heir: Instance },
+): Promise<void> {
+  const [id, replaced] = [memberIdOf(heir), memberIdOf(donor)];
+  const isTaken = seen.records.orders.some((order) =>
+    order.donor !== undefined && (order.id === id || isOf(order.providerId, heir) || order.donor === replaced)
+  );
+  if (isTaken) return;
+  const { metadata: { name, uid }, spec } = asked.group;
+  const inheritance = await inheritanceFor(kube, { pool: poolOfGroup(name), asked, seen }, donor);
+  const annotations = {
+    ...{ [recordAnnotations.machine]: id, [recordAnnotations.donor]: replaced },
+    [recordAnnotations.target]: hashOf(askedBy(asked.version)),
+    ...(inheritance ? { [recordAnnotations.inheritance]: JSON.stringify(inheritance) } : {}),
+  };
+  const metadata = {
+    // Machines of two groups may have the same ID.
+    ...{ name: `${name}.${id}.taken-over`.toLowerCase(), finalizers: [recordFinalizer], annotations },
+    ownerReferences: [{ apiVersion: "update.edgeless.systems/v1alpha1", kind: "ScalingGroup", name, uid }],
+  };
+  const rest = { providerID: heir.providerId, groupID: spec.groupId, nodeName: heir.node, goal: "Join" };
+  const deadline = new Date(Date.now() + joinMs).toISOString();
+  try {
+    await createClusterObject(kube, pendingNodes, { kind: "PendingNode", metadata, spec: { ...rest, deadline } });
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error; // written by a previous attempt
+  }
+}
