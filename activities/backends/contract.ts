@@ -42,6 +42,8 @@ import type { Subject } from "../status/events.ts";
 export interface Backend {
   /** Name of the controller or cloud group in messages to people. */
   readonly maker: string;
+  /** Where people find the reason why a machine is not deleted, as the end of a sentence. */
+  readonly clues: string;
   /**
    * Milliseconds until the next read during a wait for changes without events; undefined if all changes have events.
    */
@@ -230,6 +232,8 @@ export interface MachineState {
   image: string;
   /** Finalizers that delay its deletion. */
   finalizers: string[];
+  /** The reason why its deletion may take longer than others, and until when (epoch ms). */
+  delayed?: { says: string; until: number };
   /** The object that Events about it name. */
   object: { kind: string; namespace: string; name: string };
 }

@@ -79,6 +79,8 @@ export interface Instance {
   zone?: string;
   /** Scale-in protection: a person or another program excluded the instance from removal by the group. */
   isProtected: boolean;
+  /** Another program must act before the cloud deletes this terminating instance; missing if none must. */
+  waitsFor?: { what: string; longestMs: number };
   /** RFC 3339. */
   since: string;
 }

@@ -15,8 +15,11 @@ interface Poll<T> {
   news?: News;
   /** Latest time of the next read, in epoch milliseconds; called after each. */
   lookBy?: () => number;
-  /** Returns the answer, or in `missing` what is still waited for (names only; it becomes the heartbeat). */
-  look: () => Promise<{ answer: T } | { missing: string }>;
+  /**
+   * Returns the answer, or in `missing` what is still waited for (names only; it becomes the heartbeat), with the epoch
+   * milliseconds until which that may take longer than the deadline.
+   */
+  look: () => Promise<Look<T>>;
   /** Milliseconds between heartbeats; shorter than any heartbeat timeout. */
   beat?: number;
   /**
@@ -48,10 +51,11 @@ export async function poll<T>(wait: Poll<T>): Promise<T> {
     news?.begin();
     const seen = await beating(() => lookAt(wait, sight), { pulse, beat });
     if ("answer" in seen) return seen.answer;
-    if (Date.now() >= until) throw expired(seen.missing);
+    const end = Math.max(until, seen.until ?? 0);
+    if (Date.now() >= end) throw expired(seen.missing);
     last = seen.missing;
     pulse();
-    await rest(sight?.isBlind ? { ...wait, every: blindRest(wait) } : wait, pulse);
+    await rest({ ...wait, until: end, ...(sight?.isBlind ? { every: blindRest(wait) } : {}) }, pulse);
   }
 }
 
@@ -60,7 +64,7 @@ function blindRest<T>({ every = 500 }: Poll<T>): number {
   return Math.min(5_000, 10 * (typeof every === "function" ? every() : every));
 }
 
-type Look<T> = { answer: T } | { missing: string };
+type Look<T> = { answer: T } | { missing: string; until?: number };
 
 async function lookAt<T>({ look, unseen }: Poll<T>, sight: Sight | undefined): Promise<Look<T>> {
   if (!sight || !unseen) return await look();

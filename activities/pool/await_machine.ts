@@ -17,7 +17,10 @@ export async function awaitMachineGone(kube: Cluster, wait: Wait): Promise<void>
     look: async () => {
       const machine = await look(kube, wait);
       if (!machine) return { answer: undefined };
-      return { missing: `finalizers remain: ${machine.finalizers.join(", ") || "none"}` };
+      const { delayed, finalizers } = machine;
+      if (delayed) return { missing: delayed.says, until: delayed.until };
+      const rest = finalizers.length > 0 ? `finalizers remain: ${finalizers.join(", ")}` : "the machine still exists";
+      return { missing: `${rest}; ${backend.clues}` };
     },
     expired: (missing) =>
       expired("MachineRemains", `Timed out waiting for machine "${wait.machine}" to be deleted: ${missing}`),

@@ -36,6 +36,7 @@ export function machineController(
 ): With<"orders" | "standing" | "templates" | "stamp" | "keep" | "waker"> {
   return {
     maker: "machine-controller",
+    clues: "see the log of machine-controller",
     lookEvery: undefined,
     subject: (pool) => readSubject(kube, pool),
     wanted: (pool, question) => readWanted(kube, pool, question),

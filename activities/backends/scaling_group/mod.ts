@@ -32,6 +32,7 @@ import { digestOf } from "../../node_version/version_release.ts";
 export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome" | "relieve" | "seeOff"> {
   return {
     maker: "the scaling group",
+    clues: "see the activities of the group in its cloud",
     lookEvery: () => kube.cloud.lookEvery,
     subject: (pool) => readSubject(kube, pool),
     wanted: (pool) => readGroupWanted(kube, pool),

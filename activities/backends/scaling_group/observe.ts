@@ -6,7 +6,7 @@ import { protectionFor } from "../../policy/protection_for.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import type { MachineState, MemberRef, Observation } from "../contract.ts";
 import { standingFor } from "./control_plane.ts";
-import { isAlive, isOf, type Order } from "./records.ts";
+import { isAlive, isOf, type Order, type Removal } from "./records.ts";
 import {
   isLost,
   memberIdOf,
@@ -89,6 +89,7 @@ function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | unde
   const seenNode = seen.nodes.get(instance.providerId.toLowerCase());
   // K5: a JoiningNode announces what the node of an ordered machine runs.
   const isUnannounced = order !== undefined && of.target.components !== "" && seenNode?.components === "";
+  const removal = seen.records.removals.find(({ member }) => member === machine);
   const trouble = instance.trouble || (instance.state === "Failed" ? "the cloud reports that the instance failed" : "");
   return {
     ...{ name: machine, leaving: phase === "Leaving", ordered: true, addresses: instance.addresses, image, object },
@@ -100,7 +101,19 @@ function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | unde
       ? { lacks: `node "${seenNode?.name}" does not have the annotation that names its Kubernetes components` }
       : {}),
     finalizers: order?.record.metadata.finalizers ?? [],
+    ...(instance.waitsFor && removal ? { delayed: delayOf(instance.waitsFor, removal) } : {}),
   };
+}
+
+/** The cloud needs some time after its wait, too. */
+const endMs = 300_000;
+
+/** Counts from the record of the removal, which is older than the wait of the cloud. */
+function delayOf(
+  { what, longestMs }: NonNullable<Instance["waitsFor"]>,
+  { record: { metadata } }: Removal,
+): NonNullable<MachineState["delayed"]> {
+  return { says: what, until: Date.parse(metadata.creationTimestamp) + longestMs + endMs };
 }
 
 const unjoined = { joined: false, image: "", finalizers: [] as string[] };

@@ -6,6 +6,7 @@ import type { AwsApi } from "./api.ts";
 import { type AwsGroups, isHalted, nameOf } from "./groups.ts";
 import { groupTag, instanceIdOf, instanceOf, type Membership, orderTag, tagOf } from "./instance_of.ts";
 import { checkToken, launchOnce } from "./launch.ts";
+import { isWaiting, readHook } from "./hooks.ts";
 import type { AwsTemplates } from "./templates.ts";
 
 interface Ground {
@@ -32,7 +33,11 @@ export class AwsInstances {
     const found = await this.ground.groups.need(group);
     const members = new Map(found.Instances?.map((each) => [each.InstanceId, each]));
     const all = await this.#tagged({ [groupTag]: nameOf(found) });
-    const seen = all.map((each) => instanceOf(each, members.get(each.InstanceId)));
+    const waitsFor = found.Instances?.some(isWaiting) ? await readHook(this.api, nameOf(found)) : undefined;
+    const seen = all.map((each): Instance => {
+      const member = members.get(each.InstanceId);
+      return { ...instanceOf(each, member), ...(waitsFor && member && isWaiting(member) ? { waitsFor } : {}) };
+    });
     const order = ({ since, providerId }: Instance): string => `${since} ${instanceIdOf(providerId)}`;
     return seen.filter(({ state }) => state !== "Terminated").sort((a, b) => order(a) < order(b) ? -1 : 1);
   }

@@ -28,6 +28,8 @@ export const groupTag = "aws:autoscaling:groupName";
 export class AwsGround {
   /** Versions of launch templates above this one are hidden. */
   shownVersions = Infinity;
+  /** Hooks for which groups wait before they terminate an instance. */
+  hooks: { LifecycleHookName: string; LifecycleTransition: string; HeartbeatTimeout: number }[] = [];
   /** Groups terminate no instance. */
   refusesEnds = false;
   /** Zones without capacity. */

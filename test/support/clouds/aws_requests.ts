@@ -59,6 +59,11 @@ const actions: Record<string, Action> = {
     },
     needs: ["AutoScalingGroupName"],
   },
+  DescribeLifecycleHooks: {
+    api: "autoscaling",
+    fields: { AutoScalingGroupName: text },
+    needs: ["AutoScalingGroupName"],
+  },
   SuspendProcesses: processes,
   ResumeProcesses: processes,
   LaunchInstances: {

@@ -44,6 +44,11 @@ export class AwsScaling {
     return {};
   }
 
+  DescribeLifecycleHooks(form: URLSearchParams): object {
+    this.#need(form);
+    return { LifecycleHooks: this.ground.hooks };
+  }
+
   SuspendProcesses(form: URLSearchParams): object {
     this.ground.suspended(this.#need(form)).add(form.get("ScalingProcesses.member.1") ?? "");
     return {};
@@ -133,7 +138,11 @@ export class AwsScaling {
   }
 
   #member(each: ReturnType<AwsGround["visible"]>[number]): object {
-    const LifecycleState = isGoing(each) ? "Terminating" : each.state === "Creating" ? "Pending" : "InService";
+    const LifecycleState = isGoing(each)
+      ? this.ground.hooks.length > 0 ? "Terminating:Wait" : "Terminating"
+      : each.state === "Creating"
+      ? "Pending"
+      : "InService";
     return {
       ...{ InstanceId: this.ground.idOf(each), AvailabilityZone: each.zone, LifecycleState },
       ...{ HealthStatus: each.trouble ? "UNHEALTHY" : "HEALTHY", ProtectedFromScaleIn: each.isProtected },

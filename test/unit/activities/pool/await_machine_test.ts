@@ -1,4 +1,7 @@
-import { rejects } from "node:assert/strict";
+import { equal, rejects } from "node:assert/strict";
+import { hashOf } from "../../../../activities/node_version/version_release.ts";
+import { poolOfGroup } from "../../../../workflows/commands/start_options.ts";
+import { GroupStage, version } from "../../../support/group_stage.ts";
 import { awaitMachineGone } from "../../../../activities/pool/await_machine.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
@@ -28,6 +31,49 @@ Deno.test("awaitMachineGone: ends when the machine is deleted", async () => {
 Deno.test("awaitMachineGone: times out with the remaining finalizers", async () => {
   await rejects(inActivity(() => awaitMachineGone(kubeWith(leaving).client, wait())), {
     type: "MachineRemains",
-    message: 'Timed out waiting for machine "a" to be deleted: finalizers remain: machine-delete-finalizer',
+    message: 'Timed out waiting for machine "a" to be deleted: finalizers remain: machine-delete-finalizer; ' +
+      "see the log of machine-controller",
+  });
+});
+
+/** A machine of a group whose cloud waits for a hook, and was asked this long ago (ms) to terminate it. */
+async function waitingGroup(agoMs: number): Promise<GroupStage> {
+  const group = new GroupStage();
+  group.ask(version, { stage: "Workers", digest: hashOf(version) });
+  const driver = await group.driver();
+  const { instances } = driver;
+  const waitsFor = { what: 'the group waits for lifecycle hook "drain"', longestMs: 3_600_000 };
+  driver.instances = async (id) =>
+    (await instances(id)).map((each) => each.state === "Terminating" ? { ...each, waitsFor } : each);
+  await group.backend.orders.release({ pool: ofGroup, machine: "workers-1" });
+  const [record] = group.kube.all("pendingnodes");
+  if (record) record.metadata.creationTimestamp = new Date(Date.now() - agoMs).toISOString();
+  return group;
+}
+
+const ofGroup = poolOfGroup("workers");
+
+Deno.test("fault G8: awaitMachineGone waits as long as the hook of its cloud may, whatever its own deadline", async () => {
+  const group = await waitingGroup(1_800_000);
+  const order = { pool: ofGroup, machine: "workers-1", until: Date.now() - 1 };
+  setTimeout(() => group.settle(), 100);
+  await inActivity(() => awaitMachineGone(group.client, order));
+  equal(group.cloud.instance("sim:///a/workers-1")?.state, "Terminated");
+});
+
+Deno.test("fault G8: awaitMachineGone names a hook that was not completed in time", async () => {
+  const group = await waitingGroup(7_200_000);
+  const order = { pool: ofGroup, machine: "workers-1", until: Date.now() - 1 };
+  const message = 'Timed out waiting for machine "workers-1" to be deleted: the group waits for lifecycle hook "drain"';
+  await rejects(inActivity(() => awaitMachineGone(group.client, order)), { type: "MachineRemains", message });
+});
+
+Deno.test("fault G8: awaitMachineGone names the place to look at by the kind of pool", async () => {
+  const group = new GroupStage();
+  group.ask(version, { stage: "Workers", digest: hashOf(version) });
+  await group.backend.orders.release({ pool: ofGroup, machine: "workers-1" });
+  const order = { pool: ofGroup, machine: "workers-1", until: Date.now() - 1 };
+  await rejects(inActivity(() => awaitMachineGone(group.client, order)), {
+    message: /: the machine still exists; see the activities of the group in its cloud$/,
   });
 });

@@ -41,3 +41,20 @@ Deno.test("openAws: removes no machine while its group may not make another", as
     1,
   ]);
 });
+
+const hook = { LifecycleTransition: "autoscaling:EC2_INSTANCE_TERMINATING", HeartbeatTimeout: 7_200 };
+
+Deno.test("fault G8: openAws reports the hook for which a terminating instance waits, and its heartbeat", async () => {
+  await using world = worldOf();
+  const driver = await world.driver;
+  const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);
+  deepEqual(world.stub.calls.includes("DescribeLifecycleHooks"), false);
+  world.stub.ground.hooks = [
+    { ...hook, LifecycleHookName: "drain" },
+    { LifecycleHookName: "start", LifecycleTransition: "autoscaling:EC2_INSTANCE_LAUNCHING", HeartbeatTimeout: 9_000 },
+  ];
+  await driver.remove({ group: spec.id, providerId, shrinks: true });
+  const waits = (await driver.instances(spec.id)).map(({ state, waitsFor }) => [state, waitsFor]);
+  const what = 'the group waits for lifecycle hook "drain", which its program has not completed';
+  deepEqual(waits, [["Terminating", { what, longestMs: 7_200_000 }], ["Creating", undefined]]);
+});

@@ -1,0 +1,36 @@
+/** Lifecycle hooks, for which a group waits before it terminates an instance. */
+import type { Instance } from "../driver.ts";
+import { failureTypeOf } from "../../failures.ts";
+import type { AwsApi } from "./api.ts";
+import type { Membership } from "./instance_of.ts";
+
+/** Seconds of a heartbeat: the default of AWS, and its maximum. */
+const usualSeconds = 3_600;
+const mostSeconds = 7_200;
+
+/** Returns whether an instance waits for the hooks of its termination. */
+export function isWaiting({ LifecycleState }: Membership): boolean {
+  return LifecycleState === "Terminating:Wait";
+}
+
+/**
+ * Returns the hooks of terminations and their longest heartbeat, after which AWS terminates the instance; the default
+ * heartbeat without permission to read them.
+ */
+export async function readHook(api: AwsApi, group: string): Promise<NonNullable<Instance["waitsFor"]>> {
+  const answer = await api.ask({
+    attempt: `read the lifecycle hooks of "${group}"`,
+    call: ({ scaling }, options) => scaling.describeLifecycleHooks({ AutoScalingGroupName: group }, options),
+  }).catch((error: unknown) => {
+    if (failureTypeOf(error) === "AccessDenied") return { LifecycleHooks: [] };
+    throw error;
+  });
+  const ending = answer.LifecycleHooks?.filter(({ LifecycleTransition: of = "" }) => of.endsWith("TERMINATING")) ?? [];
+  const names = ending.map(({ LifecycleHookName = "" }) => `"${LifecycleHookName}"`).join(", ");
+  const seconds = Math.max(...ending.map(({ HeartbeatTimeout }) => HeartbeatTimeout ?? usualSeconds), 0) ||
+    usualSeconds;
+  return {
+    what: `the group waits for lifecycle hook ${names || "of its termination"}, which its program has not completed`,
+    longestMs: Math.min(seconds, mostSeconds) * 1_000,
+  };
+}
