@@ -7,6 +7,7 @@ import { AwsApi, type Connected, type Place } from "./aws/api.ts";
 import { AwsGroups, groupOf } from "./aws/groups.ts";
 import { AwsInstances } from "./aws/instances.ts";
 import { checkToken } from "./aws/launch.ts";
+import { deleteSpareVersions } from "./aws/spare_versions.ts";
 import { AwsTemplates } from "./aws/templates.ts";
 import type { Driver } from "./driver.ts";
 
@@ -34,6 +35,7 @@ export async function openAws(
     ensureTemplate: (order) => templates.ensure(order),
     instances: (group) => instances.list(group),
     instance: (providerId) => instances.find(providerId),
+    deleteSpareTemplates: ({ keep }) => deleteSpareVersions(api, { groups, keep }),
     checkToken,
     ensureRebalancing: (order) => groups.ensureRebalancing(order),
     order: (order) => instances.order(order),

@@ -122,6 +122,12 @@ export interface Driver {
   ensureTemplate(order: { group: string; template: string }): Promise<BootTemplate>;
 
   /**
+   * Deletes old templates that Ostler made and nothing boots from, except those of `keep` and the newest ones. Missing
+   * for a cloud without such templates.
+   */
+  deleteSpareTemplates?(order: { keep: readonly string[] }): Promise<void>;
+
+  /**
    * Suspends or resumes the moves of instances between zones; an absent group counts as success. Missing for a cloud
    * that has no such moves, or that refuses groups with them.
    */

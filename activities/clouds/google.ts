@@ -16,6 +16,7 @@ import { GoogleMembers } from "./google/members.ts";
 import { nameOfOrder } from "./google/names.ts";
 import { GoogleOrders } from "./google/orders.ts";
 import { GoogleRemovals } from "./google/removals.ts";
+import { deleteSpareTemplates } from "./google/spare_templates.ts";
 import { GoogleTemplates } from "./google/templates.ts";
 
 /**
@@ -46,6 +47,7 @@ export async function openGoogle(
     ensureTemplate: async ({ group, template }) => await templates.ensure(await groups.needSteady(group), template),
     instances: (group) => members.list(group),
     instance: (providerId) => members.find(providerId),
+    deleteSpareTemplates: ({ keep }) => deleteSpareTemplates(api, { groups, managers, clusterTag, keep }),
     checkToken: ({ group, token }) => void nameOfOrder(group, token),
     order: (order) => orders.order(order),
     remove: (order) => removals.remove(order),

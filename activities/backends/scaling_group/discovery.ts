@@ -15,6 +15,8 @@ import {
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { nodesByInstance } from "../../node_version/group_nodes.ts";
+import { failureTypeOf } from "../../failures.ts";
+import { ledgerOf } from "./ledger.ts";
 import { endOldRebalancingHold } from "./rebalancing.ts";
 
 /** On a ScalingGroup: complete discoveries without its group, and the time of the last one (epoch ms). */
@@ -51,7 +53,18 @@ export function discoverScalingGroups(kube: Cluster, now: number): Promise<Disco
       if (await miss(kube, object, now) === "Removed") removed.push(object.metadata.name);
     }
     for (const object of objects) await endOldRebalancingHold(kube, object, now);
+    await deleteSpareTemplates(driver, objects);
     return { groups: groups.length, made, removed };
+  });
+}
+
+/** Keeps all templates that a group boots or may go back to. Without the permission to delete, all templates stay. */
+async function deleteSpareTemplates(driver: Driver, objects: readonly ScalingGroup[]): Promise<void> {
+  const keep = objects.map(ledgerOf).flatMap(({ boots, former, pin }) =>
+    [boots, former, pin?.boots].flatMap((each) => each?.template ?? [])
+  );
+  await driver.deleteSpareTemplates?.({ keep }).catch((error: unknown) => {
+    if (!["AccessDenied", "CloudRefused"].includes(failureTypeOf(error))) throw error;
   });
 }
 

@@ -19,11 +19,16 @@ const rebalancing = "AZRebalance";
 const MaxRecords = 100;
 
 export class AwsGroups {
-  constructor(private readonly api: AwsApi, private readonly clusterTag: string) {}
+  constructor(private readonly api: AwsApi, readonly clusterTag: string) {}
 
   async list(): Promise<AutoScalingGroup[]> {
     const Filters = [{ Name: `tag:${clusterKey}`, Values: [this.clusterTag] }];
     return (await this.#asked({ Filters, MaxRecords })).filter((found) => this.#isOwn(found));
+  }
+
+  /** Lists all groups of the account in the region, also those of other clusters. */
+  all(): Promise<AutoScalingGroup[]> {
+    return this.#asked({ MaxRecords });
   }
 
   /** Finds a group by its exact name first, as AWS distinguishes names by case; only then all names are compared. */

@@ -12,6 +12,7 @@ import type { AwsApi } from "./api.ts";
 import { without } from "../without.ts";
 import { type AwsGroups, nameOf } from "./groups.ts";
 import { bootChange, specificationOf } from "./mixed.ts";
+import { descriptionOf } from "./spare_versions.ts";
 
 const absent = ["NotFound", "Malformed", "VersionNotFound"].map((each) => `InvalidLaunchTemplateId.${each}`);
 
@@ -101,6 +102,7 @@ export class AwsTemplates {
 
   async #clone(source: Version, image: string): Promise<Version> {
     const { launchTemplate, number, data: { BlockDeviceMappings } } = source;
+    const description = descriptionOf(this.groups.clusterTag);
     const { LaunchTemplateVersion: made } = await this.api.ask({
       attempt: `create a version of launch template "${launchTemplate}" with image "${image}"`,
       call: ({ ec2 }, options) =>
@@ -108,7 +110,8 @@ export class AwsTemplates {
           LaunchTemplateId: launchTemplate,
           SourceVersion: number,
           // Makes concurrent requests create only one version.
-          ClientToken: createHash("sha256").update(`${launchTemplate} ${number} ${image}`).digest("hex"),
+          ClientToken: createHash("sha256").update(`${launchTemplate} ${number} ${image} ${description}`).digest("hex"),
+          VersionDescription: description,
           // AWS copies all other fields from the source, but omits snapshots of disks that are not named again.
           LaunchTemplateData: { ImageId: image, ...(BlockDeviceMappings ? { BlockDeviceMappings } : {}) },
         }, options),

@@ -185,6 +185,11 @@ const fingerprints = ["metadata.fingerprint", "tags.fingerprint"];
 /** Suffix of names that Ostler generates. */
 const ownEnd = /-o[0-9a-f]{12}$/;
 
+/** Returns whether Ostler gave this name to a template. */
+export function isOwnName(name: string): boolean {
+  return ownEnd.test(name);
+}
+
 /** Returns the image of the boot disk; "" without one. */
 function imageOf({ properties }: Template): string {
   return pathOf(bootDisk(properties)?.initializeParams?.sourceImage);

@@ -12,6 +12,7 @@ const states = {
 
 export class AwsEc2 {
   readonly #made = new Map<string, Template>();
+  readonly #descriptions = new Map<Template, string>();
 
   constructor(private readonly ground: AwsGround) {}
 
@@ -37,7 +38,10 @@ export class AwsEc2 {
     const group = this.#groupOf(form);
     const wanted = form.get("LaunchTemplateVersion.1");
     const number = wanted === null ? undefined : this.ground.numberOf(group, wanted);
-    const shown = group.templates.map((_, index) => index + 1).filter((each) => each <= this.ground.shownVersions);
+    const isDeleted = (each: number): boolean => this.ground.deletedVersions.has(`${group.id}:${each}`);
+    const shown = group.templates.map((_, index) => index + 1).filter((each) =>
+      each <= this.ground.shownVersions && !isDeleted(each)
+    );
     const all = shown.filter((each) => number === undefined || each === number);
     if (number !== undefined && all.length === 0) {
       throw new AwsWrong("InvalidLaunchTemplateId.VersionNotFound", `no version ${wanted}`);
@@ -55,7 +59,16 @@ export class AwsEc2 {
     const fields = { ...source?.fields, image: form.get("LaunchTemplateData.ImageId") ?? "" };
     const made = this.#made.get(token) ?? this.ground.addVersion(group, this.#disks(fields, form));
     this.#made.set(token, made);
+    this.#descriptions.set(made, form.get("VersionDescription") ?? "");
     return { launchTemplateVersion: this.#version(group, group.templates.indexOf(made) + 1) };
+  }
+
+  DeleteLaunchTemplateVersions(form: URLSearchParams): object {
+    const group = this.#groupOf(form);
+    for (let nth = 1; form.has(`LaunchTemplateVersion.${nth}`); nth++) {
+      this.ground.deletedVersions.add(`${group.id}:${form.get(`LaunchTemplateVersion.${nth}`)}`);
+    }
+    return { successfullyDeletedLaunchTemplateVersionSet: [] };
   }
 
   /** The request alone determines the snapshots of disks. */
@@ -74,14 +87,16 @@ export class AwsEc2 {
   }
 
   #version(group: Group, number: number): object {
-    const { image, machineType, userData, snapshot } = group.templates[number - 1]?.fields ?? { image: "" };
+    const template = group.templates[number - 1];
+    const { image, machineType, userData, snapshot } = template?.fields ?? { image: "" };
+    const versionDescription = template && this.#descriptions.get(template);
     const disk = { deviceName: "/dev/sda1", ebs: { snapshotId: snapshot, volumeSize: 8 } };
     // Fields that AWS adds without a request.
     const metadataOptions = { state: number === 1 ? "applied" : "pending", httpTokens: "required" };
     const data = { imageId: image, instanceType: machineType, userData, metadataOptions };
     return {
       ...{ launchTemplateId: this.ground.launchTemplateOf(group), versionNumber: number },
-      defaultVersion: number === 1,
+      ...{ defaultVersion: number === 1, versionDescription, createTime: this.ground.madeVersionsAt },
       launchTemplateData: { ...data, ...(snapshot ? { blockDeviceMappingSet: [disk] } : {}) },
     };
   }

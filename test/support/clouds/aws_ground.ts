@@ -30,6 +30,12 @@ export class AwsGround {
   shownVersions = Infinity;
   /** Hooks for which groups wait before they terminate an instance. */
   hooks: { LifecycleHookName: string; LifecycleTransition: string; HeartbeatTimeout: number }[] = [];
+  /** Versions that a client deleted, as "<group>:<number>". */
+  readonly deletedVersions = new Set<string>();
+  /** Groups of other clusters. */
+  strangers: object[] = [];
+  /** Creation time of all versions. */
+  madeVersionsAt = "2026-01-01T00:00:00.000Z";
   /** Groups terminate no instance. */
   refusesEnds = false;
   /** Zones without capacity. */

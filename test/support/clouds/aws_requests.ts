@@ -94,10 +94,16 @@ const actions: Record<string, Action> = {
     },
     needs: ["LaunchTemplateId"],
   },
+  DeleteLaunchTemplateVersions: {
+    api: "ec2",
+    fields: { LaunchTemplateId: launchTemplate, "LaunchTemplateVersion.N": /^\d+$/ },
+    needs: ["LaunchTemplateId", "LaunchTemplateVersion.1"],
+  },
   CreateLaunchTemplateVersion: {
     api: "ec2",
     fields: {
       ...{ LaunchTemplateId: launchTemplate, SourceVersion: /^\d+$/, ClientToken: hash },
+      VersionDescription: /^.{0,255}$/,
       ...{ "LaunchTemplateData.ImageId": text, [`${disk}.DeviceName`]: text, [`${disk}.Ebs.SnapshotId`]: text },
       [`${disk}.Ebs.VolumeSize`]: /^\d+$/,
     },

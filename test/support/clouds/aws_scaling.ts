@@ -14,15 +14,17 @@ export class AwsScaling {
   DescribeAutoScalingGroups(form: URLSearchParams): object {
     const [name, wanted] = [form.get("Filters.member.1.Name"), form.get("Filters.member.1.Values.member.1")];
     const asked = form.get("AutoScalingGroupNames.member.1");
-    const all = this.ground.cloud.groups().filter((group) =>
+    const own = this.ground.cloud.groups().filter((group) =>
       asked === null
-        ? this.ground.tagsOf(group).some(([key, value]) => `tag:${key}` === name && value === wanted)
+        ? name === null || this.ground.tagsOf(group).some(([key, value]) => `tag:${key}` === name && value === wanted)
         : group.id === asked
     );
+    const others = asked === null && name === null ? this.ground.strangers : [];
+    const all = [...own.map((group) => this.#shown(group)), ...others];
     // One item per page, so that a client that reads only the first page fails its test.
     const at = Number(form.get("NextToken") ?? 0);
     const next = at + 1 < all.length ? { NextToken: at + 1 } : {};
-    return { AutoScalingGroups: all.slice(at, at + 1).map((group) => this.#shown(group)), ...next };
+    return { AutoScalingGroups: all.slice(at, at + 1), ...next };
   }
 
   DescribeAutoScalingInstances(form: URLSearchParams): object {

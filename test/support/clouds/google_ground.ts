@@ -107,6 +107,9 @@ export class GoogleGround {
     return `projects/${project}/zones/${zone}/instances/${node}`;
   }
 
+  /** Creation time of all templates. */
+  madeTemplatesAt = "2026-01-01T00:00:00.000-08:00";
+
   /** Where all templates are. */
   get templateScope(): string {
     return this.conditions.templatesIn ?? "global";

@@ -37,6 +37,25 @@ export class GoogleMachinesStub {
     };
   }
 
+  templates({ scope, query }: GoogleRequest): unknown {
+    const all = this.ground.templates(scope).map(({ name, group, template }) => ({
+      ...{ name, selfLink: urlOf(this.ground.templatePath(template)), creationTimestamp: this.ground.madeTemplatesAt },
+      properties: { labels: this.ground.propertiesOf(group, template)["labels"] },
+    }));
+    const at = Number(query["pageToken"] ?? 0);
+    return { items: all.slice(at, at + 2), ...(at + 2 < all.length ? { nextPageToken: String(at + 2) } : {}) };
+  }
+
+  deleteTemplate({ scope, name }: GoogleRequest): void {
+    const found = this.ground.templates(scope).find((each) => each.name === name);
+    if (!found) throw new GoogleNo(404, "notFound", `The resource '${scope}/instanceTemplates/${name}' was not found`);
+    const { group, template } = found;
+    if (group.boots === template) {
+      throw new GoogleNo(400, "resourceInUseByAnotherResource", `The template '${name}' is already being used`);
+    }
+    group.templates.splice(group.templates.indexOf(template), 1);
+  }
+
   insert({ scope, body }: GoogleRequest): void {
     const { name, description, properties } = body as { name: string; description?: string; properties: Properties };
     if (this.ground.templates(scope).some((each) => each.name === name)) {

@@ -93,6 +93,11 @@ const actions: Record<string, Action> = {
   },
   "GET autoscaler": { form: new RegExp(`^${place}/autoscalers/${last}$`) },
   "GET template": { form: new RegExp(`^${anywhere}/instanceTemplates/${last}$`) },
+  "GET templates": {
+    form: new RegExp(`^${anywhere}/instanceTemplates$`),
+    query: ["fields", "pageToken"],
+  },
+  "DELETE template": { form: new RegExp(`^${anywhere}/instanceTemplates/${last}$`) },
   "POST template": {
     form: new RegExp(`^${anywhere}/instanceTemplates$`),
     body: z.strictObject({ name, description: text.optional(), properties: Properties }),

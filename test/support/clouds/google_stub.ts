@@ -87,6 +87,8 @@ export class GoogleStub implements AsyncDisposable {
       "GET autoscalers": () => managers.autoscalers(asked),
       "GET autoscaler": () => managers.autoscaler(asked),
       "GET template": () => machines.template(asked),
+      "GET templates": () => machines.templates(asked),
+      "DELETE template": () => this.#begun(asked, () => machines.deleteTemplate(asked)),
       "POST template": () => this.#begun(asked, () => machines.insert(asked)),
       "GET machine": () => machines.machine(asked),
       ...{ "GET machines": () => machines.machines(asked), "GET disks": () => machines.disks(asked) },

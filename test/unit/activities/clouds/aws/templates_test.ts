@@ -1,6 +1,7 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { outputs } from "../../../../../activities/clouds/aws/templates.ts";
 import { missingPaths } from "../../../../support/clouds/aws_description.ts";
+import type { Driver } from "../../../../../activities/clouds/driver.ts";
 import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
 for (const booted of ["image-1", "resolve:ssm:/images/workers"]) {
@@ -50,4 +51,47 @@ Deno.test("fault G5: templates lists what AWS's description has in responses onl
 
 Deno.test("fault G4: templates loses no field of a launch template, as each field of a request is in responses too", () => {
   deepEqual(missingPaths("RequestLaunchTemplateData", "ResponseLaunchTemplateData"), []);
+});
+
+/** Twelve versions that Ostler made, after a first one of a person; the group boots the last one. */
+async function manyVersions(
+  world: ReturnType<typeof worldOf>,
+): Promise<{ driver: Driver; id: (nth: number) => string }> {
+  const driver = await world.driver;
+  for (let nth = 2; nth <= 13; nth++) await driver.ensureImage({ group: spec.id, image: `image-${nth}` });
+  const { id } = await driver.template(spec.id);
+  return { driver, id: (nth) => id.replace(/:.*$/, `:${nth}`) };
+}
+
+function deleted({ stub }: ReturnType<typeof worldOf>): string[] {
+  return [...stub.ground.deletedVersions].map((each) => each.replace(/^.*:/, ""));
+}
+
+Deno.test("fault G11: openAws deletes old versions that it made and nothing boots, and keeps ten", async () => {
+  await using world = worldOf();
+  const { driver, id } = await manyVersions(world);
+  await driver.deleteSpareTemplates?.({ keep: [] });
+  // The newest version may be "$Latest" of another group, and the first one was made by a person.
+  deepEqual(deleted(world), ["2"]);
+  await driver.ensureImage({ group: spec.id, image: "image-14" });
+  await driver.deleteSpareTemplates?.({ keep: [id(3)] });
+  deepEqual(deleted(world), ["2"]);
+  await driver.deleteSpareTemplates?.({ keep: [] });
+  deepEqual(deleted(world), ["2", "3"]);
+});
+
+Deno.test("fault G11: openAws keeps a version that a group of another cluster boots, and young versions", async () => {
+  await using world = worldOf();
+  const { driver, id } = await manyVersions(world);
+  const [LaunchTemplateId, Version] = id(2).split(":");
+  const Overrides = [{ LaunchTemplateSpecification: { LaunchTemplateId, Version } }];
+  world.stub.ground.strangers = [{
+    AutoScalingGroupName: "other",
+    MixedInstancesPolicy: { LaunchTemplate: { Overrides } },
+  }];
+  await driver.deleteSpareTemplates?.({ keep: [] });
+  world.stub.ground.strangers = [];
+  world.stub.ground.madeVersionsAt = new Date().toISOString();
+  await driver.deleteSpareTemplates?.({ keep: [] });
+  deepEqual(deleted(world), []);
 });

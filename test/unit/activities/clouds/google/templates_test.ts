@@ -2,7 +2,7 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { outputs } from "../../../../../activities/clouds/google/fields.ts";
 import { without } from "../../../../../activities/clouds/without.ts";
 import { markedPaths } from "../../../../support/clouds/google_description.ts";
-import { image1, image2, image3, open, spec, type World } from "../../../../support/clouds/google_world.ts";
+import { image1, image2, image3, open, regional, spec, type World } from "../../../../support/clouds/google_world.ts";
 
 Deno.test("K18 openGoogle: gives templates of equal content the same short name", async () => {
   const driverOf = async (world: World): Promise<string> => {
@@ -153,4 +153,24 @@ Deno.test("fault G5: openGoogle sends no output back, neither of a group's versi
   const sent = world.stub.ground.propertiesOf(group, group.boots);
   deepEqual(sent["disks"], [{ boot: true, initializeParams: { sourceImage: image2 } }]);
   deepEqual(sent["networkInterfaces"], [{}]);
+});
+
+Deno.test("fault G11: openGoogle deletes old templates that it made and no group uses, and keeps ten", async () => {
+  await using world = open({ groups: [spec, { ...regional, template: spec.template }] });
+  const driver = await world.driver;
+  const images = Array.from({ length: 12 }, (_, nth) => `projects/images/global/images/other-${nth}`);
+  const made: string[] = [];
+  for (const image of images) made.push((await driver.ensureImage({ group: spec.id, image })).id);
+  const left = (): string[] => {
+    const { ground } = world.stub;
+    return ground.templates(ground.templateScope).map(({ template }) => ground.templatePath(template));
+  };
+  const gone = (): string[] => made.filter((id) => !left().includes(id));
+  const [first, second = ""] = made;
+  world.stub.ground.madeTemplatesAt = new Date().toISOString();
+  await driver.deleteSpareTemplates?.({ keep: [] });
+  deepEqual(gone(), []);
+  world.stub.ground.madeTemplatesAt = "2026-01-01T00:00:00.000-08:00";
+  await driver.deleteSpareTemplates?.({ keep: [second] });
+  deepEqual([gone(), left().length], [[first], made.length + 1]);
 });

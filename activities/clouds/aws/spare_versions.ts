@@ -1,0 +1,70 @@
+/** Deletes versions of launch templates that Ostler made and no group of the account boots. */
+import type { AutoScalingGroup, LaunchTemplateSpecification } from "@aws-sdk/client-auto-scaling";
+import { spareTemplates } from "../spare_templates.ts";
+import type { AwsApi } from "./api.ts";
+import type { AwsGroups } from "./groups.ts";
+
+/** Returns the description of the versions that Ostler makes for a cluster. */
+export function descriptionOf(clusterTag: string): string {
+  return `Made by Ostler for ${clusterTag}`.slice(0, 255);
+}
+
+/** Reads all groups of the account, as those of other clusters may boot the same launch template. */
+export async function deleteSpareVersions(
+  api: AwsApi,
+  { groups, keep }: { groups: AwsGroups; keep: readonly string[] },
+): Promise<void> {
+  const own = await groups.list();
+  const launchTemplates = new Set(own.flatMap((group) => group.LaunchTemplate?.LaunchTemplateId ?? []));
+  let used: Set<string> | undefined;
+  for (const launchTemplate of launchTemplates) {
+    const made = await ownVersions(api, { launchTemplate, description: descriptionOf(groups.clusterTag) });
+    const now = Date.now();
+    if (spareTemplates(made, { used: new Set(keep), now }).length === 0) continue;
+    used ??= new Set([...keep, ...(await groups.all()).flatMap(versionsOf)]);
+    const spare = spareTemplates(made, { used, now });
+    if (spare.length > 0) await deleteVersions(api, launchTemplate, spare);
+  }
+}
+
+async function ownVersions(
+  api: AwsApi,
+  { launchTemplate, description }: { launchTemplate: string; description: string },
+): Promise<{ id: string; since: number }[]> {
+  const asked = { LaunchTemplateId: launchTemplate };
+  const all = await api.all({
+    page: ({ ec2 }, next, options) => ec2.describeLaunchTemplateVersions({ ...asked, ...next }, options),
+    of: (page) => page.LaunchTemplateVersions,
+    attempt: `read launch template "${launchTemplate}"`,
+  });
+  // AWS refuses to delete the default version; the latest one is what "$Latest" means.
+  const latest = Math.max(...all.map(({ VersionNumber = 0 }) => VersionNumber));
+  const own = all.filter(({ VersionDescription, DefaultVersion, VersionNumber }) =>
+    VersionDescription === description && !DefaultVersion && VersionNumber !== latest
+  );
+  const inOrder = own.sort((a, b) => (a.VersionNumber ?? 0) - (b.VersionNumber ?? 0));
+  return inOrder.map(({ VersionNumber, CreateTime }) => ({
+    id: `${launchTemplate}:${VersionNumber}`,
+    since: CreateTime?.getTime() ?? Infinity,
+  }));
+}
+
+/** Returns the versions that a group boots, also by a mixed instances policy. */
+function versionsOf({ LaunchTemplate, MixedInstancesPolicy, Instances = [] }: AutoScalingGroup): string[] {
+  const { LaunchTemplateSpecification: base, Overrides = [] } = MixedInstancesPolicy?.LaunchTemplate ?? {};
+  const all: (LaunchTemplateSpecification | undefined)[] = [
+    ...[LaunchTemplate, base],
+    ...Overrides.map(({ LaunchTemplateSpecification: each }) => each),
+    ...Instances.map((each) => each.LaunchTemplate),
+  ];
+  return all.flatMap((each) => each?.LaunchTemplateId ? [`${each.LaunchTemplateId}:${each.Version}`] : []);
+}
+
+async function deleteVersions(api: AwsApi, LaunchTemplateId: string, ids: readonly string[]): Promise<void> {
+  const Versions = ids.map((id) => id.slice(id.indexOf(":") + 1));
+  await api.ask({
+    attempt: `delete versions of launch template "${LaunchTemplateId}"`,
+    // Versions that cannot be deleted are part of the answer; the next discovery asks again.
+    call: ({ ec2 }, options) => ec2.deleteLaunchTemplateVersions({ LaunchTemplateId, Versions }, options),
+  });
+}

@@ -1,0 +1,29 @@
+/** Chooses boot templates that may be deleted; pure. Clouds limit their number: AWS to 10,000 versions of a template. */
+
+/** A template that Ostler made. */
+export interface OwnTemplate {
+  id: string;
+  /** Epoch ms. */
+  since: number;
+}
+
+/** Newest templates that stay for rollbacks by hand. */
+export const templatesKept = 10;
+/** A younger template (ms) may be about to be used. */
+const ripeMs = 86_400_000;
+/** Templates that are deleted at a time, the oldest first. */
+const mostAtOnce = 50;
+
+/**
+ * Returns the IDs of templates that nothing uses, without the newest ones, at `now` (epoch ms); of templates with the
+ * same time the first one is the oldest.
+ */
+export function spareTemplates(
+  own: readonly OwnTemplate[],
+  { used, now }: { used: ReadonlySet<string>; now: number },
+): string[] {
+  const byAge = [...own].sort((a, b) => a.since < b.since ? -1 : Number(a.since > b.since));
+  return byAge.slice(0, Math.max(0, byAge.length - templatesKept))
+    .filter(({ id, since }) => !used.has(id) && now - since > ripeMs)
+    .slice(0, mostAtOnce).map(({ id }) => id);
+}
