@@ -33,8 +33,7 @@ import { ensureNodeAnnotated } from "./node_version/joining_nodes.ts";
 import { resolveImage } from "./os_image/resolve_image.ts";
 import { ensureImageTold } from "./os_image/tell_image.ts";
 import { verifyImage } from "./os_image/verify_image.ts";
-import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
-import { awaitNodeDrained } from "./node/drain.ts";
+import { awaitNodeEmptied, awaitOwnNodeDrained, awaitReplacementJoined, awaitVictimGone } from "./pool/stages.ts";
 import type { Backend, GiveOrder, MemberRef } from "./backends/contract.ts";
 import {
   awaitNodeVersionChanged,
@@ -138,7 +137,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     awaitPoolChanged: (input) => awaitPoolChanged(kube, input),
     awaitMachinesJoined: (input) =>
       measuredJoin(measures, input.pool, (told) => awaitMachinesJoined(kube, input, told)),
-    awaitNodeDrained: (input) => drains.of(input, () => awaitNodeDrained(kube, input), () => imageOf(input)),
+    awaitNodeDrained: (input) => drains.of(input, () => awaitOwnNodeDrained(kube, input), () => imageOf(input)),
     awaitGates: (input) =>
       measuredWait(
         measures,

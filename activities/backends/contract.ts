@@ -62,6 +62,11 @@ export interface Backend {
   /** Reads the progress of one machine, member or not; undefined if it was deleted. Writes nothing. */
   state(member: MemberRef): Promise<MachineState | undefined>;
   /**
+   * Returns whether the pool rolls control planes, if it owns the machine and `node` is that machine's node; else
+   * undefined. Writes nothing.
+   */
+  owns(member: MemberRef & { node: string }): Promise<{ rollsControlPlanes: boolean } | undefined>;
+  /**
    * Removes mark and hold of a machine and the cordon of its node. A machine that is already being deleted runs until
    * its hold ends, so it stays held; `release` leaves it to its controller, which drains it by its own rules.
    */

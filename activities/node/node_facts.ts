@@ -40,9 +40,16 @@ export const passingTaints: readonly string[] = [
   "node.kubernetes.io/network-unavailable",
   "node.cloudprovider.kubernetes.io/uninitialized",
 ];
+/** Labels of control planes; the second one until Kubernetes 1.24. */
+const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 const zoneLabel = "topology.kubernetes.io/zone";
 /** Concurrent GETs. */
 const width = 20;
+
+/** Returns whether a Node is labelled as a control plane. */
+export function isControlPlane({ metadata }: Pick<V1Node, "metadata">): boolean {
+  return controlPlaneLabels.some((label) => metadata?.labels?.[label] !== undefined);
+}
 
 /** Reads a Node; undefined if it does not exist. */
 export async function nodeFacts(kube: Kube, name: string): Promise<NodeFacts | undefined> {

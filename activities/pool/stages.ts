@@ -15,6 +15,7 @@ import type { MemberRef } from "../backends/contract.ts";
 import { ordersOf } from "../backends/registry.ts";
 import { ensureNodeCordoned } from "../node/cordon.ts";
 import { awaitNodeDrained } from "../node/drain.ts";
+import { ensureOwnNode } from "./own_node.ts";
 import { awaitMachinesJoined, type RungsTold } from "./await_joined.ts";
 import { awaitMachineGone } from "./await_machine.ts";
 import { Context } from "@temporalio/activity";
@@ -40,13 +41,26 @@ export async function awaitReplacementJoined(
   return late ?? await awaitMachinesJoined(kube, { pool, kubelet, machines: [{ machine, deadlines }] }, told);
 }
 
-/** Cordons a node, then drains it. */
+/** Cordons the node of a machine of the pool, then drains it. */
 export async function awaitNodeEmptied(
   kube: Cluster,
   order: DrainOrder,
 ): Promise<DrainOutcome | Unseen> {
-  const late = await orderFirst(() => ensureNodeCordoned(kube, order));
-  return late ?? await awaitNodeDrained(kube, order);
+  let isChecked = false;
+  const late = await orderFirst(async () => {
+    await ensureOwnNode(kube, order);
+    isChecked = true;
+    await ensureNodeCordoned(kube, order);
+  });
+  if (late) return late;
+  // A client of Temporal can record a heartbeat that claims an earlier attempt.
+  return isChecked ? await awaitNodeDrained(kube, order) : await awaitOwnNodeDrained(kube, order);
+}
+
+/** Drains the node of a machine of the pool. */
+export async function awaitOwnNodeDrained(kube: Cluster, order: DrainOrder): Promise<DrainOutcome | Unseen> {
+  await ensureOwnNode(kube, order);
+  return await awaitNodeDrained(kube, order);
 }
 
 /** Releases a drained machine, then waits until it is deleted. */

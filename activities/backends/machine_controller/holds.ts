@@ -120,7 +120,8 @@ async function endHold(kube: Cluster, target: MemberRef & { node?: string }, mac
   if (machine.metadata.deletionTimestamp) {
     const standing = await readStanding(kube, machine);
     if (standing.state !== "Own") await dropNode(kube, machine, standing);
-    else if (target.node) await skipEviction(kube, target.node);
+    // The order may name the node of another machine, which machine-controller would then never drain.
+    else if (target.node && target.node === machine.status?.nodeRef?.name) await skipEviction(kube, target.node);
   }
   await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
 }

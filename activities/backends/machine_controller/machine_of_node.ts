@@ -16,7 +16,7 @@ import {
   type Resource,
 } from "../../kube/resources.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
-import type { Newcomer, Remade } from "../contract.ts";
+import type { MemberRef, Newcomer, Remade } from "../contract.ts";
 import { holdAnnotation } from "./annotations.ts";
 import { memberOf } from "./observe_pool.ts";
 
@@ -68,6 +68,23 @@ async function listMachines(kube: Kube): Promise<Machine[]> {
     after = page?.next;
   } while (after !== undefined);
   return found;
+}
+
+/**
+ * Returns an object if the node is that of the named machine, and the machine is of the named pool. A MachineSet can be
+ * deleted before its last machine, so then its name decides.
+ */
+export async function readOwnership(
+  kube: Kube,
+  { pool: { namespace, name }, machine, node }: MemberRef & { node: string },
+): Promise<{ rollsControlPlanes: false } | undefined> {
+  const found = await ifFound(readObject(kube, machines, { namespace, name: machine }));
+  if (found?.status?.nodeRef?.name !== node) return undefined;
+  const set = await ownerOf<MachineSet>(kube, found.metadata, { kind: "MachineSet", of: machineSets });
+  const isOwn = set
+    ? set.metadata.ownerReferences?.some((each) => each.kind === "MachineDeployment" && each.name === name)
+    : found.metadata.ownerReferences?.some((each) => each.kind === "MachineSet" && each.name.startsWith(`${name}-`));
+  return isOwn ? { rollsControlPlanes: false } : undefined;
 }
 
 // New machines, which wait for the node of their name.

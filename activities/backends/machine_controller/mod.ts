@@ -14,7 +14,8 @@ import {
 import { keepMinimum } from "./autoscaling.ts";
 import { keepMachines } from "./keep_machines.ts";
 import { readWanted, restoreLastGood } from "./last_good.ts";
-import { observePool, readMember, readOwnership, readState } from "./observe_pool.ts";
+import { readOwnership } from "./machine_of_node.ts";
+import { observePool, readMember, readNodeStanding, readState } from "./observe_pool.ts";
 import {
   countedReady,
   isSurelyUnsettled,
@@ -43,6 +44,7 @@ export function machineController(
     observe: (pool) => observePool(kube, pool),
     member: (member) => readMember(kube, member),
     state: (member) => readState(kube, member),
+    owns: (member) => readOwnership(kube, member),
     spare: (member) => spareMachine(kube, member),
     releaseAll: (pool) => releaseAll(kube, pool),
     restore: (order, place) => restoreLastGood(kube, order, place),
@@ -57,7 +59,7 @@ export function machineController(
       replace: (member) => replaceMachine(kube, member),
     },
     boots: undefined,
-    standing: (member) => readOwnership(kube, member),
+    standing: (member) => readNodeStanding(kube, member),
     templates: {
       begin: () => watchTemplates(kube),
       isSurelyUnsettled: (pool) => isSurelyUnsettled(kube, pool),

@@ -145,7 +145,7 @@ export async function readState(kube: Kube, member: MemberRef): Promise<MachineS
 }
 
 /** Reads whether the Node that a Machine names certainly is its own. */
-export async function readOwnership(kube: Cluster, member: MemberRef): Promise<NodeStanding> {
+export async function readNodeStanding(kube: Cluster, member: MemberRef): Promise<NodeStanding> {
   const found = await readMachine(kube, member);
   return found ? await readStanding(kube, found) : { state: "Own" };
 }

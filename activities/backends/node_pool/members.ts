@@ -58,6 +58,16 @@ export async function readMember(kube: Cluster, { pool, machine }: MemberRef): P
   return isLockTarget(image) ? lockMemberOf(pool, node) : memberOf(pool, node, partsOf(image).digest);
 }
 
+/** Returns an object for a node that the pool selects, which is its own machine. */
+export async function readOwnership(
+  kube: Cluster,
+  { pool, machine, node }: MemberRef & { node: string },
+): Promise<{ rollsControlPlanes: false } | undefined> {
+  if (node !== machine) return undefined;
+  const [nodePool, found] = [await readNodePool(kube, pool), await readPoolNode(kube, node)];
+  return nodePool && found && isSelected(nodePool, found) ? { rollsControlPlanes: false } : undefined;
+}
+
 /** Reads the progress of one node, which has joined as long as it exists. */
 export async function readState(kube: Cluster, { machine }: MemberRef): Promise<MachineState | undefined> {
   const node = await readPoolNode(kube, machine);

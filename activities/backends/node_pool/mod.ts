@@ -3,7 +3,7 @@ import type { Cluster } from "../../cluster.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import type { With } from "../contract.ts";
 import { ensureHeld, letNodePoolGo, releaseNodes } from "./clean_up.ts";
-import { observeNodes, readMember, readState } from "./members.ts";
+import { observeNodes, readMember, readOwnership, readState } from "./members.ts";
 import { newsOfNodes, newsOfWanted } from "./news.ts";
 import { readSubject, readWanted, restoreImage } from "./wanted.ts";
 import { watchNodePools } from "./watch_all.ts";
@@ -19,6 +19,7 @@ export function nodePool(kube: Cluster): With<"boots"> {
     observe: (pool) => observeNodes(kube, pool),
     member: (member) => readMember(kube, member),
     state: (member) => readState(kube, member),
+    owns: (member) => readOwnership(kube, member),
     spare: ({ pool, machine }) => ensureNodeUncordoned(kube, { pool, node: machine }),
     releaseAll: (pool) => releaseNodes(kube, pool),
     restore: (order) => restoreImage(kube, order),

@@ -5,6 +5,7 @@ import { allPages, type ListPage, type Resource } from "../../kube/resources.ts"
 import type { SharedWatch } from "../../kube/informer.ts";
 import { ifFound } from "../../kube/status.ts";
 import { cordonedByAnnotation } from "../../node/cordon.ts";
+import { isControlPlane } from "../../node/node_facts.ts";
 import { type Lock, lockOf } from "./lock.ts";
 import { type Note, noteOf } from "./note.ts";
 
@@ -30,9 +31,6 @@ export interface PoolNode {
 const texts = z.record(z.string(), z.string()).nullish().transform((value) => value ?? {});
 const time = z.union([z.string(), z.date()]).transform((value) => new Date(value).toISOString());
 
-/** Labels of control planes; the second one until Kubernetes 1.24. */
-const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
-
 /** Parses a Node from the API server or from a watch. */
 export const poolNode: z.ZodType<PoolNode> = z.object({
   metadata: z.object({
@@ -53,7 +51,7 @@ export const poolNode: z.ZodType<PoolNode> = z.object({
   machineId: status?.nodeInfo?.machineID ?? "",
   kubelet: status?.nodeInfo?.kubeletVersion ?? "",
   isReady: (status?.conditions ?? []).some((each) => each.type === "Ready" && each.status === "True"),
-  isControlPlane: controlPlaneLabels.some((label) => label in labels),
+  isControlPlane: isControlPlane({ metadata: { labels } }),
   cordonedBy: annotations[cordonedByAnnotation] ?? "",
   note: noteOf(annotations),
   lock: lockOf(annotations),

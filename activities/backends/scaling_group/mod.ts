@@ -8,7 +8,7 @@ import { readClusterObject, type Resource } from "../../kube/resources.ts";
 import { ifFound } from "../../kube/status.ts";
 import type { With } from "../contract.ts";
 import { publishBoots, readGroupWanted, restoreGroup } from "./boots.ts";
-import { admitMember, chooseMember, spareMember } from "./orders.ts";
+import { admitMember, chooseMember, readOwnership, spareMember } from "./orders.ts";
 import { releaseGroup, removeGroupFinalizer, removeMember, seeMemberOff } from "./removals.ts";
 import { welcomeMember } from "./hand_over.ts";
 import { observeGroup, readGroupMember, readGroupState } from "./observe.ts";
@@ -39,6 +39,7 @@ export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome"
     observe: (pool) => observeGroup(kube, pool),
     member: (member) => readGroupMember(kube, member),
     state: (member) => readGroupState(kube, member),
+    owns: (member) => readOwnership(kube, member),
     spare: (member) => spareMember(kube, member),
     releaseAll: (pool) => releaseGroup(kube, pool),
     restore: (order) => restoreGroup(kube, order),

@@ -17,7 +17,7 @@ import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type PendingNode, pendingNodes, type ScalingGroup } from "../../kube/update_kinds.ts";
 import type { AdmitOrder, MemberRef } from "../contract.ts";
 import { ensureBoots } from "./boots.ts";
-import { refuseUnfit } from "./control_plane.ts";
+import { isOfControlPlane, refuseUnfit } from "./control_plane.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, taken, written } from "./ledger.ts";
 import { memberIdOf, numberIn } from "./member.ts";
@@ -271,6 +271,22 @@ async function annotate(
   annotations: Record<string, string | null>,
 ): Promise<void> {
   await ifFound(kube.core.patchNode({ name, body: { metadata: { uid, annotations } } }, asMergePatch));
+}
+
+/**
+ * Returns an object if the node is that of the named machine, or names the group itself: the node of an instance outlives
+ * it for a while.
+ */
+export async function readOwnership(
+  kube: Cluster,
+  { pool, machine, node }: MemberRef & { node: string },
+): Promise<{ rollsControlPlanes: boolean } | undefined> {
+  const asked = await readAsked(kube, pool);
+  if (!asked) return undefined;
+  const seen = await seenFor(kube, asked);
+  const found = [...seen.nodes.values()].find(({ name }) => name === node);
+  const isOwn = found && (nodeIn(seen, machine)?.name === node || found.group === asked.group.spec.groupId);
+  return isOwn ? { rollsControlPlanes: isOfControlPlane(asked, seen) } : undefined;
 }
 
 async function nodeOf(kube: Cluster, { pool, machine }: MemberRef): Promise<GroupNode | undefined> {
