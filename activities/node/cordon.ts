@@ -7,11 +7,11 @@ import { attempting, ifFound } from "../kube/status.ts";
 import { holderOf, isOwnHold } from "./holder.ts";
 
 /** "true" keeps cluster-autoscaler from removing a Node (its FAQ). */
-const scaleDownDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+export const scaleDownDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 /** On a Node cordoned by Ostler: the holder. */
 export const cordonedByAnnotation = "ostler.dev/cordoned-by";
 /** On a Node that Ostler keeps from the autoscaler: the holder. */
-const keptByAnnotation = "ostler.dev/scale-down-disabled-by";
+export const keptByAnnotation = "ostler.dev/scale-down-disabled-by";
 
 export interface NodeOf {
   pool: PoolRef;
@@ -56,6 +56,28 @@ export function ensureNodeUncordoned(kube: Kube, { pool, node }: NodeOf): Promis
           ...(isOurs(keptByAnnotation) ? { [scaleDownDisabledAnnotation]: null, [keptByAnnotation]: null } : {}),
         },
       };
+    });
+  });
+}
+
+/** Keeps the autoscaler off a node that stays open for pods; a node that another client keeps is unchanged. */
+export function ensureNodeKept(kube: Kube, { pool, node }: NodeOf): Promise<void> {
+  return attempting(`keep the autoscaler off node "${node}"`, () => {
+    return change(kube, node, ({ metadata }) => ({
+      annotations: metadata?.annotations?.[scaleDownDisabledAnnotation] === undefined
+        ? { [scaleDownDisabledAnnotation]: "true", [keptByAnnotation]: holderOf(pool) }
+        : {},
+    }));
+  });
+}
+
+/** Undoes what `ensureNodeKept` did for this pool; a node that the pool has cordoned stays kept. */
+export function ensureNodeNotKept(kube: Kube, { pool, node }: NodeOf): Promise<void> {
+  return attempting(`end the hold of the autoscaler on node "${node}"`, () => {
+    return change(kube, node, ({ metadata }) => {
+      const isOurs = (key: string): boolean => isOwnHold(pool, metadata?.annotations?.[key]);
+      const isOver = isOurs(keptByAnnotation) && !isOurs(cordonedByAnnotation);
+      return { annotations: isOver ? { [scaleDownDisabledAnnotation]: null, [keptByAnnotation]: null } : {} };
     });
   });
 }

@@ -3,6 +3,7 @@ import type { Cluster } from "../cluster.ts";
 import { z } from "zod";
 import { allPages, type ListPage, type Resource } from "../kube/resources.ts";
 import type { SharedWatch } from "../kube/informer.ts";
+import { keptByAnnotation, scaleDownDisabledAnnotation } from "../node/cordon.ts";
 import { MarkedNode } from "./marks.ts";
 
 /** On an old node that is replaced: the holder. */
@@ -17,6 +18,10 @@ export interface GroupNode extends MarkedNode {
   chosenBy: string;
   /** The ID of the machine whose inheritance it has; "" without one. */
   heirOf: string;
+  /** An autoscaler does not remove it. */
+  isKept: boolean;
+  /** The holder that keeps the autoscaler off it; "" without one. */
+  keptBy: string;
   isReady: boolean;
   /** Addresses of type InternalIP, in their order. */
   addresses: string[];
@@ -34,6 +39,8 @@ const Facts = z.object({
   uid,
   chosenBy: annotations[chosenAnnotation] ?? "",
   heirOf: annotations[heirAnnotation] ?? "",
+  isKept: annotations[scaleDownDisabledAnnotation] !== undefined,
+  keptBy: annotations[keptByAnnotation] ?? "",
   isReady: status.conditions.some(({ type, status }) => type === "Ready" && status === "True"),
   addresses: status.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address),
 }));

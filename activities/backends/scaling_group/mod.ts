@@ -3,9 +3,8 @@
  * on request.
  */
 import type { Cluster } from "../../cluster.ts";
-import { unheldAutoscaler } from "../../kube/seen_autoscaler.ts";
-import { readClusterObject, type Resource } from "../../kube/resources.ts";
-import { ifFound } from "../../kube/status.ts";
+import { keepFromAutoscaler } from "./autoscaling.ts";
+import type { Resource } from "../../kube/resources.ts";
 import type { With } from "../contract.ts";
 import { publishBoots, readGroupWanted, restoreGroup } from "./boots.ts";
 import { admitMember, chooseMember, readOwnership, spareMember } from "./orders.ts";
@@ -43,11 +42,7 @@ export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome"
     spare: (member) => spareMember(kube, member),
     releaseAll: (pool) => releaseGroup(kube, pool),
     restore: (order) => restoreGroup(kube, order),
-    autoscaling: async (pool, { isRolling }) => {
-      const group = (): Promise<ScalingGroup | undefined> =>
-        ifFound(readClusterObject(kube, scalingGroups, groupNameOf(pool)));
-      return isRolling ? await unheldAutoscaler(kube, group) : "";
-    },
+    autoscaling: (pool, order) => keepFromAutoscaler(kube, pool, order),
     watchAll: (deps) => watchScalingGroups(kube, deps),
     newsOfWanted: (pool) => newsOfGroup(kube, pool),
     newsOfPool: (pool, nodes) => newsOfMembers(kube, pool, nodes),

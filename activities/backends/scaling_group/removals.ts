@@ -30,6 +30,7 @@ import {
   removalOf,
 } from "./records.ts";
 import { type Asked, type CloudSight, groupNameOf, readAsked, readCloud } from "./sight.ts";
+import { keepFromAutoscaler } from "./autoscaling.ts";
 import { spareMember } from "./orders.ts";
 import { resume } from "./rebalancing.ts";
 
@@ -285,6 +286,7 @@ export function releaseGroup(kube: Cluster, pool: PoolRef): Promise<void> {
     const { orders, removals } = await readRecords(kube, asked.group.spec.groupId);
     await abreast(width, [...orders, ...removals], ({ record }) => deleteRecord(kube, record));
     await ifNotRefused(resume(kube, asked.group));
+    await keepFromAutoscaler(kube, pool, { isRolling: false });
   });
 }
 

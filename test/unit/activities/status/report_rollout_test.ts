@@ -250,7 +250,7 @@ Deno.test("ensureRolloutReported: recreates a Rollout that was deleted since its
   equal((kube.get("rollouts", "pool", "fleet")?.["status"] as Status)["phase"], "Rolling");
 });
 
-Deno.test("fault G13: ensureRolloutReported warns of an autoscaler that it cannot hold, while machines are in progress", async () => {
+Deno.test("fault G13: ensureRolloutReported keeps nodes from an autoscaler, and warns, while machines are in progress", async () => {
   const kube = new FakeKube();
   const spec = { nodeImage: "v", groupId: "g", autoscalerGroupName: "asg" };
   kube.put("scalinggroups", { metadata: { name: "workers" }, spec });
@@ -259,12 +259,26 @@ Deno.test("fault G13: ensureRolloutReported warns of an autoscaler that it canno
   const metadata = { namespace: "kube-system", name: "cluster-autoscaler-status", annotations };
   kube.put("configmaps", { metadata, data: { status: "nodeGroups:\n- name: asg\n" } });
   const group = poolOfGroup("workers");
+  const node = (name: string, more: Record<string, string> = {}): void => {
+    const own = { "constellation.edgeless.systems/scaling-group-id": "G" };
+    kube.put("nodes", { metadata: { name, annotations: { ...own, ...more } }, spec: {} });
+  };
+  const disabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+  node("a");
+  node("by-hand", { [disabled]: "true" });
+  kube.put("nodes", { metadata: { name: "other", annotations: {} }, spec: {} });
+  const kept = (): string[] =>
+    kube.all("nodes").filter(({ metadata }) => metadata.annotations?.[disabled]).map(({ metadata }) => metadata.name);
   const conditions = async (given: RolloutReport): Promise<string[]> => {
     await inActivity(() => ensureRolloutReported(kube.client, { pool: group, report: given, events: [] }));
     const { status } = kube.get("rollouts", group.name, group.namespace) as unknown as { status: Status };
     return status.conditions.map(({ type, status }) => `${type} ${status}`);
   };
   deepEqual(await conditions(report()), ["Ready False", "AutoscalerHeld False"]);
+  deepEqual(kept(), ["a", "by-hand"]);
+  node("new");
   deepEqual(await conditions(report({ phase: "Halted" })), ["Ready False", "AutoscalerHeld False"]);
+  deepEqual(kept(), ["a", "by-hand", "new"]);
   deepEqual(await conditions(report({ phase: "Converged" })), ["Ready False"]);
+  deepEqual(kept(), ["by-hand"]);
 });

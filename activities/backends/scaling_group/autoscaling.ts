@@ -1,0 +1,42 @@
+/**
+ * Keeps a cluster-autoscaler without an AutoscalingStrategy from removing nodes of a group that is rolled: new nodes
+ * are empty at first, so it would take them for unneeded.
+ */
+import type { PoolRef } from "../../../workflows/contracts/mod.ts";
+import type { Cluster } from "../../cluster.ts";
+import { groupKeyOf } from "../../clouds/driver.ts";
+import { unheldAutoscaler } from "../../kube/seen_autoscaler.ts";
+import { readClusterObject } from "../../kube/resources.ts";
+import { abreast, ifFound } from "../../kube/status.ts";
+import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
+import { ensureNodeKept, ensureNodeNotKept } from "../../node/cordon.ts";
+import { isOwnHold } from "../../node/holder.ts";
+import { type GroupNode, readGroupNodes } from "../../node_version/group_nodes.ts";
+import { groupNameOf } from "./sight.ts";
+
+/** Concurrent writes of nodes. */
+const width = 10;
+
+/** Keeps the nodes while the group is rolled, and ends that afterwards; returns what cannot be prevented. */
+export async function keepFromAutoscaler(
+  kube: Cluster,
+  pool: PoolRef,
+  { isRolling }: { isRolling: boolean },
+): Promise<string> {
+  if (!isRolling) {
+    const own = (await readGroupNodes(kube)).filter(({ keptBy }) => isOwnHold(pool, keptBy));
+    await abreast(width, own, ({ name }) => ensureNodeNotKept(kube, { pool, node: name }));
+    return "";
+  }
+  let group: ScalingGroup | undefined;
+  const unheld = await unheldAutoscaler(kube, async () => {
+    return group = await ifFound(readClusterObject(kube, scalingGroups, groupNameOf(pool)));
+  });
+  const key = groupKeyOf(group?.spec.groupId ?? "");
+  if (unheld === "" || key === "") return unheld;
+  const isOpen = ({ group: of, isKept }: GroupNode): boolean => groupKeyOf(of) === key && !isKept;
+  await abreast(width, (await readGroupNodes(kube)).filter(isOpen), ({ name }) => {
+    return ensureNodeKept(kube, { pool, node: name });
+  });
+  return unheld;
+}
