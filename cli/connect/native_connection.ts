@@ -36,6 +36,25 @@ export async function connectServer({ address, access }: TemporalServer): Promis
   return await inTime(address, NativeConnection.connect({ address, ...access }));
 }
 
+/** Returns whether the frontend describes the namespace to a client without credentials; false without an answer. */
+export async function asksNobody({ address, namespace, access: { tls } }: TemporalServer): Promise<boolean> {
+  const { clientCertPair: _, ...open } = typeof tls === "object" && tls !== null ? tls : {};
+  const known = typeof tls === "object" && tls !== null ? { tls: open } : tls === undefined ? {} : { tls };
+  try {
+    quietRuntime();
+    const connection = await inTime(address, NativeConnection.connect({ address, ...known }));
+    try {
+      const ask = (): Promise<unknown> => connection.workflowService.describeNamespace({ namespace });
+      await connection.withDeadline(Date.now() + patienceMs, ask);
+      return true;
+    } finally {
+      await connection.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
 /** Connects and returns the engine of rollouts; throws Unreachable without an answer. */
 export async function connectEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
   const { namespace } = options;

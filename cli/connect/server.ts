@@ -9,6 +9,8 @@ export interface Server {
   /** The cluster's name in Temporal; "" without a name. */
   cluster: string;
   service: Pick<NativeConnection, "workflowService" | "operatorService">;
+  /** Returns whether the frontend answers a client that shows neither certificate nor API key. */
+  asksNobody(): Promise<boolean>;
   /** Runs requests that must end together within `ms` milliseconds. */
   within<T>(ms: number, work: () => Promise<T>): Promise<T>;
 }

@@ -104,11 +104,15 @@ async function openServer(terminal: Terminal, options: ConnectOptions): Promise<
   const { clusterNameOf } = await import("./cluster_name.ts");
   const cluster = clusterNameOf(terminal, options);
   const where = await temporalServer(terminal, options);
-  const { connectServer } = await import("./native_connection.ts");
+  const { asksNobody, connectServer } = await import("./native_connection.ts");
   const connection = await connectServer(where);
   const { address, namespace } = where;
   const within: Server["within"] = (ms, work) => connection.withDeadline(Date.now() + ms, work);
-  return { address, namespace, cluster, service: connection, within, close: () => connection.close() };
+  return {
+    ...{ address, namespace, cluster, service: connection, within },
+    asksNobody: () => asksNobody(where),
+    close: () => connection.close(),
+  };
 }
 
 async function temporalServer({ env, directory }: Terminal, options: ConnectOptions): Promise<TemporalServer> {

@@ -54,7 +54,15 @@ async function prepareTemporal(
     const columns = { dryRun: wish.dryRun, isNamespaceThere: isThere, sleep: world.sleep };
     // Without a namespace there are no search attributes to read.
     if (isThere || wish.dryRun) tell(await ensureColumns(server, columns));
+    if (isThere && await server.asksNobody()) tell(openFrontend(server));
   });
+}
+
+function openFrontend({ address }: Server): Step {
+  const message =
+    `WARNING: ${address} answers clients without credentials, and any of them can drain and replace the ` +
+    "machines of every pool; require client certificates or API keys (docs/how-to/temporal.md)";
+  return { about: "access to Temporal", outcome: "Warned", message };
 }
 
 // Temporal can be prepared without access to a cluster.

@@ -1,7 +1,7 @@
 /** Results of the steps of `ostler setup`, `adopt` and `release`, one line each. */
 
-/** `Present`: already there; `Wanted`: a dry run would do it; `Refused`: the user must act. */
-export type Outcome = "Present" | "Created" | "Changed" | "Removed" | "Wanted" | "Unknown" | "Refused";
+/** `Present`: already there; `Wanted`: a dry run would do it; `Warned`: a risk; `Refused`: the user must act. */
+export type Outcome = "Present" | "Created" | "Changed" | "Removed" | "Wanted" | "Unknown" | "Warned" | "Refused";
 
 export interface Step {
   /** The subject, such as `namespace "fleet"`. */

@@ -35,6 +35,8 @@ export class FakeTemporal {
   readonly runs = new Set<string>();
   /** Number of reads of a new namespace that are too early, because a server's own parts see it later. */
   deafFor = 0;
+  /** Whether it answers clients without credentials. */
+  asksNobody = false;
 
   get service(): Service {
     const reads = ["describeNamespace", "listWorkflowExecutions", "describeSchedule"];

@@ -91,6 +91,7 @@ export class FakeWorld {
         this.unreachable ? Promise.reject(this.unreachable) : Promise.resolve({
           ...{ address: "temporal.test:7233", namespace: temporalNamespace, cluster, service: this.temporal.service },
           within: (_: number, work) => work(),
+          asksNobody: () => Promise.resolve(this.temporal.asksNobody),
         }),
       whoAsks: async () => as ?? await whoAmI(),
       now: () => this.time,

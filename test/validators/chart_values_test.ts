@@ -1,11 +1,19 @@
 /** Values of deploy/chart in edge cases: empty, zero, repeated, or in a foreign namespace. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { chartFolder, renderChart } from "../../deploy/release/chart/render_chart.ts";
 import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
-import { chartObjects, type Deployment, deploymentsOf, everything, setupJobIn } from "../support/chart_objects.ts";
+import {
+  chartObjects,
+  type Deployment,
+  deploymentsOf,
+  everything,
+  setupJobIn,
+  variablesOf,
+} from "../support/chart_objects.ts";
 
 interface Role extends ManifestObject {
   rules: { resources: string[]; resourceNames?: string[] }[];
@@ -169,6 +177,43 @@ Deno.test("chart: the setup Job may have its own credentials, which no process g
   ]);
   const processes = Object.values(deploymentsOf(objects));
   equal(processes.flatMap(secretsOf).includes("temporal-administrator"), false);
+});
+
+Deno.test("fault S3: controller and worker may have a Temporal credential each, and the other one never gets it", async () => {
+  const set = ["controller.temporal.clientCertificateSecret=c", "worker.temporal.apiKeySecret=w"];
+  const { "ostler-controller": controller, "ostler-worker": worker } = deploymentsOf(await chartObjects({ helm, set }));
+  const secretsOf = (one: Deployment | undefined): unknown[] =>
+    (one?.spec.template.spec.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? []);
+  deepEqual([secretsOf(controller), secretsOf(worker)], [["c"], ["w"]]);
+  ok(controller && worker);
+  ok(
+    "TEMPORAL_TLS_CLIENT_CERT_PATH" in variablesOf(controller) && !("TEMPORAL_API_KEY_PATH" in variablesOf(controller)),
+  );
+  ok("TEMPORAL_API_KEY_PATH" in variablesOf(worker) && !("TEMPORAL_TLS_CLIENT_CERT_PATH" in variablesOf(worker)));
+});
+
+/** Renders the notes, which Helm prints only for an installation in a cluster, as a template of a copy of the chart. */
+async function notesWith(...set: string[]): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "ostler-notes-"));
+  try {
+    await cp(chartFolder, folder, { recursive: true, dereference: true });
+    const notes = await readFile(join(folder, "templates/NOTES.txt"), "utf8");
+    await writeFile(join(folder, "templates/probe.yaml"), `notes: |\n${notes.replaceAll(/^/gm, "  ")}`);
+    const rendered = await renderChart({ helm, set, chart: folder });
+    return rendered.find(({ template }) => template === "probe.yaml")?.text ?? "";
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+Deno.test("fault S3: the notes of the chart warn of each process without credentials of Temporal", async () => {
+  const warned = async (...set: string[]): Promise<string[]> =>
+    [...(await notesWith(...set)).matchAll(/WARNING: the (\w+) has no credentials of Temporal/g)].map(([, who = ""]) =>
+      who
+    );
+  deepEqual(await warned(), ["controller", "worker"]);
+  deepEqual(await warned("temporal.apiKeySecret=key"), []);
+  deepEqual(await warned("worker.temporal.clientCertificateSecret=w"), ["controller"]);
 });
 
 Deno.test("chart: refuses values at once that could only fail later", async () => {

@@ -35,7 +35,7 @@
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
 {{- end }}
 {{- if ne .process "webhook" }}
-{{- include "ostler.temporalAccess" $root.Values.temporal }}
+{{- include "ostler.temporalAccess" (.config.temporal | default $root.Values.temporal) }}
 {{- else if not (hasKey $settings "cert-dir") }}
 - { name: OSTLER_CERT_DIR, value: /etc/ostler/certificate }
 {{- end }}

@@ -34,6 +34,17 @@ ${granted}`,
   assert.deepEqual([again.code, world.temporal.writes], [0, writes]);
 });
 
+Deno.test("fault S3: ostler setup warns of a Temporal that answers clients without credentials, and does not fail", async () => {
+  const world = new FakeWorld();
+  world.temporal.asksNobody = true;
+  const { code, out } = await setUp(world, "--no-rights");
+  assert.equal(code, 0);
+  assert.match(out, /^access to Temporal: WARNING: temporal\.test:7233 answers clients without credentials, .* drain/m);
+  assert.match((await setUp(world, "--no-rights", "--dry-run")).out, /^access to Temporal: WARNING/m);
+  world.temporal.asksNobody = false;
+  assert.doesNotMatch((await setUp(world, "--no-rights")).out, /access to Temporal/);
+});
+
 Deno.test("ostler setup: changes the retention of an existing namespace only on request", async () => {
   const world = new FakeWorld();
   world.temporal.namespaces.set("fleet", { retention: 3 * 86_400, columns: new Set() });
