@@ -3,6 +3,7 @@ export { bootstrapKubeconfig, machineCluster } from "./bootstrap_kubeconfig.ts";
 export { defaultProfiles } from "./catalogue.ts";
 export { defaultProfileName } from "./default_profile.ts";
 export { referencesOf } from "./cloud_config/cloud_config.ts";
+export { withheld } from "./cloud_config/provider_values.ts";
 export { configDigest } from "./config_digest.ts";
 export { closeTemplateEngines, type TemplateEngines } from "./engines/kept_engines.ts";
 export type { TemplateEngine } from "./engines/template_engine.ts";

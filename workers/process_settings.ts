@@ -126,6 +126,11 @@ export const ProcessSettings = z.object({
       "Limit references of provider specs to these namespaces, comma-separated; for Secrets and ConfigMaps " +
       "(default all that the worker can read)",
   }),
+  providerEnvironment: setting(truth, "false", {
+    description: "Give machines provider credentials of the worker's environment where a provider spec has none; " +
+      "not with a cloud",
+    form: "truth",
+  }),
   cloud: setting(cloud, "", {
     description: "Manage scaling groups of aws, azure, google or simulated (default none)",
   }),

@@ -64,6 +64,7 @@ function activitiesOf(config: Config, means: StepMeans): ReturnType<typeof creat
   return createActivities({
     ...means,
     environment: process.env,
+    usesEnvironment: config.providerEnvironment,
     cluster: config.cluster,
     profileNamespace: config.namespace,
     credentialSeconds: config.credentialSeconds,

@@ -7,6 +7,7 @@ import {
   type RegistryAuth,
   type RenderFacts,
   secretsNamespace,
+  withheld,
 } from "../../profiles/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import type { MachineDeployment } from "../kube/resources.ts";
@@ -26,6 +27,8 @@ export interface FactReader {
   clusterCa: () => string;
   /** Replaces values that a provider spec references and that do not exist. */
   environment: Environment;
+  /** False by default: the environment has credentials of this process, which no machine may get. */
+  usesEnvironment?: boolean;
   /** Namespaces that a provider spec may reference; if empty, all that the worker may read. */
   referenceNamespaces?: readonly string[];
   /** Age in milliseconds that answers shared by all pools may have; 0 by default. */
@@ -50,7 +53,7 @@ export async function readFacts(reader: FactReader, deployment: MachineDeploymen
   const [cluster, registryAuths, references, seed] = await Promise.all([
     readClusterInfo(kube, settings.kubernetesCaBundle || clusterCa(), freshMs),
     readRegistryAuths(kube, settings.nodeRegistryCredentialsSecret),
-    readReferences(reader, referencesOf(known)),
+    readReferences({ ...reader, from: namespace }, referencesOf(known)),
     reader.seed ?? ensureSeed(kube),
   ]);
   return { ...known, cluster, secrets: { token: "", bootstrapKubeconfig: "", registryAuths, references, seed } };
@@ -218,31 +221,41 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const keysOfAccounts = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
 const seed = "kube-system/ostler-seed";
 
+/** A variable that identifies no one and opens nothing, as Kubernetes sets it in a Pod. */
+const harmless = "POD_NAMESPACE";
+
 interface ReferenceReader {
   kube: Kube;
   environment: Environment;
+  usesEnvironment?: boolean;
+  /** The namespace of the MachineDeployment. */
+  from: string;
   /** Namespaces that may be referenced; if empty, all that the worker may read. */
   referenceNamespaces?: readonly string[];
 }
 
 /**
  * Reads `secret:namespace/name/key`, `configmap:namespace/name/key` and `env:NAME`. Absent values are left out: the
- * caller decides whether they matter, as the environment may replace an object.
+ * caller decides whether they matter, as the environment may replace an object. A variable that is set and may not be used
+ * is named by `withheld`, without its value.
  */
 export async function readReferences(
-  { kube, environment, referenceNamespaces = [] }: ReferenceReader,
+  { kube, environment, usesEnvironment = false, from, referenceNamespaces = [] }: ReferenceReader,
   references: string[],
 ): Promise<Record<string, string>> {
   const read = new Map<string, Promise<Record<string, string>>>();
   const object = (id: string): Promise<Record<string, string>> => {
-    const known = read.get(id) ?? readObjectTexts(kube, id, referenceNamespaces);
+    const known = read.get(id) ?? readObjectTexts(kube, id, { from, namespaces: referenceNamespaces });
     read.set(id, known);
     return known;
   };
   const found = await Promise.all(references.map(async (reference) => {
     const [, id = "", key = ""] = /^(\w+:[^/]+\/[^/]+)\/(.+)$/.exec(reference) ?? [];
     const [, variable] = /^env:(.+)$/.exec(reference) ?? [];
-    return [reference, variable ? environment[variable] : (await object(id))[key]] as const;
+    if (variable === undefined) return [reference, (await object(id))[key]] as const;
+    const value = environment[variable];
+    if (usesEnvironment || variable === harmless) return [reference, value] as const;
+    return [withheld(variable), value ? "" : undefined] as const;
   }));
   return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
@@ -250,7 +263,7 @@ export async function readReferences(
 async function readObjectTexts(
   kube: Kube,
   id: string,
-  namespaces: readonly string[],
+  { from, namespaces }: { from: string; namespaces: readonly string[] },
 ): Promise<Record<string, string>> {
   const [, kind, namespace = "", name = ""] = /^(secret|configmap):([^/]+)\/([^/]+)$/.exec(id) ?? [];
   if (kind === undefined) return {};
@@ -260,6 +273,13 @@ async function readObjectTexts(
     throw forbidden(id, `namespace "${namespace}" is not listed in provider-reference-namespaces`);
   }
   if (kind === "configmap") return (await ifFound(kube.core.readNamespacedConfigMap({ namespace, name })))?.data ?? {};
+  // Other namespaces have other owners, and kube-system has the Secrets of the cluster itself.
+  if (namespace === "kube-system" && from !== namespace) {
+    throw forbidden(
+      id,
+      `only MachineDeployments of kube-system may reference its Secrets, and this one is in "${from}"`,
+    );
+  }
   const secret = await readSecretTexts(kube, { namespace, name });
   if (secret && (keysOfAccounts.includes(secret.type) || `${namespace}/${name}` === seed)) {
     throw forbidden(id, "it is not a credential of a provider");

@@ -35,7 +35,7 @@ export interface ProfileReader {
   /** Age in milliseconds that profiles may have; 0 by default. */
   freshMs?: number;
   /** If set, the desired state has been read already. */
-  source?: ConfigSource;
+  source?: Omit<ConfigSource, "policies">;
 }
 
 /** The specs that were read before a config is ordered, as in a `PublishOrder`. */

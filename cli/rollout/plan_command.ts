@@ -17,7 +17,7 @@ import { chosenBy, noPools, readRows } from "./pools.ts";
 import { tellFailure } from "./tell_failure.ts";
 import { z } from "zod";
 import { Metadata, readClusterObject } from "../../activities/kube/resources.ts";
-import { rulesFor } from "../../activities/policy/rules_for.ts";
+import { findRules } from "../../activities/policy/rules_for.ts";
 import { changesPatch, templateChanges } from "../view/template_changes.ts";
 import { needVersion, type VersionRow } from "./node_versions.ts";
 import type { PendingChange } from "./pending_change.ts";
@@ -121,7 +121,7 @@ export async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolR
   const { metadata } = z.object({ metadata: Metadata }).parse(await readGroup(cluster.kube, pool));
   const [version, { source: policy, approval }] = [
     await needVersion(cluster, follows?.version ?? "", [row]),
-    await rulesFor(cluster.kube, { metadata }, Date.now()),
+    (await findRules(cluster.kube, { metadata }, Date.now())).rules,
   ];
   const made = await (await engine()).plan(pool);
   // A version that all groups run needs no release.

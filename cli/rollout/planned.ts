@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { imageOf, kubeletOf, surgeOf } from "../../activities/kube/machine_deployment.ts";
 import { MachineDeployment, machineDeployments } from "../../activities/kube/resources.ts";
-import { rulesFor } from "../../activities/policy/rules_for.ts";
+import { findRules } from "../../activities/policy/rules_for.ts";
 import { readPlan } from "../../activities/pool/plan_rollout.ts";
 import { readDesired } from "../../activities/pool/read_desired.ts";
 import { readMembers } from "../../activities/pool/read_pool.ts";
@@ -76,7 +76,7 @@ export async function plannedForFile(
   const pool = { namespace: given.metadata.namespace, name: given.metadata.name };
   const present = await rawObject(kube, machineDeployments, pool);
   const state = await readDesired({ kube, profileNamespace }, pool);
-  const rules = await rulesFor(kube, given, Date.now());
+  const { rules } = await findRules(kube, given, Date.now());
   const isChanged = templateChanges(templateOf(present), templateOf(value)).length > 0;
   const desired = desiredOf(given, state.state === "Present" ? state.desired : undefined, isChanged);
   const isNew = present === undefined;

@@ -6,6 +6,11 @@ import { ProfileRefused, ReferenceMissing } from "../refusal.ts";
  */
 export type NeededFields = Record<string, string>;
 
+/** Returns the key of a variable that is set but may not be used; its value is not among the references. */
+export function withheld(variable: string): string {
+  return `withheld:${variable}`;
+}
+
 /** A field: its value, or a reference to it (`secret:namespace/name/key`, `configmap:namespace/name/key`). */
 interface Written {
   literal?: unknown;
@@ -67,8 +72,14 @@ export class ProviderValues {
     return literal === undefined ? "" : String(literal);
   }
 
-  /** Returns the value of an environment variable; empty if it is not set. */
+  /** Returns the value of an environment variable; empty if it is not set. Throws ProfileRefused for a withheld one. */
   variable(name: string): string {
+    if (withheld(name) in this.#found) {
+      throw refused(
+        `a field has no value, and the worker uses ${name} of its environment only with setting provider-environment; ` +
+          "set the field, or have it reference a Secret",
+      );
+    }
     return this.#found[`env:${name}`] ?? "";
   }
 

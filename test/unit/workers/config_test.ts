@@ -169,6 +169,13 @@ Deno.test("readConfig: requires allowed hosts for a Prometheus token", () => {
 });
 
 Deno.test("readConfig: requires the address of a cloud, and the tag value of this cluster's groups", () => {
+  const shared = {
+    OSTLER_CLOUD: "aws",
+    OSTLER_CLOUD_PLACE: "x",
+    OSTLER_CLOUD_TAG: "c",
+    OSTLER_PROVIDER_ENVIRONMENT: "true",
+  };
+  throws(() => readConfig(shared), /provider-environment: must be false with a cloud/, "fault S7");
   throws(() => readConfig({ OSTLER_CLOUD: "aws" }), /cloud-place: is required for aws\n?.*cloud-tag: is required/s);
   throws(() => readConfig({ OSTLER_CLOUD: "simulated" }), /cloud-place: is required for simulated/);
   throws(

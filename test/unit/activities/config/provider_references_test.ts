@@ -1,5 +1,6 @@
-import { deepEqual, rejects } from "node:assert/strict";
+import { deepEqual, equal, rejects, throws } from "node:assert/strict";
 import { readReferences } from "../../../../activities/config/read_facts.ts";
+import { ProviderValues, withheld } from "../../../../profiles/cloud_config/provider_values.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 
 function reader(referenceNamespaces?: string[]): Parameters<typeof readReferences>[0] {
@@ -14,7 +15,12 @@ function reader(referenceNamespaces?: string[]): Parameters<typeof readReference
   secret("kube-system", "admin-token", "kubernetes.io/service-account-token");
   secret("kube-system", "bootstrap-token-aaaaaa", "bootstrap.kubernetes.io/token");
   kube.put("configmaps", { metadata: { namespace: "tenant", name: "regions" }, data: { key: "value" } });
-  return { kube: kube.client, environment: {}, ...(referenceNamespaces ? { referenceNamespaces } : {}) };
+  return {
+    kube: kube.client,
+    environment: {},
+    from: "kube-system",
+    ...(referenceNamespaces ? { referenceNamespaces } : {}),
+  };
 }
 
 Deno.test("provider references: may point only to namespaces that an administrator lists", async () => {
@@ -42,4 +48,33 @@ Deno.test("provider references: a service account token is never a provider cred
     const read = readReferences(reader(["kube-system"]), [`secret:kube-system/${name}/key`]);
     await rejects(read, /which the provider spec references: it is not a credential of a provider/);
   }
+});
+
+Deno.test("fault S7: only MachineDeployments of kube-system may reference Secrets of kube-system", async () => {
+  for (const listed of [undefined, ["kube-system", "clouds"]]) {
+    const tenant = { ...reader(listed), from: "tenant" };
+    await rejects(readReferences(tenant, ["secret:kube-system/aws/key"]), /only MachineDeployments of kube-system may/);
+    deepEqual(await readReferences(tenant, ["secret:clouds/aws/key"]), { "secret:clouds/aws/key": "value" });
+    const reference = "secret:kube-system/aws/key";
+    deepEqual(await readReferences(reader(listed), [reference]), { [reference]: "value" });
+  }
+});
+
+Deno.test("fault S7: variables of the worker are used only by setting, and a withheld one has no value", async () => {
+  const environment = { AZURE_CLIENT_SECRET: "secret", POD_NAMESPACE: "kube-system" };
+  const references = ["env:AZURE_CLIENT_SECRET", "env:AZURE_CLIENT_ID", "env:POD_NAMESPACE"];
+  const found = await readReferences({ ...reader(), environment }, references);
+  deepEqual(found, { [withheld("AZURE_CLIENT_SECRET")]: "", "env:POD_NAMESPACE": "kube-system" });
+  deepEqual(await readReferences({ ...reader(), environment, usesEnvironment: true }, references), {
+    "env:AZURE_CLIENT_SECRET": "secret",
+    "env:POD_NAMESPACE": "kube-system",
+  });
+});
+
+Deno.test("fault S7: a field without a value is refused if only a withheld variable has one", () => {
+  const needed = { clientSecret: "AZURE_CLIENT_SECRET" };
+  const found = { [withheld("AZURE_CLIENT_SECRET")]: "" };
+  const valueOf = (spec: object): string => new ProviderValues(spec, needed, found).text("clientSecret");
+  equal(valueOf({ clientSecret: "own" }), "own");
+  throws(() => valueOf({}), /uses AZURE_CLIENT_SECRET of its environment only with setting provider-environment/);
 });

@@ -135,25 +135,25 @@ const openstack = {
   cloudProvider: "openstack",
   cloudProviderSpec: {
     identityEndpoint: "https://keystone.example",
-    applicationCredentialID: { configMapKeyRef: { namespace: "kube-system", name: "cred", key: "id" } },
-    applicationCredentialSecret: { secretKeyRef: { namespace: "kube-system", name: "cred", key: "secret" } },
+    applicationCredentialID: { configMapKeyRef: { namespace: "clouds", name: "cred", key: "id" } },
+    applicationCredentialSecret: { secretKeyRef: { namespace: "clouds", name: "cred", key: "secret" } },
   },
 };
 
 Deno.test("readFacts: reads references of the provider spec, and only the allowed environment variables", async () => {
   const kube = announcedKube();
-  kube.put("configmaps", { metadata: { namespace: "kube-system", name: "cred" }, data: { id: "the id" } });
-  kube.put("secrets", { metadata: { namespace: "kube-system", name: "cred" }, stringData: { secret: "the secret" } });
+  kube.put("configmaps", { metadata: { namespace: "clouds", name: "cred" }, data: { id: "the id" } });
+  kube.put("secrets", { metadata: { namespace: "clouds", name: "cred" }, stringData: { secret: "the secret" } });
   const environment = { OS_REGION_NAME: "north", HOME: "/root" };
-  const given = { value: openstack, kubelet: "1.28.9", reader: { environment } };
+  const given = { value: openstack, kubelet: "1.28.9", reader: { environment, usesEnvironment: true } };
   deepEqual((await facts(kube, given)).secrets.references, {
-    "configmap:kube-system/cred/id": "the id",
-    "secret:kube-system/cred/secret": "the secret",
+    "configmap:clouds/cred/id": "the id",
+    "secret:clouds/cred/secret": "the secret",
     "env:OS_REGION_NAME": "north",
   });
-  kube.remove("secrets", "cred", "kube-system");
+  kube.remove("secrets", "cred", "clouds");
   const { references } = (await facts(kube, given)).secrets;
-  equal(Object.hasOwn(references, "secret:kube-system/cred/secret"), false);
+  equal(Object.hasOwn(references, "secret:clouds/cred/secret"), false);
 });
 
 Deno.test("readFacts: reads no references for machines without cloud-config", async () => {

@@ -96,8 +96,8 @@ Deno.test("renderConfig: refuses an invalid profile", async () => {
 const openstack = {
   ...{ operatingSystem: "ubuntu", operatingSystemSpec: {}, cloudProvider: "openstack" },
   cloudProviderSpec: {
-    applicationCredentialID: { secretKeyRef: { namespace: "kube-system", name: "cred", key: "id" } },
-    trustDevicePath: { secretKeyRef: { namespace: "kube-system", name: "cred", key: "trust" } },
+    applicationCredentialID: { secretKeyRef: { namespace: "clouds", name: "cred", key: "id" } },
+    trustDevicePath: { secretKeyRef: { namespace: "clouds", name: "cred", key: "trust" } },
   },
 };
 
@@ -106,7 +106,7 @@ Deno.test("renderConfig: names a missing value of the provider spec, and waits f
   putProfile(kube, { providers: ["openstack"], templating: "go", provisioning: "{{ .CloudConfig }}" });
   await rejects(renderConfig(publisher(kube), pool), {
     ...{ type: "CredentialsMissing", nonRetryable: false },
-    message: /"secret:kube-system\/cred\/trust", referenced by trustDevicePath, does not exist/,
+    message: /"secret:clouds\/cred\/trust", referenced by trustDevicePath, does not exist/,
   });
 });
 
