@@ -82,14 +82,13 @@ async function consoleOf(id: string): Promise<string> {
 }
 
 /**
- * Files that may have secrets, and which: the seed that cloud-init keeps, the runtime's credentials, and how the
- * kubelet joined.
+ * Files that may have secrets, and which: the seed that cloud-init keeps, and the runtime's credentials. The join token is
+ * deleted once the kubelet has its own certificate.
  */
 const keepers: [path: RegExp, secrets: RegExp][] = [
   [/^\/(var\/lib\/cloud\/instances\/[^/]+\/(user-data\.txt(\.i)?|cloud-config\.txt|obj\.pkl))$/, /^machine token/],
   [/^\/run\/cloud-init\/(instance-data-sensitive|combined-cloud-config)\.json$/, /^machine token/],
   [/^\/etc\/containerd\/config\.toml$/, /^registry password$/],
-  [/^\/etc\/kubernetes\/bootstrap-kubelet\.conf$/, /^join token/],
 ];
 
 /** Every file with secret bytes is one that is made for them, and readable only for root. */

@@ -65,6 +65,25 @@ Deno.test("phase two: makes a node, in steps that it reports, and deletes its to
   assert.match(await sandbox.read("/etc/fstab") ?? "", /^LABEL=root .*\n# disabled for the kubelet: \/swap none swap/);
 });
 
+for (const hasCertificate of [true, false]) {
+  const what = hasCertificate ? "deletes the bootstrap kubeconfig of a kubelet with" : "keeps it for a kubelet without";
+  Deno.test(`fault S1: phase two ${what} a kubeconfig of its own`, async () => {
+    await using sandbox = await machine("osp-ubuntu");
+    const bootstrap = "/etc/kubernetes/bootstrap-kubelet.conf";
+    const joined = `if [[ $* == "start --no-block kubelet.service" ]]; then
+  mkdir -p "$SANDBOX/var/lib/kubelet"
+  echo own >"$SANDBOX/var/lib/kubelet/kubeconfig"
+fi
+`;
+    await sandbox.command("systemctl", (hasCertificate ? joined : "") + kubeletStates + note);
+    const { code, stderr } = await sandbox.run("/opt/bin/setup");
+    assert.equal(code, 0, stderr);
+    assert.ok((await logOf(sandbox)).some((line) => line.startsWith("fetch-secret ")));
+    assert.equal(await sandbox.read(bootstrap) === undefined, hasCertificate);
+    assert.equal(await sandbox.read("/etc/ostler/token"), undefined);
+  });
+}
+
 Deno.test("phase two: stops after a failure, and keeps what the next attempt needs", async () => {
   await using sandbox = await machine("osp-rockylinux", { provider: { operatingSystem: "rockylinux" } });
   await sandbox.write("/opt/bin/install-binaries", `#!/usr/bin/env bash\necho "no mirror" >&2\nexit 1\n`);
