@@ -1,5 +1,5 @@
 /** Values of deploy/chart in edge cases: empty, zero, repeated, or in a foreign namespace. */
-import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok, rejects } from "node:assert/strict";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -214,6 +214,11 @@ Deno.test("fault S3: the notes of the chart warn of each process without credent
   deepEqual(await warned(), ["controller", "worker"]);
   deepEqual(await warned("temporal.apiKeySecret=key"), []);
   deepEqual(await warned("worker.temporal.clientCertificateSecret=w"), ["controller"]);
+});
+
+Deno.test("fault S1: the notes of the chart warn while any node name is approved", async () => {
+  match(await notesWith(), /WARNING: kube-controller-manager approves any node name/);
+  doesNotMatch(await notesWith("settings.approve-joining-nodes=true"), /approves any node name/);
 });
 
 Deno.test("chart: refuses values at once that could only fail later", async () => {
