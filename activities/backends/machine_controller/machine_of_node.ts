@@ -2,6 +2,7 @@
  * Machine, MachineSet and MachineDeployment of a node. Users with permission to write Machines could name any owner, so
  * the UIDs decide.
  */
+import type { Cluster } from "../../cluster.ts";
 import { type Kube, listThere } from "../../kube/client.ts";
 import {
   listPage,
@@ -87,18 +88,30 @@ export async function readOwnership(
   return isOwn ? { rollsControlPlanes: false } : undefined;
 }
 
-// New machines, which wait for the node of their name.
+// New machines, which wait for the node of their name, or of a name that their cloud gave them.
 
 /** Two machines of one name are already too many. */
 const limit = 2;
+/** Age in milliseconds that a list of all machines may have: clients with a token request names as often as they want. */
+const freshMs = 3_000;
 
-/** Reads the machines of this name in all namespaces, two at most. Writes nothing. */
-export async function readNewcomers(kube: Kube, name: string): Promise<Newcomer[]> {
+/**
+ * Reads the machines of this name in all namespaces, or else those with this address, such as the private DNS name of an
+ * instance of AWS; two at most. Writes nothing.
+ */
+export async function readNewcomers(kube: Cluster, name: string): Promise<Newcomer[]> {
   return await attempting(`read machine "${name}"`, async () => {
     const answer = await listThere(kube, machines, { fieldSelector: `metadata.name=${name}`, limit });
     const { items = [] } = answer as { items?: unknown[] };
-    return await Promise.all(items.map((item) => newcomerOf(kube, machines.schema.parse(item))));
+    const named = items.map((item) => machines.schema.parse(item));
+    const found = named.length > 0 ? named : await readByAddress(kube, name);
+    return await Promise.all(found.map((machine) => newcomerOf(kube, machine)));
   });
+}
+
+async function readByAddress(kube: Cluster, name: string): Promise<Machine[]> {
+  const all = await kube.cache.read("all machines", () => listMachines(kube), { freshMs });
+  return all.filter(({ status }) => status?.addresses?.some(({ address }) => address === name)).slice(0, limit);
 }
 
 async function newcomerOf(kube: Kube, machine: Machine): Promise<Newcomer> {

@@ -5,6 +5,7 @@ import { approveNode, type Verdict } from "../../../../activities/node/approve_n
 import { nodeRequests } from "../../../../activities/node/node_requests.ts";
 import { requestNodeCertificate } from "../../../../deploy/local/cloud/boot/certificate.ts";
 import { RecentApprovals } from "../../../../activities/node/recent_approvals.ts";
+import { readNewcomers } from "../../../../activities/backends/registry.ts";
 import type { PoolRef } from "../../../../workflows/contracts/mod.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 
@@ -92,6 +93,45 @@ Deno.test("approveNode: accepts usages of RSA keys, earlier tokens, and the acco
   );
   const account = { username: "system:serviceaccount:kube-system:joiner", groups: ["system:serviceaccounts"] };
   deepEqual(await judge(cluster({ spec: account }), "kube-system/joiner"), { is: "Approved" });
+});
+
+/** A machine of the same pool with another name, as clouds that name nodes themselves have it. */
+function cloudNamed({ address = machine, ...more }: Change & { address?: string } = {}): FakeKube {
+  const kube = cluster(more);
+  const { metadata, ...rest } = kube.get("machines", machine, "ns") ?? { metadata: { name: "" } };
+  kube.remove("machines", machine, "ns");
+  const status = { ...rest["status"] as object, addresses: [{ type: "InternalDNS", address }] };
+  kube.put("machines", { ...rest, metadata: { ...metadata, name: `${set}-y` }, status });
+  return kube;
+}
+
+Deno.test("fault S1: approves the node of a machine by the name that its cloud gave it, as AWS does", async () => {
+  deepEqual(await judge(cloudNamed()), { is: "Approved" });
+});
+
+const notOfCloud: [string, Parameters<typeof cloudNamed>[0], RegExp][] = [
+  ["another address", { address: "pool-1f-z" }, /no machine of Ostler is named/],
+  ["the token of another pool", { spec: { groups: groups({ namespace: "ns", name: "other" }) } }, /another pool/],
+  ["a machine that is held", { machine: { annotations: held } }, /is held/],
+  ["a machine that has its node", { nodeRef: "some" }, /has a node/],
+  ["an existing node", { before: (kube) => void kube.put("nodes", { metadata: { name: machine } }) }, /already exists/],
+];
+
+for (const [what, change, why] of notOfCloud) {
+  Deno.test(`fault S1: approves no name of a cloud with ${what}`, async () => {
+    const verdict = await judge(cloudNamed(change));
+    match(verdict.is === "Left" ? verdict.why : verdict.is, why);
+  });
+}
+
+Deno.test("fault S1: many requests for unknown names list the machines once in a while", async () => {
+  const kube = cloudNamed({ address: "elsewhere" });
+  const lists: string[] = [];
+  kube.onRequest = (request) => void lists.push(request);
+  const client = kube.client;
+  for (let nth = 0; nth < 5; nth++) await readNewcomers(client, `node-${nth}`);
+  // One for each name, and one of all machines.
+  equal(lists.length, 6, lists.join("\n"));
 });
 
 const bootstrapper = "system:bootstrappers:kubeadm:default-node-token";
