@@ -35,7 +35,7 @@ export async function installRights({ kubeconfig }: BareApi): Promise<void> {
 
 /** The additional permissions for the setting approve-joining-nodes. */
 export async function installApproval({ kubeconfig }: BareApi): Promise<void> {
-  await install(kubeconfig, "approval/node_approver");
+  await install(kubeconfig, "rbac/node_approver");
 }
 
 /** The additional permissions and limits for the setting cloud, as the chart renders them without values of its own. */

@@ -70,18 +70,29 @@ Deno.test("chart: with cert-manager both have its certificate, and mount it", as
   ]);
 });
 
-Deno.test("chart: with a controller that approves nodes both have its permission, and remove kube-controller-manager's", async () => {
-  const plain = byName(await kustomized(join(plainFolder, "../overlays/approve_nodes")));
-  const set = [...plainValues, "setup.enabled=false", "webhook.enabled=false", "settings.approve-joining-nodes=true"];
-  const rendered = byName(await chartObjects({ helm, set }));
-  deepEqual([...rendered.keys()], [...plain.keys()]);
-  const isNew = [...rendered.keys()].filter((name) => /node-(client-)?approv/.test(name));
-  deepEqual(isNew, ["ClusterRole undefined/ostler-node-approver", "ClusterRoleBinding undefined/ostler-node-approver"]);
-  for (const name of isNew) deepEqual(rendered.get(name), plain.get(name));
-  for (const objects of [rendered, plain]) {
-    const { "ostler-controller": controller, "ostler-worker": worker } = deploymentsOf([...objects.values()]);
-    for (const each of [controller, worker]) equal(each && variablesOf(each)["OSTLER_APPROVE_JOINING_NODES"], "true");
+Deno.test("fault S1: by default the controller approves awaited nodes, and on request kube-controller-manager approves any name", async () => {
+  const set = [...plainValues, "setup.enabled=false", "webhook.enabled=false"];
+  const off = [...set, "settings.approve-joining-nodes=false"];
+  const anyName = await kustomized(join(plainFolder, "../overlays/any_name"));
+  const all: [ManifestObject[], boolean][] = [
+    [await chartObjects({ helm, set }), true],
+    [await kustomized(plainFolder), true],
+    [await chartObjects({ helm, set: off }), false],
+    [anyName, false],
+  ];
+  for (const [objects, isOn] of all) {
+    const names = [...byName(objects).keys()].filter((name) => /node-(client-)?approv/.test(name));
+    const approver = [
+      "ClusterRole undefined/ostler-node-approver",
+      "ClusterRoleBinding undefined/ostler-node-approver",
+    ];
+    deepEqual(names, isOn ? approver : ["ClusterRoleBinding undefined/ostler-node-client-approval"]);
+    const { "ostler-controller": controller, "ostler-worker": worker } = deploymentsOf(objects);
+    for (const each of [controller, worker]) {
+      equal(each && variablesOf(each)["OSTLER_APPROVE_JOINING_NODES"], String(isOn));
+    }
   }
+  deepEqual([...byName(await chartObjects({ helm, set: off })).keys()], [...byName(anyName).keys()]);
 });
 
 Deno.test("chart: reads the setting for approval as the process does", async () => {

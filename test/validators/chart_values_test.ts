@@ -217,8 +217,11 @@ Deno.test("fault S3: the notes of the chart warn of each process without credent
 });
 
 Deno.test("fault S1: the notes of the chart warn while any node name is approved", async () => {
-  match(await notesWith(), /WARNING: kube-controller-manager approves any node name/);
-  doesNotMatch(await notesWith("settings.approve-joining-nodes=true"), /approves any node name/);
+  match(
+    await notesWith("settings.approve-joining-nodes=false"),
+    /WARNING: kube-controller-manager approves any node name/,
+  );
+  doesNotMatch(await notesWith(), /approves any node name/);
 });
 
 Deno.test("chart: refuses values at once that could only fail later", async () => {

@@ -171,7 +171,7 @@ const ours = [
 const inManagement = ["crds/operating_system_profiles", "crds/operating_system_configs", "admission/limit_profiles"];
 
 /** The approver of new nodes' certificates: kube-controller-manager for every requester, or the controller. */
-const approval = { asKubernetes: "rbac/bootstrap_approval", byController: "approval/node_approver" };
+const approval = { asKubernetes: "any_name/bootstrap_approval", byController: "rbac/node_approver" };
 
 /** Files of the component hands, without its image. */
 const hands = ["namespace", "limit_hands", "rbac", "scripts"];
