@@ -5,7 +5,11 @@ import type { RolloutObject } from "../activities/kube/resources.ts";
 
 /** Times are epoch ms. */
 export interface RolloutNumbers {
+  namespace: string;
+  name: string;
   phase: string;
+  /** Why the pool starts no more machines, else the reason of its phase; "" if neither is known. */
+  reason: string;
   paused: boolean;
   quarantined: boolean;
   blocked?: { reason: string; since: number };
@@ -22,6 +26,7 @@ const count = z.number().int().nonnegative().catch(0);
 const time = z.string().transform((text) => Date.parse(text)).refine(Number.isFinite);
 const Told = z.object({
   phase: z.string().catch(""),
+  reason: z.string().catch(""),
   paused: z.boolean().catch(false),
   replicas: count,
   updatedReplicas: count,
@@ -41,7 +46,9 @@ export function rolloutNumbers({ metadata: { namespace, name }, status }: Rollou
   const since = Date.parse(blocked?.lastTransitionTime ?? "");
   const credentials = lifeOf(`${namespace}/${name}`, told.credentials);
   return {
+    ...{ namespace, name },
     phase: told.phase,
+    reason: blocked ? `${blocked["reason"]}` : told.reason,
     paused: told.paused,
     quarantined: condition("Quarantined") !== undefined,
     ...(blocked && Number.isFinite(since) ? { blocked: { reason: `${blocked["reason"]}`, since } } : {}),

@@ -29,7 +29,16 @@ async function controller(): Promise<Metrics> {
   const times = { issuedAt: 0, renewAt: 1, expiresAt: 2 };
   const machines = { desired: 3, updated: 2, ready: 2, failed: 1, steps: ["Joining"] };
   const blocked = { reason: "PodsRemaining", since: 0 };
-  const numbers = { phase: "Rolling", paused: false, quarantined: true, blocked, credentials: times, ...machines };
+  const place = { namespace: "fleet", name: "workers", reason: "PodsRemaining" };
+  const numbers = {
+    ...place,
+    phase: "Rolling",
+    paused: false,
+    quarantined: true,
+    blocked,
+    credentials: times,
+    ...machines,
+  };
   setRolloutGauges(metrics, [numbers], 1_000);
   metrics.set("ostler_leader", 1);
   metrics.add("ostler_rollout_signals_total", { outcome: "told" });

@@ -12,13 +12,17 @@ export const phases = [
 ];
 const steps = ["Joining", "Gates", "Draining", "Removing", "Repairing", "Relieving"];
 const states = ["desired", "updated", "ready", "failed"] as const;
+/** Phases of a pool at rest: nothing is in progress, and no user is needed. */
+const atRest: readonly string[] = ["", "Converged"];
+/** Maximum pools that are named, those first that need a person; a change of all pools of a fleet would name them all. */
+const mostNamed = 1_000;
 /** Maximum distinct reasons: Ostler has about thirty, and authors of Rollouts could create any number. */
 const mostReasons = 60;
 const told = [
   ...["ostler_rollouts", "ostler_rollouts_paused", "ostler_rollouts_awaiting_approval", "ostler_rollouts_quarantined"],
   ...["ostler_rollouts_blocked", "ostler_rollout_blocked_seconds", "ostler_rollout_machines", "ostler_rollout_steps"],
   ...["ostler_secret_age_seconds", "ostler_credential_life_left_seconds", "ostler_credential_overdue_seconds"],
-  "ostler_credentials_expired",
+  ...["ostler_credentials_expired", "ostler_rollout_info"],
 ] as NameOf<"gauge">[];
 
 /** Sets the metrics of all Rollouts, or removes them if this process does not know the Rollouts; `now` is epoch ms. */
@@ -38,8 +42,18 @@ export function setRolloutGauges(metrics: Metrics, rollouts: readonly RolloutNum
     const number = sum(rollouts.map((each) => each.steps.filter((one) => one === step).length));
     metrics.set("ostler_rollout_steps", number, { step });
   }
+  setNamed(metrics, rollouts);
   setBlocked(metrics, rollouts, now);
   setCredentials(metrics, rollouts, now);
+}
+
+function setNamed(metrics: Metrics, rollouts: readonly RolloutNumbers[]): void {
+  const named = rollouts.filter(({ phase, blocked }) => blocked !== undefined || !atRest.includes(phase));
+  const urgency = ({ phase, blocked }: RolloutNumbers): number => phase === "Halted" ? 0 : blocked ? 1 : 2;
+  const first = named.sort((one, other) => urgency(one) - urgency(other)).slice(0, mostNamed);
+  for (const { namespace, name, phase, reason } of first) {
+    metrics.set("ostler_rollout_info", 1, { namespace, name, phase, reason });
+  }
 }
 
 function setBlocked(metrics: Metrics, rollouts: readonly RolloutNumbers[], now: number): void {

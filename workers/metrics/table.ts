@@ -54,6 +54,10 @@ export const metrics = {
     ...{ type: "gauge", of: ["controller"], labels: ["phase"] },
     help: "Pools by phase of their Rollout; like all metrics of Rollouts, exported only by the leader",
   },
+  ostler_rollout_info: {
+    ...{ type: "gauge", of: ["controller"], labels: ["namespace", "name", "phase", "reason"] },
+    help: "Constant 1 for each Rollout that is not at rest, at most 1,000, halted and blocked ones first",
+  },
   ostler_rollouts_paused: { type: "gauge", of: ["controller"], help: "Pools paused by a user" },
   ostler_rollouts_awaiting_approval: {
     type: "gauge",

@@ -45,7 +45,8 @@ function standingNotice(status: RolloutObject["status"]): Keyed | undefined {
   const conditions = status?.conditions ?? [];
   const blocked = conditions.find(({ type, status }) => type === "Blocked" && status === "True");
   const kind = standingKind(phase, `${blocked?.["reason"] ?? ""}`);
-  if (!kind) return undefined;
+  // A user skipped the remaining machines on purpose, and needs no notification of it.
+  if (!kind || reason === "OnlySkippedRemain") return undefined;
   const times = conditions.flatMap(({ lastTransitionTime }) => lastTransitionTime ?? []);
   // A halted rollout is checked every ten minutes, and the same result is not a new notification; another failure of
   // the change is.

@@ -74,11 +74,12 @@ export function remainderBlocks({ skipped, setAside, pool }: Situation, census: 
   const isOver = census.onlyKeptRemain && census.joins === 0 && census.going === 0;
   if (!isOver) return [];
   return [
-    ...(stays.length > 0 ? [skippedBlock(stays)] : []),
     ...(setAside.length > 0 ? [asideBlock(setAside)] : []),
     ...(waits.length > 0 ? [protectedBlock(waits)] : []),
     ...(failed.length > 0 ? [failedBlock(failed)] : []),
     ...(down.length > 0 ? [downBlock(down)] : []),
+    // Last, because a user wanted it, and every other reason needs a user.
+    ...(stays.length > 0 ? [skippedBlock(stays)] : []),
   ];
 }
 

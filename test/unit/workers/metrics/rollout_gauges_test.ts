@@ -70,6 +70,31 @@ Deno.test("rollout gauges: report blocks by reason, with the longest time", asyn
   deepEqual(await valuesOf(metrics, "ostler_rollouts_blocked"), [], "Expected no gauge for an ended block");
 });
 
+Deno.test("fault U2: rollout gauges: name each Rollout that is not at rest, with its phase and reason", async () => {
+  const metrics = await gauges([
+    { phase: "Converged", reason: "AllUpdated" },
+    { phase: "Rolling", reason: "Joining" },
+    { phase: "Rolling", reason: "Settling", ...blockedFor("ProtectedRemain", 1) },
+    { phase: "Halted", reason: "OnlySkippedRemain" },
+    {},
+  ]);
+  const named = (name: string, phase: string, reason: string): string =>
+    `{namespace="fleet",name="${name}",phase="${phase}",reason="${reason}"} 1`;
+  deepEqual(await valuesOf(metrics, "ostler_rollout_info"), [
+    named("p3", "Halted", "OnlySkippedRemain"),
+    named("p2", "Rolling", "ProtectedRemain"),
+    named("p1", "Rolling", "Joining"),
+  ]);
+  setRolloutGauges(metrics, [], noon);
+  deepEqual(await valuesOf(metrics, "ostler_rollout_info"), []);
+});
+
+Deno.test("fault U2: rollout gauges: name at most 1,000 Rollouts, and halted ones before all others", async () => {
+  const rolling = Array.from({ length: 1_500 }, () => ({ phase: "Rolling" }));
+  const lines = await valuesOf(await gauges([...rolling, { phase: "Halted", reason: "X" }]), "ostler_rollout_info");
+  deepEqual([lines.length, lines[0]], [1_000, '{namespace="fleet",name="p1500",phase="Halted",reason="X"} 1']);
+});
+
 Deno.test("rollout gauges: have a bounded number of series, whatever reasons a Rollout has", async () => {
   const metrics = await gauges(Array.from({ length: 500 }, (_, at) => blockedFor(`Made${at}`, 1)));
   equal((await valuesOf(metrics, "ostler_rollouts_blocked")).length, 61);
@@ -107,6 +132,7 @@ Deno.test("rollout gauges: count an invalid Rollout like an empty one", () => {
     paused: "perhaps",
   };
   deepEqual(numbersOf(nonsense), {
+    ...{ namespace: "fleet", name: "workers", reason: "" },
     ...{ phase: "Rolling", paused: false, quarantined: false, desired: 0, updated: 0, ready: 0, failed: 0, steps: [] },
   });
 });

@@ -41,6 +41,10 @@ Deno.test("noticesOf: returns a halted rollout with its reason, and the same hal
   notEqual(idOf(halted, "other"), id, "Expected another notification for another pool of that name");
 });
 
+Deno.test("fault U2: noticesOf: returns nothing for a rollout whose remaining machines a user skipped", () => {
+  deepEqual(noticesOf({ ...halted, reason: "OnlySkippedRemain", quarantine: [] }), []);
+});
+
 Deno.test("noticesOf: returns each machine with an inconclusive gate once, and not each evaluation", () => {
   const inDoubt = (machine: string, why: string): object => ({
     ...halted,

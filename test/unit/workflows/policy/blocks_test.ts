@@ -143,6 +143,16 @@ Deno.test("planTurn: reports OnlySkippedRemain when only skipped machines are ou
   match(turn.blocked?.message ?? "", /old Ready 1/);
 });
 
+for (
+  const [kept, reason] of [["Wait", "ProtectedRemain"], ["Failed", "FailedRemain"], ["Down", "DownRemain"]] as const
+) {
+  Deno.test(`fault U2: planTurn: reports ${reason} when a user skipped only some of the outdated machines`, () => {
+    const old = members("old", [1, "Ready", { id: "mine" }], [1, "Ready", { id: "stuck", kept }]);
+    const machines = [...old, ...members("new", [1, "Ready"], [1, "Held"])];
+    equal(planTurn(situationOf(machines, { situation: { skipped: ["mine"] } })).blocked?.reason, reason);
+  });
+}
+
 for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "ProtectedRemain"]] as const) {
   Deno.test(`planTurn: keeps machines that the cloud protects with kept ${kept}, and reports them at the end`, () => {
     const old = [...members("old", [1, "Ready", { id: "mine", kept }], [1, "Ready", { id: "free" }])];
