@@ -11,7 +11,8 @@ export async function writeChecksums(folder: string, names: readonly string[]): 
   await writeFile(join(folder, "SHA256SUMS"), lines.join(""));
 }
 
-async function digestOf(path: string): Promise<string> {
+/** Returns the SHA-256 of a file, in hexadecimal. */
+export async function digestOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
   return hash.digest("hex");

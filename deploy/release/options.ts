@@ -17,6 +17,10 @@ export interface ReleaseOptions {
   readonly targets: readonly Target[];
   /** Whether the newest earlier patch release of Deno is packed if npm lacks this one for a system. */
   readonly isNearDeno: boolean;
+  /** The private key in PEM that signs the files; "" signs nothing. */
+  readonly signKey: string;
+  /** The time of Debian's snapshot from which the image gets its packages; "" for this host's archive. */
+  readonly snapshot: string;
   readonly help: boolean;
 }
 
@@ -36,6 +40,9 @@ deno task release [flags]
   --targets NAMES   Pack the command for these systems: ${targets.join(", ")} (default all)
   --near-deno       If npm lacks this version of Deno for a system, pack the newest earlier patch release and report it;
                     otherwise the command is not packed for that system
+  --sign-key FILE   Sign SHA256SUMS, provenance and images as cosign does, with this unencrypted ECDSA key on P-256
+  --snapshot TIME   Take the image's Debian packages from snapshot.debian.org at this time, such as
+                    20260824T000000Z (default this host's archive)
   --help            Print this help
 
 Requires Helm and kubectl (found or built like the demo's tools), GNU tar, npm for the command,
@@ -45,9 +52,14 @@ Exit codes: 0, all files were built; 1, a file could not be built; 2, usage erro
 
 /** Parses the command line; throws UsageError that names the invalid flag. */
 export function parseOptions(args: readonly string[]): ReleaseOptions {
-  const { output, draft, without, targets: named, help, "near-deno": isNearDeno } = parse(args);
+  const given = parse(args);
+  const { output, draft, without, targets: named, help, "near-deno": isNearDeno, "sign-key": signKey, snapshot } =
+    given;
+  if (!/^(\d{8}T\d{6}Z)?$/.test(snapshot)) {
+    throw new UsageError(`Invalid --snapshot "${snapshot}": accepted is a time such as 20260824T000000Z`);
+  }
   return {
-    ...{ output, isDraft: draft, help, isNearDeno },
+    ...{ output, isDraft: draft, help, isNearDeno, signKey, snapshot },
     without: chosen("--without", without, optionalParts),
     targets: named === undefined ? targets : chosen("--targets", named, targets),
   };
@@ -59,6 +71,8 @@ function parse(args: readonly string[]): {
   without: string;
   targets?: string | undefined;
   "near-deno": boolean;
+  "sign-key": string;
+  snapshot: string;
   help: boolean;
 } {
   try {
@@ -70,6 +84,8 @@ function parse(args: readonly string[]): {
         without: { type: "string", default: "" },
         targets: { type: "string" },
         "near-deno": { type: "boolean", default: false },
+        "sign-key": { type: "string", default: "" },
+        snapshot: { type: "string", default: "" },
         help: { type: "boolean", default: false },
       },
     }).values;

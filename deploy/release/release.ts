@@ -10,6 +10,8 @@ import { denoFor } from "./deno_program.ts";
 import { makeImage } from "./image_part.ts";
 import type { ReleaseOptions, Target } from "./options.ts";
 import { requireRecord } from "./recorded.ts";
+import { writeProvenance } from "./provenance.ts";
+import { readKey, signFile, signImage, signStatement } from "./signatures.ts";
 import { readSource, root, type Source } from "./source.ts";
 
 interface Tools {
@@ -43,6 +45,8 @@ export async function makeRelease(
     await requireRecord(tools.helm, source.version);
     await requireCampaign(source);
   }
+  // Read first, because a wrong key should not be found after all parts are built.
+  const key = options.signKey === "" ? undefined : await readKey(options.signKey);
   const output = resolve(options.output);
   await mkdir(output, { recursive: true });
   const making = { options, tools, source, output, say };
@@ -53,8 +57,17 @@ export async function makeRelease(
   add(await writeManifests(tools, source, output));
   const failures: string[] = [];
   for (const part of optional(making)) await part(making).then(add, ({ message }) => void failures.push(message));
+  const { targets, without, snapshot } = options;
+  const provenance = await writeProvenance(output, made, { source, parameters: { targets, without, snapshot } });
+  add([provenance]);
+  const images = made.filter((name) => /-linux-\w+\.tar$/.test(name));
   await writeChecksums(output, made);
-  say("SHA256SUMS");
+  add(["SHA256SUMS"]);
+  if (key === undefined) say("Skipped: signatures, because no --sign-key was given");
+  else {
+    add([await signFile(output, "SHA256SUMS", key), await signStatement(output, provenance, key)]);
+    for (const archive of images) add(await signImage(output, archive, key));
+  }
   if (failures.length > 0) throw new Error(`${failures.join("\n")}\nAll other files were built`);
 }
 
@@ -84,9 +97,9 @@ function commandFor(target: Target): Part {
   };
 }
 
-const image: Part = async ({ source, output }) => {
+const image: Part = async ({ source, options: { snapshot }, output }) => {
   try {
-    return await makeImage(source, output);
+    return await makeImage(source, { output, snapshot });
   } catch (error) {
     throw new Error(`${(error as Error).message}; use --without image to skip it`, { cause: error });
   }

@@ -20,6 +20,9 @@ export interface BaseOptions {
 
 /** The Debian release. */
 export const suite = "bookworm";
+/** Debian's own image of that release, as in deploy/image/Dockerfile. */
+export const pinnedBase =
+  "debian:bookworm-20260824-slim@sha256:88200866dfff7ea7f5cbcb6ec7c8a701889efe6fe859fe64d6990e4b07ea4171";
 /** Arguments that exclude the downloads of the build. */
 const downloads = ["./var/cache/apt/archives/*.deb", "./var/lib/apt/lists/*_*"].map((path) => `--exclude=${path}`);
 const folderPrefix = "image-build-";
@@ -32,7 +35,7 @@ const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 200 
  */
 export async function debianBase(options: BaseOptions): Promise<string> {
   const [debootstrap] = await findOnPath("debootstrap", process.env);
-  if (debootstrap === undefined || process.getuid?.() !== 0) return `debian:${suite}-slim`;
+  if (debootstrap === undefined || process.getuid?.() !== 0) return pinnedBase;
   const archive = createHash("sha256").update(options.archives.debian).digest("hex").slice(0, 8);
   const name = `ostler-debian:${suite}-${archive}`;
   if (!await hasImage(name)) await importBase({ ...options, debootstrap, name });

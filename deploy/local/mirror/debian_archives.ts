@@ -31,6 +31,14 @@ export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchi
   return { debian, "debian-security": security, ...(proxy === undefined ? {} : { proxy }) };
 }
 
+/** Returns the archives as they were at a time such as "20260824T000000Z"; those given for "". */
+export function archivesAt(archives: DebianArchives, time: string): DebianArchives {
+  if (time === "") return archives;
+  // Without TLS, because the smallest base has no CAs; apt verifies Debian's signature.
+  const of = (archive: string): string => `http://snapshot.debian.org/archive/${archive}/${time}`;
+  return { ...archives, debian: of("debian"), "debian-security": of("debian-security") };
+}
+
 interface Target {
   readonly uri: string;
   readonly release: string;

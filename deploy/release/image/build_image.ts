@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { getContainerRuntimeClient } from "testcontainers";
 import { debianBase, proxies } from "../../local/machines/debian_base.ts";
-import { debianArchives } from "../../local/mirror/debian_archives.ts";
+import { archivesAt, debianArchives } from "../../local/mirror/debian_archives.ts";
 import { fillContext, recipe, run } from "./context.ts";
 import { type Architecture, architectures, denoImage } from "./deno_image.ts";
 import { type SteadyImage, steadyImage } from "./steady_image.ts";
@@ -21,6 +21,8 @@ export interface BuildOptions {
   architecture?: Architecture;
   /** Debian image for the architecture; by default one is built from Debian packages. */
   base?: string;
+  /** The time of the snapshot with Debian's packages, such as "20260824T000000Z"; by default this host's archive. */
+  snapshot?: string;
   /** Output folder of the archive. */
   output: string;
   /**
@@ -86,10 +88,10 @@ async function sourceOf({ revision }: BuildOptions): Promise<{ revision: string;
 
 /** Returns the build arguments for base images and package archives. */
 async function groundOf(
-  { base, architecture = ownArchitecture, onProgress }: BuildOptions,
+  { base, snapshot = "", architecture = ownArchitecture, onProgress }: BuildOptions,
   workFolder: string,
 ): Promise<Record<string, string>> {
-  const archives = await debianArchives();
+  const archives = archivesAt(await debianArchives(), snapshot);
   const progress = onProgress ? { onProgress } : {};
   const own = (): Promise<string> => debianBase({ workFolder, archives, ...progress });
   if (architecture !== ownArchitecture && base === undefined) {

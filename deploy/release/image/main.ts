@@ -16,6 +16,7 @@ const help =
   --revision TEXT   Set the commit (default commit of this folder)
   --arch NAME       Build for amd64 or arm64 (default architecture of this machine)
   --base IMAGE      Use a Debian image with glibc (default built from Debian packages, for this machine's architecture)
+  --snapshot TIME   Take Debian packages from snapshot.debian.org at this time (default this host's archive)
   --output FOLDER   Write the archive to FOLDER (default dist)
   --check           Build again without cache, fail if the digest differs
 `;
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     revision: { type: "string" },
     arch: { type: "string", default: ownArchitecture },
     base: { type: "string" },
+    snapshot: { type: "string", default: "" },
     output: { type: "string", default: "dist" },
     check: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -33,7 +35,7 @@ const { values } = parseArgs({
 });
 
 async function main(): Promise<number> {
-  const { version, revision, arch: architecture, base, output, check } = values;
+  const { version, revision, arch: architecture, base, snapshot, output, check } = values;
   if (values.help) return say(help), 0;
   if (!isArchitecture(architecture)) {
     return say(`Invalid --arch "${architecture}": accepted are amd64, arm64\n`), 2;
@@ -47,7 +49,7 @@ async function main(): Promise<number> {
   using _aimed = aimTestcontainers(engine.socket);
   try {
     const options: BuildOptions = {
-      ...{ version, architecture, output: resolve(output), onProgress },
+      ...{ version, architecture, snapshot, output: resolve(output), onProgress },
       ...(revision === undefined ? {} : { revision }),
       ...(base === undefined ? {} : { base }),
     };

@@ -3,6 +3,8 @@ import { spawnSync } from "node:child_process";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pinnedBase } from "../../../../deploy/local/machines/debian_base.ts";
+import { archivesAt } from "../../../../deploy/local/mirror/debian_archives.ts";
 import { leanEnvironment } from "../../../../deploy/local/site/ostler_processes.ts";
 
 const read = (path: string): Promise<string> => readFile(new URL(`../../../../${path}`, import.meta.url), "utf8");
@@ -49,8 +51,20 @@ Deno.test("image: gives all the worker's permissions, and other arguments those 
 });
 
 Deno.test("image: has the Deno version of the tests, and the memory settings of the manifests", () => {
-  equal(/^ARG DENO=denoland\/deno:bin-(.*)$/m.exec(recipe)?.[1], Deno.version.deno);
+  equal(/^ARG DENO=denoland\/deno:bin-([\d.]+)@/m.exec(recipe)?.[1], Deno.version.deno);
   for (const [name, value] of Object.entries(leanEnvironment)) match(recipe, new RegExp(` ${name}=${value}[ \n]`));
+});
+
+Deno.test("fault S9: image: starts from images by digest, and takes Debian's packages from a snapshot", () => {
+  const digests = [...recipe.matchAll(/^ARG (BASE|DENO)=(\S+@sha256:[0-9a-f]{64})$/gm)];
+  deepEqual(digests.map(([, name]) => name), ["BASE", "DENO"]);
+  equal(digests[0]?.[2], pinnedBase);
+  const stages = [...recipe.matchAll(/^FROM (\S+)/gm)].map(([, from]) => from);
+  deepEqual([...new Set(stages)].sort(), ["${BASE}", "${BUILD_BASE}", "${BUILD_DENO}", "${DENO}"]);
+  match(recipe, /^ARG ARCHIVE=http:\/\/snapshot\.debian\.org\/archive\/debian\/\d{8}T\d{6}Z$/m);
+  const archives = { debian: "http://here.example/debian", "debian-security": "http://here.example/security" };
+  deepEqual(archivesAt(archives, ""), archives);
+  equal(archivesAt(archives, "20260824T000000Z").debian, /^ARG ARCHIVE=(.*)$/m.exec(recipe)?.[1]);
 });
 
 Deno.test("image: has the user of the chart, and the ports of the settings", async () => {

@@ -3,13 +3,16 @@ import { nearestBefore } from "../../../../deploy/release/deno_program.ts";
 import { parseOptions, targets, UsageError } from "../../../../deploy/release/options.ts";
 
 Deno.test("parseOptions: selects every part for every system by default", () => {
-  deepEqual(parseOptions([]), { output: "dist", isDraft: false, help: false, isNearDeno: false, without: [], targets });
+  deepEqual(parseOptions([]), {
+    ...{ output: "dist", isDraft: false, help: false, isNearDeno: false, signKey: "", snapshot: "" },
+    ...{ without: [], targets },
+  });
 });
 
 Deno.test("parseOptions: accepts parts and systems by exact name only", () => {
   const { without, targets } = parseOptions(["--without", "image,cli", "--targets=linux-arm64"]);
   deepEqual([without, targets], [["cli", "image"], ["linux-arm64"]]);
-  const wrong = [["--without", "chart"], ["--targets", "windows-amd64"], ["--bogus"], ["now"]];
+  const wrong = [["--without", "chart"], ["--targets", "windows-amd64"], ["--bogus"], ["now"], ["--snapshot=today"]];
   for (const args of wrong) throws(() => parseOptions(args), UsageError, args.join(" "));
 });
 
