@@ -276,6 +276,13 @@ Deno.test("chart: each network policy allows what its processes need, and what t
   ]);
 });
 
+Deno.test("fault S10: chart: only the given peers may call the webhook", async () => {
+  type Policy = ManifestObject & { spec: { ingress?: { from?: unknown[] }[] } };
+  const policies = (await chartObjects({ helm, values: [everything] })).filter(({ kind }) => kind === "NetworkPolicy");
+  const webhook = policies.find(({ metadata }) => metadata.name === "ostler-webhook") as Policy | undefined;
+  deepEqual(webhook?.spec.ingress?.map(({ from }) => from), [[{ ipBlock: { cidr: "10.0.0.1/32" } }]]);
+});
+
 Deno.test("chart: every Deployment is drained one pod at a time, also those of other versions", async () => {
   const objects = await chartObjects({ helm, values: [everything] });
   const selectors = (kind: string): [string, unknown][] =>
