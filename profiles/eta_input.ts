@@ -27,6 +27,8 @@ const Binaries = z.strictObject({
   runc: baseUrl.optional(),
   cni: baseUrl.optional(),
   crictl: baseUrl.optional(),
+  /** SHA-256 by path as on a mirror, such as "runc/v1.4.3/runc.amd64"; before those that Ostler pins. */
+  digests: z.record(z.string().regex(/^[A-Za-z0-9._/-]+$/), z.string().regex(/^[0-9a-f]{64}$/)),
 }).transform((given) => {
   const other = (path: string, origin: string): string =>
     given.baseUrl === undefined ? `https://github.com/${origin}/releases/download` : `${given.baseUrl}/${path}`;
@@ -36,6 +38,7 @@ const Binaries = z.strictObject({
     runc: given.runc ?? other("runc", "opencontainers/runc"),
     cni: given.cni ?? other("cni", "containernetworking/plugins"),
     crictl: given.crictl ?? other("crictl", "kubernetes-sigs/cri-tools"),
+    digests: given.digests,
   };
 });
 
@@ -134,7 +137,10 @@ function given(facts: RenderFacts): z.input<typeof EtaInput> {
     hostCaPem: settings.hostCaBundle,
     featureGates: settings.nodeKubeletFeatureGates,
     kubeletSettings: parseKubeletAnnotations(deployment.annotations),
-    binaries: settings.binariesUrl ? { baseUrl: settings.binariesUrl } : {},
+    binaries: {
+      ...(settings.binariesUrl ? { baseUrl: settings.binariesUrl } : {}),
+      digests: settings.binariesDigests,
+    },
     pauseImage: settings.pauseImage,
     distUpgradeOnBoot: osSettings["distUpgradeOnBoot"] === true,
     packages: [],

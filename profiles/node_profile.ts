@@ -50,6 +50,7 @@ const nodeFiles: NodeFile[] = [
   { path: "/etc/systemd/journald.conf.d/90-ostler.conf", template: "node/journald.conf", permissions: 644 },
   { path: "/etc/modules-load.d/90-ostler.conf", template: "node/modules.conf", permissions: 644 },
   { path: "/etc/sysctl.d/90-ostler.conf", template: "node/sysctl.conf", permissions: 644 },
+  { path: "/etc/ostler/digests", template: "node/digests", permissions: 644 },
   { path: "/opt/bin/install-binaries", template: "node/install_binaries", permissions: 755 },
   { path: "/opt/bin/node-address", template: "node/node_address", permissions: 755 },
   { path: "/opt/bin/setup", template: "node/setup", permissions: 755 },

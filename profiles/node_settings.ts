@@ -23,6 +23,11 @@ const ips = readBy((value) => {
   const items = value.split(",").map((item) => item.trim()).filter(Boolean);
   return items.length > 0 && items.every((item) => isIP(item) > 0 && !item.includes("%")) ? items : undefined;
 }, "must be comma-separated IP addresses");
+const digests = readBy((value): Record<string, string> | undefined => {
+  const items = value.split(",").map((item) => item.trim()).filter(Boolean);
+  if (!items.every((item) => /^[A-Za-z0-9._/-]+=[0-9a-f]{64}$/.test(item))) return undefined;
+  return Object.fromEntries(items.map((item) => item.split("=") as [string, string]));
+}, "must be path=SHA-256, comma-separated");
 const mirrors = spacedList.refine((items) => items.every((item) => /^[^=\s]+=\S+$/.test(item)), {
   error: "must be registry=URL",
 });
@@ -32,7 +37,7 @@ const gates = truthPairs.transform((given): Record<string, boolean> => ({
   ...given,
 }));
 
-/** The settings for all machines of a cluster: flags and defaults of Operating System Manager, and three of Ostler. */
+/** The settings for all machines of a cluster: flags and defaults of Operating System Manager, and four of Ostler. */
 export const NodeSettings = z.object({
   clusterDns: setting(ips, "10.10.10.10", { description: "Use these cluster DNS addresses, comma-separated" }),
   externalCloudProvider: setting(truth, "false", {
@@ -89,6 +94,9 @@ export const NodeSettings = z.object({
   }),
   binariesUrl: setting(address, "", {
     description: "Download all binaries from this base URL (default public URLs)",
+  }),
+  binariesDigests: setting(digests, "", {
+    description: "Expect these digests of binaries: `path=SHA-256`, comma-separated; required for an http mirror",
   }),
 });
 /** The settings after reading; the two CA bundles are PEM, not paths. */

@@ -145,10 +145,14 @@ class Fleet {
 // Settings of a site with container machines; any other site with its own mirror could set the same.
 
 /** Returns the settings of Ostler's processes, by environment variable. */
-export function siteSettings({ url, registryMirror, images }: Mirror, host: HostFacts): Record<string, string> {
+export function siteSettings(
+  { url, digests, registryMirror, images }: Mirror,
+  host: HostFacts,
+): Record<string, string> {
   return {
     ...(host.lacksSysResource ? { OSTLER_RESTRICT_OOM_SCORE_ADJ: "true" } : {}),
     OSTLER_BINARIES_URL: url,
+    OSTLER_BINARIES_DIGESTS: digests,
     OSTLER_PAUSE_IMAGE: images.pause,
     OSTLER_NODE_CONTAINERD_REGISTRY_MIRRORS: registryMirror,
   };

@@ -25,15 +25,16 @@ interface MirrorOptions {
 }
 
 /**
- * A fault: "down" closes the port, so that connections are refused; "wrong-checksum" publishes a wrong SHA-256 for a
- * file.
+ * A fault: "down" closes the port, so that connections are refused; "wrong-bytes" serves other bytes for a file.
  */
-type MirrorFault = { readonly kind: "down" } | { readonly kind: "wrong-checksum"; readonly file: string };
+type MirrorFault = { readonly kind: "down" } | { readonly kind: "wrong-bytes"; readonly file: string };
 
 /** Serves everything that a machine downloads: release files at `url`, packages, and images of pods. */
 export interface Mirror {
   /** Value of Ostler's setting `binaries-url`. */
   readonly url: string;
+  /** Value of Ostler's setting `binaries-digests`. */
+  readonly digests: string;
   /** Value of a profile's parameter `packageMirror`. */
   readonly packagesUrl: string;
   /** Value of Ostler's setting `node-containerd-registry-mirrors`, which serves images over plain HTTP. */
@@ -63,11 +64,12 @@ export async function startMirror(options: MirrorOptions): Promise<Mirror> {
   const url = `http://${host}`;
   return {
     url,
+    digests: releases.digests,
     packagesUrl: `${url}/packages`,
     registryMirror: `${host}=${url}`,
     images: { pause: `${host}/${imageNames.pause}`, podServer: `${host}/${imageNames.podServer}` },
     async fault(fault): Promise<void> {
-      releases.spoilChecksum(fault?.kind === "wrong-checksum" ? fault.file : undefined);
+      releases.spoil(fault?.kind === "wrong-bytes" ? fault.file : undefined);
       await (fault?.kind === "down" ? listener.close() : listener.open());
     },
     requests: () => [...requests],
@@ -103,8 +105,10 @@ async function firstOf(answers: readonly Answer[], request: Request): Promise<Re
 /** The release files of all programs, with their checksums. */
 interface Releases {
   readonly answer: Answer;
-  /** Publishes a wrong SHA-256 for this file, or only correct ones if undefined; throws if the file does not exist. */
-  spoilChecksum(file: string | undefined): void;
+  /** The SHA-256 of each file: `path=SHA-256`, comma-separated. */
+  readonly digests: string;
+  /** Serves other bytes for this file, or all files correctly if undefined; throws if the file does not exist. */
+  spoil(file: string | undefined): void;
 }
 
 type Kept = ReleaseFile & { readonly stored: StoredFile };
@@ -115,13 +119,15 @@ async function prepareReleases(directory: string, programs: NodePrograms): Promi
   for (const file of releaseFiles(programs)) kept.push({ ...file, stored: await storeFile(directory, file.content) });
   let spoilt: string | undefined;
   return {
+    digests: kept.map(({ path, stored: { sha256 } }) => `${path}=${sha256}`).join(","),
     async answer(request, path): Promise<Response | undefined> {
       const file = kept.find((one) => one.path === path);
+      if (file !== undefined && basename(path) === spoilt) return new Response("other bytes\n");
       if (file !== undefined) return await sendFile(request, file.stored);
       const published = kept.find((one) => one.checksumPath === path);
-      return published && new Response(checksumText(published, spoilt));
+      return published && new Response(checksumText(published));
     },
-    spoilChecksum(file): void {
+    spoil(file): void {
       const names = kept.map(({ path }) => basename(path));
       if (file === undefined || names.includes(file)) return void (spoilt = file);
       throw new Error(`Unknown file "${file}": accepted are ${names.join(", ")}`);
@@ -129,10 +135,8 @@ async function prepareReleases(directory: string, programs: NodePrograms): Promi
   };
 }
 
-function checksumText({ path, isNamed, stored: { sha256 } }: Kept, spoilt: string | undefined): string {
-  const name = basename(path);
-  const sum = name === spoilt ? [...sha256].reverse().join("") : sha256;
-  return isNamed ? `${sum}  ${name}\n` : sum;
+function checksumText({ path, isNamed, stored: { sha256 } }: Kept): string {
+  return isNamed ? `${sha256}  ${basename(path)}\n` : sha256;
 }
 
 /** A port that can be closed and opened again. */

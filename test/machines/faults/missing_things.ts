@@ -44,13 +44,13 @@ export async function isGivenUp(view: FaultView, fault: keyof typeof lastWords):
   await view.untilExplained(new RegExp(`and no node yet\\. ${quarantined}.*Its last boot report: .*${why}`));
 }
 
-/** A kubelet with another checksum: nothing of it is installed until the checksum is right. */
+/** A kubelet with other bytes than its digest: nothing of it is installed until the bytes are right. */
 export async function getsWrongFile(scene: Scene): Promise<void> {
   const { mirror } = scene.host;
-  await mirror.fault({ kind: "wrong-checksum", file: "kubelet" });
+  await mirror.fault({ kind: "wrong-bytes", file: "kubelet" });
   await order(scene, { name: "wrong-file", isStrict: false });
   const view = await FaultView.of({ ...scene, pool: "wrong-file" });
-  const why = /Cannot install binaries: http\S+\/kubelet is not what http\S+\/kubelet\.sha256 says/;
+  const why = /Cannot install binaries: http\S+\/kubelet does not have the given digest/;
   await view.untilReport(why);
   assert.match(await view.explained(), why);
   const { stdout } = await view.machine.run(["find", "/opt", "-name", "kubelet*"]);

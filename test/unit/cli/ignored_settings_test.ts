@@ -44,6 +44,7 @@ const samples: Record<string, string> = {
   "bootstrap-token-service-account-name": "a/b",
   "cluster-domain": "test.local",
   "binaries-url": "https://binaries.test",
+  "binaries-digests": `runc/v1/runc.amd64=${"a".repeat(64)}`,
 };
 
 Deno.test("ostler render: reports every setting that has no effect, and no other", async (story) => {

@@ -6,7 +6,7 @@ import { renderFacts } from "../../support/render_facts.ts";
 /** A mirror that has every requested file, in the layout of the originals. */
 class Mirror implements AsyncDisposable {
   readonly asked: string[] = [];
-  /** Files with a wrong published checksum. */
+  /** Files with other bytes than those of their digests. */
   readonly tampered = new Set<string>();
   /** Whether the mirror is empty. */
   missing = false;
@@ -26,6 +26,7 @@ class Mirror implements AsyncDisposable {
     const path = new URL(url).pathname;
     this.asked.push(path);
     if (this.missing) return new Response(null, { status: 404 });
+    if (this.tampered.has(path.split("/").at(-1) ?? "")) return new Response("other bytes");
     const checked = /^(.*)\.sha256(sum)?$/.exec(path);
     if (checked === null) return new Response(this.#bytes(path) as Uint8Array<ArrayBuffer>);
     const [, file = "", isList] = checked;
@@ -35,9 +36,13 @@ class Mirror implements AsyncDisposable {
     return new Response(isList ? `${this.#sum(file)}  ${file.split("/").at(-1)}\n` : this.#sum(file));
   }
 
+  /** Returns the digests that an administrator takes from a trusted place, for these paths. */
+  digestsOf(paths: readonly string[]): Record<string, string> {
+    return Object.fromEntries(paths.map((path) => [path, this.#sum(`/${path}`)]));
+  }
+
   #sum(path: string): string {
-    const bytes = this.tampered.has(path.split("/").at(-1) ?? "") ? "another" : this.#bytes(path);
-    return createHash("sha256").update(bytes).digest("hex");
+    return createHash("sha256").update(this.#bytes(path)).digest("hex");
   }
 
   #bytes(path: string): Uint8Array {
@@ -62,8 +67,17 @@ async function archive(): Promise<Uint8Array> {
   }
 }
 
-async function machine(mirror: Mirror, type: string): Promise<BootSandbox> {
-  const facts = renderFacts({ settings: { binariesUrl: mirror.url }, deployment: { kubelet: "1.34.2" } });
+const paths = ["amd64", "arm64"].flatMap((arch) => [
+  `containerd/v2.2.9/containerd-static-2.2.9-linux-${arch}.tar.gz`,
+  `runc/v1.4.3/runc.${arch}`,
+  `cni/v1.9.1/cni-plugins-linux-${arch}-v1.9.1.tgz`,
+  `crictl/v1.34.0/crictl-v1.34.0-linux-${arch}.tar.gz`,
+  `v1.34.2/bin/linux/${arch}/kubelet`,
+]);
+
+async function machine(mirror: Mirror, type: string, given = paths): Promise<BootSandbox> {
+  const settings = { binariesUrl: mirror.url, binariesDigests: mirror.digestsOf(given) };
+  const facts = renderFacts({ settings, deployment: { kubelet: "1.34.2" } });
   const sandbox = await BootSandbox.create("osp-ubuntu", "provisioning", facts);
   await sandbox.command("uname", `echo ${type}`);
   await sandbox.write("/var/tmp/x", "");
@@ -102,19 +116,43 @@ for (const [type, arch] of [["x86_64", "amd64"], ["aarch64", "arm64"]] as const)
   });
 }
 
-Deno.test("install-binaries: installs nothing with a wrong checksum, and continues where it stopped", async () => {
+Deno.test("install-binaries: installs nothing with other bytes than its digest, and continues where it stopped", async () => {
   await using mirror = new Mirror(await archive());
   await using sandbox = await machine(mirror, "x86_64");
   mirror.tampered.add("runc.amd64");
   const { code, stderr } = await install(sandbox);
   assert.equal(code, 1);
-  assert.match(stderr, /Cannot install binaries: http.*\/runc\.amd64 is not what http.*\/runc\.sha256sum says\n$/);
+  assert.match(stderr, /Cannot install binaries: http.*\/runc\.amd64 does not have the given digest\n$/);
   assert.equal(await sandbox.read("/opt/bin/runc"), undefined);
   mirror.tampered.clear();
   mirror.asked.length = 0;
   assert.equal((await install(sandbox)).code, 0);
   assert.equal(mirror.asked.some((path) => path.includes("containerd-static")), false);
   assert.notEqual(await sandbox.read("/opt/bin/runc"), undefined);
+});
+
+Deno.test("fault S8: install-binaries: does not believe the checksum that an http mirror publishes", async () => {
+  await using mirror = new Mirror(await archive());
+  await using sandbox = await machine(mirror, "x86_64", paths.filter((path) => !path.endsWith("/kubelet")));
+  const { code, stderr } = await install(sandbox);
+  assert.equal(code, 1);
+  const path = "v1.34.2/bin/linux/amd64/kubelet";
+  assert.match(
+    stderr,
+    new RegExp(`${mirror.url}/${path} is not https, and binaries-digests has no digest of ${path}\n$`),
+  );
+  assert.equal(await sandbox.read("/opt/bin/kubelet"), undefined);
+});
+
+Deno.test("fault S8: install-binaries: refuses programs of a mirror that differ from the digests pinned beside their versions", async () => {
+  await using mirror = new Mirror(await archive());
+  const isPinned = (path: string): boolean => /^(runc|cni|crictl)\//.test(path);
+  for (const pinned of paths.filter((path) => isPinned(path) && path.includes("amd64"))) {
+    await using sandbox = await machine(mirror, "x86_64", paths.filter((path) => path !== pinned));
+    const { code, stderr } = await install(sandbox);
+    assert.equal(code, 1);
+    assert.match(stderr, new RegExp(`${mirror.url}/${pinned} does not have the given digest\n$`));
+  }
 });
 
 Deno.test("install-binaries: reports in one line which file is missing or wrong, and why", async () => {

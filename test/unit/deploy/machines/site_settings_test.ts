@@ -7,6 +7,7 @@ import { readConfig } from "../../../../workers/config.ts";
 
 const mirror: Mirror = {
   url: "http://10.0.0.1:8080",
+  digests: `runc/v1/runc.amd64=${"a".repeat(64)}`,
   packagesUrl: "http://10.0.0.1:8080/packages",
   registryMirror: "10.0.0.1:8080=http://10.0.0.1:8080",
   images: { pause: "10.0.0.1:8080/ostler/pause:1", podServer: "10.0.0.1:8080/ostler/pod-server:1" },
@@ -17,9 +18,10 @@ const mirror: Mirror = {
 
 Deno.test("siteSettings: returns only existing settings of Ostler's processes", () => {
   const config = readConfig(siteSettings(mirror, { hasCgroupV2: false, lacksSysResource: true }), []);
-  const { binariesUrl, pauseImage, restrictOomScoreAdj, nodeContainerdRegistryMirrors } = config.node;
-  assert.deepEqual({ binariesUrl, pauseImage, restrictOomScoreAdj, nodeContainerdRegistryMirrors }, {
+  const { binariesUrl, binariesDigests, pauseImage, restrictOomScoreAdj, nodeContainerdRegistryMirrors } = config.node;
+  assert.deepEqual({ binariesUrl, binariesDigests, pauseImage, restrictOomScoreAdj, nodeContainerdRegistryMirrors }, {
     binariesUrl: mirror.url,
+    binariesDigests: { "runc/v1/runc.amd64": "a".repeat(64) },
     pauseImage: mirror.images.pause,
     restrictOomScoreAdj: true,
     nodeContainerdRegistryMirrors: [mirror.registryMirror],

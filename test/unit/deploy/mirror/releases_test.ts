@@ -7,8 +7,9 @@ import { renderFacts } from "../../../support/render_facts.ts";
 import { get, MirrorSandbox } from "./mirror_sandbox.ts";
 
 /** A machine whose profile names this mirror. */
-async function machine({ url }: Mirror, kubelet: string, profile = "osp-debian"): Promise<BootSandbox> {
-  const facts = renderFacts({ settings: { binariesUrl: url }, deployment: { kubelet } });
+async function machine({ url, digests }: Mirror, kubelet: string, profile = "osp-debian"): Promise<BootSandbox> {
+  const binariesDigests = Object.fromEntries(digests.split(",").map((each) => each.split("=")));
+  const facts = renderFacts({ settings: { binariesUrl: url, binariesDigests }, deployment: { kubelet } });
   const sandbox = await BootSandbox.create(profile, "provisioning", facts);
   await sandbox.write("/var/tmp/x", "");
   await sandbox.write("/usr/local/bin/x", "");
@@ -33,14 +34,14 @@ for (const [tool, version] of Object.entries(kubeletVersions)) {
   });
 }
 
-Deno.test("mirror: makes a machine refuse a file while its published checksum is wrong", async () => {
+Deno.test("mirror: makes a machine refuse a file while its bytes are wrong", async () => {
   await using programs = new MirrorSandbox();
   const mirror = await programs.start();
   await using sandbox = await machine(mirror, "1.36.1");
-  await mirror.fault({ kind: "wrong-checksum", file: `runc.${architecture}` });
+  await mirror.fault({ kind: "wrong-bytes", file: `runc.${architecture}` });
   const { code, stderr } = await sandbox.run("/opt/bin/install-binaries");
   assert.equal(code, 1);
-  assert.match(stderr, /Cannot install binaries: http\S+\/runc\.\w+ is not what http\S+\/runc\.sha256sum says\n$/);
+  assert.match(stderr, /Cannot install binaries: http\S+\/runc\.\w+ does not have the given digest\n$/);
   assert.equal(await sandbox.read("/opt/bin/runc"), undefined);
   await mirror.fault(undefined);
   assert.equal((await sandbox.run("/opt/bin/install-binaries")).code, 0);
@@ -57,11 +58,11 @@ Deno.test("mirror: serves only the kubelets that were built", async () => {
   assert.equal((await get(`${url}/v1.36.2/bin/linux/${architecture}/kubelet`)).status, 404);
 });
 
-Deno.test("mirror: refuses a wrong checksum for an unknown file", async () => {
+Deno.test("mirror: refuses wrong bytes for an unknown file", async () => {
   await using programs = new MirrorSandbox();
   const mirror = await programs.start();
   const message = /^Error: Unknown file "kublet": accepted are containerd-static-.*, kubelet$/;
-  await assert.rejects(mirror.fault({ kind: "wrong-checksum", file: "kublet" }), message);
+  await assert.rejects(mirror.fault({ kind: "wrong-bytes", file: "kublet" }), message);
 });
 
 Deno.test("mirror: closes and refuses connections while down, and comes back at the same address", async () => {
