@@ -13,7 +13,7 @@ export interface WebhookRights {
   isForPools: boolean;
   /** In any mode. */
   judging: Right[];
-  /** To create and renew a self-made certificate; not needed for a mounted one, such as cert-manager's. */
+  /** To create and renew a self-made certificate, and to write its CA; not needed for cert-manager's. */
   certificate: Right[];
 }
 
@@ -28,21 +28,22 @@ export function webhookRightsOf({ system, profiles }: Places, isSplit = false): 
     ...rights("create", "", "secrets"),
     ...named(authority, rights("get update", "", "secrets")),
   ]));
+  const trusting = named(pools, mutating);
   if (!isSplit) {
-    const judging = [...readProfiles, ...ofPools, ...named(pools, validating)];
-    return [{ where: "", isForPools: true, judging, certificate }];
+    const judging = [...readProfiles, ...ofPools];
+    const own = [...certificate, ...trusting, ...named(pools, validating)];
+    return [{ where: "", isForPools: true, judging, certificate: own }];
   }
-  const judging = [...readProfiles, ...besideProcesses(named(`${profiles}.${pools}`, validating))];
+  const own = [...certificate, ...besideProcesses(named(`${profiles}.${pools}`, validating))];
   return [
-    { where: " in the management cluster", isForPools: false, judging, certificate },
-    { where: " in the worker cluster", isForPools: true, judging: ofPools, certificate: [] },
+    { where: " in the management cluster", isForPools: false, judging: readProfiles, certificate: own },
+    { where: " in the worker cluster", isForPools: true, judging: [...ofPools, ...trusting], certificate: [] },
   ];
 }
 
 const mutating = rights("get update", admission, "mutatingwebhookconfigurations");
 const ofPools = [
   ...rights("get", "ostler.dev", "rollouts"),
-  ...named(pools, mutating),
   ...named(holdName, [
     ...mutating,
     ...rights("get", admission, "mutatingadmissionpolicies mutatingadmissionpolicybindings"),

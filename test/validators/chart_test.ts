@@ -57,6 +57,24 @@ Deno.test("chart: before Kubernetes 1.36 both have the webhook in place of the p
   await rejects(chartObjects({ helm, kubeVersion: "1.32.9" }), /requires kubeVersion: >=1.33/);
 });
 
+Deno.test("fault S10: chart: with cert-manager the webhook may update only the configuration of the hold, and no Secret", async () => {
+  const managed = ["workerCluster.kubeconfigSecret.name=workers", "settings.namespace=profiles"];
+  for (const set of [[], managed]) {
+    const objects = await chartObjects({ helm, set: ["webhook.enabled=true", "webhook.certManager=true", ...set] });
+    const roles = objects.filter(({ kind, metadata }) =>
+      /Role$/.test(kind) && /ostler-webhook/.test(metadata.name)
+    ) as (ManifestObject & { rules: { resources: string[]; resourceNames?: string[]; verbs: string[] }[] })[];
+    const updates = roles.flatMap(({ rules }) => rules).filter(({ verbs }) =>
+      !verbs.every((verb) => /^(get|list|watch)$/.test(verb))
+    );
+    const hold = { resources: ["mutatingwebhookconfigurations"], resourceNames: ["hold-new-machines.ostler.dev"] };
+    deepEqual(
+      updates.map(({ resources, resourceNames }) => ({ resources, resourceNames })),
+      set.length > 0 ? [] : [hold],
+    );
+  }
+});
+
 Deno.test("chart: with cert-manager both have its certificate, and mount it", async () => {
   const webhook = await kustomized(join(plainFolder, "../overlays/cert_manager"));
   const rendered = await chartObjects({
