@@ -1,5 +1,6 @@
 import {
   generateUserData,
+  inWords,
   OsProfile,
   parameterPrefix,
   ProfileRefused,
@@ -77,13 +78,15 @@ export async function checkProfile(source: ProfileSource, options: CheckOptions)
 
 /** Reports every invalid field of the spec. */
 function judgeFields(source: ProfileSource, findings: Findings): "usable" | "unusable" {
-  const parsed = OsProfile.safeParse(source.spec);
+  const parsed = OsProfile.safeParse(source.spec, { error: inWords });
   for (const issue of parsed.error?.issues ?? []) {
-    const extra = issue.code === "unrecognized_keys" ? [issue.keys[0] ?? ""] : [];
-    const path = [...issue.path, ...extra] as FieldPath;
-    const place = source.object?.placeOf(["spec", ...path]) ?? startOf(source);
-    const message = `${["spec", ...path].join(".")}: ${issue.message}`;
-    findings.add({ place, check: "schema", severity: "error", message });
+    const isUnknown = issue.code === "unrecognized_keys";
+    for (const extra of isUnknown ? issue.keys.map((key) => [key]) : [[]]) {
+      const path = [...issue.path, ...extra] as FieldPath;
+      const place = source.object?.placeOf(["spec", ...path]) ?? startOf(source);
+      const message = `${["spec", ...path].join(".")}: ${isUnknown ? "unknown field" : issue.message}`;
+      findings.add({ place, check: "schema", severity: "error", message });
+    }
   }
   return parsed.success ? "usable" : "unusable";
 }

@@ -1,8 +1,15 @@
 import { z } from "zod";
-import { parseProviderConfig, type ProviderConfig, type RenderFacts, withoutEffect } from "../profiles/mod.ts";
+import {
+  inWords,
+  parseProviderConfig,
+  ProfileRefused,
+  type ProviderConfig,
+  type RenderFacts,
+  withoutEffect,
+} from "../profiles/mod.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
-import { placeText, readObjects, type YamlObject } from "./yaml_file.ts";
+import { type FieldPath, type Place, placeText, readObjects, type YamlObject } from "./yaml_file.ts";
 
 /** The facts about machines that a MachineDeployment in a file has. */
 export interface DeploymentFile {
@@ -12,6 +19,8 @@ export interface DeploymentFile {
   profile: string | undefined;
   /** Warnings about fields without effect. */
   warnings: string[];
+  /** Returns the line of a field, or of its nearest parent that exists. */
+  placeOf: (path: FieldPath) => Place;
 }
 
 const MachineDeployment = z.object({
@@ -48,21 +57,33 @@ export async function readDeployment(terminal: Terminal, file: string): Promise<
   const { metadata, spec } = parse(object);
   const { namespace, name, annotations } = metadata;
   const { metadata: { annotations: templateAnnotations }, spec: { versions, providerSpec, taints } } = spec.template;
-  const provider = parseProviderConfig(providerSpec.value, `${namespace}/${name}`);
+  const provider = providerOf(object, providerSpec.value, `${namespace}/${name}`);
   return {
     deployment: { namespace, name, annotations, kubelet: versions.kubelet, ...(taints.length > 0 ? { taints } : {}) },
     provider,
     profile: annotations["k8c.io/operating-system-profile"],
     warnings: withoutEffect({ templateAnnotations, provider }),
+    placeOf: (path) => object.placeOf(path),
   };
 }
 
+function providerOf(object: YamlObject, value: unknown, subject: string): ProviderConfig {
+  try {
+    return parseProviderConfig(value, subject);
+  } catch (error) {
+    if (!(error instanceof ProfileRefused)) throw error;
+    const path = ["spec", "template", "spec", "providerSpec", "value", ...error.at ?? []] as FieldPath;
+    throw new ProfileRefused(error.reason, `${placeText(object.placeOf(path))}: ${error.message}`);
+  }
+}
+
 function parse(object: YamlObject): z.infer<typeof MachineDeployment> {
-  const parsed = MachineDeployment.safeParse(object.value);
+  const parsed = MachineDeployment.safeParse(object.value, { error: inWords });
   if (parsed.success) return parsed.data;
   const [fault] = parsed.error.issues;
   const path = (fault?.path ?? []) as string[];
+  const field = path.length > 0 ? `${path.join(".")}: ` : "";
   throw new UsageError(
-    `${placeText(object.placeOf(path))}: Failed to read the MachineDeployment: ${path.join(".")}: ${fault?.message}`,
+    `${placeText(object.placeOf(path))}: Failed to read the MachineDeployment: ${field}${fault?.message}`,
   );
 }

@@ -1,10 +1,10 @@
 /** The profiles that a command can use: profiles of files, and the built-in ones. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { defaultProfiles, type OsProfile, parseProfile, ProfileRefused, resolveProfile } from "../profiles/mod.ts";
+import { defaultProfiles, OsProfile, parseProfile, ProfileRefused, resolveProfile } from "../profiles/mod.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
-import { type Place, placeText, readObjects, type YamlObject } from "./yaml_file.ts";
+import { type FieldPath, type Place, placeText, readObjects, type YamlObject } from "./yaml_file.ts";
 
 /** A profile as written. */
 export interface ProfileSource {
@@ -114,8 +114,12 @@ export async function profileNamed(
     const whole = library.with(found);
     return { name: source.name, profile: await whole.resolve(source), family: whole.familyOf(source) };
   } catch (error) {
-    if (error instanceof ProfileRefused) throw new UsageError(`${placeText(startOf(source))}: ${error.message}`);
-    throw error;
+    if (!(error instanceof ProfileRefused)) throw error;
+    const invalid = library.with(found).familyOf(source).find(({ spec }) => !OsProfile.safeParse(spec).success) ??
+      source;
+    const path = ["spec", ...error.at ?? []] as FieldPath;
+    const place = error.at?.length ? invalid.object?.placeOf(path) : undefined;
+    throw new UsageError(`${placeText(place ?? startOf(invalid))}: ${error.message}`);
   }
 }
 

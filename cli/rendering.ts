@@ -8,7 +8,9 @@ import {
   type NodeSettings,
   type OsConfig,
   type Phase,
+  ProfileRefused,
   referencesOf,
+  type RefusalReason,
   renderConfig,
   type RenderFacts,
   userDataFacts,
@@ -20,7 +22,7 @@ import type { NamedProfile } from "./profile_library.ts";
 import { refusalPlace } from "./template_place.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
-import { placeText } from "./yaml_file.ts";
+import { type FieldPath, placeText } from "./yaml_file.ts";
 
 export const phases: readonly Phase[] = ["bootstrap", "provisioning"];
 
@@ -63,11 +65,15 @@ export async function renderMachines(
   const facts = factsOf(file, settings);
   const { provider } = file;
   const { operatingSystem, operatingSystemSpec, network } = provider;
-  checkProfileFits(profile, { operatingSystem, provider: provider.cloudProvider, operatingSystemSpec, network });
-  const config = await renderConfig(profile, hideSecrets(facts)).catch((error) => {
+  const fit = { operatingSystem, provider: provider.cloudProvider, operatingSystemSpec, network };
+  const render = async (): Promise<OsConfig> => {
+    checkProfileFits(profile, fit);
+    return await renderConfig(profile, hideSecrets(facts));
+  };
+  const config = await render().catch((error) => {
     throw error.cause instanceof TemplateFault
       ? new UsageError(`${placeText(refusalPlace(family, error))}: ${error.message}`)
-      : error;
+      : placed(error, file);
   });
   const userData = (phase: Phase): string => generateUserData(config, phase, userDataFacts(facts));
   return {
@@ -78,6 +84,27 @@ export async function renderMachines(
     userData: { bootstrap: userData("bootstrap"), provisioning: userData("provisioning") },
     ignoredSettings: ignoredOf(settings),
   };
+}
+
+const value = ["spec", "template", "spec", "providerSpec", "value"];
+
+/** The field of a MachineDeployment that decides about a refusal. */
+const deciding: Partial<Record<RefusalReason, FieldPath>> = {
+  KubeletVersionInvalid: ["spec", "template", "spec", "versions", "kubelet"],
+  KubeletSettingsInvalid: ["metadata", "annotations"],
+  ParameterInvalid: ["metadata", "annotations"],
+  OperatingSystemMismatch: [...value, "operatingSystem"],
+  ProviderUnsupported: [...value, "cloudProvider"],
+  UtilityMismatch: [...value, "operatingSystemSpec"],
+  ProviderConfigInvalid: [...value, "network"],
+  CloudConfigInvalid: [...value, "cloudProviderSpec"],
+};
+
+/** Returns a refusal with the line of the field that decides about it; other errors unchanged. */
+function placed(error: unknown, { placeOf }: DeploymentFile): unknown {
+  const path = error instanceof ProfileRefused ? deciding[error.reason] : undefined;
+  if (!(error instanceof ProfileRefused) || path === undefined) return error;
+  return new ProfileRefused(error.reason, `${placeText(placeOf(path))}: ${error.message}`, { cause: error });
 }
 
 /** Settings that refer to objects in a cluster. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { machineCluster } from "./bootstrap_kubeconfig.ts";
 import { containerdConfig } from "./containerd/config_toml.ts";
 import type { RenderFacts } from "./facts.ts";
+import { inWords } from "./fault_words.ts";
 import { KubeletSettings, parseKubeletAnnotations } from "./kubelet_settings.ts";
 import { supportedKubeletVersion } from "./kubelet_version.ts";
 import { namesOf, secretsNamespace } from "./names.ts";
@@ -97,7 +98,7 @@ export type EtaInput = z.infer<typeof EtaInput>;
 
 /** Returns the data of Eta templates; throws ProfileRefused (RenderFailed) that names the invalid fields. */
 export function etaData(facts: RenderFacts): EtaInput {
-  const parsed = EtaInput.safeParse(given(facts));
+  const parsed = EtaInput.safeParse(given(facts), { error: inWords });
   if (parsed.success) return parsed.data;
   throw new ProfileRefused(
     "RenderFailed",

@@ -10,6 +10,7 @@ export type { TemplateEngine } from "./engines/template_engine.ts";
 export { type ProfileLookup, resolveProfile } from "./extend_profile.ts";
 export type { RegistryAuth, RenderFacts } from "./facts.ts";
 export { edgeScript } from "./generators/edge_script.ts";
+export { inWords } from "./fault_words.ts";
 export { generateUserData, userDataFacts } from "./generate_user_data.ts";
 export type { Phase } from "./generators/user_data_generator.ts";
 export { hidden, hideSecrets } from "./hide_secrets.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { inWords } from "./fault_words.ts";
 import { faultsOf, ProfileRefused } from "./refusal.ts";
 
 /** The IP families of the machines of a pool, in order of preference. */
@@ -25,10 +26,11 @@ export type ProviderConfig = z.infer<typeof ProviderConfig>;
 
 /** Returns a decoded provider config; throws ProfileRefused (ProviderConfigInvalid) that names the invalid fields. */
 export function parseProviderConfig(value: unknown, subject: string): ProviderConfig {
-  const parsed = ProviderConfig.safeParse(value);
+  const parsed = ProviderConfig.safeParse(value, { error: inWords });
   if (parsed.success) return parsed.data;
   throw new ProfileRefused(
     "ProviderConfigInvalid",
     `Invalid provider config of "${subject}": ${faultsOf(parsed.error, "value")}`,
+    { at: parsed.error.issues[0]?.path },
   );
 }

@@ -18,8 +18,16 @@ export type RefusalReason =
 export class ProfileRefused extends Error {
   override readonly name = "ProfileRefused";
 
-  constructor(readonly reason: RefusalReason, message: string, options?: ErrorOptions) {
+  /** Path of the first invalid field, if a schema refused it. */
+  readonly at: readonly PropertyKey[] | undefined;
+
+  constructor(
+    readonly reason: RefusalReason,
+    message: string,
+    { at, ...options }: ErrorOptions & { at?: readonly PropertyKey[] | undefined } = {},
+  ) {
     super(message, options);
+    this.at = at;
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { inWords } from "./fault_words.ts";
 import { isLargerThan, largestProfile } from "./object_size.ts";
 import { Parameter } from "./parameter.ts";
 import { faultsOf, ProfileRefused } from "./refusal.ts";
@@ -135,9 +136,10 @@ function excessOf(spec: { parameters?: unknown }): { path: string[]; message: st
  * Returns the `.spec` of an OperatingSystemProfile; throws ProfileRefused (ProfileInvalid) that names invalid fields.
  */
 export function parseProfile(spec: unknown): OsProfile {
-  const parsed = OsProfile.safeParse(spec);
+  const parsed = OsProfile.safeParse(spec, { error: inWords });
   if (parsed.success) return parsed.data;
-  throw new ProfileRefused("ProfileInvalid", `Invalid profile: ${faultsOf(parsed.error, "spec")}`);
+  const at = parsed.error.issues[0]?.path;
+  throw new ProfileRefused("ProfileInvalid", `Invalid profile: ${faultsOf(parsed.error, "spec")}`, { at });
 }
 
 /** Returns the names of the providers on which a pool can use the profile. */

@@ -2,6 +2,7 @@
  * The built-in kinds that gates read and create, limited to the fields they use; all other fields are passed on unread.
  */
 import { z } from "zod";
+import { inWords } from "../../profiles/fault_words.ts";
 import type { Kube } from "../kube/client.ts";
 import { refused } from "../failures.ts";
 import { Requirement, Selector } from "../kube/status.ts";
@@ -82,7 +83,7 @@ export async function listDaemonSets(
   const answer: unknown = namespace === null
     ? await kube.custom.listClusterCustomObject(kind)
     : await kube.custom.listNamespacedCustomObject({ ...kind, namespace });
-  const read = z.object({ items: z.array(DaemonSet) }).safeParse(answer);
+  const read = z.object({ items: z.array(DaemonSet) }).safeParse(answer, { error: inWords });
   if (read.success) return read.data.items;
   throw refused(
     "ObjectInvalid",

@@ -1,6 +1,7 @@
 /** Reads and patches the custom resources that Ostler uses, parsed at the edge. */
 import type { V1DeleteOptions } from "@kubernetes/client-node";
 import { z } from "zod";
+import { inWords } from "../../profiles/fault_words.ts";
 import { refused } from "../failures.ts";
 import { asJsonPatch, asMergePatch, homeOf, type Kube, listThere } from "./client.ts";
 import { Selector, statusOf } from "./status.ts";
@@ -257,7 +258,7 @@ function thereIn(kube: Kube, resource: Resource<unknown>, { namespace }: { names
 
 // Custom resources without a schema in the cluster may have any content.
 function parsed<T>({ plural, schema }: Resource<T>, object: unknown): T {
-  const result = schema.safeParse(object);
+  const result = schema.safeParse(object, { error: inWords });
   if (result.success) return result.data;
   const { namespace, name } = (object as Partial<ObjectBody>).metadata ?? {};
   const faults = result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
@@ -376,7 +377,7 @@ export async function deleteClusterObject(
 }
 
 function parsedOf<T>({ plural, schema }: ClusterResource<T>, object: unknown): T {
-  const result = schema.safeParse(object);
+  const result = schema.safeParse(object, { error: inWords });
   if (result.success) return result.data;
   const { name } = (object as { metadata?: { name?: string } }).metadata ?? {};
   const faults = result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);

@@ -1,5 +1,6 @@
 /** The OSImage of an activity: its strictly validated spec, and access to its repository. */
 import { Context } from "@temporalio/activity";
+import { inWords } from "../../profiles/fault_words.ts";
 import type { Kube } from "../kube/client.ts";
 import { readClusterObject } from "../kube/resources.ts";
 import { osImages, OSImageSpec } from "../kube/os_images.ts";
@@ -38,7 +39,7 @@ export interface Asked {
 
 /** Returns the validated spec. Throws Unfit with the invalid fields. */
 export function specOf({ spec }: Subject): Asked {
-  const { data, error } = OSImageSpec.safeParse(spec);
+  const { data, error } = OSImageSpec.safeParse(spec, { error: inWords });
   if (data === undefined) {
     const faults = error.issues.slice(0, 3).map(({ path, message }) => `${["spec", ...path].join(".")}: ${message}`);
     throw new Unfit("SpecInvalid", faults.join("; "));

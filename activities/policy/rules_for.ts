@@ -2,6 +2,7 @@
 import type { Cluster } from "../cluster.ts";
 import { z } from "zod";
 import type { Rules } from "../../workflows/contracts/mod.ts";
+import { inWords } from "../../profiles/fault_words.ts";
 import { attempting, requirementsOf, selects } from "../kube/status.ts";
 import { listObjects, type Metadata, rolloutPolicies, type RolloutPolicyObject } from "../kube/resources.ts";
 import { defaultRules } from "./default_rules.ts";
@@ -81,13 +82,13 @@ export function candidatesAmong(policies: RolloutPolicyObject[], { metadata }: S
 /** Reads a whole policy; an error names the path and the value. */
 export function readPolicy({ metadata, spec }: RolloutPolicyObject): RolloutPolicy {
   const { namespace, name } = metadata;
-  const read = RolloutPolicySpec.safeParse(spec ?? {}, { reportInput: true });
+  const read = RolloutPolicySpec.safeParse(spec ?? {}, { reportInput: true, error: inWords });
   if (!read.success) throw invalid(metadata, read.error);
   return { namespace, name, spec: read.data };
 }
 
 function selectorOf({ metadata, spec }: RolloutPolicyObject): LabelSelector {
-  const read = Selecting.safeParse(spec ?? {}, { reportInput: true });
+  const read = Selecting.safeParse(spec ?? {}, { reportInput: true, error: inWords });
   if (!read.success) throw invalid(metadata, read.error);
   return read.data.selector ?? {};
 }

@@ -5,7 +5,7 @@ import { calledAs, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import { asData, type Format } from "../view/output.ts";
 import { planText } from "../view/plan_text.ts";
-import { readObjects } from "../yaml_file.ts";
+import { type FieldPath, placeText, readObjects } from "../yaml_file.ts";
 import { unheldAutoscaler } from "../../activities/kube/seen_autoscaler.ts";
 import { scalingGroups } from "../../activities/kube/update_kinds.ts";
 import { abreast, ifFound } from "../../activities/kube/status.ts";
@@ -109,7 +109,8 @@ async function planOfFile(
   } catch (error) {
     const [issue] = (error as { issues?: { path: PropertyKey[]; message: string }[] }).issues ?? [];
     if (issue === undefined) throw error;
-    throw new UsageError(`Failed to plan "${file}": ${issue.path.join(".")}: ${issue.message}`);
+    const place = placeText(object.placeOf(issue.path as FieldPath));
+    throw new UsageError(`${place}: Failed to plan the MachineDeployment: ${issue.path.join(".")}: ${issue.message}`);
   }
 }
 

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { imageOf, kubeletOf, surgeOf } from "../../activities/kube/machine_deployment.ts";
 import { MachineDeployment, machineDeployments } from "../../activities/kube/resources.ts";
+import { inWords } from "../../profiles/mod.ts";
 import { findRules } from "../../activities/policy/rules_for.ts";
 import { readPlan } from "../../activities/pool/plan_rollout.ts";
 import { readDesired } from "../../activities/pool/read_desired.ts";
@@ -91,10 +92,11 @@ export async function plannedForFile(
 
 // Adds the fields that the API server sets, so that the file can be parsed as the object after `kubectl apply`.
 function fileDeployment(value: unknown, usual: string): { kind: PoolKind; given: MachineDeployment } {
-  const { kind, metadata, ...rest } = FileDeployment.parse(value);
+  const { kind, metadata, ...rest } = FileDeployment.parse(value, { error: inWords });
   const { namespace = usual } = metadata;
   const added = { namespace, uid: "", creationTimestamp: new Date(0).toISOString() };
-  return { kind, given: MachineDeployment.parse({ ...rest, metadata: { ...metadata, ...added } }) };
+  const whole = { ...rest, metadata: { ...metadata, ...added } };
+  return { kind, given: MachineDeployment.parse(whole, { error: inWords }) };
 }
 
 /** A hash that no machine's template has, because the API server does not know this template. */

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { inWords } from "../fault_words.ts";
 import { readFlagArguments } from "./flag_arguments.ts";
 import { flagOf, type Form, noteOf, type Setting, type SettingShape, variableOf } from "./setting.ts";
 
@@ -112,7 +113,7 @@ function readOne(
   try {
     // An empty file must be refused, unlike an empty path, which means that no file is set.
     const content = noteOf(field).form === "file" && text !== "" ? readFile(text) || "\n" : text;
-    const parsed = field.safeParse(content);
+    const parsed = field.safeParse(content, { error: inWords });
     if (parsed.success) return { value: parsed.data };
     return { fault: `${shown}: ${parsed.error.issues.map(({ message }) => message).join(", ")}` };
   } catch (error) {

@@ -177,7 +177,7 @@ Deno.test("ostler render: refuses a profile that does not fit the MachineDeploym
   using terminal = new FakeTerminal({ ...files, "md.yaml": deploymentYaml().replace("kubevirt", "gce") });
   const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml"]);
   assert.equal(code, 2);
-  assert.equal(err, `Failed to use the profile on provider "gce": supported providers are kubevirt\n`);
+  assert.equal(err, `md.yaml:13: Failed to use the profile on provider "gce": supported providers are kubevirt\n`);
 });
 
 Deno.test("ostler render: refuses large input before it reads all of it", async () => {
@@ -226,4 +226,40 @@ Deno.test("fault P7 ostler render: warns of settings of a MachineDeployment that
   const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml"]);
   assert.equal(code, 0);
   assert.equal(err, `warning: annotation "${key}" has no effect on spec.template; set it on the MachineDeployment\n`);
+});
+
+Deno.test("fault P10: ostler render: names the line of each faulty field, in words", async () => {
+  const kubelet = deploymentYaml().split("\n").findIndex((line) => line.includes("kubelet:")) + 1;
+  const provider = deploymentYaml().split("\n").findIndex((line) => line.includes("operatingSystem:")) + 1;
+  const cases: [string, string, RegExp][] = [
+    ["1.36.1", "1.29.3", new RegExp(`^md\\.yaml:${kubelet}: Unsupported kubelet version "1\\.29\\.3": supported`)],
+    [
+      "kubelet: 1.36.1",
+      "kublet: 1.36.1",
+      /^md\.yaml:\d+: Failed .*: spec\.template\.spec\.versions\.kubelet: is missing; it must be/,
+    ],
+    [
+      "operatingSystem: ubuntu",
+      "operatingSystem: 5",
+      new RegExp(`^md\\.yaml:${provider}: .*operatingSystem: must be a text`),
+    ],
+    [
+      "operatingSystem: ubuntu",
+      "operatingSystem: rhel",
+      new RegExp(`^md\\.yaml:${provider}: Failed to use the profile: `),
+    ],
+  ];
+  for (const [before, after, message] of cases) {
+    using terminal = new FakeTerminal({ ...files, "md.yaml": deploymentYaml().replace(before, after) });
+    const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml"]);
+    assert.notEqual(code, 0, after);
+    assert.match(err, message);
+  }
+  using terminal = new FakeTerminal({
+    ...files,
+    "bad.yaml": profileYaml().replace(/ osName: .*/, " osName: [ubuntu]"),
+  });
+  const { code, err } = await terminal.run(["render", "bad.yaml", "md.yaml"]);
+  assert.equal(code, 2);
+  assert.match(err, /^bad\.yaml:[3-9]: Invalid profile: osName: must be one of "flatcar", /);
 });

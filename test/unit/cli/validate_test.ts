@@ -205,3 +205,17 @@ Deno.test("fault P8: ostler validate warns of containerd 1.x with a configuratio
   assert.match((await messagesOf("1.7.27-1")).join(), /installs containerd 1\.x, which cannot read version 3/);
   assert.deepEqual(await messagesOf("2.1.4-1"), []);
 });
+
+Deno.test("fault P10: ostler validate: reports each unknown and each missing field with its line, in words", async () => {
+  const yaml = profileYaml({ more: "  colour: red\n  size: 1\n" }).replace("  osVersion:", "  oVersion:");
+  const lineOf = (text: string): number => yaml.split("\n").findIndex((line) => line.includes(text)) + 1;
+  const { code, findings } = await findingsOf(yaml);
+  assert.equal(code, 1);
+  const told = findings.map(({ place, message }) => [place.line, message]);
+  for (const field of ["oVersion", "colour", "size"]) {
+    assert.deepEqual(told.filter(([, message]) => message === `spec.${field}: unknown field`), [
+      [lineOf(`  ${field}:`), `spec.${field}: unknown field`],
+    ]);
+  }
+  assert.ok(told.some(([, message]) => message === "spec.osVersion: is missing; it must be a text"));
+});

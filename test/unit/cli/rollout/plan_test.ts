@@ -112,7 +112,7 @@ Deno.test("ostler plan -f: exits with 2 for an invalid file", async () => {
     (file) => made.run(["plan", "-f", file]),
   );
   assert.equal(code, 2);
-  assert.match(err, /pool\.yaml": metadata\.name: /);
+  assert.match(err, /pool\.yaml:\d+: Failed to plan the MachineDeployment: metadata\.name: is missing; /);
 });
 
 Deno.test("ostler diff: exits with 1 when a pool would change, and with 0 when not", async () => {

@@ -1,0 +1,85 @@
+/** Why a schema refuses a value: in words that people understand, and never in those of the schema's library. */
+import assert from "node:assert/strict";
+import { z } from "zod";
+import { inWords, parseProfile, ProfileRefused } from "../../../profiles/mod.ts";
+import { refuses } from "./refuses.ts";
+
+const percent = z.union([z.number(), z.string().regex(/^\d+%$/)]);
+const step = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("Job") }),
+  z.object({ kind: z.literal("Pods") }),
+]);
+const cases: [string, z.ZodType, unknown, string][] = [
+  ["a missing text", z.string(), undefined, "is missing; it must be a text"],
+  ["a missing mapping", z.strictObject({}), undefined, "is missing; it must be a mapping"],
+  ["an empty field", z.strictObject({}), null, "must be a mapping"],
+  ["another type", z.boolean(), "yes", "must be true or false"],
+  ["a broken number", z.int(), 1.5, "must be a whole number"],
+  ["a list", z.array(z.string()), "x", "must be a list"],
+  ["a fixed value", z.literal("Job"), "job", 'must be "Job"'],
+  ["one of several values", z.enum(["go", "eta"]), "ruby", 'must be one of "go", "eta"'],
+  ["a small number", z.number().min(2), 1, "must be at least 2"],
+  ["a large number", z.number().max(2), 3, "must be at most 2"],
+  ["a positive number", z.number().positive(), 0, "must be more than 0"],
+  ["an empty text", z.string().min(1), "", "must not be empty"],
+  ["a long text", z.string().max(2), "abc", "must have at most 2 characters"],
+  ["an empty list", z.array(z.string()).min(1), [], "must have at least 1 entry"],
+  ["a part of a step", z.number().multipleOf(5), 3, "must be a multiple of 5"],
+  ["an unknown field", z.strictObject({}), { colour: 1 }, 'unknown field "colour"'],
+  ["unknown fields", z.strictObject({}), { colour: 1, size: 2 }, 'unknown fields "colour", "size"'],
+  ["a pattern", z.string().regex(/^[a-z]+$/), "9", "must match the pattern /^[a-z]+$/"],
+  ["a beginning", z.string().startsWith("/"), "x", 'must begin with "/"'],
+  ["an address", z.ipv4(), "x", "must be an IPv4 address"],
+  ["a time", z.iso.datetime(), "x", "must be a time such as 2026-11-26T14:00:00Z"],
+  [
+    "a name",
+    z.record(z.string().regex(/^a/), z.number()),
+    { b: 1 },
+    "has an invalid name: must match the pattern /^a/",
+  ],
+  ["alternatives", percent, {}, "must be a number, or a text"],
+  ["missing alternatives", percent, undefined, "is missing; it must be a number, or a text"],
+  ["a kind", step, { kind: "Pod" }, 'must be one of "Job", "Pods"'],
+  ["a condition", z.string().refine(() => false), "x", "is invalid"],
+  ["a message of the schema", z.string().startsWith("/", "must be an absolute path"), "x", "must be an absolute path"],
+];
+
+for (const [what, schema, value, words] of cases) {
+  Deno.test(`fault P10: inWords: describes ${what}`, () => {
+    assert.equal(schema.safeParse(value, { error: inWords }).error?.issues[0]?.message, words);
+  });
+}
+
+Deno.test("fault P10: parseProfile: reports each fault in words, with the path of the first", () => {
+  const spec = { osName: "ubuntu", osVersion: "24.04", version: "v1.0.0", supportedCloudProviders: [] };
+  refuses(() => parseProfile(spec), "ProfileInvalid", "bootstrapConfig: is missing; it must be a mapping");
+  refuses(() => parseProfile(undefined), "ProfileInvalid", "Invalid profile: spec: is missing; it must be a mapping");
+  refuses(() => parseProfile({ ...spec, bootstrapConfig: [] }), "ProfileInvalid", "bootstrapConfig: must be a mapping");
+  try {
+    parseProfile(spec);
+  } catch (error) {
+    assert.ok(error instanceof ProfileRefused);
+    assert.deepEqual(error.at, ["bootstrapConfig"]);
+  }
+});
+
+Deno.test("fault P10: every file that shows faults of a schema asks for them in words", async () => {
+  const root = new URL("../../../", import.meta.url);
+  const faults: string[] = [];
+  for await (const file of filesIn(root, ["activities", "cli", "profiles", "workers"])) {
+    const text = await Deno.readTextFile(new URL(file, root));
+    const isShown = /issues[^\n]*message|message[^\n]*issues|faultsOf\(/.test(text) && text.includes("afeParse(");
+    if (isShown && !text.includes("error: inWords")) faults.push(file);
+  }
+  assert.deepEqual(faults, []);
+});
+
+async function* filesIn(root: URL, folders: string[]): AsyncGenerator<string> {
+  for (const folder of folders) {
+    for await (const { name, isDirectory } of Deno.readDir(new URL(folder, root))) {
+      const path = `${folder}/${name}`;
+      if (isDirectory) yield* filesIn(root, [path]);
+      else if (name.endsWith(".ts")) yield path;
+    }
+  }
+}
