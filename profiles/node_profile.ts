@@ -28,7 +28,7 @@ export interface NodeProfile extends Pick<OsProfile, "osName" | "osVersion" | "p
 }
 
 /** The version of all of Ostler's own profiles, which share most of their files. */
-const version = "v1.2.0";
+const version = "v1.3.0";
 
 const bootFiles: NodeFile[] = [
   { path: "/etc/ostler/boot.env", template: "boot/boot.env", permissions: 644 },
@@ -53,6 +53,7 @@ const nodeFiles: NodeFile[] = [
   { path: "/etc/ostler/digests", template: "node/digests", permissions: 644 },
   { path: "/opt/bin/install-binaries", template: "node/install_binaries", permissions: 755 },
   { path: "/opt/bin/node-address", template: "node/node_address", permissions: 755 },
+  { path: "/opt/bin/boot-cause", template: "node/boot_cause", permissions: 755 },
   { path: "/opt/bin/setup", template: "node/setup", permissions: 755 },
   { path: "/etc/systemd/system/setup.service", template: "node/setup.service", permissions: 644 },
   { path: "/etc/systemd/system/kubelet.service", template: "node/kubelet.service", permissions: 600 },

@@ -23,6 +23,7 @@ async function machine(profile: string, facts: FactOverrides = {}): Promise<Boot
   await sandbox.command("systemctl", kubeletStates + note);
   await symlink("/bin/true", `${sandbox.root}/commands/sleep`);
   await sandbox.write("/kubelet-states", "running\n");
+  await sandbox.write("/run/containerd/containerd.sock", "");
   for (const name of ["boot-report", "install-packages", "install-binaries"]) {
     await sandbox.write(`/opt/bin/${name}`, `#!/usr/bin/env bash\n${note}\n`);
     await Deno.chmod(`${sandbox.root}/opt/bin/${name}`, 0o755);
@@ -135,6 +136,79 @@ Deno.test("phase two: fails with the last error of a crashing kubelet, and keeps
   await sandbox.write("/kubelet-log", "the last words of a program that knows no klog\n");
   await sandbox.write("/kubelet-states", "auto-restart\n");
   assert.match((await sandbox.run("/opt/bin/setup")).stderr, /again and again: the last words of a program/);
+});
+
+const noSocket = 'E1121 19:06:00.1 17 run.go:72] "command failed" err="failed to run Kubelet: dial unix ' +
+  '/run/containerd/containerd.sock: connect: no such file or directory"';
+const badConfig = 'E1121 19:06:10.1 18 run.go:72] "command failed" err="unsupported eviction signal moonlight"';
+
+/** Prints the logs of kubelet.service one after another, and then always the last one. */
+const kubeletLogs = `mapfile -t logs <"$SANDBOX/kubelet-logs"
+echo "\${logs[0]}"
+((\${#logs[@]} == 1)) || printf '%s\\n' "\${logs[@]:1}" >"$SANDBOX/kubelet-logs"
+`;
+
+Deno.test("fault E15: phase two: a kubelet that misses containerd does not count, and the refused config is named", async () => {
+  await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
+  await sandbox.command("journalctl", kubeletLogs);
+  await sandbox.write("/kubelet-states", "start\nauto-restart\nauto-restart\nfailed\nstart\nauto-restart\n");
+  await sandbox.write("/kubelet-logs", [noSocket, noSocket, noSocket, badConfig, ""].join("\n"));
+  const { code, stderr } = await sandbox.run("/opt/bin/setup");
+  assert.equal(code, 1);
+  assert.match(stderr, /kubelet\.service ends again and again: .*unsupported eviction signal moonlight"\n$/);
+  // One start of its own, and one after systemd has given the unit up.
+  const starts = (await logOf(sandbox)).filter((line) => line === "systemctl start --no-block kubelet.service");
+  assert.equal(starts.length, 2);
+});
+
+Deno.test("fault E15: phase two: starts the kubelet only once containerd listens, and reports a containerd that does not", async () => {
+  await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
+  await Deno.remove(`${sandbox.root}/run/containerd/containerd.sock`);
+  await Deno.remove(`${sandbox.root}/commands/sleep`);
+  await sandbox.command(
+    "sleep",
+    `${note}\n(($(grep -c ^sleep "$SANDBOX/log") < 3)) || touch "$SANDBOX/run/containerd/containerd.sock"`,
+  );
+  const { code, stderr } = await sandbox.run("/opt/bin/setup");
+  assert.equal(code, 0, stderr);
+  const log = await logOf(sandbox);
+  const [restarted, started] = ["restart containerd.service", "start --no-block kubelet.service"]
+    .map((call) => log.indexOf(`systemctl ${call}`));
+  const waits = log.slice(restarted, started).filter((line) => line === "sleep 1");
+  assert.equal(waits.length, 3);
+  await Deno.remove(`${sandbox.root}/run/containerd/containerd.sock`);
+  await sandbox.command("sleep", "true");
+  await sandbox.command("journalctl", `echo 'level=fatal msg="no space left"'`);
+  const deaf = await sandbox.run("/opt/bin/setup");
+  assert.equal(deaf.code, 1);
+  assert.match(
+    deaf.stderr,
+    /containerd\.service does not listen after 120 seconds: level=fatal msg="no space left"\n$/,
+  );
+});
+
+Deno.test("fault E15: phase two: the boot report keeps the cause that repeats, until another one does", async () => {
+  await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
+  await using first = await BootSandbox.create("osp-debian", "bootstrap", renderFacts());
+  const runPhase = await first.read("/opt/bin/run-phase") ?? "";
+  await sandbox.write("/opt/bin/run-phase", runPhase.replaceAll(first.root, sandbox.root));
+  await Deno.chmod(`${sandbox.root}/opt/bin/run-phase`, 0o755);
+  const causes = ["no luck at 12:01", "bad config 1", "bad config 2", "no network", "no network"];
+  await sandbox.command("journalctl", kubeletLogs);
+  await sandbox.write("/kubelet-logs", `${causes.map((cause) => `Error: ${cause}`).join("\n")}\n`);
+  await sandbox.write("/kubelet-states", `${Array(causes.length).fill("auto-restart\n").join("")}running\n`);
+  const { code, stderr } = await sandbox.run("/opt/bin/run-phase", `${sandbox.root}/opt/bin/setup`);
+  assert.equal(code, 0, stderr);
+  const failed = (await logOf(sandbox)).filter((line) => line.startsWith("boot-report setup Failed "));
+  const told = (cause: string): string =>
+    `Cannot set up this node: kubelet.service ends again and again: Error: ${cause}`;
+  assert.deepEqual(failed.map((line) => line.replace("boot-report setup Failed ", "")), [
+    `${told(causes[0]!)} (exit code 1, try 1 of 30)`,
+    `${told(causes[1]!)} (exit code 1, try 2 of 30)`,
+    `${told(causes[2]!)} (exit code 1, try 3 of 30)`,
+    `${told(causes[2]!)}; and once: ${told(causes[3]!)} (exit code 1, try 4 of 30)`,
+    `${told(causes[4]!)} (exit code 1, try 5 of 30)`,
+  ]);
 });
 
 Deno.test("phase two: reports why containerd does not start", async () => {
