@@ -1,23 +1,8 @@
-/** Runs many small requests with a limit on concurrency and on time. */
+/** Answers of many small requests, as printable texts. */
 import { transportReason } from "../connect/temporal_failure.ts";
 
 /** An answer, or the reason why it is missing. */
 export type Reply<T> = { value: T } | { why: string };
-
-/** Runs the work for each item, at most `most` concurrently; the results have the order of the items. */
-export async function eachBounded<I, T>(
-  items: readonly I[],
-  most: number,
-  work: (item: I) => Promise<T>,
-): Promise<T[]> {
-  const results: T[] = [];
-  let next = 0;
-  const takeOn = async (): Promise<void> => {
-    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at] as I);
-  };
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, takeOn));
-  return results;
-}
 
 /** Returns the answer of one request among many, or the reason of its failure. */
 export async function replyOf<T>(work: () => Promise<T>): Promise<Reply<T>> {

@@ -1,7 +1,8 @@
 /** All clusters in one namespace of Temporal, without their kubeconfigs. */
 import type { Progress } from "../../workflows/contracts/mod.ts";
+import { abreast } from "../../activities/kube/status.ts";
 import type { Server } from "../connect/server.ts";
-import { eachBounded, type Reply, replyOf } from "./bounded_work.ts";
+import { type Reply, replyOf } from "./bounded_work.ts";
 import { countByPhase, listOpenRuns, mostListed, type OpenRun } from "./open_runs.ts";
 import { listNames, type Place, placeless, readPlace } from "./places.ts";
 import { type Polling, readPolling } from "./pollers.ts";
@@ -46,15 +47,15 @@ export async function readFleet(server: Server, now: () => number): Promise<Flee
   ]);
   const known = new Set(names);
   const all = [...new Set([...names, ...runs.map(({ pool }) => pool.cluster)])].sort();
-  const asked = await eachBounded(
-    all,
+  const asked = await abreast(
     atOnce,
+    all,
     (cluster) => readCluster(server, { cluster, isKnown: known.has(cluster), now }),
   );
   const served = new Set(asked.filter(({ polling }) => workersOf(polling) > 0).map(({ cluster }) => cluster));
   const replies = await askRuns(server, runs, { served, now });
   const isWhole = total <= mostListed;
-  const clusters = await eachBounded(asked, atOnce, async (one) => {
+  const clusters = await abreast(atOnce, asked, async (one) => {
     const own = runs.filter(({ pool }) => pool.cluster === one.cluster);
     const rollouts = isWhole
       ? { value: countsOf(own, replies) }
@@ -139,7 +140,7 @@ async function askRuns(
     else if (chosen.length < mostAsked) chosen.push(run);
     else replies.set(run.workflowId, { why: `not queried: more than ${mostAsked} are open` });
   }
-  await eachBounded(chosen, askedAtOnce, async ({ workflowId, pool: { cluster } }) => {
+  await abreast(askedAtOnce, chosen, async ({ workflowId, pool: { cluster } }) => {
     const unheard = (): number => silent.get(cluster) ?? 0;
     if (unheard() >= givesUpAfter) {
       return void replies.set(workflowId, { why: "not queried: other runs did not answer" });
