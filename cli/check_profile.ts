@@ -18,7 +18,7 @@ import { type Finding, Findings } from "./findings.ts";
 import type { OutsideValidator } from "./outside_validators.ts";
 import { type ProfileLibrary, type ProfileSource, startOf } from "./profile_library.ts";
 import { phases } from "./rendering.ts";
-import { refusalPlace } from "./template_place.ts";
+import { ignitionPlace, refusalPlace } from "./template_place.ts";
 import type { FieldPath, Place } from "./yaml_file.ts";
 
 const kubeletOf = (minor: number): string => `1.${minor}.0`;
@@ -161,7 +161,8 @@ async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
       return false;
     }
     const severity = isFault(error, trial) ? "error" : "warning";
-    findings.add({ place: refusalPlace(family, error), check: "render", severity, message }, where);
+    const place = ignitionPlace(family, message) ?? refusalPlace(family, error);
+    findings.add({ place, check: "render", severity, message }, where);
   }
   return true;
 }

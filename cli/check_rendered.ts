@@ -14,7 +14,7 @@ import {
   type OutsideValidator,
 } from "./outside_validators.ts";
 import { type ProfileSource, startOf } from "./profile_library.ts";
-import { templateSite } from "./template_place.ts";
+import { ignitionPlace, templateSite } from "./template_place.ts";
 import type { Place } from "./yaml_file.ts";
 
 /** A profile being checked. */
@@ -54,12 +54,15 @@ export async function checkFiles(subject: Subject, config: OsConfig): Promise<vo
 const oldContainerd = /\bcontainerd(?:\.io)?[=~_-]+v?(?:\d+:)?1\.\d/;
 
 function warnOfConflicts(subject: Subject, config: OsConfig): void {
-  const { bootstrapConfig, provisioningConfig, provisioningUtility } = config;
+  const { bootstrapConfig, provisioningConfig, provisioningUtility, ignitionVersion = "2.3.0" } = config;
   const warn = (path: string, check: CheckName, message: string): void =>
     tell(subject, { path, check }, [{ severity: "warning", message }]);
-  if (provisioningUtility === "ignition") {
+  // Version 3 is refused when its user-data is written.
+  if (provisioningUtility === "ignition" && ignitionVersion === "2.3.0") {
     for (const twice of [bootstrapConfig, provisioningConfig].flatMap(definedTwice)) {
-      warn("ignition", "user-data", `${twice}; Ignition fails on the machine`);
+      const place = ignitionPlace(subject.family, twice) ?? placeOf(subject.family, "");
+      const message = `ignition: ${twice}; Ignition fails on the machine`;
+      subject.findings.add({ place, check: "user-data", severity: "warning", message });
     }
   }
   const files = machineFiles(config);

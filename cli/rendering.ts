@@ -19,7 +19,7 @@ import { TemplateFault } from "../profiles/engines/template_engine.ts";
 import { flagOf } from "../profiles/settings/setting.ts";
 import type { DeploymentFile } from "./deployment_file.ts";
 import type { NamedProfile } from "./profile_library.ts";
-import { refusalPlace } from "./template_place.ts";
+import { ignitionPlace, refusalPlace } from "./template_place.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
 import { type FieldPath, placeText } from "./yaml_file.ts";
@@ -75,7 +75,14 @@ export async function renderMachines(
       ? new UsageError(`${placeText(refusalPlace(family, error))}: ${error.message}`)
       : placed(error, file);
   });
-  const userData = (phase: Phase): string => generateUserData(config, phase, userDataFacts(facts));
+  const userData = (phase: Phase): string => {
+    try {
+      return generateUserData(config, phase, userDataFacts(facts));
+    } catch (error) {
+      const place = error instanceof ProfileRefused ? ignitionPlace(family, error.message) : undefined;
+      throw place ? new UsageError(`${placeText(place)}: ${(error as Error).message}`) : error;
+    }
+  };
   return {
     profile: { name, version: profile.version },
     deployment: file,

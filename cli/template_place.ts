@@ -21,6 +21,24 @@ export function refusalPlace(family: readonly ProfileSource[], { cause }: Profil
   return site ? site.source.object?.placeOfLine(site.path, line) ?? startOf(site.source) : own;
 }
 
+/** Returns the line of the first file or unit that a fault of Ignition names; undefined if the profile has neither. */
+export function ignitionPlace(family: readonly ProfileSource[], fault: string): Place | undefined {
+  const [, kind, name = ""] = /^(?:Failed to write Ignition for )?(file|unit) "([^"]+)"/.exec(fault) ?? [];
+  const site = kind === "unit" ? unitSite(family, name) : templateSite(family, name);
+  return site?.source.object?.placeOf(site.path);
+}
+
+function unitSite(family: readonly ProfileSource[], name: string): TemplateSite | undefined {
+  for (const source of family) {
+    for (const phase of ["bootstrapConfig", "provisioningConfig"]) {
+      const { units = [] } = (source.spec as Record<string, { units?: { name?: unknown }[] } | undefined>)[phase] ?? {};
+      const at = units.findLastIndex((unit) => unit.name === name);
+      if (at >= 0) return { source, path: ["spec", phase, "units", at] };
+    }
+  }
+  return undefined;
+}
+
 /** Returns the place of the file or snippet of this name. */
 export function templateSite(family: readonly ProfileSource[], name: string): TemplateSite | undefined {
   for (const source of family) {

@@ -188,6 +188,12 @@ Deno.test("fault P4: ostler validate warns of a path that Ignition writes twice"
   const [found] = findings.filter(({ check }) => check === "user-data");
   assert.equal(found?.severity, "warning");
   assert.match(found?.message ?? "", /unit "a\.service": it is defined twice; Ignition fails on the machine$/);
+  const text = flatcar("      - { name: a.service }\n      - { name: a.service }\n");
+  assert.equal(found?.place.line, text.split("\n").findLastIndex((line) => line.includes("a.service")) + 1);
+  const newer = await findingsOf(text.replace("provisioningUtility: ignition", "$&\n  ignitionVersion: 3.3.0"));
+  assert.deepEqual(newer.findings.map(({ severity, place }) => [severity, place.line]), [
+    ["error", (found?.place.line ?? 0) + 1],
+  ]);
 });
 
 Deno.test("fault P8: ostler validate warns of containerd 1.x with a configuration of version 3", async () => {
