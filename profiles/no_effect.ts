@@ -1,4 +1,5 @@
 import { kubeletAnnotationPrefix } from "./kubelet_settings.ts";
+import { asObject } from "./go_json.ts";
 import { osSettings } from "./os_settings.ts";
 import { parameterPrefix } from "./parameter_values.ts";
 import type { ProviderConfig } from "./provider_config.ts";
@@ -14,14 +15,25 @@ export interface WrittenDeployment {
 }
 
 /**
- * Returns a warning for each field of a MachineDeployment without an effect on machines. Throws ProfileRefused
+ * Returns a warning for each field of a MachineDeployment without an effect on machines, and for machines that would
+ * update themselves although no field decides that. Throws ProfileRefused
  * (ProviderConfigInvalid) for a setting of the wrong type.
  */
 export function withoutEffect({ templateAnnotations, provider }: WrittenDeployment): string[] {
   const misplaced = Object.keys(templateAnnotations)
     .filter((key) => ofDeployments.some((prefix) => key.startsWith(prefix)))
     .map((key) => `annotation "${key}" has no effect on spec.template; set it on the MachineDeployment`);
-  return [...misplaced, ...unusedRhelSettings(provider)];
+  return [...misplaced, ...unusedRhelSettings(provider), ...ownUpdates(provider)];
+}
+
+function ownUpdates({ operatingSystem, operatingSystemSpec }: ProviderConfig): string[] {
+  const given = Object.keys(asObject(operatingSystemSpec) ?? {}).map((key) => key.toLowerCase());
+  const isSaid = ["disableautoupdate", "disablelocksmithd", "disableupdateengine"].some((key) => given.includes(key));
+  if (operatingSystem !== "flatcar" || isSaid) return [];
+  return [
+    "Flatcar updates and reboots its machines itself, outside of rollouts: set operatingSystemSpec.disableAutoUpdate " +
+    "to true, or to false to keep that",
+  ];
 }
 
 function unusedRhelSettings(provider: ProviderConfig): string[] {

@@ -38,9 +38,9 @@ const defaults: [string, Record<string, unknown>, string][] = [
 for (const [what, value, name] of defaults) {
   Deno.test(`admitMachineDeployment: ${what} without a profile gets ${name}, by a patch of only the annotation`, async () => {
     const fresh = await judge(deployment({ annotations: null, value }));
-    deepEqual(fresh, { patch: [{ op: "add", path: "/metadata/annotations", value: { [profileKey]: name } }] });
+    deepEqual(fresh.patch, [{ op: "add", path: "/metadata/annotations", value: { [profileKey]: name } }]);
     const annotated = await judge(deployment({ annotations: { mine: "yes", [profileKey]: "" }, value }));
-    deepEqual(annotated, { patch: [{ op: "add", path, value: name }] });
+    deepEqual(annotated.patch, [{ op: "add", path, value: name }]);
   });
 }
 
@@ -123,14 +123,14 @@ Deno.test("admitMachineDeployment: denies a custom profile for another operating
 Deno.test("admitMachineDeployment: the operating system may change to that of the profile in its namespace", async () => {
   const value = { operatingSystem: "flatcar" };
   const annotations = { [profileKey]: "my-flatcar" };
-  deepEqual(await judge(deployment({ annotations, value }), deployment({ annotations })), {});
+  equal((await judge(deployment({ annotations, value }), deployment({ annotations }))).denial, undefined);
   const elsewhere = { ...annotations, "k8c.io/operating-system-profile-namespace": "own" };
   await denial(deployment({ annotations: elsewhere, value }), deployment({ annotations: elsewhere }));
 });
 
 Deno.test("admitMachineDeployment: profile and operating system may change together", async () => {
   const changed = deployment({ annotations: { [profileKey]: "new" }, value: { operatingSystem: "flatcar" } });
-  deepEqual(await judge(changed, deployment()), {});
+  equal((await judge(changed, deployment())).denial, undefined);
 });
 
 Deno.test("admitMachineDeployment: answers other operations with 400", async () => {
@@ -157,4 +157,14 @@ Deno.test("fault P9: an organisation and a key of RHEL without a server are a wa
   const used = { ...operatingSystemSpec, rhelUseSatelliteServer: true, rhelSatelliteServer: "s" };
   const fine = { operatingSystem: "rhel", operatingSystemSpec: used };
   equal((await judge(deployment({ annotations: { [profileKey]: "mine" }, value: fine }))).warnings, undefined);
+});
+
+Deno.test("fault P9: Flatcar machines that would update themselves are a warning, unless a field decides it", async () => {
+  const warningsOf = async (operatingSystemSpec: object): Promise<string[]> => {
+    const value = { operatingSystem: "flatcar", operatingSystemSpec };
+    return (await judge(deployment({ annotations: { [profileKey]: "mine" }, value }))).warnings ?? [];
+  };
+  match((await warningsOf({})).join(), /^Flatcar updates and reboots its machines itself, .*disableAutoUpdate to true/);
+  for (const isDisabled of [true, false]) deepEqual(await warningsOf({ disableAutoUpdate: isDisabled }), []);
+  deepEqual(await warningsOf({ disableUpdateEngine: true }), []);
 });
