@@ -63,7 +63,13 @@ Deno.test("ostler render: reports every setting that has no effect, and no other
     const { settings } = readNodeSettings({ argv }, () => certificatePem);
     const deployment = { namespace: "kube-system", name: "pool", annotations: {}, kubelet: "1.36.1" };
     const provider = { cloudProvider: "kubevirt", cloudProviderSpec: {}, operatingSystem: "ubuntu" };
-    const file = { deployment, provider: { ...provider, operatingSystemSpec: {} }, profile: undefined, warnings: [] };
+    const file = {
+      deployment,
+      provider: { ...provider, operatingSystemSpec: {} },
+      profile: undefined,
+      warnings: [],
+      placeOf: () => ({ file: "md.yaml" }),
+    };
     return renderMachines({ name: "osp", profile, family: [] }, file, settings);
   };
   try {
