@@ -86,6 +86,14 @@ export function factsOf({ metadata, spec, status }: V1Node): NodeFacts {
   };
 }
 
+/** Returns why a new machine cannot join with this node yet; undefined if nothing is missing. Pure. */
+export function unreadinessOf({ name, ready, readyReason, readyMessage, initialising }: NodeFacts): string | undefined {
+  if (!ready) return `node "${name}" is not Ready (${readyReason}): ${readyMessage}`;
+  const [taint] = initialising;
+  // Pods evicted from an old node could not run there.
+  return taint && `node "${name}" is Ready, but taint "${taint}" keeps pods off it`;
+}
+
 // The client's own calls deliver a Date, a watch delivers a text.
 function timeOf(time: Date | string | undefined, otherwise: number): number {
   return time === undefined ? otherwise : new Date(time).getTime();

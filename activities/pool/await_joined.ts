@@ -14,7 +14,7 @@ import { backendOf } from "../backends/registry.ts";
 import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
 import { certificateStateOf } from "../node/certificate_state.ts";
-import { type NodeFacts, nodeFacts } from "../node/node_facts.ts";
+import { type NodeFacts, nodeFacts, unreadinessOf } from "../node/node_facts.ts";
 import { lastBootReport, silenceOf } from "./boot_report.ts";
 
 interface JoinQuestion {
@@ -131,10 +131,8 @@ export function rungOf(
   if (machine.addresses.length === 0) return { rung: "address", says: "the instance has no address" };
   if (!machine.node) return { rung: "registered", says: "no node registered" };
   if (!node) return { rung: "registered", says: `node "${machine.node}" was deleted` };
-  if (!node.ready) return { rung: "ready", says: `node "${node.name}" is not Ready: ${node.readyMessage}` };
-  const [taint] = node.initialising;
-  // Pods evicted from an old node could not run there.
-  if (taint) return { rung: "ready", says: `node "${node.name}" is Ready, but taint "${taint}" keeps pods off it` };
+  const unready = unreadinessOf(node);
+  if (unready) return { rung: "ready", says: unready };
   if (!machine.joined) {
     return { rung: "ready", says: machine.lacks ?? `${maker} has not seen "${node.name}" Ready` };
   }

@@ -7,7 +7,7 @@ import { poll } from "../kube/polling.ts";
 import { attempting } from "../kube/status.ts";
 import { illnessOf, isLost, neverRepaired } from "../node/illness.ts";
 import { type NodeStanding, standingOn } from "../node/node_claim.ts";
-import type { NodeFacts } from "../node/node_facts.ts";
+import { type NodeFacts, unreadinessOf } from "../node/node_facts.ts";
 import { snapshotOf, withEtcd } from "./snapshot.ts";
 
 export { snapshotOf } from "./snapshot.ts";
@@ -26,10 +26,10 @@ export function readPool(kube: Cluster, question: PoolQuestion): Promise<PoolSna
   return look(kube, question).then(({ snapshot }) => snapshot);
 }
 
-function look(kube: Cluster, question: PoolQuestion): Promise<{ found: Observation; snapshot: PoolSnapshot }> {
+function look(kube: Cluster, question: PoolQuestion): Promise<{ found: Found; snapshot: PoolSnapshot }> {
   const { pool, repair } = question;
   return attempting(`read the machines of "${pool.namespace}/${pool.name}"`, async () => {
-    const found = await findMembers(kube, pool, repair);
+    const found = await findMembers(kube, { pool, repair, unproven: new Set(question.unproven) });
     const outlook = kube.outlook;
     outlook.looked(Date.now());
     return { found, snapshot: withEtcd(snapshotOf(outlook.tempered(found.members), question), found.etcd) };
@@ -45,6 +45,7 @@ export async function awaitPoolChanged(
   { fingerprint, until, ...question }: PoolQuestion & { fingerprint: string; until: number },
 ): Promise<boolean> {
   let members: readonly Member[] = [];
+  let lackAt = Infinity;
   const nodesNow = (): ReadonlySet<string> => new Set(members.flatMap(({ node }) => node ?? []));
   const backend = backendOf(kube, question.pool);
   using news = backend.newsOfPool(question.pool, nodesNow);
@@ -52,7 +53,7 @@ export async function awaitPoolChanged(
   // Another pool may have the machine that names the same node, and its changes do not wake this wait.
   const doubt = (): number => members.some(({ unclear }) => unclear !== undefined) ? Date.now() + unclearMs : Infinity;
   const lookBy = (): number =>
-    Math.min(Date.now() + (backend.lookEvery?.() ?? Infinity), waker?.lookBy(members) ?? Infinity, doubt());
+    Math.min(Date.now() + (backend.lookEvery?.() ?? Infinity), waker?.lookBy(members) ?? Infinity, doubt(), lackAt);
   return await poll<boolean>({
     until: Number.MAX_SAFE_INTEGER, // an unchanged pool is a valid result
     news,
@@ -61,6 +62,7 @@ export async function awaitPoolChanged(
     look: async () => {
       const { found, snapshot } = await look(kube, question);
       members = found.members;
+      lackAt = found.lackAt;
       const isNews = snapshot.fingerprint !== fingerprint;
       if (isNews || Date.now() >= until) return { answer: isNews };
       await waker?.wake(found, Date.now());
@@ -81,11 +83,25 @@ export async function readMembers(
   pool: PoolRef,
   repair: RepairRules = neverRepaired,
 ): Promise<Member[]> {
-  return (await findMembers(kube, pool, repair)).members;
+  return (await findMembers(kube, { pool, repair })).members;
 }
 
-async function findMembers(kube: Cluster, pool: PoolRef, repair: RepairRules): Promise<Observation> {
-  const seen = await backendOf(kube, pool).observe(pool);
+/** The parameters of a read of all members. */
+interface Finding {
+  pool: PoolRef;
+  repair: RepairRules;
+  /** The Ready machines that are in progress; absent means all. */
+  unproven?: ReadonlySet<string>;
+}
+
+/** All members, and when (epoch ms) the next of them has waited for 30 s. */
+interface Found extends Observation {
+  lackAt: number;
+}
+
+async function findMembers(kube: Cluster, { pool, repair, unproven }: Finding): Promise<Found> {
+  const { maker, observe } = backendOf(kube, pool);
+  const seen = await observe(pool);
   const nodes = await kube.nodes.find(seen.members.flatMap(({ node }) => node ?? []));
   const judge = (member: Member): Member => {
     const facts = nodes.get(member.node ?? "");
@@ -93,15 +109,52 @@ async function findMembers(kube: Cluster, pool: PoolRef, repair: RepairRules): P
     const own = standing.state === "Foreign" ? undefined : facts;
     return judged({ kube, pool, repair, facts: own }, settled(member, standing));
   };
-  return { ...seen, members: seen.members.map(judge) };
+  const now = Date.now();
+  const members = seen.members.map(judge);
+  const waits = members.map((member): Wait => {
+    const isWaiting = member.phase === "Joining" || (isServing(member) && (unproven?.has(member.id) ?? true));
+    return isWaiting ? waitOf(member, nodes.get(member.node ?? ""), maker) : { since: Infinity };
+  });
+  return {
+    ...seen,
+    members: members.map((member, nth) => lasting(member, waits[nth], now)),
+    lackAt: Math.min(...waits.map(({ since }) => since + usualMs).filter((at) => at > now)),
+  };
 }
+
+/** Milliseconds that a condition typically takes; only what lasts longer is reported. */
+const usualMs = 30_000;
+
+/** The condition that a machine waits for on its node, since (epoch ms). */
+interface Wait {
+  since: number;
+  lacks?: string;
+}
+
+function isServing({ phase }: Member): boolean {
+  return phase === "Ready" || phase === "NotReady";
+}
+
+function waitOf(member: Member, facts: NodeFacts | undefined, maker: string): Wait {
+  if (!facts) return { since: Infinity };
+  const unseen = member.phase === "Joining" ? `${maker} has not reported node "${facts.name}" Ready` : undefined;
+  const lacks = member.unclear ?? unreadinessOf(facts) ?? unseen;
+  return lacks ? { since: facts.since, lacks } : { since: Infinity };
+}
+
+function lasting(member: Member, { since, lacks }: Wait = { since: Infinity }, now: number): Member {
+  return member.lacks || !lacks || since + usualMs > now ? member : { ...member, lacks: lacks.slice(0, longestText) };
+}
+
+/** The longest text about a machine (characters). */
+const longestText = 300;
 
 /** Returns a machine without the node of another one, and keeps it while it is unclear whose node it names. */
 function settled({ node, ...member }: Member, standing: NodeStanding): Member {
   const named = node === undefined ? member : { ...member, node };
   if (standing.state === "Own") return named;
   const unjoined = member.phase === "Leaving" ? member.phase : "Joining";
-  if (standing.state === "Foreign") return { ...member, phase: unjoined };
+  if (standing.state === "Foreign") return { ...member, phase: unjoined, lacks: standing.says };
   const phase = standing.isFirst ? member.phase : unjoined;
   return { ...named, phase, kept: "Unclear", unclear: standing.says };
 }

@@ -31,7 +31,19 @@ export function snapshotOf(
   });
   const counts = countsOf(groups, new Set(question.unproven));
   const unknown = unknownOf(members, question.named);
-  return { fingerprint: fingerprintOf(members), counts, ...listed, old: listed.old.sort(byTurn), ...unknown };
+  const lacking = lackingOf(members, question);
+  const rare = { ...(lacking.length > 0 ? { lacking } : {}), ...unknown };
+  return { fingerprint: fingerprintOf(members), counts, ...listed, old: listed.old.sort(byTurn), ...rare };
+}
+
+/** Lists what machines in progress wait for. */
+function lackingOf(
+  members: readonly Member[],
+  { unproven, limit }: Pick<SnapshotQuestion, "unproven" | "limit">,
+): { machine: string; lacks: string }[] {
+  const isUnproven = new Set(unproven);
+  const waiting = members.filter((each) => each.lacks && (!isReady(each) || isUnproven.has(each.id)));
+  return waiting.slice(0, limit).map(({ id, lacks = "" }) => ({ machine: id, lacks }));
 }
 
 /** Adds the etcd state of a control plane, so that a changed state is a change of the snapshot. */
@@ -176,7 +188,14 @@ function isWaiting({ phase, held }: Member): boolean {
 function fingerprintOf(members: readonly Member[]): string {
   const facts = members.map((member) => {
     const { id, phase, held, marked, expendable, templateHash, zone = "", ill, kept, staged, replaceable } = member;
-    const rare = [...(kept ? [kept] : []), ...(staged ? ["staged"] : []), ...(replaceable ? ["replaceable"] : [])];
+    // Without the message of the kubelet, which may change while nothing else does.
+    const [lacks] = (member.lacks ?? "").split(": ");
+    const rare = [
+      ...(kept ? [kept] : []),
+      ...(staged ? ["staged"] : []),
+      ...(replaceable ? ["replaceable"] : []),
+      ...(lacks ? [lacks] : []),
+    ];
     return [id, phase, held, marked, expendable, templateHash, zone, ill?.why ?? "", ...rare];
   });
   return hashOf(facts.sort());

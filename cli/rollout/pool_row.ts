@@ -30,6 +30,7 @@ const Underway = z.object({
   since: text,
   until: text,
   attempt: z.number().optional().catch(undefined),
+  waitsFor: text,
   blockers: list(Blocker),
 });
 const Quarantined = Request.extend({ specHash: text, templateHash: text, revision: text, image: text });

@@ -44,7 +44,10 @@ const steps: Record<string, (attempt: number) => string> = {
   Repairing: () => "is unhealthy and being replaced",
 };
 
-function underwayText({ now, rules }: MachineFacts, { step, since, until, attempt, blockers }: UnderwayRow): string[] {
+function underwayText(
+  { now, rules, member }: MachineFacts,
+  { step, since, until, attempt, waitsFor, blockers }: UnderwayRow,
+): string[] {
   const does = steps[step]?.(attempt ?? 0) ?? `is in step ${step}`;
   const ago = duration((now - Date.parse(since)) / 1000);
   const [first, ...others] = blockers;
@@ -56,8 +59,13 @@ function underwayText({ now, rules }: MachineFacts, { step, since, until, attemp
   return [
     `It ${does}; this step started ${ago} ago.`,
     blocked,
+    lackText(waitsFor || (step === "Joining" || step === "Removing" ? member.lacks : undefined)),
     until === "" ? "" : `The deadline is ${moment(until, now)}: ${next}.`,
   ];
+}
+
+function lackText(lacks: string | undefined): string {
+  return lacks ? `It waits: ${lacks.replace(/\.$/, "")}.` : "";
 }
 
 function moreText(count: number): string {
@@ -82,7 +90,8 @@ function nextAfter(step: string, onBlocked: string | undefined): string {
 
 function leavingText({ member, leavingSince, now }: MachineFacts): string[] {
   const ago = leavingSince === undefined ? "" : ` ${duration((now - leavingSince) / 1000)} ago`;
-  if (!member.held) return [`It was deleted${ago}, and machine-controller is removing it.`];
+  if (!member.held) return [`It was deleted${ago}, and machine-controller is removing it.`, lackText(member.lacks)];
+  if (member.unclear) return [`It was deleted${ago}, and Ostler keeps it: ${member.unclear}.`];
   return [
     `machine-controller deleted it${ago}, and Ostler keeps it running for now.`,
     "Ostler drains and releases it as soon as enough other machines are Ready.",
@@ -143,7 +152,10 @@ const joinStages: Record<string, string> = {
 
 function comingText(facts: MachineFacts, status: RolloutStatus): string[] {
   const { member } = facts;
-  const what = `It ${joinStages[member.phase]}.`;
+  const what = [`It ${joinStages[member.phase]}.`, member.phase === "Booting" ? "" : lackText(member.lacks)].filter(
+    Boolean,
+  )
+    .join(" ");
   const quarantined = quarantineText(facts, status);
   if (quarantined !== "") return [what, quarantined];
   if (status.phase === "Halted") return [what, waitText(facts, status)];
@@ -172,6 +184,7 @@ function oldText(facts: MachineFacts, status: RolloutStatus): string[] {
     ];
   }
   const ill = illText(facts);
+  if (member.unclear) return [ill, `It has an old template and is kept: ${member.unclear}.`];
   if (["RolledBack", "Aborted"].includes(status.phase)) return [ill, "Its template was given up."];
   const chosen = member.marked
     ? "It is selected as the next machine to be removed, when its replacement is Ready."

@@ -100,7 +100,10 @@ function underwayLines(terminal: Terminal, underway: readonly UnderwayRow[], now
     until === "" ? "" : `until ${clock(Date.parse(until), now)} at the latest`,
     attempt === undefined || attempt === 0 ? "" : `attempt ${attempt + 1}`,
   ])).split("\n").slice(0, -1);
-  return table.flatMap((line, index) => [line, ...(underway[index]?.blockers ?? []).map(blockerText)]);
+  return table.flatMap((line, index) => {
+    const { waitsFor = "", blockers = [] } = underway[index] ?? {};
+    return [line, ...(waitsFor === "" ? [] : [`  waits for: ${waitsFor}`]), ...blockers.map(blockerText)];
+  });
 }
 
 function blockerText({ pod, owner, why }: UnderwayRow["blockers"][number]): string {

@@ -46,6 +46,8 @@ export interface Member {
    * respond. Unclear: the node that it names may be that of another machine.
    */
   kept?: "Skip" | "Wait" | "Failed" | "Down" | "Unclear";
+  /** The condition that the machine has waited for at least 30 s, to join or to be gone. */
+  lacks?: string;
   /** Why it is unclear whose node the machine names. */
   unclear?: string;
   /** When the target failed on the machine (epoch ms). */
@@ -90,6 +92,8 @@ export interface PoolSnapshot {
   leaving: Member[];
   /** Unhealthy machines of any template that are not leaving, the first one due first. */
   ill: Member[];
+  /** The conditions that machines in progress have waited for at least 30 s, of the first machines. */
+  lacking?: { machine: string; lacks: string }[];
   /** Only for pools of control planes. */
   etcd?: EtcdStanding;
   /** The machines of `named` that are not members of the pool. */

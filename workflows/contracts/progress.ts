@@ -24,6 +24,8 @@ export interface Underway {
   since: string;
   until: string;
   attempt?: number;
+  /** The condition that the step waits for, once that has lasted for 30 s. */
+  waitsFor?: string;
   blockers?: Blocker[];
 }
 

@@ -18,6 +18,8 @@ export interface Task {
   blockers: Blocker[];
   /** Why gates are inconclusive, until they are not, or a person sends promote or retry. */
   doubt: string;
+  /** The condition on which an Event was emitted. */
+  told?: string;
   /** For a control plane to be removed: the inconclusive etcd checks, until they pass or a person sends promote. */
   etcdDoubts?: string[];
 }

@@ -11,7 +11,7 @@ import type { Blocked, Turn } from "../policy/turn.ts";
 
 /** Answers the query `progress`. */
 export function describe(rollout: Seen): Progress {
-  const { target, people, waves, machines, tasks, memory, records, view } = rollout;
+  const { target, people, waves, machines, memory, records, view } = rollout;
   const { phase, reason, message, since, until } = view.standing;
   const eta = etaNow(rollout);
   return {
@@ -34,15 +34,32 @@ export function describe(rollout: Seen): Progress {
     ...(machines.snapshot?.etcd ? { etcd: machines.snapshot.etcd } : {}),
     skipped: people.skipped,
     setAside: machines.setAside,
-    underway: underway(tasks),
+    underway: underway(rollout),
     joins: records.joins,
     replacements: records.replacements,
   };
 }
 
 /** Returns the running tasks, the oldest first. */
-export function underway({ running }: Seen["tasks"]): Underway[] {
-  return Object.values(running).sort((a, b) => a.since - b.since).map(shown);
+export function underway(rollout: Seen<"tasks" | "machines" | "target">): Underway[] {
+  const tasks = Object.values(rollout.tasks.running).sort((a, b) => a.since - b.since);
+  return tasks.map((task) => shown(task, waitsForOf(rollout, task)));
+}
+
+/** Returns the condition that a task waits for, as far as it is known. */
+export function waitsForOf(
+  { machines: { snapshot }, target: { rules } }: Seen<"machines" | "target">,
+  task: Task,
+): string {
+  const { kind, step, subject, doubt, etcdDoubts = [] } = task;
+  if (step === "Joining" || step === "Removing") {
+    return snapshot?.lacking?.find(({ machine }) => machine === subject)?.lacks ?? "";
+  }
+  if (step === "Relieving") return etcdDoubts.join("; ");
+  if (step !== "Gates" || doubt !== "") return doubt;
+  const run = kind === "gates" ? "EachWave" : "EachMachine";
+  const names = (rules?.gates ?? []).flatMap((gate) => gate.run === run ? [`"${gate.name}"`] : []);
+  return names.length === 0 ? "" : `gate ${names.slice(0, 3).join(" and ")} to pass`;
 }
 
 /** Returns the waves of this rollout; an empty list if the run is not a rollout. */
@@ -87,7 +104,7 @@ function backPart({ kind, by, reason, bad }: Rollback): NonNullable<Progress["ro
   return { kind, by, reason, revision: bad.revision };
 }
 
-function shown({ subject, node, step, since, until, attempt, blockers }: Task): Underway {
+function shown({ subject, node, step, since, until, attempt, blockers }: Task, waitsFor: string): Underway {
   return {
     machine: subject,
     ...(node ? { node } : {}),
@@ -95,6 +112,7 @@ function shown({ subject, node, step, since, until, attempt, blockers }: Task): 
     since: iso(since),
     until: iso(until),
     ...(attempt > 0 ? { attempt } : {}),
+    ...(waitsFor === "" ? {} : { waitsFor }),
     ...(blockers.length > 0 ? { blockers } : {}),
   };
 }
@@ -119,7 +137,7 @@ export function standingOf(rollout: Told, turn: Turn): Omit<Standing, "since"> {
   if (blocked && halting.includes(blocked.reason)) return { phase: "Halted", ...sentence(blocked) };
   const overdue = tasks.find((task) => task.step === "Draining" && task.blockers.length > 0);
   if (overdue) return { phase: activePhase(rollout), reason: "PodsRemaining", ...drainSentence(overdue) };
-  if (tasks.length > 0) return { phase: activePhase(rollout), ...taskSentence(tasks) };
+  if (tasks.length > 0) return { phase: activePhase(rollout), ...taskSentence(rollout, tasks) };
   if (blocked) return { phase: activePhase(rollout), ...sentence(blocked) };
   const until = turn.lookAgainAt === null ? {} : { until: turn.lookAgainAt };
   return { phase: activePhase(rollout), reason: "Settling", message: `Waiting for ${turn.waitsFor}`, ...until };
@@ -164,12 +182,14 @@ function drainSentence({ subject, node, blockers, until }: Task): Pick<Standing,
   return { message, until };
 }
 
-function taskSentence(tasks: Task[]): Pick<Standing, "reason" | "message" | "until"> {
+function taskSentence(rollout: Told, tasks: Task[]): Pick<Standing, "reason" | "message" | "until"> {
   const [first] = tasks;
   const steps = [...new Set(tasks.map(({ step }) => step))];
   const parts = steps.map((step) => {
     const subjects = tasks.filter((task) => task.step === step).map(({ subject }) => subject);
     return `${step} ${subjects.slice(0, 3).join(", ")}${subjects.length > 3 ? ` and ${subjects.length - 3} more` : ""}`;
   });
-  return { reason: first?.step ?? "Working", message: parts.join("; "), until: Math.min(...tasks.map((t) => t.until)) };
+  const waiting = tasks.find((task) => task.step !== "Gates" && waitsForOf(rollout, task) !== "");
+  const told = waiting ? [...parts, `${waiting.subject} waits: ${waitsForOf(rollout, waiting)}`] : parts;
+  return { reason: first?.step ?? "Working", message: told.join("; "), until: Math.min(...tasks.map((t) => t.until)) };
 }

@@ -82,7 +82,8 @@ function stateText({ state, soakUntil }: WaveView, { phase, paused, reason }: Pr
 function underway({ underway }: Progress): string[] {
   const rows = underway.slice(0, rowsShown).map((each) => [
     code(each.machine, 60),
-    `${each.step}${each.attempt ? ` (attempt ${each.attempt + 1})` : ""}`,
+    [`${each.step}${each.attempt ? ` (attempt ${each.attempt + 1})` : ""}`, plain(each.waitsFor ?? "", 200)]
+      .filter(Boolean).join(": "),
     minute(each.since),
     minute(each.until),
   ]);

@@ -124,7 +124,7 @@ const named = 20;
 
 /** Returns everything but the end of a rollout, which a step adds. */
 function reportOf(rollout: Seen): RolloutReport {
-  const { target, people, machines, tasks, memory, view } = rollout;
+  const { target, people, machines, memory, view } = rollout;
   const { phase, reason, message } = view.standing;
   const eta = etaNow(rollout);
   return {
@@ -146,7 +146,7 @@ function reportOf(rollout: Seen): RolloutReport {
     left: memory.lastRollback,
     waves: wavesNow(rollout),
     eta: eta === null ? null : iso(eta),
-    underway: underway(tasks).slice(0, named),
+    underway: underway(rollout).slice(0, named),
     plan: people.plan ? { hash: people.plan.hash, approved: isApproved(rollout) } : null,
     conditions: conditionsNow(rollout),
   };

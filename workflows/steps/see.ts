@@ -6,7 +6,7 @@ import { machinesOf } from "../policy/turn.ts";
 import { readBeside, spare } from "../proxies.ts";
 import { dropOut } from "../state/machines.ts";
 import { recordGone } from "../state/results.ts";
-import { type Part, type Seen, warn } from "../state/rollout.ts";
+import { addNews, type Part, type Seen, warn } from "../state/rollout.ts";
 import { giveBackSlots } from "./slots.ts";
 
 /** Returns the question by which this run reads its pool. */
@@ -70,10 +70,32 @@ export async function see(
 ): Promise<PoolSnapshot> {
   const pool = await look(rollout, desired, rules);
   forgetTaken(rollout, pool);
+  noteLacks(rollout, pool);
   const missed = missedIn(pool, rollout);
   if (missed.length > 0) await noteMissed(rollout, missed);
   await giveBackSlots(rollout);
   return pool;
+}
+
+/** Milliseconds that a condition typically takes. */
+const usualMs = 30_000;
+
+/** Emits one Event for each condition for which a joining or leaving machine has waited for 30 s. */
+export function noteLacks({ tasks, view }: Part<"tasks" | "view">, { lacking = [] }: PoolSnapshot): void {
+  for (const { machine, lacks } of lacking) {
+    const task = Object.values(tasks.running).find(({ subject }) => subject === machine);
+    // The message after the colon may change while nothing else does.
+    const [told = ""] = lacks.split(": ");
+    if (!task || (task.step !== "Joining" && task.step !== "Removing") || task.told === told) continue;
+    if (Date.now() - task.since < usualMs) continue;
+    task.told = told;
+    const verb = task.step === "Joining" ? "join" : "be deleted";
+    addNews(view, {
+      type: "Normal",
+      reason: "MachineWaits",
+      message: `Machine "${machine}" waits to ${verb}: ${lacks}`,
+    });
+  }
 }
 
 /** Reads the machines, as many as matter next. */

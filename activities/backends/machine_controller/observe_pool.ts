@@ -79,7 +79,22 @@ export function memberOf(pool: PoolRef, machine: Machine): Member {
     marked: isOwnHold(pool, metadata.annotations?.[victimAnnotation]),
     held: isOwnHold(pool, metadata.annotations?.[holdAnnotation]),
     expendable: isExpendable(pool, machine),
+    ...lacksOf(machine),
   };
+}
+
+/** The longest text about a machine (characters). */
+const longestText = 300;
+
+/** Returns what a Machine itself shows that it waits for. */
+function lacksOf(machine: Machine): Pick<Member, "lacks"> {
+  const { metadata: { annotations, finalizers = [] }, status } = machine;
+  const { errorReason, errorMessage } = status ?? {};
+  if (errorReason) return { lacks: `${errorReason}: ${errorMessage ?? "no message"}`.slice(0, longestText) };
+  const phase = phaseOf(machine);
+  if (phase === "Booting") return { lacks: "no node has registered" };
+  if (phase !== "Leaving" || annotations?.[holdAnnotation] || finalizers.length === 0) return {};
+  return { lacks: `finalizers remain: ${finalizers.join(", ")}`.slice(0, longestText) };
 }
 
 /** Returns whether machine-controller has added the finalizer, which it does right before it orders an instance. */

@@ -47,7 +47,21 @@ export function memberOfInstance(
     expendable: instance.trouble !== "" || instance.state === "Failed",
     ...(instance.zone ? { zone: instance.zone } : {}),
     ...(instance.isProtected && kept ? { kept } : {}),
+    ...lacksOf(instance, { phase, node, target }),
   };
+}
+
+/** Returns what a machine that has not joined waits for, as far as the cloud and its node show it. */
+function lacksOf(
+  { trouble }: Instance,
+  { phase, node, target }: { phase: MemberPhase; node: GroupNode | undefined; target: Target },
+): Pick<Member, "lacks"> {
+  if (trouble !== "") return { lacks: trouble };
+  if (phase === "Booting") return { lacks: "no node has registered" };
+  const isUnannounced = phase === "Joining" && target.components !== "" && node?.components === "";
+  return isUnannounced
+    ? { lacks: `node "${node?.name}" does not have the annotation that names its Kubernetes components` }
+    : {};
 }
 
 /** Returns an order without an instance: not created yet, or deleted before it joined. */
@@ -58,6 +72,7 @@ export function memberOfOrder({ target }: Of, order: Order, at: Moment): Member 
   return {
     ...{ id, templateHash, image: target.image, kubelet: "", phase, since },
     ...{ marked: false, held: phase === "Leaving", expendable: trouble !== "" },
+    ...(trouble === "" ? {} : { lacks: trouble }),
   };
 }
 

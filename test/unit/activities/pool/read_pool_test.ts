@@ -49,6 +49,59 @@ Deno.test("readPool: no machine is due at the first read, however long it was un
   equal((ill[0]?.ill?.due ?? 0) >= now + 30_000, true);
 });
 
+const notReady = "node.kubernetes.io/not-ready";
+
+/** A pool with a new machine, whose node is Ready and keeps pods off since this time. */
+function kubeWithTaint(since: number): FakeKube {
+  const kube = kubeWith("a", "b");
+  const spec = { taints: [{ key: notReady, effect: "NoSchedule" }] };
+  kube.put("nodes", { ...node("node-b", { since: new Date(since).toISOString() }), spec });
+  return kube;
+}
+
+Deno.test("fault U7 readPool: reports the taint for which a Ready machine has waited for 30 s", async () => {
+  const unproven = ["b"];
+  const { lacking } = await readPool(kubeWithTaint(Date.now() - minute).client, { ...question, unproven });
+  const lacks = `node "node-b" is Ready, but taint "${notReady}" keeps pods off it`;
+  deepEqual(lacking, [{ machine: "b", lacks }]);
+  const early = await readPool(kubeWithTaint(Date.now() - 10_000).client, { ...question, unproven });
+  const proven = await readPool(kubeWithTaint(Date.now() - minute).client, question);
+  deepEqual([early.lacking, proven.lacking], [undefined, undefined]);
+  notEqual(early.fingerprint, (await readPool(kubeWithTaint(0).client, { ...question, unproven })).fingerprint);
+});
+
+Deno.test("fault U7 awaitPoolChanged: ends once a machine has waited for 30 s", async () => {
+  const client = kubeWithTaint(Date.now() - 29_500).client;
+  const asked = { ...question, unproven: ["b"] };
+  const { fingerprint } = await readPool(client, asked);
+  equal(await inActivity(() => awaitPoolChanged(client, { ...asked, fingerprint, until: Date.now() + 60_000 })), true);
+});
+
+Deno.test("fault U7 readMembers: reports what machines wait for without a Ready node", async () => {
+  const kube = kubeWith("a");
+  const since = new Date(Date.now() - minute).toISOString();
+  const nodeRef = (name: string): { nodeRef: { name: string } } => ({ nodeRef: { name } });
+  kube.put("machines", machine("boots", { status: {} }));
+  kube.put(
+    "machines",
+    machine("broken", { finalizers: [], status: { errorReason: "CreateError", errorMessage: "quota" } }),
+  );
+  kube.put("machines", machine("unready", { status: nodeRef("node-unready") }));
+  kube.put("nodes", node("node-unready", { ready: false, since }));
+  kube.put("machines", machine("unseen", { status: nodeRef("node-unseen") }));
+  kube.put("nodes", node("node-unseen", { since }));
+  kube.put("machines", machine("goes", { metadata: { deletionTimestamp: since } }));
+  const members = await readMembers(kube.client, pool);
+  deepEqual(Object.fromEntries(members.map(({ id, lacks }) => [id, lacks])), {
+    a: undefined,
+    boots: "no node has registered",
+    broken: "CreateError: quota",
+    unready: 'node "node-unready" is not Ready (KubeletSays): reported by the kubelet',
+    unseen: 'machine-controller has not reported node "node-unseen" Ready',
+    goes: "finalizers remain: machine-delete-finalizer",
+  });
+});
+
 Deno.test("readMembers: returns machines that are leaving and lost their node, after the time for unhealthy ones", async () => {
   const kube = kubeWith("a", "b", "c");
   const now = new Date().toISOString();

@@ -58,6 +58,16 @@ Deno.test("explain: shows that a machine made a node that a NodePool also update
   );
 });
 
+Deno.test("fault U7 explain: shows the taint for which a machine with a Ready node waits", async () => {
+  const made = world(rollingStatus(), updated, "new-1");
+  const spec = { taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }] };
+  made.kube.put("nodes", { ...node("node-new-1", { since: "2026-01-01T00:00:00Z" }), spec });
+  assert.match(
+    await explained(made, "new-1"),
+    /It waits: node "node-new-1" is Ready, but taint "node\.kubernetes\.io\/not-ready" keeps pods off it\./,
+  );
+});
+
 Deno.test("explain: shows the attempt of a joining machine, and its last event", async () => {
   const made = world(rollingStatus(), { hash: "hash-2", status: {} }, "new-1");
   made.kube.put("events", {

@@ -3,7 +3,7 @@ import type { PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
 import type { Blocked, Turn } from "../../../../workflows/policy/turn.ts";
 import type { Rollout } from "../../../../workflows/state/rollout.ts";
 import type { Task } from "../../../../workflows/state/tasks.ts";
-import { activePhase, standingOf } from "../../../../workflows/status/describe.ts";
+import { activePhase, standingOf, underway } from "../../../../workflows/status/describe.ts";
 import { openRun } from "../../../support/open_run.ts";
 import type { Given } from "../../../support/open_run.ts";
 
@@ -41,6 +41,26 @@ Deno.test("standingOf: names the running steps, the soonest deadline, and three 
   const { phase, message, until } = standingOf(rollout({ tasks: { running: tasks } }), idle);
   deepEqual([phase, until], ["Rolling", 50]);
   equal(message, "Joining a, b, c and 1 more; Draining e");
+});
+
+const lacks = 'node "n" is Ready, but taint "node.kubernetes.io/not-ready" keeps pods off it';
+
+Deno.test("fault U7 standingOf, underway: report what a machine waits for", () => {
+  const snapshot = { lacking: [{ machine: "b", lacks }] } as PoolSnapshot;
+  const run = rollout({ machines: { snapshot }, tasks: { running: { a: task("a"), b: task("b") } } });
+  equal(standingOf(run, idle).message, `Joining a, b; b waits: ${lacks}`);
+  deepEqual(underway(run).map(({ machine, waitsFor }) => [machine, waitsFor]), [["a", undefined], ["b", lacks]]);
+});
+
+Deno.test("fault U7 underway: names the gates and the etcd checks that a step waits for", () => {
+  const gates = [{ name: "g", run: "EachMachine" }, { name: "w", run: "EachWave" }];
+  const running = {
+    a: task("a", { step: "Gates" }),
+    b: task("b", { kind: "leave", step: "Relieving", etcdDoubts: ["no quorum"] }),
+    c: task("wave 1", { kind: "gates", step: "Gates", doubt: "not measured" }),
+  };
+  const run = rollout({ target: { rules: { gates } as never }, tasks: { running } });
+  deepEqual(underway(run).map(({ waitsFor }) => waitsFor), ['gate "g" to pass', "no quorum", "not measured"]);
 });
 
 Deno.test("standingOf: shows a blocked drain before the running steps", () => {

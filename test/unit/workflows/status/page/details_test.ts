@@ -52,6 +52,12 @@ Deno.test("details: shows each wave as a bar with its state", () => {
   tells({ reason: "AwaitingApproval" }, "| 2 of 10 | waiting for approval |");
 });
 
+Deno.test("fault U7 details: shows what a machine waits for", () => {
+  const [since, until] = ["2026-01-01T00:00:00.000Z", "2026-01-01T01:00:00.000Z"];
+  const underway = [{ machine: "a", step: "Joining" as const, since, until, waitsFor: "its taint" }];
+  tells({ underway }, "| `a` | Joining: its taint |");
+});
+
 Deno.test("details: counts joined machines as updated, and not those that wait for admission", () => {
   const counts = {
     desired: 12,
