@@ -121,14 +121,14 @@ function withReason(command: Command, waits: string): Command {
 
 function addExplain(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("explain")
-    .summary("explain the state of a machine")
-    .description("explain in one paragraph the state of a machine, its reason, and the next step with its time")
-    .argument("<machine>", "machine, or its node")
+    .summary("explain the state of a machine or pool")
+    .description("explain in one paragraph the state of a machine or pool, its reason, and the next step with its time")
+    .argument("<machine>", "machine, its node, or a pool as [KIND/][NAMESPACE/]NAME")
     .addOption(tableOutput("json", "yaml"))
     .option(...profilePlace);
   finished(withNamespace(command)).action(async (machine: string, given: Omit<ExplainFlags, "machine">) => {
-    const { explainMachine } = await import("./explain_command.ts");
-    end(await inWorld(given, (world) => explainMachine(terminal, world, { ...given, machine })));
+    const { explain } = await import("./explain_command.ts");
+    end(await inWorld(given, (world) => explain(terminal, world, { ...given, machine })));
   });
 }
 

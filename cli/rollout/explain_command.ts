@@ -1,4 +1,4 @@
-/** `ostler explain MACHINE`: explains the state of a machine, and the next step with its time. */
+/** `ostler explain NAME`: explains the state of a machine or of a pool, and the next step with its time. */
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { eventsAbout, ifAllowed, listAll, type NamedCluster } from "../connect/cluster.ts";
@@ -11,23 +11,83 @@ import { asData, type Format } from "../view/output.ts";
 import { wrapped } from "../view/wrapped.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { explainNode } from "./explain_node.ts";
-import { findMachine, makerByName, noMachine } from "./find_machine.ts";
+import { explainPool } from "./explain_pool.ts";
+import { findMachine, type FoundMachine, makerByName, noMachine } from "./find_machine.ts";
 import { readMachineFacts } from "./machine_facts.ts";
+import type { PoolRow } from "./pool_row.ts";
+import { chosenBy, readRow } from "./pools.ts";
 
 export interface ExplainFlags extends ClusterFlags {
+  /** A machine, its node, or a pool as for other commands. */
   machine: string;
   output: Format;
   profileNamespace?: string;
 }
 
-/** Prints one paragraph; throws Refusal for a machine that does not exist, with the facts that are still known. */
-export async function explainMachine(terminal: Terminal, world: World, flags: ExplainFlags): Promise<number> {
+/**
+ * Prints one paragraph about a machine, its node, or a pool: `NAMESPACE/NAME` and `KIND/NAME` name a pool first, a
+ * plain name a machine. Throws Refusal for a name that nothing has, with the facts that are still known.
+ */
+export async function explain(terminal: Terminal, world: World, flags: ExplainFlags): Promise<number> {
+  const cluster = await world.cluster();
+  const [name = "", place, ...kind] = flags.machine.split("/").reverse();
+  const named = place === undefined ? undefined : await poolNamed(cluster, flags);
+  if (named?.row) return await printPool(terminal, world, { row: named.row, output: flags.output });
+  // Machines have no kind before their name.
+  const namespace = kind.length > 0 ? undefined : place ?? flags.namespace ?? cluster.namespace;
+  const found = namespace === undefined
+    ? undefined
+    : await machineNamed(cluster, { name, namespace, isPlaced: place !== undefined });
+  if (found === undefined && named?.refusal) throw named.refusal;
+  return await explainMachine(terminal, world, { found, flags: { ...flags, machine: name } });
+}
+
+/** Returns the pool with this name, or why there is none. */
+async function poolNamed(
+  cluster: NamedCluster,
+  { machine: pool, namespace }: Pick<ExplainFlags, "machine" | "namespace">,
+): Promise<{ row?: PoolRow; refusal?: Refusal }> {
+  const chosen = chosenBy({ pool, ...(namespace === undefined ? {} : { namespace }) }, cluster, false);
+  try {
+    return chosen.kind === "one" ? { row: await readRow(cluster, chosen.pool) } : {};
+  } catch (error) {
+    if (error instanceof Refusal) return { refusal: error };
+    throw error;
+  }
+}
+
+async function machineNamed(
+  cluster: NamedCluster,
+  { isPlaced, ...where }: { name: string; namespace: string; isPlaced: boolean },
+): Promise<FoundMachine | undefined> {
+  const found = await findMachine(cluster, where);
+  return isPlaced && found?.machine.metadata.namespace !== where.namespace ? undefined : found;
+}
+
+async function printPool(
+  terminal: Terminal,
+  world: World,
+  { row, output }: { row: PoolRow; output: Format },
+): Promise<number> {
+  const story = await explainPool(world, row);
+  terminal.out(asData(output, story) ?? `${shown(terminal, story.text)}\n`);
+  return 0;
+}
+
+async function explainMachine(
+  terminal: Terminal,
+  world: World,
+  { found, flags }: { found: FoundMachine | undefined; flags: ExplainFlags },
+): Promise<number> {
   const cluster = await world.cluster();
   const { machine: name, namespace = cluster.namespace } = flags;
-  const found = await findMachine(cluster, { name, namespace });
   if (found === undefined) {
     const story = await explainNode(cluster, name, world.now());
-    if (story === undefined || story.pool === undefined) throw await missing(world, cluster, { name, namespace });
+    if (story === undefined || story.pool === undefined) {
+      const { row } = await poolNamed(cluster, flags);
+      if (row) return await printPool(terminal, world, { row, output: flags.output });
+      throw await missing(world, cluster, { name, namespace });
+    }
     terminal.out(asData(flags.output, { ...story }) ?? `${shown(terminal, story.text)}\n`);
     return 0;
   }
