@@ -46,9 +46,10 @@ export async function awaitPoolChanged(
 ): Promise<boolean> {
   let members: readonly Member[] = [];
   let lackAt = Infinity;
-  const nodesNow = (): ReadonlySet<string> => new Set(members.flatMap(({ node }) => node ?? []));
+  // Built once per read, because every event of any node asks for it.
+  let nodes: ReadonlySet<string> = new Set();
   const backend = backendOf(kube, question.pool);
-  using news = backend.newsOfPool(question.pool, nodesNow);
+  using news = backend.newsOfPool(question.pool, () => nodes);
   const waker = backend.waker?.(question.pool, Date.now());
   // Another pool may have the machine that names the same node, and its changes do not wake this wait.
   const doubt = (): number => members.some(({ unclear }) => unclear !== undefined) ? Date.now() + unclearMs : Infinity;
@@ -62,6 +63,7 @@ export async function awaitPoolChanged(
     look: async () => {
       const { found, snapshot } = await look(kube, question);
       members = found.members;
+      nodes = new Set(members.flatMap(({ node }) => node ?? []));
       lackAt = found.lackAt;
       const isNews = snapshot.fingerprint !== fingerprint;
       if (isNews || Date.now() >= until) return { answer: isNews };

@@ -127,7 +127,7 @@ export function watchedHash(kube: Cluster, { uid, annotations }: Pick<Metadata, 
   const { sets } = poolWatchesOf(kube);
   const revision = annotations?.[revisionAnnotation] ?? "";
   if (!sets.isFresh || revision === "") return "";
-  return [...sets.values()].find((set) => set.owner === uid && set.revision === revision)?.templateHash ?? "";
+  return setsOf(sets, { owner: uid }).find((set) => set.revision === revision)?.templateHash ?? "";
 }
 
 /** Returns whether the watches show that machine-controller has not numbered the template yet. */
@@ -137,7 +137,7 @@ export function isSurelyUnsettled(kube: Cluster, { namespace, name }: PoolRef): 
   const facts = deployments.get(pool);
   if (!deployments.isFresh || !sets.isFresh || !facts) return false;
   if (facts.observed < facts.generation || facts.revision === "") return true;
-  return ![...sets.values()].some((set) => set.pool === pool && set.revision === facts.revision);
+  return !setsOf(sets, { pool }).some((set) => set.revision === facts.revision);
 }
 
 /**
@@ -147,7 +147,7 @@ export function selectorOfEmpty(kube: Cluster, { namespace, name }: PoolRef): st
   const { deployments, sets } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
   if (!deployments.isFresh || !sets.isFresh) return "";
-  const own = [...sets.values()].filter((set) => set.pool === pool);
+  const own = setsOf(sets, { pool });
   return own.every(({ isEmpty }) => isEmpty) ? deployments.get(pool)?.selector ?? "" : "";
 }
 
@@ -162,7 +162,7 @@ export function isSurelyUnused(kube: Cluster, { metadata, spec }: MachineDeploym
   const { uid, generation = Infinity, annotations } = metadata;
   const { sets } = poolWatchesOf(kube);
   if (!sets.isFresh || spec.replicas !== 0 || generation > changesAtMost) return false;
-  const own = [...sets.values()].filter(({ owner }) => owner === uid);
+  const own = setsOf(sets, { owner: uid });
   const desired = annotations?.[revisionAnnotation] ?? "";
   return own.some(({ revision }) => revision === desired) && own.every(({ isUnused }) => isUnused);
 }
@@ -183,8 +183,14 @@ export function watchedUid(
 export function countedReady(kube: Cluster, { namespace, name }: PoolRef): ReadonlyMap<string, number> | undefined {
   const { sets } = poolWatchesOf(kube);
   if (!sets.isFresh) return undefined;
-  const own = [...sets.values()].filter(({ pool }) => pool === `${namespace}/${name}`);
+  const own = setsOf(sets, { pool: `${namespace}/${name}` });
   return new Map(own.map(({ templateHash, ready }) => [templateHash, ready]));
+}
+
+/** Returns the sets of a pool, by its name or its UID, without a pass over those of all pools. */
+function setsOf(sets: SharedWatch<SetFacts>, by: { pool: string } | { owner: string }): SetFacts[] {
+  const found = "pool" in by ? sets.group("pool", by.pool) : sets.group("owner", by.owner);
+  return found.map(([, facts]) => facts);
 }
 
 // The facts that waits are about; the watches keep nothing else of machine-controller's objects.
@@ -257,7 +263,7 @@ const watchedDeployments: Resource<DeploymentFacts> = {
   })),
 };
 
-const watchedSets: Resource<SetFacts> = {
+const watchedSets: GroupedResource<SetFacts> = {
   ...machineSets,
   schema: MachineSet.transform(({ metadata, spec, status }) => ({
     pool: nameOf(metadata, "MachineDeployment"),
@@ -268,6 +274,7 @@ const watchedSets: Resource<SetFacts> = {
     isEmpty: spec?.replicas === 0 && !status?.replicas,
     ready: status?.readyReplicas ?? 0,
   })),
+  groupsOf: ({ pool, owner }) => ({ pool, owner }),
 };
 
 const watchedMachines: GroupedResource<MachineFacts> = {

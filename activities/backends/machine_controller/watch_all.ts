@@ -6,6 +6,7 @@ import { profileRef } from "../../config/read_profile.ts";
 import type { Kube } from "../../kube/client.ts";
 import { Informer } from "../../kube/informer.ts";
 import {
+  type GroupedResource,
   Machine,
   MachineDeployment,
   machineDeployments,
@@ -94,7 +95,7 @@ function watchNodes(kube: Kube, { onChange, ...deps }: Pick<WatchDeps, "onChange
   const joined = new JoinedNodes();
   const sets = new Informer(ownedSets, {
     ...{ kube, ...deps },
-    onChange: (set) => machines.keys().filter((key) => machines.get(key)?.set === set).forEach((key) => look(key)),
+    onChange: (set) => machines.group("set", set).forEach(([key]) => look(key)),
   });
   const look = (key: string): void => {
     const { set = "", node } = machines.get(key) ?? {};
@@ -132,7 +133,11 @@ interface OwnedSet {
 }
 
 /** Machines that have joined. */
-export const joinedMachines: Resource<JoinedMachine> = { ...machines, schema: Machine.transform(joinedMachine) };
+export const joinedMachines: GroupedResource<JoinedMachine> = {
+  ...machines,
+  schema: Machine.transform(joinedMachine),
+  groupsOf: ({ set = "" }) => ({ set }),
+};
 /** MachineSets with the MachineDeployment that owns them. */
 export const ownedSets: Resource<OwnedSet> = { ...machineSets, schema: MachineSet.transform(ownedSet) };
 

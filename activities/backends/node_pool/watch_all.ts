@@ -15,7 +15,13 @@ import { observedOf } from "./wanted.ts";
 /** Watches all NodePools, and those being deleted only while they wait for Ostler to clean up. */
 export function watchNodePools(kube: Kube, { onChange, ...deps }: WatchDeps): PoolSource {
   const tell = (name: string): void => onChange(keyOf(name));
-  const pools = new Informer(watchedPools, { kube, ...deps, onChange: tell });
+  const pools: Informer<KeptPool> = new Informer(watchedPools, {
+    ...{ kube, ...deps },
+    onChange: (name, before) => {
+      if (!isSameSelection(before, pools.get(name))) nodes.select(name);
+      tell(name);
+    },
+  });
   const images = new Informer(watchedImages, {
     ...{ kube, ...deps },
     onChange: () => pools.keys().forEach((name) => tell(name)),
@@ -76,8 +82,8 @@ function isServed({ metadata: { deletionTimestamp, finalizers } }: KeptPool): bo
   return !deletionTimestamp || (finalizers?.includes(nodePoolFinalizer) ?? false);
 }
 
-// Nodes that appeared, were deleted, changed their readiness, or booted without an order. Each read of a pool makes a
-// digest of them by a pass over all nodes; a heartbeat causes no read.
+// Nodes that appeared, were deleted, changed their readiness, or booted without an order. Each change of a node updates
+// what is kept for its pools, and only a changed selector costs a pass over all nodes; a heartbeat causes no read.
 
 interface NodeDeps extends Pick<WatchDeps, "onChange" | "log" | "signal"> {
   pools: Informer<KeptPool>;
@@ -86,6 +92,8 @@ interface NodeDeps extends Pick<WatchDeps, "onChange" | "log" | "signal"> {
 interface PoolNodeWatch {
   /** Changes when a rollout has to read the NodePool; "" if all of its nodes are as a rollout left them. */
   stateOf(nodePool: string): string;
+  /** Finds the nodes of a NodePool that appeared, was deleted, or selects other nodes. */
+  select(nodePool: string): void;
   start(): Promise<void>;
 }
 
@@ -104,17 +112,36 @@ function watchNodes(kube: Kube, { pools, onChange, ...deps }: NodeDeps): PoolNod
     onChange: (name, before) => {
       const now = nodes.get(name);
       if (before && now && isSameState(before, now) && isSameLabels(before, now)) return;
-      new Set([...owners(before), ...owners(now)]).forEach((owner) => onChange(owner));
+      const owning = new Set(owners(now));
+      const all = new Set([...owners(before), ...owning]);
+      for (const owner of all) note(owner, name, owning.has(owner) ? now : undefined);
+      all.forEach((owner) => onChange(owner));
     },
   });
-  const stateOf = (name: string): string => {
-    const pool = pools.get(name);
-    if (!pool) return "";
-    const odd = [...nodes.values()].filter((node) => isSelected(pool, node))
-      .map(pool.spec.driver === "FleetLock" ? lockStateOf : bootStateOf).filter((each) => each !== "");
-    return odd.length === 0 ? "" : createHash("sha256").update(odd.sort().join("\n")).digest("hex").slice(0, 16);
+  /** The texts of nodes that a rollout has to read, by NodePool and node. */
+  const odd = new Map<string, Map<string, string>>();
+  const note = (pool: string, name: string, node: PoolNode | undefined): void => {
+    const stateIn = pools.get(pool)?.spec.driver === "FleetLock" ? lockStateOf : bootStateOf;
+    const text = node ? stateIn(node) : "";
+    if (text === "") odd.get(pool)?.delete(name);
+    else odd.set(pool, (odd.get(pool) ?? new Map<string, string>()).set(name, text));
   };
-  return { stateOf, start: () => nodes.start() };
+  const select = (name: string): void => {
+    odd.delete(name);
+    const pool = pools.get(name);
+    if (!pool) return;
+    for (const node of nodes.values()) if (isSelected(pool, node)) note(name, node.name, node);
+  };
+  const stateOf = (name: string): string => {
+    const texts = [...odd.get(name)?.values() ?? []].sort();
+    return texts.length === 0 ? "" : createHash("sha256").update(texts.join("\n")).digest("hex").slice(0, 16);
+  };
+  return { stateOf, select, start: () => nodes.start() };
+}
+
+function isSameSelection(one: KeptPool | undefined, other: KeptPool | undefined): boolean {
+  const textOf = (pool: KeptPool | undefined): string => JSON.stringify([pool?.spec.nodeSelector, pool?.spec.driver]);
+  return textOf(one) === textOf(other);
 }
 
 function isSameLabels(one: PoolNode, other: PoolNode): boolean {

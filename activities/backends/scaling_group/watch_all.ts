@@ -3,7 +3,7 @@ import { z } from "zod";
 import { groupKeyOf } from "../../clouds/driver.ts";
 import type { Kube } from "../../kube/client.ts";
 import { Informer } from "../../kube/informer.ts";
-import type { Resource } from "../../kube/resources.ts";
+import type { GroupedResource, Resource } from "../../kube/resources.ts";
 import { NodeVersion, nodeVersions, ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { marks } from "../../node_version/marks.ts";
 import type { PoolFacts, PoolSource, WatchDeps } from "../contract.ts";
@@ -21,9 +21,10 @@ export function watchScalingGroups(kube: Kube, { onChange, hasCloud, ...deps }: 
     ...{ kube, ...deps },
     onChange: () => groups.keys().forEach((group) => tell(group)),
   });
-  const ofId = (id: string): string[] =>
-    groups.keys().filter((group) => groupKeyOf(groups.get(group)?.spec.groupId ?? "") === id);
-  const nodes = watchNodes(kube, { ...deps, onChange: (id) => ofId(id).forEach((group) => tell(group)) });
+  const nodes = watchNodes(kube, {
+    ...deps,
+    onChange: (id) => groups.group("id", id).forEach(([group]) => tell(group)),
+  });
   const find = (key: string): PoolFacts | undefined => {
     const group = groups.get(groupIn(key));
     const version = group && versions.get(group.spec.nodeImage);
@@ -62,9 +63,10 @@ type VersionFacts = Pick<NodeVersion, "metadata" | "spec" | "status">;
 
 const keptAnnotations: string[] = [ledgerAnnotations.boots, ledgerAnnotations.pin];
 
-const watchedGroups: Resource<GroupFacts> = {
+const watchedGroups: GroupedResource<GroupFacts> = {
   ...scalingGroups,
   schema: ScalingGroup.transform(({ metadata, spec }) => ({ metadata: slim(metadata), spec })),
+  groupsOf: ({ spec }) => ({ id: groupKeyOf(spec.groupId) }),
 };
 const watchedVersions: Resource<VersionFacts> = {
   ...nodeVersions,

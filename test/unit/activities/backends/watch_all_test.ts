@@ -2,6 +2,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import type { AllPools } from "../../../../activities/backends/contract.ts";
 import { watchAll } from "../../../../activities/backends/registry.ts";
+import { Informer } from "../../../../activities/kube/informer.ts";
 import { poolOfGroup as refOfGroup } from "../../../../activities/backends/scaling_group/sight.ts";
 import { poolOfNodePool as refOfNodePool } from "../../../../activities/backends/node_pool/selected.ts";
 import { poolOfGroup, poolOfNodePool } from "../../../../workflows/commands/start_options.ts";
@@ -49,6 +50,69 @@ async function watching(
 }
 
 const keys = ["fleet/node-pool.web", "fleet/web", "kube-system/scaling-group.web"];
+
+/** Calls `use`, and returns how often a pass over all objects of a kind began meanwhile. */
+async function passesIn(use: () => Promise<void>): Promise<number> {
+  const { values } = Informer.prototype;
+  let passes = 0;
+  Informer.prototype.values = function <T>(this: Informer<T>): Iterable<T> {
+    passes += 1;
+    return values.call(this) as Iterable<T>;
+  };
+  await use().finally(() => Informer.prototype.values = values);
+  return passes;
+}
+
+Deno.test("fault E12 watchAll: a change of a node costs no pass over all nodes", async () => {
+  await using api = await WatchedApi.start();
+  putPools(api);
+  const put = (name: string, isReady: boolean): void => {
+    const annotations = { "constellation.edgeless.systems/scaling-group-id": "projects/p/groups/web" };
+    const conditions = [{ type: "Ready", status: isReady ? "True" : "False" }];
+    const metadata = { name, uid: name, labels: { pool: "web" }, annotations, creationTimestamp };
+    api.put(paths.nodes, { metadata, status: { conditions, nodeInfo: { bootID: "" } } });
+  };
+  const names = Array.from({ length: 20 }, (_, nth) => `node-${nth}`);
+  for (const name of names) put(name, true);
+  await watching(api, async (source) => {
+    const stateOf = (): string | undefined => source.find("fleet/node-pool.web")?.illness([]);
+    await eventually("the watches", () => api.watches(paths.nodes) === 3);
+    equal(stateOf(), "");
+    const passes = await passesIn(async () => {
+      for (const name of names) {
+        const before = stateOf();
+        put(name, false);
+        await eventually(`the change of ${name}`, () => stateOf() !== before);
+      }
+      for (const name of names) put(name, true);
+      await eventually("all nodes to be Ready", () => stateOf() === "");
+    });
+    equal(passes, 0);
+  }, true);
+});
+
+Deno.test("fault E12 watchAll: a NodePool that selects other nodes has the state of these", async () => {
+  await using api = await WatchedApi.start();
+  putPools(api);
+  for (const name of ["web", "db"]) {
+    const conditions = [{ type: "Ready", status: name === "web" ? "True" : "False" }];
+    const metadata = { name, uid: name, labels: { pool: name }, creationTimestamp };
+    api.put(paths.nodes, { metadata, status: { conditions, nodeInfo: { bootID: "" } } });
+  }
+  await watching(api, async (source) => {
+    const stateOf = (): string | undefined => source.find("fleet/node-pool.web")?.illness([]);
+    equal(stateOf(), "");
+    const image = { reference: `registry.example/os@sha256:${"a".repeat(64)}` };
+    const metadata = { namespace: "fleet", name: "web", uid: "u", generation: 2, creationTimestamp };
+    const select = (pool: string): void =>
+      api.put(paths.nodePools, { metadata, spec: { nodeSelector: { matchLabels: { pool } }, driver: "bootc", image } });
+    await eventually("a watch", () => api.watches(paths.nodePools) === 1);
+    select("db");
+    await eventually("the state of the other node", () => stateOf() !== "");
+    select("web");
+    await eventually("the state of the first node", () => stateOf() === "");
+  });
+});
 
 Deno.test("watchAll: finds a pool of each kind by the key of its Rollout, and reports each at first", async () => {
   await using api = await WatchedApi.start();

@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { z } from "zod";
 import { Informer } from "../../../../activities/kube/informer.ts";
-import type { Resource } from "../../../../activities/kube/resources.ts";
+import type { GroupedResource, Resource } from "../../../../activities/kube/resources.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 import { FakeStreams } from "../../../support/fake_streams.ts";
@@ -53,6 +53,26 @@ Deno.test("Informer: reports changes of the fields that are read, and no other u
   api.remove(path, node("a", "blue"));
   await eventually("three notices", () => watched.told.length >= 3);
   deepEqual(watched.told, ["a: undefined to red", "a: red to blue", "a: blue to undefined"]);
+});
+
+Deno.test("fault E12 Informer.group: returns the objects of a group after each change", async () => {
+  await using api = await WatchedApi.start();
+  for (const [name, colour] of [["a", "red"], ["b", "blue"], ["c", "red"], ["d", ""]] as const) {
+    api.put(path, node(name, colour));
+  }
+  const coloured: GroupedResource<string> = { ...nodes, groupsOf: (colour) => ({ colour }) };
+  const stop = new AbortController();
+  const informer = new Informer(coloured, { kube: api.kube, log: { warn: () => {} }, signal: stop.signal });
+  await informer.start();
+  deepEqual(informer.group("colour", "red"), [["a", "red"], ["c", "red"]]);
+  await eventually("a watch", () => api.watches(path) === 1);
+  api.put(path, node("a", "blue"));
+  api.remove(path, node("c", "red"));
+  api.put(path, node("e", "green"));
+  await eventually("the changes", () => informer.get("e") === "green");
+  const groups = ["red", "blue", "green", ""].map((colour) => informer.group("colour", colour).map(([key]) => key));
+  deepEqual(groups, [[], ["b", "a"], ["e"], []]);
+  stop.abort();
 });
 
 Deno.test("Informer: keeps the last valid version of an object that became invalid", async () => {

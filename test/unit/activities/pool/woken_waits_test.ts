@@ -175,6 +175,33 @@ Deno.test("woken waits: poll while the watch is broken, and follow events again 
   await wait;
 });
 
+Deno.test("fault E12 awaitPoolChanged: an event of a node costs no pass over the machines of the pool", async () => {
+  const { kube, client } = stage();
+  kube.put("machinesets", { ...machineSet(), status: { readyReplicas: 1 } });
+  const wait = inActivity(async () => {
+    const { fingerprint } = await readPool(client, question);
+    return await awaitPoolChanged(client, { ...question, fingerprint, until });
+  });
+  await eventually("the watches", () => [...client.nodes.values()].length > 0);
+  await pause(1_000);
+  const Original = globalThis.Set;
+  let made = 0;
+  globalThis.Set = class<T> extends Original<T> {
+    constructor(values?: Iterable<T> | null) {
+      super(values);
+      made += 1;
+    }
+  } as typeof Set;
+  try {
+    for (let nth = 0; nth < 200; nth++) kube.put("nodes", node(`other-${nth}`));
+  } finally {
+    globalThis.Set = Original;
+  }
+  ok(made < 20, `${made} sets were made`);
+  kube.remove("machines", "a", "fleet");
+  await wait;
+});
+
 Deno.test("woken waits: poll without streams", async () => {
   const { kube } = stage();
   let looks = 0;
