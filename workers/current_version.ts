@@ -15,8 +15,11 @@ export function deploymentNameOf({ deployment, cluster }: Pick<Config, "deployme
   return deployment || taskQueueOf(cluster);
 }
 
-/** Outcome of a check; without workers of the version nothing changes, because no worker would run any workflow. */
-export type VersionOutcome = "Current" | "MadeCurrent" | "NoWorkers";
+/**
+ * Outcome of a check; without workers of the version nothing changes, because no worker would run any workflow.
+ * Superseded: another controller made its version current since this process started, and that version has workers.
+ */
+export type VersionOutcome = "Current" | "MadeCurrent" | "NoWorkers" | "Superseded";
 
 /** Milliseconds until the next check. */
 const pauses = { current: 60_000, waiting: 5_000 };
@@ -25,6 +28,8 @@ export interface VersionDeps {
   connect: () => Promise<Client>;
   log: Pick<Logger, "info" | "warn">;
   signal: AbortSignal;
+  /** When this process started (epoch ms). */
+  startedAt?: number;
   pauses?: { current: number; waiting: number };
 }
 
@@ -37,9 +42,15 @@ export async function keepVersionCurrent(config: VersionConfig, deps: VersionDep
   const { current, waiting } = deps.pauses ?? pauses;
   const version = { deployment: deploymentNameOf(config), buildId: config.buildId };
   let known: VersionOutcome | undefined;
+  // A standby of an older version that takes the lead must not undo the update; a leader reverts changes by others.
+  let since: number | undefined = deps.startedAt ?? performance.timeOrigin;
   while (config.buildId !== "" && !signal.aborted) {
     try {
-      const outcome = await ensureVersionCurrent(await connect(), config);
+      const outcome = await ensureVersionCurrent(await connect(), config, since);
+      if (outcome === "Current" || outcome === "MadeCurrent") since = undefined;
+      if (outcome === "Superseded" && outcome !== known) {
+        log.warn("Keeping the current version: another controller set it since this process started", version);
+      }
       if (outcome === "NoWorkers" && outcome !== known) {
         log.warn("Keeping the current version: no workers of this version poll", version);
       }
@@ -55,8 +66,15 @@ export async function keepVersionCurrent(config: VersionConfig, deps: VersionDep
   }
 }
 
-/** Makes the version the current one as soon as workers with that version poll every queue. */
-export async function ensureVersionCurrent(client: Client, config: VersionConfig): Promise<VersionOutcome> {
+/**
+ * Makes the version the current one as soon as workers with that version poll every queue; leaves a version with
+ * workers that became current after `since` (epoch ms).
+ */
+export async function ensureVersionCurrent(
+  client: Client,
+  config: VersionConfig,
+  since = Infinity,
+): Promise<VersionOutcome> {
   const { buildId, temporal: { namespace } } = config;
   if (!await isPolled(client, config)) return "NoWorkers";
   const deploymentName = deploymentNameOf(config);
@@ -64,7 +82,13 @@ export async function ensureVersionCurrent(client: Client, config: VersionConfig
     namespace,
     deploymentName,
   });
-  if (workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId === buildId) return "Current";
+  const { currentDeploymentVersion: current, currentVersionChangedTime: changed } =
+    workerDeploymentInfo?.routingConfig ?? {};
+  if (current?.buildId === buildId) return "Current";
+  const isLater = Number(changed?.seconds ?? 0) * 1000 > since;
+  if (isLater && current?.buildId && await isPolled(client, { ...config, buildId: current.buildId })) {
+    return "Superseded";
+  }
   await client.workflowService.setWorkerDeploymentCurrentVersion({
     namespace,
     deploymentName,

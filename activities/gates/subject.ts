@@ -36,7 +36,7 @@ const readSingly = 20;
  */
 export async function nodesOf(subject: Subject): Promise<SubjectNodes> {
   const names = subject.machine === undefined ? await updatedNodes(subject) : [subject.node ?? ""];
-  const nodes = names.length > readSingly ? await listedNodes(subject.kube) : await readNodes(subject.kube, names);
+  const nodes = names.length > readSingly ? await allNodes(subject.kube) : await readNodes(subject.kube, names);
   const byName = new Map(nodes.map((node) => [node.metadata?.name ?? "", node]));
   return {
     found: names.flatMap((name) => byName.get(name) ?? []),
@@ -47,6 +47,13 @@ export async function nodesOf(subject: Subject): Promise<SubjectNodes> {
 async function readNodes(kube: Cluster, names: readonly string[]): Promise<V1Node[]> {
   const nodes = await Promise.all(names.filter(Boolean).map((name) => ifFound(kube.core.readNode({ name }))));
   return nodes.filter((node) => node !== undefined);
+}
+
+/** Milliseconds that one list of all nodes serves the gates of all pools. */
+const listedMs = 5_000;
+
+function allNodes(kube: Cluster): Promise<V1Node[]> {
+  return kube.cache.read("nodes of gates", () => listedNodes(kube), { freshMs: listedMs });
 }
 
 async function listedNodes(kube: Cluster): Promise<V1Node[]> {

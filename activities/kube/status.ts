@@ -40,7 +40,17 @@ function sorted(attempt: string, error: unknown): unknown {
     return denied(`Failed to ${attempt}: ${said(error, status)}`);
   }
   if (status === 400 || status === 422) return refused("ObjectInvalid", `Failed to ${attempt}: ${said(error, status)}`);
-  return unavailable(`Failed to ${attempt}: ${said(error, status)}`);
+  return unavailable(`Failed to ${attempt}: ${said(error, status)}`, askedPauseOf(error));
+}
+
+/** The longest pause (ms) that the API server may ask for, so that no step waits longer than its own retries do. */
+const longestAskedMs = 60_000;
+
+/** Returns the pause (ms) that a response asks for; undefined without one. */
+function askedPauseOf(error: unknown): number | undefined {
+  const { headers = {} } = error as { headers?: Record<string, string> };
+  const [, after = ""] = Object.entries(headers).find(([name]) => name.toLowerCase() === "retry-after") ?? [];
+  return /^[1-9]\d{0,8}$/.test(after) ? Math.min(Number(after) * 1_000, longestAskedMs) : undefined;
 }
 
 const unconfigured =

@@ -26,14 +26,17 @@ export function questionOf(
   };
 }
 
-/** Returns the question of a reconcile, which also names skipped machines and machines whose update failed. */
+/**
+ * Returns the question of a reconcile, which also names skipped machines, machines that were set aside, and machines
+ * whose update failed.
+ */
 function lookQuestionOf(
   { people, ...rollout }: Seen<"settings" | "people" | "machines">,
   desired: Desired,
   rules: Rules,
 ): PoolQuestion {
   const out = Object.entries(rollout.machines.updating).flatMap(([id, { isOut }]) => isOut ? [id] : []);
-  const named = [...people.skipped, ...out];
+  const named = [...people.skipped, ...out, ...rollout.machines.setAside];
   return { ...questionOf({ ...rollout, people }, desired, rules), ...(named.length > 0 ? { named } : {}) };
 }
 
@@ -117,6 +120,7 @@ async function look(
   machines.failed = stillThere(machines.failed, pool, question.limit);
   const isOfAnother = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;
   dropOut(machines, (id, update) => update.templateHash !== desired.templateHash || isUnknown(pool, id));
+  forgetGone(machines, pool);
   dropUnknown({ people, view }, pool);
   waves.rolled ||= pool.counts.old > 0 || pool.leaving.some(isOfAnother);
   return pool;
@@ -126,6 +130,11 @@ async function look(
 function glanceAt({ glance }: Seen["machines"], question: PoolQuestion): PoolSnapshot | undefined {
   const isAnswered = glance?.asked === null ? question.named === undefined : glance?.asked === JSON.stringify(question);
   return isAnswered ? glance?.pool : undefined;
+}
+
+/** Forgets deleted machines that were set aside: they count neither as out nor as machines above the replicas. */
+export function forgetGone(machines: Part<"machines">["machines"], pool: PoolSnapshot): void {
+  machines.setAside = machines.setAside.filter((machine) => !isUnknown(pool, machine));
 }
 
 function isUnknown({ unknown = [] }: PoolSnapshot, machine: string): boolean {

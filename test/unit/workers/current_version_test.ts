@@ -7,6 +7,8 @@ import { eventually } from "../../support/eventually.ts";
 /** A Temporal that knows which builds poll which queue, as "name/type". */
 class FakeVersions {
   current = "v1";
+  /** Epoch ms at which it became current. */
+  changedAt = 0;
   readonly orders: Record<string, unknown>[] = [];
   polled: Record<string, string[]> = {};
 
@@ -22,7 +24,8 @@ class FakeVersions {
         return Promise.resolve({ pollers: builds.map((buildId) => ({ deploymentOptions: { buildId } })) });
       },
       describeWorkerDeployment: () => {
-        const routingConfig = { currentDeploymentVersion: { buildId: this.current } };
+        const currentVersionChangedTime = { seconds: Math.floor(this.changedAt / 1000) };
+        const routingConfig = { currentDeploymentVersion: { buildId: this.current }, currentVersionChangedTime };
         return Promise.resolve({ workerDeploymentInfo: { routingConfig }, conflictToken: token });
       },
       setWorkerDeploymentCurrentVersion: (order: { buildId: string }) => {
@@ -83,6 +86,39 @@ Deno.test("keepVersionCurrent: waits for workers, logs that once, and reverts ch
   stop.abort();
   await keeping;
   equal(said.filter((text) => /no workers/.test(text)).length, 1);
+});
+
+Deno.test("fault E14 keepVersionCurrent: an older standby that takes the lead does not undo an update", async () => {
+  const versions = new FakeVersions();
+  const startedAt = Date.now() - 60_000;
+  Object.assign(versions, { current: "v3", changedAt: Date.now() });
+  versions.poll("v2");
+  versions.poll("v3");
+  equal(await ensureVersionCurrent(versions.client, v2, startedAt), "Superseded");
+  const stop = new AbortController();
+  const said: string[] = [];
+  const keeping = keepVersionCurrent(v2, {
+    connect: () => Promise.resolve(versions.client),
+    log: { info: (text) => void said.push(text), warn: (text) => void said.push(text) },
+    ...{ signal: stop.signal, startedAt, pauses: { current: 1, waiting: 1 } },
+  });
+  await eventually("a warning", () => said.length === 1);
+  match(said.join(), /another controller set it since this process started/);
+  deepEqual(versions.orders, []);
+  // The update was undone before this process was replaced.
+  versions.polled = {};
+  versions.poll("v2");
+  await eventually("v2", () => versions.current === "v2");
+  stop.abort();
+  await keeping;
+});
+
+Deno.test("fault E14 ensureVersionCurrent: a version that was current before this process started is replaced", async () => {
+  const versions = new FakeVersions();
+  versions.changedAt = Date.now() - 60_000;
+  versions.poll("v1");
+  versions.poll("v2");
+  equal(await ensureVersionCurrent(versions.client, v2, Date.now()), "MadeCurrent");
 });
 
 Deno.test("keepVersionCurrent: does nothing without a build ID", async () => {

@@ -1,7 +1,9 @@
 import { deepEqual, equal, match } from "node:assert/strict";
-import type { Check } from "../../../../workflows/contracts/mod.ts";
+import { awaitGates } from "../../../../activities/gates/await_gates.ts";
+import type { Check, GateVerdict } from "../../../../workflows/contracts/mod.ts";
+import { inActivity } from "../../../support/activity_context.ts";
 import type { FakeKube } from "../../../support/fake_kube.ts";
-import { machine, node } from "../../../support/machine_objects.ts";
+import { machine, node, pool } from "../../../support/machine_objects.ts";
 import { ask, askWave, gate, kubeWithPool, readyPod } from "./gate_question.ts";
 
 const nodeReady: Check = { kind: "NodeCondition", type: "Ready", status: "True" };
@@ -49,6 +51,23 @@ Deno.test("lookAtNodeCondition: reads the nodes of a large wave in one list", as
   const requests: string[] = [];
   kube.onRequest = (request) => void requests.push(request);
   match(await outcome(askWave(kube, [gate(nodeReady)])), /^Passed .*on 32 of 32 nodes/);
+  deepEqual(requests.filter((request) => request.includes(" nodes ")), ["list nodes "]);
+});
+
+Deno.test("fault E14 awaitGates: the gates of several waves share one list of nodes", async () => {
+  const kube = kubeWithPool();
+  for (let index = 0; index < 30; index += 1) {
+    kube.put("machines", machine(`m${index}`));
+    kube.put("nodes", node(`node-m${index}`));
+  }
+  const requests: string[] = [];
+  kube.onRequest = (request) => void requests.push(request);
+  const { client } = kube;
+  const question = { pool, gates: [gate(nodeReady)], until: Date.now() + 10_000 };
+  for (const key of ["wave/1", "wave/2"]) {
+    const [verdict] = await inActivity(() => awaitGates(client, { ...question, key })) as GateVerdict[];
+    deepEqual(verdict?.outcome, "Passed");
+  }
   deepEqual(requests.filter((request) => request.includes(" nodes ")), ["list nodes "]);
 });
 

@@ -1,3 +1,4 @@
+import { ApiException } from "@kubernetes/client-node";
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { refused } from "../../../../activities/failures.ts";
@@ -28,6 +29,19 @@ for (const [code, type, nonRetryable] of table) {
     deepEqual([failure.type, failure.nonRetryable], [type, nonRetryable]);
   });
 }
+
+Deno.test("fault E14 attempting: retries after the pause that the API server asks for, at most a minute", async () => {
+  const pauseOf = async (headers: Record<string, string>): Promise<unknown> =>
+    (await sorted(new ApiException(429, "busy", "{}", headers))).nextRetryDelay;
+  const asked = [
+    { "retry-after": "30" },
+    { "Retry-After": "3600" },
+    { "retry-after": "0" },
+    { "retry-after": "soon" },
+    {},
+  ];
+  deepEqual(await Promise.all(asked.map(pauseOf)), [30_000, 60_000, undefined, undefined, undefined]);
+});
 
 Deno.test("attempting: reports what was attempted and what the API server answered", async () => {
   const { message } = await sorted(answer(403, "Forbidden", "secrets is forbidden"));

@@ -1,7 +1,7 @@
 import { deepEqual } from "node:assert/strict";
 import type { PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
 import type { Task } from "../../../../workflows/state/tasks.ts";
-import { noteLacks } from "../../../../workflows/steps/see.ts";
+import { forgetGone, nextQuestionOf, noteLacks } from "../../../../workflows/steps/see.ts";
 import { openRun } from "../../../support/open_run.ts";
 
 function task(subject: string, given: Partial<Task> = {}): Task {
@@ -33,4 +33,15 @@ Deno.test("fault U7 noteLacks: emits one Event for each condition that a machine
     ["MachineWaits", 'Machine "b" waits to be deleted: finalizers remain: f'],
     ["MachineWaits", 'Machine "a" waits to join: a taint'],
   ]);
+});
+
+Deno.test("fault E14 forgetGone: forgets a machine that was set aside once it is deleted", () => {
+  const run = openRun({
+    machines: { setAside: ["a", "b"] },
+    people: { skipped: ["c"] },
+    target: { desired: { settled: true, replicas: 3 } as never, rules: { budget: { machines: 1 } } as never },
+  });
+  deepEqual(nextQuestionOf(run)?.named, ["c", "a", "b"]);
+  forgetGone(run.machines, { unknown: ["b"] } as PoolSnapshot);
+  deepEqual(run.machines.setAside, ["a"]);
 });
