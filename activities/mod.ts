@@ -26,6 +26,7 @@ import { renewResting } from "./config/renew_resting.ts";
 import { awaitGates } from "./gates/await_gates.ts";
 import type { MetricsAccess } from "./gates/prometheus_query.ts";
 import { awaitMachinesJoined } from "./pool/await_joined.ts";
+import { deleteMachine } from "./pool/delete_machine.ts";
 import { awaitMachineGone } from "./pool/await_machine.ts";
 import { awaitMachineRelieved } from "./pool/await_relieved.ts";
 import { ensureReleaseEnded, ensureStageReleased, ensureVersionTold } from "./node_version/version_release.ts";
@@ -115,7 +116,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       ensureVictimMarked: (input) => ordersOf(kube, input).choose(input),
       ensureVictimUnmarked: ({ letGo = false, ...input }) => of(input).spare({ ...input, release: letGo }),
       ensureMachineAdmitted: (input) => ordersOf(kube, input).admit(input),
-      deleteMachine: (input) => ordersOf(kube, input).replace(input),
+      deleteMachine: (input) => deleteMachine(kube, input),
       ensureLastGoodRestored: (input) => of(input).restore(input, deps),
       ensureTemplateStamped: async (input) => await of(input).stamp?.(input),
       ensureMachinesKept: async (input) =>

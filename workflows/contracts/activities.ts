@@ -61,8 +61,13 @@ export interface WriteActivities {
    */
   ensureVictimUnmarked(input: { pool: PoolRef; machine: string; letGo?: boolean }): Promise<void>;
   ensureMachineAdmitted(input: { pool: PoolRef; machine: string }): Promise<void>;
-  /** Deletes a machine; without `drain` machine-controller does not evict its pods first. */
-  deleteMachine(input: { pool: PoolRef; machine: string; node?: string; drain?: boolean }): Promise<void>;
+  /**
+   * Deletes a machine; without `drain` machine-controller does not evict its pods first. With `ifNotReady` it fails as
+   * moot if the node is Ready again.
+   */
+  deleteMachine(
+    input: { pool: PoolRef; machine: string; node?: string; drain?: boolean; ifNotReady?: boolean },
+  ): Promise<void>;
   /**
    * Restores the last good template, and the profile it was rendered from, as the desired state; a second call does
    * nothing. Fails with "LastGoodMissing" if the last good template no longer exists.

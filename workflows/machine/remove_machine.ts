@@ -90,12 +90,19 @@ async function releaseAndSeeGone(pool: PoolRef, task: Task, node?: string): Prom
   await seeGone(pool, task);
 }
 
-async function deleteIll({ rollout, task, note }: Work, { id, node }: Member): Promise<RepairOutcome> {
+async function deleteIll({ rollout, task, note }: Work, { id, node, phase }: Member): Promise<RepairOutcome> {
   const { settings: { pool, durations } } = rollout;
   note({ is: "RepairOrdered" });
   task.until = Date.now() + durations.gone;
   await write.deleteMachine.executeWithOptions({ summary: `Replace unhealthy ${id}` }, [
-    { pool, machine: id, drain: false, ...(node ? { node } : {}) },
+    // A machine that was drained because of a condition may be Ready.
+    {
+      pool,
+      machine: id,
+      drain: false,
+      ...(node ? { node } : {}),
+      ...(phase === "NotReady" ? { ifNotReady: true } : {}),
+    },
   ]);
   task.until = Date.now() + durations.gone;
   await seeGone(pool, task);

@@ -1,0 +1,23 @@
+/** Deletes a machine, so that its controller creates another. */
+import type { Cluster } from "../cluster.ts";
+import type { MemberRef } from "../backends/contract.ts";
+import { ordersOf } from "../backends/registry.ts";
+import { moot } from "../failures.ts";
+import { attempting } from "../kube/status.ts";
+import { nodeFacts } from "../node/node_facts.ts";
+
+/** Without `drain` its pods are not evicted first; with `ifNotReady` it stays if its node is Ready again. */
+type Deletion = MemberRef & { node?: string; drain?: boolean; ifNotReady?: boolean };
+
+/**
+ * Deletes a machine. Moot (GenerationStale) if it recovered: the order of a repair may arrive minutes after the read of
+ * the machine, because an outage delayed it.
+ */
+export async function deleteMachine(kube: Cluster, { ifNotReady = false, ...order }: Deletion): Promise<void> {
+  const { machine, node } = order;
+  const facts = ifNotReady && node ? await attempting(`read node "${node}"`, () => nodeFacts(kube, node)) : undefined;
+  if (facts?.ready) {
+    throw moot("GenerationStale", `Failed to replace machine "${machine}": its node "${node}" is Ready again`);
+  }
+  await ordersOf(kube, order).replace(order);
+}
