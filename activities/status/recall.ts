@@ -9,6 +9,11 @@ import { readRollout } from "./known_rollouts.ts";
 /** Failed changes, and times of machines, that are remembered. */
 export const quarantineKept = 5;
 export const usualKept = 20;
+/** Skipped machines that are remembered; the run refuses to skip more. */
+export const skippedKept = 500;
+
+/** The value of `convergedTemplateHash` from the begin of a rollback to its end, however its run ends. */
+const whileRollingBack = "rolling-back";
 
 const text = z.string().catch("");
 const seconds = z.array(z.number()).transform((all) => all.slice(-usualKept)).catch([]);
@@ -28,6 +33,11 @@ const Left = Request.extend({
   ...{ kind: z.enum(["RollBack", "Abort"]), bad: Quarantined, reapplied: z.number().catch(0) },
 });
 
+const Approval = z.object({
+  ...{ plan: text, templateHash: text, wave: z.int().min(0) },
+  terms: z.object({ hash: z.string(), replicas: z.int().min(0), form: z.int().optional() }).nullable().catch(null),
+});
+
 // Unreadable parts are dropped one by one: a partial record is better than a rollout that cannot start.
 const Status = z.object({
   paused: z.boolean().catch(false),
@@ -37,6 +47,10 @@ const Status = z.object({
   left: Left.nullable().catch(null),
   usual: z.object({ join: seconds, leave: seconds }).catch({ join: [], leave: [] }),
   observed: text,
+  targetTemplateHash: text,
+  convergedTemplateHash: text,
+  skipped: z.array(z.string()).catch([]),
+  approval: Approval.nullable().catch(null),
 });
 
 /** Reads the record; a pool without a Rollout, or with one of an earlier version, has none. */
@@ -48,11 +62,17 @@ export function recall(kube: Cluster, pool: PoolRef): Promise<Memory> {
 
 /** Returns the record in a Rollout. */
 export function memoryOf(rollout: RolloutObject | undefined): Memory {
-  const { paused, pausedBy, quarantine, observed, ...rest } = Status.parse(rollout?.status ?? {});
+  const status = Status.parse(rollout?.status ?? {});
+  const { paused, pausedBy, quarantine, observed, targetTemplateHash, convergedTemplateHash, ...others } = status;
+  const { skipped, approval, ...rest } = others;
   return {
     paused: paused ? pausedBy ?? { by: "unknown", reason: "", since: 0 } : null,
     quarantine: quarantine.filter((change): change is Quarantined => change !== null).slice(-quarantineKept),
     ...rest,
     ...(observed ? { observed } : {}),
+    ...(skipped.length > 0 ? { skipped: skipped.slice(0, skippedKept) } : {}),
+    ...(approval ? { approval } : {}),
+    ...(targetTemplateHash ? { templateHash: targetTemplateHash } : {}),
+    ...(convergedTemplateHash === whileRollingBack ? { isRollingBack: true } : {}),
   };
 }

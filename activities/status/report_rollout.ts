@@ -17,7 +17,7 @@ import { attempting, statusOf } from "../kube/status.ts";
 import { type Pin, pinOf } from "./pin.ts";
 import { emitEvents, machineDeployment, type Subject } from "./events.ts";
 import { forgetRollout, isKnownToBeAbsent, keepRollout, knownRollout, readRollout } from "./known_rollouts.ts";
-import { memoryOf, quarantineKept, usualKept } from "./recall.ts";
+import { memoryOf, quarantineKept, skippedKept, usualKept } from "./recall.ts";
 import { inputsIn } from "../config/observed.ts";
 
 export interface ReportOrder {
@@ -134,12 +134,13 @@ function statusFrom(report: RolloutReport, existing: RolloutObject): object {
   });
 }
 
-function bounded({ quarantine, usual, underway, waves = [] }: RolloutReport): object {
+function bounded({ quarantine, skipped, usual, underway, waves = [] }: RolloutReport): object {
   const current = waves.findIndex(({ state }) => state !== "Done");
   const first = Math.max(0, Math.min(current === -1 ? waves.length : current - wavesBehind, waves.length - wavesShown));
   return {
     waves: waves.slice(first, first + wavesShown),
     quarantine: quarantine.slice(-quarantineKept),
+    ...(skipped ? { skipped: skipped.slice(0, skippedKept) } : {}),
     ...(usual ? { usual: { join: usual.join.slice(-usualKept), leave: usual.leave.slice(-usualKept) } } : {}),
     underway: underway.slice(0, underwayShown).map(({ blockers, ...step }) => ({
       ...step,

@@ -15,6 +15,8 @@ export const carriedNow: CarriedState = {
   schemaVersion: 1,
   target: {
     change: "s2",
+    template: "t2",
+    stamped: false,
     startedAt: 1000,
     startedFor: "g7",
     begun: { templateHash: "t2", configDigest: "d2" },

@@ -57,4 +57,8 @@ function remember({ rollout }: ReportedPool, report: RolloutReport): void {
   rollout.left = report.left ?? null;
   rollout.usual = report.usual ?? rollout.usual;
   rollout.lastGood = report.lastGood ?? rollout.lastGood;
+  rollout.templateHash = report.targetTemplateHash ?? rollout.templateHash ?? "";
+  rollout.skipped = report.skipped ?? [];
+  rollout.approval = report.approval ?? null;
+  if (report.convergedTemplateHash) rollout.isRollingBack = report.convergedTemplateHash === "rolling-back";
 }

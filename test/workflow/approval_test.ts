@@ -53,6 +53,30 @@ test("approval: does not outlive its change", async (stage) => {
   assertRuns(pool, "image-3");
 });
 
+test("fault E3: an approval outlives an edit of the profile and a terminated run", async (stage) => {
+  for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
+    const pool = await stage.grownPool({ rules: { approval } });
+    pool.fate = () => "registered";
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    const { plan } = await stage.stands(handle, "Rolling", "AwaitingApproval");
+    await stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
+    await eventually("an admission", () => pool.count("ensureMachineAdmitted") === 1);
+    await eventually("the report", () => Boolean(pool.rollout.approval));
+    const published = pool.count("publishConfig");
+    pool.profileVersion = 2;
+    await stage.tell(pool);
+    await eventually("the publication", () => pool.count("publishConfig") > published);
+    await handle.terminate("by hand");
+    pool.fate = () => "joins";
+    pool.mend();
+    pool.profileVersion = 3;
+    equal((await (await stage.rollOut(pool)).result()).outcome, "Converged");
+    deepEqual(pool.events.filter(({ reason }) => reason === "ApprovalDropped"), []);
+    equal(pool.rollout.approval, null);
+  }
+});
+
 test("approval: is required again when a change is applied again, because its plan is another", async (stage) => {
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
   pool.fate = () => "registered";

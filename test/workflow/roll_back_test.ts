@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_activities.ts";
 import type { FakePool } from "../support/fake_pool.ts";
-import { assertOrderly, assertRuns, gateOf } from "../support/pool_checks.ts";
+import { assertOrderly, assertRuns, gateOf, inMs } from "../support/pool_checks.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Stage } from "../support/workflow_stage.ts";
 
@@ -46,6 +46,52 @@ test("onFailure: Rollback replaces updated machines again, one by one", async (s
   assertRuns(pool, "image-1");
   ok(pool.numbers().includes(3), "Expected the untouched machine to exist");
   assertOrderly(pool);
+});
+
+test("fault E3: an edit of the profile does not make a rollback a paced rollout, nor does a terminated run", async (stage) => {
+  for (const onProfileChange of ["NewMachinesOnly", "Roll"] as const) {
+    const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
+    const gates = [gateOf("EachWave")];
+    const pool = await stage.grownPool({ rules: { waves, gates, onFailure: "Rollback", onProfileChange } });
+    pool.verdict = () => pool.template.image === "image-2" ? "Failed" : "Passed";
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    pool.before["ensureLastGoodRestored"] = () => {
+      // A paced rollout would wait for this window.
+      pool.rules.windows = [{ from: inMs(3_600_000), to: inMs(7_200_000) }];
+    };
+    pool.after["ensureLastGoodRestored"] = async () => {
+      delete pool.after["ensureLastGoodRestored"];
+      await handle.terminate("by hand");
+    };
+    await eventually("the rollback", () => pool.template.image === "image-1");
+    await eventually("the end of the run", async () => (await handle.describe()).status.name === "TERMINATED");
+    pool.profileVersion = 2;
+    const next = await stage.rollOut(pool);
+    const isEnded = (): boolean => pool.history.some(({ outcome }) => outcome === "RolledBack");
+    await eventually("the end of the rollback", isEnded);
+    assertRuns(pool, "image-1");
+    deepEqual(pool.events.filter(({ reason }) => reason === "RollbackLeft"), []);
+    // Only then the edited profile is a change of its own, and has the pace of one.
+    if (onProfileChange === "NewMachinesOnly") equal((await next.result()).outcome, "Converged");
+    else await stage.stands(next, "Rolling", "OutsideWindow");
+    if (onProfileChange === "Roll") await next.cancel();
+  }
+});
+
+test("fault E3: the abandoned template is reverted during its rollback whatever profile it has", async (stage) => {
+  const pool = await poolWithBadImage(stage);
+  pool.change({ image: "image-2" });
+  let times = 0;
+  pool.before["ensureLastGoodRestored"] = () => {
+    if (times++ > 0) return;
+    pool.profileVersion = 2;
+    throw failure("GenerationStale", "Failed to restore: the pool has changed");
+  };
+  const result = await (await stage.rollOut(pool, { deadlines: short })).result();
+  deepEqual([result.outcome, pool.images(), pool.profileVersion], ["RolledBack", Array(3).fill("image-1"), 1]);
+  deepEqual(pool.rollout.quarantine.map(({ specHash }) => specHash.slice(-3)), ["-p1", "-p2"]);
+  deepEqual(pool.events.filter(({ reason }) => reason === "RollbackLeft"), []);
 });
 
 test("onFailure: Rollback admits no new machine of the bad change, even if it is abandoned while the pool is read", async (stage) => {
@@ -213,8 +259,8 @@ test("onFailure: a rollback that is terminated leaves no machine of the good tem
     await eventually("the rollback", () => pool.convergedHash === "rolling-back");
     await handle[end]();
     delete pool.before["ensureLastGoodRestored"];
-    if (end === "terminate") await stage.rollOut(pool, { deadlines: short });
+    const next = end === "terminate" ? await stage.rollOut(pool, { deadlines: short }) : undefined;
     await eventually("the good template again", () => pool.convergedHash === good);
-    if (end === "terminate") await stage.client.workflow.getHandle(pool.holder).cancel();
+    if (next) equal((await next.result()).outcome, "RolledBack");
   }
 });

@@ -38,6 +38,40 @@ test("skip: leaves one machine unchanged and replaces the others", async (stage)
   assertRuns(pool, "image-2");
 });
 
+test("fault E3: a skipped machine stays skipped when the profile is edited, and after a terminated run", async (stage) => {
+  const { pool, handle } = await waitingRollout(stage);
+  const looks = (): number => pool.count("readPool") + pool.count("readRound");
+  await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(2) });
+  await eventually("the report", () => pool.rollout.skipped?.length === 1);
+  pool.profileVersion = 2;
+  const before = looks();
+  await stage.tell(pool);
+  await eventually("another look", () => looks() > before);
+  await handle.terminate("by hand");
+  pool.profileVersion = 3;
+  await stage.rollOut(pool);
+  await open(stage, pool);
+  const { skipped } = await stage.sees(pool, "the others done", ({ reason }) => reason === "OnlySkippedRemain");
+  deepEqual([skipped, pool.find(pool.nth(2))?.set.image], [[pool.nth(2)], "image-1"]);
+  pool.change({ image: "image-3" });
+  await stage.tell(pool);
+  equal((await stage.client.workflow.getHandle(pool.holder).result()).outcome, "Converged");
+  deepEqual(pool.rollout.skipped, []);
+});
+
+test("fault E3: a skipped machine stays skipped when Ostler changes the template for an edited profile", async (stage) => {
+  const { pool } = await waitingRollout(stage);
+  pool.rules.onProfileChange = "Roll";
+  await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(2) });
+  pool.profileVersion = 2;
+  await stage.tell(pool);
+  await eventually("the stamp", () => pool.count("ensureTemplateStamped") === 1);
+  await open(stage, pool);
+  const { skipped } = await stage.sees(pool, "the others done", ({ reason }) => reason === "OnlySkippedRemain");
+  deepEqual(skipped, [pool.nth(2)]);
+  await stage.ask(pool, "retry");
+});
+
 test("skip: reports a machine that the pool does not have, and forgets it", async (stage) => {
   const { pool, handle } = await waitingRollout(stage);
   await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(2) });

@@ -55,7 +55,7 @@ const retry: Effect = {
       ? "the pool is rolling back to the last good revision; apply the change again after the rollback"
       : undefined,
   apply({ target, people, waves, machines, memory, tasks, loop, view }, command): string {
-    if (isLastGood(target, memory.lastGood) && !memory.rollback) memory.quarantine = [];
+    if (isLastGood(target, memory) && !memory.rollback) memory.quarantine = [];
     forgetBad(memory, target.desired?.specHash);
     retryMachines(machines);
     people.skipped = [];
@@ -89,7 +89,7 @@ const approve: Effect = {
     const { plan = "" } = command;
     const wave = waves.current.index + 1;
     if (!wasApproved({ people, target, waves }, plan)) {
-      people.approvedPlan = target.change;
+      people.approvedPlan = target.template;
       people.approvedHash = plan;
       people.approvedTerms = people.plan?.terms ?? null;
       waves.current = { ...waves.current, approved: true };
@@ -132,10 +132,16 @@ const promote: Effect = {
   },
 };
 
+/** As many as the Rollout object remembers for the next run. */
+const skippedAtMost = 500;
+
 const skip: Effect = {
   takes: "{machine, by, reason}",
-  refuse({ machines, memory }, { machine }): string | undefined {
+  refuse({ machines, memory, people: { skipped } }, { machine }): string | undefined {
     if (machine === undefined) return 'field "machine" is missing';
+    if (skipped.length >= skippedAtMost && !skipped.includes(machine)) {
+      return `${skipped.length} machines are skipped already; pause the rollout`;
+    }
     const { leaving = [], old = [] } = machines.snapshot ?? {};
     if (leaving.some(({ id }) => id === machine)) return `machine "${machine}" is already being removed`;
     if (old.some(({ id, marked }) => marked && id === machine)) {
@@ -160,7 +166,7 @@ const abort: Effect = {
     const { memory, target, waves, view } = rollout;
     // A rollout that is being reported as converged is over.
     const isRolling = waves.rolled && view.standing.phase !== "Converged";
-    const isUnder = isRolling || isQuarantined(rollout) || !isLastGood(target, memory.lastGood);
+    const isUnder = isRolling || isQuarantined(rollout) || !isLastGood(target, memory);
     return isUnder || memory.rollback ? undefined : "no rollout is in progress";
   },
   apply({ people, memory, view }, command): string {

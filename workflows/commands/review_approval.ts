@@ -1,8 +1,9 @@
 /** Keeps an approval only as long as the approved plan holds. */
 import type { Desired, PoolSnapshot, Rules, WaveState } from "../contracts/mod.ts";
-import { isCovered, planTerms } from "../policy/forecast.ts";
+import { isCovered, planTerms, termsInForm } from "../policy/forecast.ts";
 import { supplierOf } from "../policy/supplier.ts";
 import { forgetApproval } from "../state/people.ts";
+import { freshWave } from "../state/waves.ts";
 import { type Part, type Seen, warn } from "../state/rollout.ts";
 import { busyWith } from "../state/tasks.ts";
 import { isApproved } from "../state/approval.ts";
@@ -30,8 +31,7 @@ export function reviewApproval(
   // During a policy conflict, the rules are unknown, and nothing begins.
   if (rules.conflict !== null || desired.replicas === 0 || !isLeft) return "Kept";
   const now = planTerms(supplierOf(settings.pool.kind), desired, rules);
-  people.approvedTerms ??= now;
-  const { approvedTerms } = people;
+  const approvedTerms = people.approvedTerms = termsInForm(people.approvedTerms, now);
   if (isCovered(approvedTerms, now)) return "Kept";
   people.plan = null;
   return drop(
@@ -54,7 +54,8 @@ function drop({ people, waves, view }: Approval, why: string): "Dropped" {
   const which = people.approvedHash === "" ? `Wave ${waves.current.index + 1}` : `Plan ${people.approvedHash}`;
   warn(view, "ApprovalDropped", `${which} is no longer approved: ${why}; review the plan and approve it again`);
   forgetApproval(people);
-  waves.current = { ...waves.current, approved: false };
+  // Before its first plan, a run does not know which waves the index of an earlier run refers to.
+  waves.current = waves.countedBy === null ? freshWave() : { ...waves.current, approved: false };
   return "Dropped";
 }
 

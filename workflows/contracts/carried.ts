@@ -8,6 +8,13 @@ import type { Maker } from "./node_update.ts";
 export interface CarriedTarget {
   /** The spec that all counts refer to. */
   change: string;
+  /**
+   * The template that the commands of people and the waves refer to; "" before the first read, and after a run of an
+   * earlier version.
+   */
+  template: string;
+  /** Whether Ostler changed the template for another config, so that skipped machines stay skipped. */
+  stamped: boolean;
   /** When its rollout began (epoch ms). */
   startedAt: number;
   /** Identity (`observed`) of the desired state at the end of the previous run, or else of the first one read. */
@@ -31,7 +38,7 @@ export interface CarriedPeople {
   skipped: string[];
   /** The plan that waits for approval, or was approved; null for none, and after a run of an earlier version. */
   plan: AskedPlan | null;
-  /** The spec whose plan was approved. */
+  /** The template whose plan was approved; its spec after a run of an earlier version. */
   approvedPlan: string;
   /** The hash that this plan was approved by. */
   approvedHash: string;

@@ -1,4 +1,5 @@
 /** State that outlives a run, on the Rollout object. */
+import type { PlanTerms } from "./progress.ts";
 
 /** A request: by whom, why, and since when (epoch ms). */
 export interface Request {
@@ -37,6 +38,26 @@ export interface Memory {
   left?: Rollback | null;
   /** Identity of the desired state when the state was last reported; absent from earlier versions. */
   observed?: string;
+  /** The template when the state was last reported: machines were skipped and the plan was approved for this one. */
+  templateHash?: string;
+  /** Machines that a person skipped. */
+  skipped?: string[];
+  /** The approval that held then. */
+  approval?: Approval | null | undefined;
+  /** Whether the rollback in `left` had not ended. */
+  isRollingBack?: boolean;
+}
+
+/** An approval that holds. */
+export interface Approval {
+  /** Hash of the approved plan; "" for the waves that a person made one. */
+  plan: string;
+  /** The template whose plan was approved; "" if only one wave is approved. */
+  templateHash: string;
+  /** Index of the wave that is approved. */
+  wave: number;
+  /** The approved terms; null until the next read. */
+  terms: PlanTerms | null;
 }
 
 /** A rollback to the last good template, started by policy or by an abort. */

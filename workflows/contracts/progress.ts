@@ -1,7 +1,7 @@
 /** Progress of a rollout: the result of the query `progress`. */
 import type { EtcdStanding } from "./pool.ts";
 import type { Blocker } from "./outcomes.ts";
-import type { LastGood, Quarantined, Request, Rollback } from "./memory.ts";
+import type { Approval, LastGood, Quarantined, Request, Rollback } from "./memory.ts";
 
 /** `RollingBack` and `RolledBack` are for a rollback; `Repairing` replaces an unhealthy machine without a rollout. */
 export type Phase =
@@ -158,6 +158,9 @@ export interface RolloutReport {
   /** RFC 3339; null without measurements or without a rollout in progress. */
   eta: string | null;
   plan: { hash: string; approved: boolean } | null;
+  /** Machines that a person skipped, and the approval that holds; absent from runs of earlier versions. */
+  skipped?: string[];
+  approval?: Approval | null | undefined;
   credentials?: { expiresAt: string; renewAt: string };
   /** Only for pools of control planes. */
   etcd?: EtcdStanding;
@@ -179,8 +182,10 @@ export interface PoolEvent {
 
 /** The terms that an approval covers; if they change, the plan must be approved again. */
 export interface PlanTerms {
-  /** Hash of the spec and of the rules that matter to the plan. */
+  /** Hash of the template and of the rules that matter to the plan. */
   hash: string;
+  /** The version of how `hash` is computed; hashes of other versions cannot be compared. Absent before the second. */
+  form?: number | undefined;
   /** Number of replicas. */
   replicas: number;
 }

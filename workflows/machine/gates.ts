@@ -69,7 +69,7 @@ function ended({ note }: Work, verdicts: GateVerdict[] = []): string | undefined
 function areUnknown({ target, memory }: Seen<"target" | "memory">): boolean {
   const { rules } = target;
   if (!rules || rules.conflict === null || rules.source !== "none") return false;
-  return !isLastGood(target, memory.lastGood);
+  return !isLastGood(target, memory);
 }
 
 /** Waits until one policy defines the gates, or a person promotes. */

@@ -1,5 +1,6 @@
 /** Forecast of a rollout: runs the planner of the workflow on a virtual pool with a virtual clock. */
 import type {
+  Check,
   Desired,
   Member,
   Memory,
@@ -12,6 +13,7 @@ import type {
 } from "../contracts/mod.ts";
 import { type Blocked, machinesOf, quantile, type Situation, usualReplacement } from "./turn.ts";
 import { staysOf } from "./blocks.ts";
+import { inPlaceOf } from "./in_place.ts";
 import { blockersOf, planTurn } from "./plan_turn.ts";
 import { type Supplier, supplierOf } from "./supplier.ts";
 import { type Pace, VirtualPool } from "./virtual_pool.ts";
@@ -168,18 +170,60 @@ function note(chosen: Map<string, number>, id: string, wave: number): void {
 
 // The terms of a plan that an approval covers.
 
+/** Changes with what `planTerms` puts into a hash; the approvals of another form hold until the plan changes again. */
+const form = 2;
+
 /**
  * Returns the terms of a plan, which do not change while the rollout proceeds: remaining machines, finished waves, the
- * times of windows and the name of the policy are excluded. The terms include whether there is room for new machines,
- * but not how much, because a percentage is rounded again whenever the number of machines changes.
+ * times of windows, the profile and the name of the policy are excluded. The terms include whether there is room for new
+ * machines, but not how much, because a percentage is rounded again whenever the number of machines changes.
  */
 export function planTerms(supplier: Supplier, desired: Desired, rules: Rules): PlanTerms {
-  const { specHash, replicas } = desired;
-  const { source: _source, conflict: _conflict, windows, inPlace, ...lasting } = rules;
+  const { templateHash, replicas } = desired;
   const hasRoom = supplier.roomOf(desired) > 0;
+  return { hash: planHash([templateHash, hasRoom, agreedOf(supplier, rules)]), replicas, form };
+}
+
+/**
+ * Returns the rules that decide which machines are replaced, in which order and how fast, and what happens to them. Each
+ * is named, so that a rule of a later version changes no running approval; such a rule may be added here only while it
+ * is left out at its default.
+ */
+function agreedOf(supplier: Supplier, rules: Rules): object {
+  const { growth, budget, join, drain, onFailure, maxFailed, approval, onImageChange = "Replace", etcd } = rules;
   // The rules of updates in place do not affect pools whose machines are only replaced.
-  const update = supplier.capabilities.updates.includes("InPlace") && inPlace ? { inPlace } : {};
-  return { hash: planHash([specHash, hasRoom, { ...lasting, ...update, windows: windows !== null }]), replicas };
+  const isInPlace = supplier.capabilities.updates.includes("InPlace");
+  return {
+    waves: rules.waves.map(({ upTo, soak }) => [upTo, soak]),
+    growth: growth && [growth.from, growth.factor, growth.soak],
+    budget: [budget.machines, budget.perZone, budget.zones, budget.cluster],
+    windows: rules.windows !== null,
+    join: [join.instance, join.address, join.registered, join.ready, join.gates, join.attempts],
+    drain: [drain.timeout, drain.onBlocked, drain.localStorage, drain.order],
+    gates: rules.gates.map(({ name, run, within, check }) => [name, run, within, setFieldsOf(check)]),
+    ...{ onFailure, maxFailed, approval, onImageChange },
+    inPlace: isInPlace ? inPlaceTerms(rules) : null,
+    etcd: etcd?.snapshot ?? null,
+  };
+}
+
+// Null is the default of the fields that later versions add to a check.
+function setFieldsOf(check: Check): object {
+  return Object.fromEntries(Object.entries(check).filter(([, value]) => value !== null));
+}
+
+function inPlaceTerms(rules: Rules): unknown[] {
+  const { stageAtOnce, stage, boot, soak } = inPlaceOf(rules);
+  return [stageAtOnce, stage, boot, soak];
+}
+
+/**
+ * Returns approved terms in the form of the current ones; those of another version, or none, take over what the current
+ * terms say, because their hashes cannot be compared.
+ */
+export function termsInForm(approved: PlanTerms | null, now: PlanTerms): PlanTerms {
+  if (approved === null) return now;
+  return approved.form === now.form ? approved : { ...now, replicas: approved.replicas };
 }
 
 /**

@@ -4,7 +4,8 @@ import type { Seen } from "./rollout.ts";
 /** Returns whether the plan of the desired spec is approved, or its current wave if each wave needs an approval. */
 export function isApproved({ people, target, waves }: Seen<"people" | "target" | "waves">): boolean {
   if (target.rules?.approval === "BeforeEachWave") return waves.current.approved;
-  return people.approvedPlan !== "" && people.approvedPlan === target.change;
+  // A run of an earlier version carried the spec.
+  return people.approvedPlan !== "" && [target.template, target.change].includes(people.approvedPlan);
 }
 
 /** Returns whether the plan with this hash was approved before, and the approval still holds. */

@@ -23,8 +23,12 @@ export function freshMemory(): CarriedMemory {
 }
 
 /** Takes over the state that earlier runs stored on the Rollout object. */
-export function adoptMemory(memory: Memory, { quarantine, lastGood, usual, left = null }: Recalled): void {
-  Object.assign(memory, { quarantine, lastGood, usual, lastRollback: left, recalled: true });
+export function adoptMemory(
+  memory: Memory,
+  { quarantine, lastGood, usual, left = null, isRollingBack = false }: Recalled,
+): void {
+  const rollback = isRollingBack && lastGood ? left : null;
+  Object.assign(memory, { quarantine, lastGood, usual, lastRollback: left, rollback, recalled: true });
 }
 
 /** Adds a change to the quarantine. */

@@ -1,5 +1,5 @@
 /** The commands of people. */
-import type { CarriedPeople, WaitingCommand } from "../contracts/mod.ts";
+import type { Approval, CarriedPeople, WaitingCommand } from "../contracts/mod.ts";
 
 export interface People extends CarriedPeople {
   /** Whether this run has read a plan; the plan of the previous run may be about other machines. */
@@ -34,6 +34,14 @@ export function freshPeople(): CarriedPeople {
 /** Continues with the commands of the previous run. */
 export function openPeople(carried: CarriedPeople): People {
   return { ...carried, isPlanRead: false, takenDoubts: [], heard: false };
+}
+
+/** Takes over an approval that an earlier run stored on the Rollout object. */
+export function adoptApproval(people: People, { plan, templateHash, terms }: Approval): void {
+  if (plan !== "") people.plan = { hash: plan, ...(terms ? { terms } : {}) };
+  people.approvedPlan = templateHash;
+  people.approvedHash = plan;
+  people.approvedTerms = terms;
 }
 
 /** Keeps a command until it can be validated, also in the next run of the chain. */

@@ -31,14 +31,14 @@ export function isQuarantined({ machines, memory, target }: Seen<"machines" | "m
  */
 export function isGivenUp(rollout: Seen<"machines" | "memory" | "target">): boolean {
   const { memory, target } = rollout;
-  return memory.rollback ? !isLastGood(target, memory.lastGood) : isQuarantined(rollout);
+  return memory.rollback ? !isLastGood(target, memory) : isQuarantined(rollout);
 }
 
 /** Stops admitting machines of this change; with `onFailure: Rollback`, the pool rolls back to the last good change. */
 export function giveUp(rollout: GivingUp, { reason, message }: { reason: string; message: string }): void {
   const { target, memory, machines, loop, view } = rollout;
   // A failed machine of the last good change does not disprove that change: the run halts without a quarantine.
-  const isKnownGood = isLastGood(target, memory.lastGood);
+  const isKnownGood = isLastGood(target, memory);
   const bad = badChange(target, "policy", `${reason}: ${message}`);
   if (!isKnownGood) quarantine(rollout, bad);
   // If no machine failed either, only this halt prevents an immediate and endless retry.

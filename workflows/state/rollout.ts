@@ -2,12 +2,12 @@
 import type { CarriedState, Phase, PoolEvent } from "../contracts/mod.ts";
 import { freshState, type ParsedInput, type Settings } from "./input.ts";
 import { beginLoop, type Loop, openLoop } from "./loop.ts";
-import { forgetFailures, type Machines, openMachines } from "./machines.ts";
+import { dropBoots, forgetFailures, type Machines, openMachines, takeBack } from "./machines.ts";
 import type { Memory } from "./memory.ts";
 import { forgetPlan, openPeople, type People } from "./people.ts";
 import type { Records } from "./records.ts";
 import { openSlots, type Slots } from "./slots.ts";
-import { openTarget, type Target } from "./target.ts";
+import { isBadAgain, openTarget, type Spec, type Target } from "./target.ts";
 import { openTasks, type Tasks } from "./tasks.ts";
 import { beginWaves, type Waves } from "./waves.ts";
 import type { Blocked } from "../policy/turn.ts";
@@ -54,20 +54,38 @@ export function openRollout({ carried, ...settings }: ParsedInput): Rollout {
   };
 }
 
-/** Resets the counters for another spec; a rollback keeps the counts of the abandoned spec. */
+/** Resets the state for another template; a rollback keeps the counts of the abandoned one. */
 export function beginChange(
   { target, people, waves, machines, loop, memory }:
     & Part<"target" | "people" | "waves" | "machines" | "loop">
     & Seen<"memory">,
-  specHash: string,
+  { specHash, templateHash }: Spec,
 ): void {
   const isBack = memory.rollback !== null;
   if (!isBack && target.change !== "") target.startedAt = Date.now();
-  target.change = specHash;
-  if (!isBack) people.skipped = [];
+  if (!isBack && !target.stamped) people.skipped = [];
+  Object.assign(target, { change: specHash, template: templateHash, stamped: false });
   forgetFailures(machines, { keepCounts: isBack });
   forgetPlan(people);
   beginWaves(waves);
+  beginLoop(loop);
+}
+
+/**
+ * Gives another profile of the same template fresh attempts; the waves and the commands of people stay. A change that
+ * is rolled back gets none.
+ */
+export function beginConfig(
+  { target, machines, loop, memory }: Part<"target" | "machines" | "loop"> & Seen<"memory">,
+  { specHash, templateHash }: Spec,
+): void {
+  target.change = specHash;
+  if (memory.rollback === null) machines.failures = 0;
+  machines.retries = [];
+  // A failed machine that is Ready must not count as one that passed its gates.
+  dropBoots(machines, () => false, templateHash);
+  machines.failed = [];
+  if (!isBadAgain({ specHash, templateHash }, memory)) takeBack(machines, templateHash);
   beginLoop(loop);
 }
 

@@ -1,5 +1,5 @@
 /** The desired state, its rules, and the publication for it. */
-import type { CarriedTarget, Desired, Publication, Rendering, Rules } from "../contracts/mod.ts";
+import type { CarriedMemory, CarriedTarget, Desired, Publication, Rendering, Rules } from "../contracts/mod.ts";
 
 export interface Target extends CarriedTarget {
   desired: Desired | undefined;
@@ -22,7 +22,7 @@ export interface Target extends CarriedTarget {
 
 /** Returns the state before the first read. */
 export function freshTarget(now: number): CarriedTarget {
-  return { change: "", startedAt: now, startedFor: "", begun: null };
+  return { change: "", template: "", stamped: false, startedAt: now, startedFor: "", begun: null };
 }
 
 /** Continues with the target of the previous run; the run reads the rest. */
@@ -42,7 +42,28 @@ export function openTarget(carried: CarriedTarget): Target {
   };
 }
 
-/** Returns whether the desired spec is the last good one. */
-export function isLastGood({ desired }: Readonly<Target>, lastGood: { specHash: string } | null): boolean {
-  return desired?.specHash === lastGood?.specHash;
+/** The identities of a desired state: with and without its config. */
+export type Spec = Pick<Desired, "specHash" | "templateHash">;
+
+type Remembered = Readonly<Pick<CarriedMemory, "lastGood" | "rollback">>;
+
+/**
+ * Returns whether the desired spec is the last good one. During a rollback to another template, that template is the
+ * last good one whatever profile it has: an edit of the profile does not end a rollback.
+ */
+export function isLastGood({ desired }: { desired?: Spec | undefined }, { lastGood, rollback }: Remembered): boolean {
+  if (desired?.specHash === lastGood?.specHash) return true;
+  return isToOtherTemplate({ lastGood, rollback }) && desired?.templateHash === lastGood?.templateHash;
+}
+
+/** Returns whether the change that is rolled back is desired again, also with another profile. */
+export function isBadAgain({ specHash, templateHash }: Spec, { lastGood, rollback }: Remembered): boolean {
+  if (specHash === rollback?.bad.specHash) return true;
+  return isToOtherTemplate({ lastGood, rollback }) && templateHash === rollback?.bad.templateHash;
+}
+
+// Where a rollback only restores the profile, another profile is another change.
+function isToOtherTemplate({ lastGood, rollback }: Remembered): boolean {
+  return rollback !== null && rollback.bad.templateHash !== "" && lastGood !== null &&
+    rollback.bad.templateHash !== lastGood.templateHash;
 }

@@ -148,8 +148,17 @@ function reportOf(rollout: Seen): RolloutReport {
     eta: eta === null ? null : iso(eta),
     underway: underway(rollout).slice(0, named),
     plan: people.plan ? { hash: people.plan.hash, approved: isApproved(rollout) } : null,
+    skipped: ["Converged", "RolledBack"].includes(phase) ? [] : people.skipped,
+    approval: ["Converged", "RolledBack", "Aborted"].includes(phase) ? null : approvalNow(rollout),
     conditions: conditionsNow(rollout),
   };
+}
+
+/** Returns the approval that holds, for the next run if this one is terminated. */
+function approvalNow(rollout: Seen<"people" | "target" | "waves">): RolloutReport["approval"] {
+  if (!isApproved(rollout)) return null;
+  const { people: { approvedHash, approvedPlan, approvedTerms }, waves } = rollout;
+  return { plan: approvedHash, templateHash: approvedPlan, wave: waves.current.index, terms: approvedTerms };
 }
 
 /** Returns what blocks the run, as far as a reader is concerned: a soak is not an obstacle but part of the plan. */

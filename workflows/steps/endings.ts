@@ -12,12 +12,13 @@ import { giveBackSlots } from "./slots.ts";
 /**
  * Reports that every machine runs the desired state, and stores the template whose machines need no admission. After a
  * rollout, a command that arrives during the report is answered by this run. Otherwise Temporal takes the end of the run
- * back for a signal that arrives meanwhile, and starts another run for a command.
+ * back for a signal that arrives meanwhile, and starts another run for a command. Returns undefined if the profile was
+ * edited during a rollback, so that another reconcile handles the edit.
  */
 export async function converge(
-  rollout: Telling & Part<"slots" | "memory" | "waves">,
+  rollout: Telling & Part<"target" | "slots" | "memory" | "waves">,
   desired: Desired,
-): Promise<RollOutResult> {
+): Promise<RollOutResult | undefined> {
   const { memory, waves, target } = rollout;
   await giveBackSlots(rollout, true);
   if (memory.rollback) return await arriveBack(rollout, desired);
@@ -178,7 +179,10 @@ function convergedText({ replicas, revision }: Desired): { reason: string; messa
 }
 
 /** Ends a rollback. */
-async function arriveBack(rollout: Telling & Part<"memory" | "waves">, desired: Desired): Promise<RollOutResult> {
+async function arriveBack(
+  rollout: Telling & Part<"target" | "memory" | "waves">,
+  desired: Desired,
+): Promise<RollOutResult | undefined> {
   const { memory, waves, view } = rollout;
   const outcome = memory.rollback?.kind === "Abort" ? "Aborted" : "RolledBack";
   const history = historyEntry(rollout, outcome);
@@ -190,7 +194,9 @@ async function arriveBack(rollout: Telling & Part<"memory" | "waves">, desired: 
   // Only after the history has the rollback, as an outage in between would lose it.
   memory.rollback = null;
   waves.rolled = false;
-  return ended(rollout, outcome);
+  if (desired.specHash === memory.lastGood?.specHash) return ended(rollout, outcome);
+  rollout.target.startedAt = Date.now(); // identifies a rollout in the history
+  return undefined;
 }
 
 /** Reports the rollback again, as only scaling, repair or renewal has happened since. */

@@ -10,15 +10,17 @@ import type {
   Rules,
 } from "../contracts/mod.ts";
 import { awaits, publishBeside, readBeside, write } from "../proxies.ts";
-import { beginChange, type Part, type Seen, tell, type Telling, warn } from "../state/rollout.ts";
-import type { Target } from "../state/target.ts";
+import { beginChange, beginConfig, type Part, type Seen, tell, type Telling, warn } from "../state/rollout.ts";
+import { isBadAgain, type Target } from "../state/target.ts";
 import { stand } from "../status/report.ts";
 import { troubleOf } from "../state/trouble.ts";
 import { nextQuestionOf, readRound } from "./see.ts";
 import { callOffUpdates, dropBoots, takeBack } from "../state/machines.ts";
 import { adoptMemory } from "../state/memory.ts";
+import { adoptApproval } from "../state/people.ts";
 import { isQuarantined } from "../state/quarantine.ts";
 import { callOff } from "../state/tasks.ts";
+import { freshWave } from "../state/waves.ts";
 
 /**
  * Ensures that the secrets of this revision are published; a second call for the same change does nothing. `published`
@@ -103,6 +105,7 @@ export async function rollProfile(
   await write.ensureTemplateStamped.executeWithOptions({ summary: "Write the new config's digest into the template" }, [
     { pool, templateHash: desired.templateHash, configDigest: rendering.configDigest },
   ]);
+  target.stamped = true;
   return "Stamped";
 }
 
@@ -137,7 +140,7 @@ function announce(rollout: Telling, { revision }: Desired): void {
  * first, or if the step was refused: the run then takes each part by itself, which reports the refusal.
  */
 export async function openPool(
-  rollout: Seen<"settings" | "tasks"> & Part<"target" | "memory" | "people" | "machines">,
+  rollout: Seen<"settings" | "tasks"> & Part<"target" | "memory" | "people" | "machines" | "waves">,
 ): Promise<PublishedPool | undefined> {
   const { settings: { pool }, target, people, memory, machines, tasks } = rollout;
   if (target.opened) return undefined;
@@ -183,7 +186,7 @@ async function readSeen(rollout: Telling & Part<"target" | "machines" | "tasks">
 
 /** Reads once what earlier runs stored, before anything is reported, as a report writes it back. */
 export async function recallEarlier(
-  rollout: Seen<"settings" | "tasks"> & Part<"target" | "memory" | "people">,
+  rollout: Seen<"settings" | "tasks"> & Recalling,
 ): Promise<void> {
   const { settings: { pool }, memory, tasks } = rollout;
   if (memory.recalled) return;
@@ -191,15 +194,25 @@ export async function recallEarlier(
   recallFrom(rollout, await by.recall.executeWithOptions({ summary: "Recall earlier rollouts" }, [{ pool }]));
 }
 
-function recallFrom({ target, memory, people }: Part<"target" | "memory" | "people">, earlier: Memory): void {
+type Recalling = Part<"target" | "memory" | "people" | "waves">;
+
+function recallFrom({ target, memory, people, waves }: Recalling, earlier: Memory): void {
   if (memory.recalled) return;
-  people.paused = earlier.paused;
+  const { paused, templateHash = "", skipped = [], approval = null } = earlier;
+  people.paused = paused;
+  // Kept while the same template is desired; the read of another one resets all of them.
+  target.template = templateHash;
+  people.skipped = skipped;
+  if (approval) {
+    adoptApproval(people, approval);
+    waves.current = { ...freshWave(), index: approval.wave, approved: true };
+  }
   // A run that only renews credentials applies to the state stored last; a later change requires a rollout.
   target.startedFor ||= earlier.observed ?? "";
   adoptMemory(memory, earlier);
 }
 
-/** Takes over the current rules, and resets the state for another spec. */
+/** Takes over the current rules, and resets the state for another template, or in part for another config. */
 export function noteChange(
   rollout: Part<"target" | "people" | "waves" | "machines" | "tasks" | "loop"> & Seen<"memory" | "view">,
   { desired, rules }: { desired: Desired; rules: Rules },
@@ -208,11 +221,26 @@ export function noteChange(
   target.known = true;
   target.rules = rulesNow(target, rules);
   target.startedFor ||= desired.observed;
-  if (target.change === desired.specHash) return;
-  if (target.change !== "") supersede(rollout, desired, target.rules);
+  if (target.change === desired.specHash) return void (target.template = desired.templateHash);
   // A finished abort is over when another spec is desired.
   if (view.standing.phase === "Aborted") people.abortAsked = null;
-  beginChange(rollout, desired.specHash);
+  if (target.template === desired.templateHash) return changeConfig(rollout, desired);
+  if (target.change !== "") supersede(rollout, desired, target.rules);
+  beginChange(rollout, desired);
+}
+
+// Gates that failed with the previous config are evaluated again; all others continue.
+function changeConfig(
+  rollout: Part<"target" | "waves" | "machines" | "tasks" | "loop"> & Seen<"memory">,
+  desired: Desired,
+): void {
+  const { waves, machines, tasks } = rollout;
+  if (isQuarantined(rollout)) {
+    callOff(tasks, ({ kind }) => kind === "gates");
+    waves.gates = null;
+  }
+  machines.glance = undefined;
+  beginConfig(rollout, desired);
 }
 
 // During a policy conflict the rules are unknown: running steps keep their rules, and no machine counts as unhealthy.
@@ -236,5 +264,5 @@ function supersede(
   // Boots decide and not tasks: a run that has just begun, or recovers from an outage, has no tasks yet.
   dropBoots(machines, isDropped, target.desired?.templateHash ?? "");
   // A change that is applied again during its rollback is abandoned again.
-  if (memory.rollback?.bad.specHash !== desired.specHash) takeBack(machines, desired.templateHash);
+  if (!isBadAgain(desired, memory)) takeBack(machines, desired.templateHash);
 }

@@ -1,11 +1,12 @@
 /** Rolls back to the last good template, also while a client keeps applying the failed one. */
-import type { Desired, RollOutResult } from "../contracts/mod.ts";
+import type { Desired, Rollback, RollOutResult } from "../contracts/mod.ts";
 import { read, write } from "../proxies.ts";
 import { beginChange, type Part, type Seen, tell, type Telling, warn } from "../state/rollout.ts";
 import { type News, report } from "../status/report.ts";
 import { halt } from "./halt.ts";
 import { troubleOf } from "../state/trouble.ts";
 import { badChange, goBack, quarantine } from "../state/quarantine.ts";
+import { isBadAgain, isLastGood } from "../state/target.ts";
 import { callOff } from "../state/tasks.ts";
 import { endAborted, releaseAll } from "./endings.ts";
 
@@ -28,9 +29,11 @@ type RollingBack = Telling & Part<"target" | "people" | "waves" | "machines" | "
 
 /** Makes the last good template the desired one during a rollback. */
 export async function restoreLastGood(rollout: RollingBack, desired: Desired): Promise<Next> {
-  const { settings: { pool }, memory: { rollback, lastGood } } = rollout;
-  if (!rollback || desired.specHash === lastGood?.specHash) return "GoOn";
-  if (desired.specHash !== rollback.bad.specHash) return await leaveWayBack(rollout, desired);
+  const { settings: { pool }, memory } = rollout;
+  const { rollback, lastGood } = memory;
+  if (!rollback || isLastGood({ desired }, memory)) return "GoOn";
+  if (!isBadAgain(desired, memory)) return await leaveWayBack(rollout, desired);
+  noteConfig(rollout, rollback, desired);
   if (rollback.reapplied > takenBackAtMost) return await askPerson(rollout);
   const { by, bad } = rollback;
   const message = `Rolling back from revision ${bad.revision} to ${lastGood?.image}: ${bad.reason}`;
@@ -80,13 +83,21 @@ async function giveUpRestoring(rollout: Telling & Part<"memory">, error: unknown
   return "GoOn";
 }
 
+// The abandoned template with another profile is abandoned too; in quarantine, so that `retry` ends the pin to the last
+// good profile.
+function noteConfig(rollout: Part<"memory" | "view">, rollback: Rollback, { specHash, revision }: Desired): void {
+  if (specHash === rollback.bad.specHash) return;
+  rollback.bad = { ...rollback.bad, specHash, revision };
+  quarantine(rollout, rollback.bad);
+}
+
 // A third spec is a change like any other, and ends the rollback.
-async function leaveWayBack(rollout: RollingBack, { specHash }: Desired): Promise<Next> {
+async function leaveWayBack(rollout: RollingBack, desired: Desired): Promise<Next> {
   rollout.memory.rollback = null;
   const message = "Rollback cancelled: the desired template changed";
   tell(rollout.view, "RollbackLeft", message);
   await report(rollout, { phase: "Preparing", reason: "RollbackLeft", message }, convergedNews(rollout));
-  beginChange(rollout, specHash);
+  beginChange(rollout, desired);
   return "GoOn";
 }
 

@@ -21,7 +21,7 @@ Deno.test("recall: returns nothing without a Rollout, or from one of an earlier 
   deepEqual(await recall(kubeWith({ phase: "Converged", paused: false, history: [] }).client, pool), nothing);
 });
 
-Deno.test("recall: returns what was reported", async () => {
+Deno.test("fault E3: recall: returns what was reported, with skipped machines and the approval", async () => {
   const request = { by: "ann", reason: "night", since: 1 };
   const bad = { ...request, specHash: "s", templateHash: "t", revision: "2", image: "i", kubelet: "k" };
   const memory: Memory = {
@@ -31,11 +31,17 @@ Deno.test("recall: returns what was reported", async () => {
     usual: { join: [1, 2.5], leave: [3] },
     left: { ...request, kind: "RollBack", bad, reapplied: 2 },
     observed: "g7",
+    templateHash: "t",
+    skipped: ["m1", "m2"],
+    approval: { plan: "h", templateHash: "t", wave: 1, terms: { hash: "x", replicas: 3, form: 2 } },
+    isRollingBack: true,
   };
   const report: RolloutReport = {
     ...{ phase: "Rolling", reason: "r", message: "m", blockedReason: null, eta: null, plan: null, underway: [] },
     ...{ conditions: [], paused: true, pausedBy: memory.paused, quarantine: memory.quarantine },
     ...{ lastGood: memory.lastGood ?? undefined, usual: memory.usual, left: memory.left ?? null, observed: "g7" },
+    ...{ targetTemplateHash: "t", skipped: memory.skipped, approval: memory.approval },
+    convergedTemplateHash: "rolling-back",
   } as RolloutReport;
   const kube = kubeWith({});
   await inActivity(() => ensureRolloutReported(kube.client, { pool, report, events: [] }));

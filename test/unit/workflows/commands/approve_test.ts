@@ -11,7 +11,7 @@ const { approve } = commands;
 
 function waiting(approval: Rules["approval"], hash: string): Rollout {
   const rollout = openRun({ target: { rules: { ...defaultRules, approval } } });
-  beginChange(rollout, "spec");
+  beginChange(rollout, { specHash: "spec", templateHash: "t1" });
   return planned(rollout, hash);
 }
 
@@ -59,8 +59,8 @@ Deno.test("approve: requires another approval when the next wave begins", () => 
 
 Deno.test("approve: holds only for its change, and not when that change is applied again", () => {
   const rollout = approved("BeforeFirst");
-  beginChange(rollout, "another");
-  beginChange(rollout, "spec");
+  beginChange(rollout, { specHash: "another", templateHash: "t2" });
+  beginChange(rollout, { specHash: "spec", templateHash: "t1" });
   deepEqual([rollout.people.approvedPlan, rollout.people.approvedHash], ["", ""]);
   match(approve.refuse(planned(rollout, "two"), { plan: "one" }) ?? "", /stale/);
 });

@@ -17,7 +17,7 @@ type Approval = Rules["approval"];
 function approved(approval: Approval): { rollout: Rollout; rules: Rules } {
   const rules: Rules = { ...defaultRules, approval };
   const rollout = openRun({ target: { rules }, waves: { rolled: true } });
-  beginChange(rollout, desired.specHash);
+  beginChange(rollout, desired);
   read(rollout, "one", rules);
   commands.approve.apply(rollout, { plan: "one", by: "ada" });
   rollout.view.news = [];

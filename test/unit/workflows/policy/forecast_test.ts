@@ -142,7 +142,7 @@ Deno.test("forecast: returns the same hash for any time and pace", () => {
 });
 
 const changes: [what: string, question: Question][] = [
-  ["the spec", { desired: { specHash: "other" } }],
+  ["the template", { desired: { templateHash: "other" } }],
   ["the number of machines", { desired: { replicas: 4 } }],
   ["the budget", { rules: budget(2) }],
   ["the waves", { rules: { waves: canary } }],

@@ -1,7 +1,7 @@
 import { deepEqual, equal, notEqual } from "node:assert/strict";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import type { Desired, PlanTerms, Rules } from "../../../../workflows/contracts/mod.ts";
-import { isCovered, planTerms } from "../../../../workflows/policy/forecast.ts";
+import { isCovered, planTerms, termsInForm } from "../../../../workflows/policy/forecast.ts";
 import { supplierOf } from "../../../../workflows/policy/supplier.ts";
 import { desired as picture } from "./simulation/picture.ts";
 
@@ -34,8 +34,8 @@ for (const [what, rules] of Object.entries(changes)) {
   });
 }
 
-Deno.test("planTerms: changes when the spec changes, or when there is no room for new machines", () => {
-  notEqual(termsOf({ ...desired, specHash: "another" }, defaultRules).hash, terms.hash);
+Deno.test("planTerms: changes when the template changes, or when there is no room for new machines", () => {
+  notEqual(termsOf({ ...desired, templateHash: "another" }, defaultRules).hash, terms.hash);
   notEqual(termsOf({ ...desired, surge: 0 }, defaultRules).hash, terms.hash);
 });
 
@@ -49,6 +49,39 @@ Deno.test("planTerms: ignores the times of windows, the rounding of percentages,
 Deno.test("planTerms: is the same for rules that were decoded from JSON", () => {
   const given = { ...defaultRules, later: undefined, drain: { ...defaultRules.drain, later: undefined } } as Rules;
   deepEqual(termsOf(desired, JSON.parse(JSON.stringify(given)) as Rules), termsOf(desired, given));
+});
+
+Deno.test("fault E3: an edit of the profile does not change the approved terms", () => {
+  deepEqual(termsOf({ ...desired, specHash: "another" }, defaultRules), terms);
+});
+
+Deno.test("fault E11: a rule that a later version adds with its default does not change the approved terms", () => {
+  const check = { kind: "Pods" as const, namespace: "web", selector: "app=web", min: 1 };
+  const gates = [{ name: "g", run: "EachWave" as const, within: 1, check }];
+  const growth = { from: 1, factor: 2, soak: 0 };
+  const before: Rules = { ...defaultRules, gates, growth };
+  const later = {
+    ...before,
+    pace: "Steady",
+    onImageChange: "Replace",
+    waves: before.waves.map((wave) => ({ ...wave, least: 1 })),
+    growth: { ...growth, most: null },
+    budget: { ...before.budget, urgency: "Normal" },
+    join: { ...before.join, warm: false },
+    drain: { ...before.drain, grace: 30 },
+    gates: gates.map((gate) => ({ ...gate, retries: 0, check: { ...check, most: null } })),
+    repair: { ...before.repair, reboot: false },
+  } as Rules;
+  deepEqual(termsOf(desired, later), termsOf(desired, before));
+});
+
+Deno.test("fault E11: an approval of terms in another form holds until the plan changes again", () => {
+  const { form: _, ...earlier } = { ...terms, hash: "of an earlier version" };
+  const held = termsInForm(earlier, terms);
+  deepEqual([held, isCovered(held, terms)], [terms, true]);
+  equal(isCovered(held, termsOf(desired, { ...defaultRules, maxFailed: 9 })), false);
+  equal(isCovered(termsInForm(earlier, { ...terms, replicas: 11 }), { ...terms, replicas: 11 }), false);
+  deepEqual([termsInForm(terms, { ...terms, replicas: 1 }), termsInForm(null, terms)], [terms, terms]);
 });
 
 Deno.test("isCovered: returns true for the approved number of machines and for fewer", () => {

@@ -25,12 +25,12 @@ Deno.test("openRollout: has nothing to recall after a run of the same chain", ()
 Deno.test("beginChange: resets the counters, but keeps those of the abandoned change during a rollback", () => {
   const { memory } = carriedNow;
   const rollout = openRun({}, { ...carriedNow, memory: { ...memory, rollback: null } });
-  beginChange(rollout, "s3");
+  beginChange(rollout, { specHash: "s3", templateHash: "t3" });
   const { target, machines, people, waves } = rollout;
   deepEqual([target.change, machines.failures, people.skipped, waves.current], ["s3", 0, [], freshWave()]);
   equal(target.startedAt > 1000, true);
   const back = openRun({}, carriedNow);
-  beginChange(back, "s1");
+  beginChange(back, { specHash: "s1", templateHash: "t1" });
   const { change, startedAt } = back.target;
   deepEqual([change, back.machines.failures, back.machines.retries, startedAt], ["s1", 2, [], 1000]);
 });

@@ -1,0 +1,65 @@
+import { deepEqual } from "node:assert/strict";
+import { defaultRules } from "../../../../activities/policy/default_rules.ts";
+import { noteChange } from "../../../../workflows/steps/prepare.ts";
+import { commands } from "../../../../workflows/commands/commands.ts";
+import { isApproved } from "../../../../workflows/state/approval.ts";
+import { carriedState } from "../../../../workflows/state/input.ts";
+import type { Rollout } from "../../../../workflows/state/rollout.ts";
+import { openRun } from "../../../support/open_run.ts";
+import { desired } from "../policy/simulation/picture.ts";
+
+const rules = { ...defaultRules, approval: "BeforeFirst" as const };
+const soaking = { index: 1, soakUntil: 9_000, passed: true, approved: true };
+
+/** A run in its second wave, whose plan is approved, with a skipped machine and a machine that failed for good. */
+function running(): Rollout {
+  const rollout = openRun();
+  noteChange(rollout, { desired, rules });
+  rollout.target.desired = desired;
+  rollout.people.plan = { hash: "one" };
+  commands.approve.apply(rollout, { plan: "one", by: "ada" });
+  commands.skip.apply(rollout, { machine: "a", by: "ada" });
+  rollout.waves.current = soaking;
+  rollout.waves.rolled = true;
+  rollout.machines.failed = ["x"];
+  rollout.machines.failures = 1;
+  return rollout;
+}
+
+function commandsOf(rollout: Rollout): unknown[] {
+  const { people, waves } = rollout;
+  return [people.skipped, isApproved(rollout), people.plan?.hash, waves.current, waves.rolled];
+}
+
+const kept = [["a"], true, "one", soaking, true];
+const edited = { ...desired, specHash: "of another profile" };
+
+Deno.test("fault E3: commands of people, and the waves, outlive an edit of the profile", () => {
+  const rollout = running();
+  noteChange(rollout, { desired: edited, rules });
+  deepEqual(commandsOf(rollout), kept);
+});
+
+Deno.test("fault E3: an edit of the profile gives failed machines fresh attempts", () => {
+  const rollout = running();
+  noteChange(rollout, { desired: edited, rules });
+  const { machines: { failed, failures, booting } } = rollout;
+  deepEqual([failed, failures, Object.keys(booting)], [[], 0, ["x"]]);
+});
+
+Deno.test("noteChange: another template ends the commands for the previous one", () => {
+  const rollout = running();
+  noteChange(rollout, { desired: { ...edited, templateHash: "another" }, rules });
+  const { current } = rollout.waves;
+  deepEqual([rollout.people.skipped, isApproved(rollout), current.index, rollout.waves.rolled], [[], false, 0, false]);
+});
+
+Deno.test("fault E3: commands to a run of an earlier version outlive its takeover", () => {
+  const before = running();
+  const carried = carriedState(before);
+  carried.target.template = "";
+  carried.people.approvedPlan = desired.specHash;
+  const rollout = openRun({}, carried);
+  noteChange(rollout, { desired, rules });
+  deepEqual(commandsOf(rollout), kept);
+});
