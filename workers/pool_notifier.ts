@@ -42,6 +42,8 @@ export interface PoolNews {
   pool: PoolRef;
   generation: number;
   run?: ReportedRun;
+  /** Whether nothing that is desired has changed since the last report: a run that a user cancelled is not undone. */
+  isRepeat?: true;
   /** The digest of the desired state, if only that changed: a run that has already read it need not read again. */
   observed?: string;
 }
@@ -138,7 +140,8 @@ export class PoolNotifier {
     try {
       const { pool, generation, run, observed, illness, policies } = seen;
       const only = this.#isOfDesiredAlone(key, seen) ? { observed } : {};
-      const told = await this.deps.notify({ pool, generation, ...(run ? { run } : {}), ...only });
+      const repeat = this.#isRepeat(key, seen) ? { isRepeat: true as const } : {};
+      const told = await this.deps.notify({ pool, generation, ...(run ? { run } : {}), ...repeat, ...only });
       this.#memories.set(key, { observed, illness, policies, at: Date.now() });
       this.deps.log.info("Rollout notified", { pool: key, generation: seen.generation, ...told });
     } catch (error) {
@@ -184,6 +187,11 @@ export class PoolNotifier {
     const toldLately = told.observed === seen.observed && Date.now() - told.at < retellAfterMs;
     if (toldLately) return false;
     return seen.reported !== seen.observed || seen.isOpen;
+  }
+
+  // Without a report, a user may have cancelled the run that this controller signalled for the same state.
+  #isRepeat(key: string, { reported, observed, isOpen }: WatchedPool): boolean {
+    return isOpen && observed === (reported ?? this.#memories.get(key)?.observed);
   }
 
   // A repeated signal has no digest: a run that knows the digest but has not ended must read again.

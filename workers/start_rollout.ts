@@ -19,27 +19,40 @@ export interface Starting {
 
 /**
  * Starts or signals the run of a pool, and returns the run. Safe to call any number of times, as each pool has one
- * workflow ID and the signal only requests another read. Fails while a worker still serves the run of this cluster under
+ * workflow ID and the signal only requests another read. A repeated signal does not undo a cancellation that could not be
+ * reported: it starts a run that only reports it. Fails while a worker still serves the run of this cluster under
  * its previous name.
  */
 export async function startRollout(
   { client, config, self }: Starting,
-  { pool: seen, generation, run, observed }: PoolNews,
+  { pool: seen, generation, run, observed, isRepeat }: PoolNews,
 ): Promise<ReportedRun> {
   const pool = config.cluster === "" ? poolOf(seen) : { cluster: config.cluster, ...poolOf(seen) };
   if (run) await endUnderPreviousName({ client, config, self }, pool, run);
   const { typedSearchAttributes, ...shown } = shownAtStart(pool);
   const workflowId = workflowIdOf(pool);
+  const only = isRepeat && await wasCancelled(client, workflowId) ? { publishOnly: true } : {};
   const { signaledRunId } = await client.workflow.signalWithStart(workflowTypeOf(pool), {
     workflowId,
     taskQueue: config.taskQueue,
-    args: [{ ...pool, ...givenDeadlines(config) }],
+    args: [{ ...pool, ...givenDeadlines(config), ...only }],
     signal: "desiredChanged",
     signalArgs: [{ generation, ...(observed === undefined ? {} : { observed }) }],
     ...shown,
     typedSearchAttributes: new TypedSearchAttributes(typedSearchAttributes),
   });
   return { workflowId, runId: signaledRunId };
+}
+
+/** Returns whether the last run was cancelled; Temporal remembers that as long as its retention lasts. */
+async function wasCancelled(client: Client, workflowId: string): Promise<boolean> {
+  try {
+    const { status } = await client.workflow.getHandle(workflowId).describe();
+    return status.name === "CANCELLED";
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
 }
 
 /**

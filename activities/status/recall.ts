@@ -12,6 +12,9 @@ export const usualKept = 20;
 /** Skipped machines that are remembered; the run refuses to skip more. */
 export const skippedKept = 500;
 
+/** Phases in which no run is expected. */
+const ended: readonly string[] = ["Converged", "RolledBack", "Aborted"];
+
 /** The value of `convergedTemplateHash` from the begin of a rollback to its end, however its run ends. */
 const whileRollingBack = "rolling-back";
 
@@ -47,6 +50,7 @@ const Status = z.object({
   left: Left.nullable().catch(null),
   usual: z.object({ join: seconds, leave: seconds }).catch({ join: [], leave: [] }),
   observed: text,
+  phase: text,
   targetTemplateHash: text,
   convergedTemplateHash: text,
   skipped: z.array(z.string()).catch([]),
@@ -64,7 +68,7 @@ export function recall(kube: Cluster, pool: PoolRef): Promise<Memory> {
 export function memoryOf(rollout: RolloutObject | undefined): Memory {
   const status = Status.parse(rollout?.status ?? {});
   const { paused, pausedBy, quarantine, observed, targetTemplateHash, convergedTemplateHash, ...others } = status;
-  const { skipped, approval, ...rest } = others;
+  const { skipped, approval, phase, ...rest } = others;
   return {
     paused: paused ? pausedBy ?? { by: "unknown", reason: "", since: 0 } : null,
     quarantine: quarantine.filter((change): change is Quarantined => change !== null).slice(-quarantineKept),
@@ -72,6 +76,7 @@ export function memoryOf(rollout: RolloutObject | undefined): Memory {
     ...(observed ? { observed } : {}),
     ...(skipped.length > 0 ? { skipped: skipped.slice(0, skippedKept) } : {}),
     ...(approval ? { approval } : {}),
+    ...(phase !== "" && !ended.includes(phase) ? { isOpen: true } : {}),
     ...(targetTemplateHash ? { templateHash: targetTemplateHash } : {}),
     ...(convergedTemplateHash === whileRollingBack ? { isRollingBack: true } : {}),
   };

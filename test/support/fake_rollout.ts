@@ -58,6 +58,7 @@ function remember({ rollout }: ReportedPool, report: RolloutReport): void {
   rollout.usual = report.usual ?? rollout.usual;
   rollout.lastGood = report.lastGood ?? rollout.lastGood;
   rollout.templateHash = report.targetTemplateHash ?? rollout.templateHash ?? "";
+  rollout.isOpen = !["Converged", "RolledBack", "Aborted"].includes(report.phase);
   rollout.skipped = report.skipped ?? [];
   rollout.approval = report.approval ?? null;
   if (report.convergedTemplateHash) rollout.isRollingBack = report.convergedTemplateHash === "rolling-back";

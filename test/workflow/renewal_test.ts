@@ -167,6 +167,31 @@ test("rollOutMachineDeployment: renews while it waits for a drain", async (stage
   equal((await handle.result()).outcome, "Converged");
 });
 
+test("fault E4: a cancellation during an outage is reported afterwards, and nothing continues", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.isDrainBlocked = true;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Rolling", "PodsRemaining");
+  const steps = ["readPool", "readDesired", "ensureRolloutReported", "ensureVictimUnmarked"];
+  for (const step of steps) {
+    pool.before[step] = () => {
+      throw failure("ApiUnavailable", "Failed to read: HTTP 503");
+    };
+  }
+  await handle.cancel();
+  await handle.result().catch(() => undefined); // it was cancelled
+  notEqual(pool.reports.at(-1)?.phase, "Aborted");
+  for (const step of steps) delete pool.before[step];
+  pool.unblock();
+  const admitted = pool.count("ensureMachineAdmitted");
+  // The controller starts this run, as Temporal remembers the cancellation.
+  equal((await (await stage.rollOut(pool, { publishOnly: true })).result()).outcome, "Aborted");
+  const { phase, reason } = pool.reports.at(-1) ?? {};
+  deepEqual([phase, reason, pool.count("ensureMachineAdmitted")], ["Aborted", "Cancelled", admitted]);
+  deepEqual(pool.machines.filter(({ ready, leaving, mark, cordoned }) => ready && !leaving && (mark || cordoned)), []);
+});
+
 test("renewCredentials: renews what a cancelled rollout left, and continues nothing", async (stage) => {
   const pool = await cancelledPool(stage);
   pool.calls.length = 0;

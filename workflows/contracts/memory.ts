@@ -44,6 +44,8 @@ export interface Memory {
   skipped?: string[];
   /** The approval that held then. */
   approval?: Approval | null | undefined;
+  /** Whether the last report was not that of an end. */
+  isOpen?: boolean;
   /** Whether the rollback in `left` had not ended. */
   isRollingBack?: boolean;
 }

@@ -12,6 +12,8 @@ export interface Target extends CarriedTarget {
   opened: boolean;
   /** Whether this run has read the desired state, so that commands can be validated. */
   known: boolean;
+  /** Whether the Rollout had no end when this run began, although the previous run had ended. */
+  isEndOwed: boolean;
   /** Whether all objects created for the pool have been deleted. */
   cleanedUp: boolean;
   /** The template for which machines are replaced because they could not be kept; "" for none. */
@@ -36,6 +38,7 @@ export function openTarget(carried: CarriedTarget): Target {
     credentials: undefined,
     opened: false,
     known: false,
+    isEndOwed: false,
     cleanedUp: false,
     replacedFor: "",
     keeping: undefined,

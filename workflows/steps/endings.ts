@@ -85,10 +85,14 @@ export async function endGone(rollout: Seen & Part<"tasks" | "slots">): Promise<
 }
 
 /**
- * Renews only the credentials, and leaves the pool as the cancelled rollout left it; a change of the spec meanwhile
- * makes this run a normal rollout.
+ * Renews only the credentials, and leaves the pool as the cancelled rollout left it, after what that one could not do in
+ * an outage; a change of the spec meanwhile makes this run a normal rollout.
  */
-export async function renewOnly(rollout: Telling): Promise<RollOutResult> {
+export async function renewOnly(rollout: Telling & Part<"target" | "slots" | "machines">): Promise<RollOutResult> {
+  if (rollout.target.isEndOwed) {
+    await reportCancelled(rollout);
+    return ended(rollout, "Aborted");
+  }
   const message = "The rollout stays cancelled; only the credentials were renewed";
   await report(rollout, { phase: "Aborted", reason: "CredentialsRenewed", message });
   return ended(rollout, "Published");
@@ -96,24 +100,29 @@ export async function renewOnly(rollout: Telling): Promise<RollOutResult> {
 
 /** Handles a cancellation in Temporal: removes holds from running machines, and reports the state of the machines. */
 export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" | "machines">): Promise<void> {
-  const { tasks, view, memory: { lastGood, rollback } } = rollout;
-  callOff(tasks, () => true);
+  callOff(rollout.tasks, () => true);
   try {
-    await seeTarget(rollout);
-    await releaseAll(rollout);
-    await giveBackSlots(rollout, true);
-    const message = "Cancelled; machines not yet admitted stay held, and old machines stay";
-    warn(view, "RolloutAborted", message);
-    // A rollback holds every new machine, and no run would admit those of the good template any more.
-    const news = rollback && lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
-    await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, news);
+    await reportCancelled(rollout);
   } catch (error) {
     const trouble = troubleOf(error);
     if (trouble.kind === "rethrow") throw error;
-    // A cancelled run ends as cancelled; the next run finds and removes remaining marks and holds.
+    // A cancelled run ends as cancelled. The controller starts a run for what is left, which reports the end.
     const why = "message" in trouble ? trouble.message : "the pool was deleted";
     stand(rollout, { phase: "Aborted", reason: "Cancelled", message: `Cancelled; holds may remain: ${why}` });
   }
+}
+
+async function reportCancelled(rollout: Telling & Part<"target" | "slots" | "machines">): Promise<void> {
+  const { view, memory: { lastGood, rollback, lastRollback } } = rollout;
+  await seeTarget(rollout);
+  await releaseAll(rollout);
+  await giveBackSlots(rollout, true);
+  const message = "Cancelled; machines not yet admitted stay held, and old machines stay";
+  warn(view, "RolloutAborted", message);
+  // A rollback holds every new machine, and no run would admit those of the good template any more.
+  const wasBack = rollback ?? lastRollback;
+  const news = wasBack && lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
+  await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, news);
 }
 
 // A continued run may be cancelled before its first read, with the holds of the previous run in place.

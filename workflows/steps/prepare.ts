@@ -186,7 +186,7 @@ async function readSeen(rollout: Telling & Part<"target" | "machines" | "tasks">
 
 /** Reads once what earlier runs stored, before anything is reported, as a report writes it back. */
 export async function recallEarlier(
-  rollout: Seen<"settings" | "tasks"> & Recalling,
+  rollout: Seen<"tasks"> & Recalling,
 ): Promise<void> {
   const { settings: { pool }, memory, tasks } = rollout;
   if (memory.recalled) return;
@@ -194,10 +194,11 @@ export async function recallEarlier(
   recallFrom(rollout, await by.recall.executeWithOptions({ summary: "Recall earlier rollouts" }, [{ pool }]));
 }
 
-type Recalling = Part<"target" | "memory" | "people" | "waves">;
+type Recalling = Seen<"settings"> & Part<"target" | "memory" | "people" | "waves">;
 
-function recallFrom({ target, memory, people, waves }: Recalling, earlier: Memory): void {
+function recallFrom({ settings, target, memory, people, waves }: Recalling, earlier: Memory): void {
   if (memory.recalled) return;
+  target.isEndOwed = earlier.isOpen === true;
   const { paused, templateHash = "", skipped = [], approval = null } = earlier;
   people.paused = paused;
   // Kept while the same template is desired; the read of another one resets all of them.
@@ -210,6 +211,7 @@ function recallFrom({ target, memory, people, waves }: Recalling, earlier: Memor
   // A run that only renews credentials applies to the state stored last; a later change requires a rollout.
   target.startedFor ||= earlier.observed ?? "";
   adoptMemory(memory, earlier);
+  if (settings.publishOnly) memory.rollback = null; // it was cancelled with its run
 }
 
 /** Takes over the current rules, and resets the state for another template, or in part for another config. */

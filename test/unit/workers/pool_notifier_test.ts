@@ -245,6 +245,19 @@ Deno.test("PoolNotifier: signals changed, new and deleted policies, except those
   deepEqual(desk.told.map(({ generation }) => generation), [2, 3, 4]);
 });
 
+Deno.test("fault E4: PoolNotifier: marks a signal as repeated while nothing else is desired", async () => {
+  const desk = new Desk([watched({ isOpen: true })], { lookEvery: 1 });
+  await desk.toldOf(1);
+  desk.change({ isOpen: true, policies: "p@2" });
+  await desk.toldOf(2);
+  desk.change({ isOpen: true, policies: "p@2", observed: "g2" });
+  await desk.toldOf(3);
+  desk.change({ isOpen: true, policies: "p@3", observed: "g2", reported: undefined });
+  await desk.toldOf(4);
+  await desk.close();
+  deepEqual(desk.told.map(({ isRepeat = false }) => isRepeat), [true, true, false, true]);
+});
+
 Deno.test("PoolNotifier.isNews: returns false for a stopped pool until it asks for something else", async () => {
   const desk = new Desk();
   equal(desk.notifier.isNews(key, watched({ isLeft: true, illness: "a" })), false);

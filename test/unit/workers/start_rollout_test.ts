@@ -14,11 +14,12 @@ interface Temporal {
   /** Seconds since a worker asked for tasks of the run's queue. */
   polled?: number;
   ended?: unknown[];
+  isRepeat?: true;
 }
 
 async function started(
   environment: Record<string, string>,
-  { run, owners = {}, status = "RUNNING", polled, ended = [] }: Temporal = {},
+  { run, owners = {}, status = "RUNNING", polled, ended = [], isRepeat }: Temporal = {},
 ): Promise<[unknown, Options]> {
   const calls: [unknown, Options][] = [];
   const signalWithStart = (...call: [unknown, Options]): Promise<object> => {
@@ -45,7 +46,8 @@ async function started(
   } as unknown as Client;
   const config = readConfig(environment);
   const news = { pool: { namespace: "fleet", name: "pool" }, generation: 7, ...(run ? { run } : {}) };
-  await startRollout({ client, config, self: { name: config.cluster, uid: "own" } }, news);
+  const repeat = isRepeat ? { isRepeat } : {};
+  await startRollout({ client, config, self: { name: config.cluster, uid: "own" } }, { ...news, ...repeat });
   equal(calls.length, 1);
   return calls[0] as [unknown, Options];
 }
@@ -62,6 +64,16 @@ Deno.test("startRollout: starts or signals the one workflow of the pool", async 
   deepEqual(pairs.map(({ key, value }) => `${key.name}=${value}`), [
     ...["KubernetesNamespace=fleet", "MachineDeployment=pool", "Phase=Preparing"],
   ]);
+});
+
+Deno.test("fault E4: startRollout: only reports a cancelled run again, until something else is desired", async () => {
+  const pool = { namespace: "fleet", name: "pool" };
+  const [, repeated] = await started({}, { isRepeat: true, status: "CANCELLED" });
+  deepEqual(repeated.args, [{ ...pool, publishOnly: true }]);
+  const [, terminated] = await started({}, { isRepeat: true, status: "TERMINATED" });
+  deepEqual(terminated.args, [pool]);
+  const [, changed] = await started({}, { status: "CANCELLED" });
+  deepEqual(changed.args, [pool]);
 });
 
 Deno.test("startRollout: passes on the deadlines and what an administrator set", async () => {

@@ -35,6 +35,7 @@ Deno.test("fault E3: recall: returns what was reported, with skipped machines an
     skipped: ["m1", "m2"],
     approval: { plan: "h", templateHash: "t", wave: 1, terms: { hash: "x", replicas: 3, form: 2 } },
     isRollingBack: true,
+    isOpen: true,
   };
   const report: RolloutReport = {
     ...{ phase: "Rolling", reason: "r", message: "m", blockedReason: null, eta: null, plan: null, underway: [] },
