@@ -25,6 +25,7 @@ const Budget = z.strictObject({
   perZone: PolicyAmount.optional(),
   zones: z.enum(["Parallel", "OneAfterAnother"]).optional(),
   cluster: z.int().min(1).max(100_000).optional(),
+  urgency: z.enum(["Low", "Normal", "High"]).optional(),
 });
 
 const Join = z.strictObject({

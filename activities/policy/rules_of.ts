@@ -24,7 +24,10 @@ export function rulesOf({ name, namespace, spec }: RolloutPolicy, now: number): 
     source: name,
     waves: spec.waves ? wavesOf(spec.waves) : defaultRules.waves,
     growth: spec.growth ? growthOf(spec.growth) : null,
-    budget: { ...defaultRules.budget, ...given(spec.budget ?? {}, ["machines", "perZone", "zones", "cluster"]) },
+    budget: {
+      ...defaultRules.budget,
+      ...given(spec.budget ?? {}, ["machines", "perZone", "zones", "cluster", "urgency"]),
+    },
     windows: spec.windows ? openIntervals(spec.windows, now) : null,
     join: joinOf(spec.join ?? {}),
     drain: drainOf(spec.drain ?? {}),

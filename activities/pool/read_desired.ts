@@ -48,7 +48,9 @@ export function findDesired(
 
 /** Applies whatever the policy is, as etcd can lose only one member at a time. */
 function oneAtATime(rules: Rules): Rules {
-  return { ...rules, budget: { machines: 1, perZone: null, zones: "Parallel", cluster: 1 } };
+  const { urgency } = rules.budget;
+  const budget = { machines: 1, perZone: null, zones: "Parallel" as const, cluster: 1 };
+  return { ...rules, budget: { ...budget, ...(urgency ? { urgency } : {}) } };
 }
 
 /** Waits until the controller that makes the machines has observed the desired state; `until` in epoch ms. */

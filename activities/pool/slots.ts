@@ -3,11 +3,12 @@
  * out, and its start time.
  */
 import type { V1ConfigMap } from "@kubernetes/client-node";
-import type { BudgetName, PoolRef } from "../../workflows/contracts/mod.ts";
+import type { BudgetName, PoolRef, SlotAnswer, Urgency } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
 import { asMergePatch, type Kube, sharedNamespace } from "../kube/client.ts";
 import { readObject, rollouts } from "../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
+import { aheadOf, annotationOf, isPlaceNews, placeOf, queueAnnotation, queueIn, queueKeyOf } from "./slot_queue.ts";
 
 export interface BudgetKeeper {
   kube: Kube;
@@ -21,6 +22,8 @@ export interface SlotOrder {
   limit: number;
   /** The budget; by default that of all pools. */
   of?: BudgetName;
+  /** Normal by default. */
+  urgency?: Urgency;
 }
 
 type Ledger = BudgetKeeper & { of: BudgetName };
@@ -36,12 +39,17 @@ const named = 20;
 const freshMs = 300_000;
 const atRest = ["Converged", "RolledBack", "Aborted"];
 
-/** Takes a slot for the machine, once; returns the holders if all slots are taken. */
+/**
+ * Takes a slot for the machine, once; returns the holders if all slots are taken, or as many pools wait for a slot as are
+ * free. A pool that gets none takes a place behind those pools, so that no holder can take its slot again at once.
+ */
 export function ensureSlotTaken(
   { kube, profileNamespace }: BudgetKeeper,
   { of = "Pools", ...order }: SlotOrder,
-): Promise<{ taken: boolean; holders: string[] }> {
+): Promise<SlotAnswer> {
   const keeper: Ledger = { kube, profileNamespace, of };
+  const queueKey = queueKeyOf(order.pool);
+  const { urgency = "Normal" } = order;
   return attempting(`take a slot of the shared budget for machine "${order.machine}"`, async () => {
     for (let nth = 0; nth < tries; nth++) {
       const map = await readBudget(keeper);
@@ -50,9 +58,19 @@ export function ensureSlotTaken(
       if (held.some((other) => isOf(order.pool, other, order.machine))) return { taken: true, holders: [] };
       const left = held.length < order.limit ? [] : await leftBehind(keeper.kube, map?.data ?? {});
       const holders = held.filter((other) => !left.includes(other));
-      if (holders.length >= order.limit) return { taken: false, holders: namedOf(order.pool, holders) };
-      const data = { ...Object.fromEntries(left.map((other) => [other, null])), [key]: new Date().toISOString() };
-      if (await write(keeper, map, data)) return { taken: true, holders: [] };
+      const now = Date.now();
+      const queue = queueIn(map?.metadata?.annotations, now);
+      const place = placeOf(queue, queueKey, { now, urgency });
+      const ahead = aheadOf(queue, queueKey, place);
+      if (order.limit - holders.length <= ahead) {
+        const answer = { taken: false, holders: namedOf(order.pool, holders), ahead };
+        if (!isPlaceNews(queue[queueKey], place)) return answer;
+        if (await write(keeper, map, { data: {}, waiting: annotationOf(queue, queueKey, place) })) return answer;
+        continue;
+      }
+      const data = { ...Object.fromEntries(left.map((other) => [other, null])), [key]: new Date(now).toISOString() };
+      const waiting = queueKey in queue ? { waiting: annotationOf(queue, queueKey) } : {};
+      if (await write(keeper, map, { data, ...waiting })) return { taken: true, holders: [] };
     }
     throw unavailable(
       `Failed to take a slot of the shared budget: ConfigMap "${nameOf[of]}" was modified ${tries} times meanwhile`,
@@ -91,12 +109,13 @@ function readBudget(keeper: Ledger): Promise<V1ConfigMap | undefined> {
 async function write(
   keeper: Ledger,
   map: V1ConfigMap | undefined,
-  data: Record<string, string | null>,
+  { data, waiting }: { data: Record<string, string | null>; waiting?: string | null },
 ): Promise<boolean> {
   const { kube, of } = keeper;
   const name = nameOf[of];
   const namespace = namespaceOf(keeper);
-  const metadata = { name, namespace, resourceVersion: map?.metadata?.resourceVersion };
+  const queue = waiting === undefined ? {} : { annotations: { [queueAnnotation]: waiting } };
+  const metadata = { name, namespace, resourceVersion: map?.metadata?.resourceVersion, ...queue };
   try {
     if (map) {
       await kube.core.patchNamespacedConfigMap({ name, namespace, body: { metadata, data } }, asMergePatch);

@@ -8,6 +8,7 @@ import type {
   PoolSnapshot,
   Relieved,
   RelieveOrder,
+  Urgency,
 } from "./pool.ts";
 import type { Memory } from "./memory.ts";
 import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict, Keeping, Unseen } from "./outcomes.ts";
@@ -77,13 +78,23 @@ export interface WriteActivities {
   ensureTemplateStamped(input: TemplateStamp): Promise<void>;
   /** Makes a new image in the template replace no machine; writes nothing if that is impossible. */
   ensureMachinesKept(input: { pool: PoolRef }): Promise<Keeping>;
-  /** Takes a slot of the shared budget if one is free; otherwise returns its holders, those of the pool first. */
+  /**
+   * Takes a slot of the shared budget if one is free that no other pool waits for; otherwise the pool waits too, and the
+   * answer has the holders, those of the pool first.
+   */
   ensureSlotTaken(
-    input: { pool: PoolRef; machine: string; limit: number; of?: BudgetName },
-  ): Promise<{ taken: boolean; holders: string[] }>;
+    input: { pool: PoolRef; machine: string; limit: number; of?: BudgetName; urgency?: Urgency },
+  ): Promise<SlotAnswer>;
   /** Releases all slots of the pool except those of `machines`. */
   ensureSlotsKept(input: { pool: PoolRef; machines: string[]; of?: BudgetName }): Promise<void>;
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
+}
+
+/** Whether a pool got a slot; `ahead` is how many pools get one before it, absent from earlier versions. */
+export interface SlotAnswer {
+  taken: boolean;
+  holders: string[];
+  ahead?: number;
 }
 
 /** The shared budget that a slot belongs to; the default is that of all pools. */

@@ -179,6 +179,9 @@ export interface Wave {
   soak: number;
 }
 
+/** How soon a pool gets a slot of the shared budget: pools of equal urgency in the order in which they asked. */
+export type Urgency = "Low" | "Normal" | "High";
+
 /** The check of a gate. */
 export type Check =
   | { kind: "NodeCondition"; type: string; status: "True" | "False" }
@@ -266,6 +269,8 @@ export interface Rules {
     zones: "Parallel" | "OneAfterAnother";
     /** Size of the budget that all pools share. */
     cluster: number | null;
+    /** Which pools get a free slot of that budget first; absent means Normal. */
+    urgency?: Urgency;
   };
   /** Absolute times (epoch ms) between which replacements may begin, in order; null means always. */
   windows: { from: number; to: number }[] | null;

@@ -2,7 +2,7 @@
  * Slots of the budget that all pools share: taken before a replacement begins, and given back when the old machine is
  * gone.
  */
-import type { BudgetName, Desired, Member } from "../contracts/mod.ts";
+import type { BudgetName, Desired, Member, SlotAnswer, Urgency } from "../contracts/mod.ts";
 import type { Blocked } from "../policy/turn.ts";
 import { supplierOf } from "../policy/supplier.ts";
 import { write } from "../proxies.ts";
@@ -19,30 +19,48 @@ export async function takeSlot(rollout: Sharing, machine: string): Promise<Block
   const { target, slots } = rollout;
   const limit = target.desired?.isControlPlane ? 1 : target.rules?.budget.cluster ?? null;
   if (limit === null || slots.held.includes(machine)) return undefined;
-  let { taken, holders } = await ask(rollout, machine, limit);
+  let { taken, holders, ahead } = await ask(rollout, machine, limit);
   if (!taken && adoptSlots(rollout, holders) === "Adopted") {
     await giveBackSlots(rollout);
-    ({ taken, holders } = await ask(rollout, machine, limit));
+    ({ taken, holders, ahead } = await ask(rollout, machine, limit));
   }
   if (taken) {
     slots.tries = 0;
     return void slots.held.push(machine);
   }
+  // A pool that gets the next free slot asks often, so that the slot does not stay free.
+  if (ahead !== undefined && ahead < limit) slots.tries = 0;
   const pause = Math.min(askAgainMs.most, askAgainMs.first * 2 ** slots.tries++);
+  return { reason: "ClusterBudget", message: messageOf(target, limit, { holders, ahead }), until: Date.now() + pause };
+}
+
+function messageOf(
+  { desired }: Seen["target"],
+  limit: number,
+  { holders, ahead = 0 }: Pick<SlotAnswer, "holders"> & { ahead: number | undefined },
+): string {
   const by = holders.slice(0, 3).join(", ");
-  const message = target.desired?.isControlPlane
-    ? `Only one control plane can be out at a time: ${by} has the slot`
-    : `All ${limit} slots of the shared budget are taken, by ${by}`;
-  return { reason: "ClusterBudget", message, until: Date.now() + pause };
+  const before = ahead > 0 ? `; ${ahead === 1 ? "1 pool gets" : `${ahead} pools get`} a slot first` : "";
+  if (holders.length === 0) return `Waiting for a slot of the shared budget${before}`;
+  if (desired?.isControlPlane) return `Only one control plane can be out at a time: ${by} has the slot${before}`;
+  if (holders.length < limit && ahead > 0) return `Slots of the shared budget are taken, by ${by}${before}`;
+  return `All ${limit} slots of the shared budget are taken, by ${by}${before}`;
 }
 
 function ask(
   { settings: { pool }, target }: Seen<"settings" | "target">,
   machine: string,
   limit: number,
-): Promise<{ taken: boolean; holders: string[] }> {
+): Promise<SlotAnswer> {
   const summary = `Take a slot of the shared budget for ${machine}`;
-  return write.ensureSlotTaken.executeWithOptions({ summary }, [{ pool, machine, limit, ...budgetOf(target) }]);
+  return write.ensureSlotTaken.executeWithOptions({ summary }, [
+    { pool, machine, limit, ...budgetOf(target), ...urgencyOf(target) },
+  ]);
+}
+
+function urgencyOf({ rules }: Seen["target"]): { urgency?: Urgency } {
+  const urgency = rules?.budget.urgency;
+  return urgency === undefined ? {} : { urgency };
 }
 
 /** Only one control plane of a cluster is out at a time, even if other machines are out or a policy allows more. */

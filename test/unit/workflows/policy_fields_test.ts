@@ -32,6 +32,10 @@ const covered: Record<string, [file: string, test: string][]> = {
     "budget.zones: OneAfterAnother finishes one zone before it begins the next",
   ]],
   "budget.cluster": [[`${workflow}/budget_test.ts`, "budget.cluster: is shared by all pools"]],
+  "budget.urgency": [[
+    "test/unit/activities/pool/slots_test.ts",
+    "fault E8: ensureSlotTaken: a more urgent pool comes first",
+  ]],
   windows: [
     [`${workflow}/windows_test.ts`, "windows: nothing starts outside, and status shows when the next one opens"],
     [
@@ -151,7 +155,13 @@ function fieldsOf(value: object, prefix = ""): string[] {
 Deno.test("policy fields: each has a test that depends on the field", () => {
   deepEqual(
     Object.keys(covered).sort(),
-    fieldsOf({ ...defaultRules, inPlace: defaultInPlace, onImageChange: "Replace", etcd: { snapshot: null } }).sort(),
+    fieldsOf({
+      ...defaultRules,
+      budget: { ...defaultRules.budget, urgency: "Normal" },
+      inPlace: defaultInPlace,
+      onImageChange: "Replace",
+      etcd: { snapshot: null },
+    }).sort(),
   );
 });
 

@@ -113,6 +113,7 @@ Deno.test("docs/reference/policy.md: has the actual defaults", () => {
 /** Growth has no default as a whole, but its fields have. */
 const withGrowth = {
   ...defaultRules,
+  budget: { ...defaultRules.budget, urgency: "Normal" },
   growth: rulesOf({ name: "p", namespace: "n", spec: { growth: {} } }, 0).growth,
   handOver: usualHandOver,
   inPlace: defaultInPlace,

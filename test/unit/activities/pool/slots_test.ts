@@ -2,12 +2,21 @@ import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { ensureSlotsKept, ensureSlotTaken } from "../../../../activities/pool/slots.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 import { pool } from "../../../support/machine_objects.ts";
+import type { PoolRef, Urgency } from "../../../../workflows/contracts/mod.ts";
 
 const longAgo = "2020-01-01T00:00:00.000Z";
 const other = { namespace: "fleet", name: "other" };
 
-function take(kube: FakeKube, machine: string, { of = pool, limit = 2 } = {}): ReturnType<typeof ensureSlotTaken> {
-  return ensureSlotTaken(keeper(kube), { pool: of, machine, limit });
+function take(
+  kube: FakeKube,
+  machine: string,
+  { of = pool, limit = 2, urgency = "Normal" }: { of?: PoolRef; limit?: number; urgency?: Urgency } = {},
+): ReturnType<typeof ensureSlotTaken> {
+  return ensureSlotTaken(keeper(kube), { pool: of, machine, limit, urgency });
+}
+
+function release(kube: FakeKube, of: PoolRef): Promise<void> {
+  return ensureSlotsKept(keeper(kube), { pool: of, machines: [] });
 }
 
 function keeper(kube: FakeKube): Parameters<typeof ensureSlotTaken>[0] {
@@ -26,7 +35,7 @@ Deno.test("ensureSlotTaken: gives slots to machines of any pool, up to the limit
   const kube = new FakeKube();
   deepEqual(await take(kube, "a"), { taken: true, holders: [] });
   deepEqual(await take(kube, "b", { of: other }), { taken: true, holders: [] });
-  deepEqual(await take(kube, "c"), { taken: false, holders: ["fleet/pool/a", "fleet/other/b"] });
+  deepEqual(await take(kube, "c"), { taken: false, holders: ["fleet/pool/a", "fleet/other/b"], ahead: 0 });
   deepEqual(held(kube), ["fleet_other_b", "fleet_pool_a"]);
 });
 
@@ -76,7 +85,7 @@ Deno.test("ensureSlotTaken: keeps the slots of running and new rollouts", async 
     const kube = new FakeKube();
     kube.put("rollouts", { metadata: { ...other }, status: { phase } });
     putBudget(kube, { fleet_other_x: since ?? "" });
-    deepEqual(await take(kube, "a", { limit: 1 }), { taken: false, holders: ["fleet/other/x"] }, phase);
+    deepEqual(await take(kube, "a", { limit: 1 }), { taken: false, holders: ["fleet/other/x"], ahead: 0 }, phase);
   }
 });
 
@@ -99,7 +108,60 @@ Deno.test("slots: are kept by cluster if it has a name, and earlier ones without
   deepEqual(await take(kube, "a", { of: named }), { taken: true, holders: [] });
   deepEqual(await take(kube, "b", { of: named }), { taken: true, holders: [] });
   deepEqual(held(kube), ["fleet_pool_a", "north_fleet_pool_b"]);
-  deepEqual(await take(kube, "c", { of: named }), { taken: false, holders: ["fleet/pool/a", "fleet/pool/b"] });
+  deepEqual(await take(kube, "c", { of: named }), {
+    taken: false,
+    holders: ["fleet/pool/a", "fleet/pool/b"],
+    ahead: 0,
+  });
   await ensureSlotsKept(keeper(kube), { pool: named, machines: ["b"] });
   deepEqual(held(kube), ["north_fleet_pool_b"]);
+});
+
+const third = { namespace: "fleet", name: "third" };
+
+Deno.test("fault E8: ensureSlotTaken: a pool that gives its slot back gets the next one after those that wait", async () => {
+  const kube = new FakeKube();
+  await take(kube, "a", { limit: 1 });
+  equal((await take(kube, "b", { of: other, limit: 1 })).ahead, 0);
+  equal((await take(kube, "c", { of: third, limit: 1 })).ahead, 1);
+  await release(kube, pool);
+  deepEqual(await take(kube, "a2", { limit: 1 }), { taken: false, holders: [], ahead: 2 });
+  equal((await take(kube, "c", { of: third, limit: 1 })).taken, false);
+  equal((await take(kube, "b", { of: other, limit: 1 })).taken, true);
+  await release(kube, other);
+  equal((await take(kube, "b2", { of: other, limit: 1 })).ahead, 2);
+  equal((await take(kube, "c", { of: third, limit: 1 })).taken, true);
+});
+
+Deno.test("fault E8: ensureSlotTaken: a more urgent pool comes first", async () => {
+  const kube = new FakeKube();
+  await take(kube, "a", { limit: 1 });
+  await take(kube, "b", { of: other, limit: 1, urgency: "Low" });
+  equal((await take(kube, "c", { of: third, limit: 1, urgency: "High" })).ahead, 0);
+  await release(kube, pool);
+  equal((await take(kube, "b", { of: other, limit: 1, urgency: "Low" })).ahead, 1);
+  equal((await take(kube, "c", { of: third, limit: 1, urgency: "High" })).taken, true);
+});
+
+Deno.test("fault E8: ensureSlotTaken: a pool that has not asked for long, or an invalid place, keeps no slot free", async () => {
+  const place = { since: Date.now() - 900_000, seen: Date.now() - 600_000, urgency: "High" };
+  for (const waiting of [JSON.stringify({ "/fleet/other": place }), "odd", "[3]", '{"x":null}']) {
+    const kube = new FakeKube();
+    const metadata = {
+      namespace: "kube-system",
+      name: "ostler-budget",
+      annotations: { "ostler.dev/waiting": waiting },
+    };
+    kube.put("configmaps", { metadata, data: {} });
+    equal((await take(kube, "a", { limit: 1 })).taken, true, waiting);
+  }
+});
+
+Deno.test("fault E8: ensureSlotTaken: a waiting pool does not write its place at each request", async () => {
+  const kube = new FakeKube();
+  await take(kube, "a", { limit: 1 });
+  await take(kube, "b", { of: other, limit: 1 });
+  kube.writes.length = 0;
+  equal((await take(kube, "b", { of: other, limit: 1 })).taken, false);
+  deepEqual([kube.writes, held(kube)], [[], ["fleet_pool_a"]]);
 });
