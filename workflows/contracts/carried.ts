@@ -1,6 +1,6 @@
 /** The state that continue-as-new hands to the next run: those fields of a run's state that outlive the run. */
-import type { LastGood, Quarantined, Request, Rollback } from "./memory.ts";
-import type { AskedPlan, JoinRecord, PlanTerms, ReplacementRecord } from "./progress.ts";
+import type { LastGood, PlanTerms, Quarantined, Request, Rollback } from "./memory.ts";
+import type { AskedPlan, JoinRecord, ReplacementRecord } from "./progress.ts";
 import type { PoolRef, WaveCount, WaveState } from "./pool.ts";
 import type { Maker } from "./node_update.ts";
 

@@ -1,5 +1,4 @@
 /** State that outlives a run, on the Rollout object. */
-import type { PlanTerms } from "./progress.ts";
 
 /** A request: by whom, why, and since when (epoch ms). */
 export interface Request {
@@ -69,4 +68,14 @@ export interface Rollback extends Request {
   bad: Quarantined;
   /** How often the bad change was applied again during the rollback and reverted. */
   reapplied: number;
+}
+
+/** The terms that an approval covers; if they change, the plan must be approved again. */
+export interface PlanTerms {
+  /** Hash of the template and of the rules that matter to the plan. */
+  hash: string;
+  /** The version of how `hash` is computed; hashes of other versions cannot be compared. Absent before the second. */
+  form?: number | undefined;
+  /** Number of replicas. */
+  replicas: number;
 }

@@ -1,7 +1,7 @@
 /** Progress of a rollout: the result of the query `progress`. */
 import type { EtcdStanding } from "./pool.ts";
 import type { Blocker } from "./outcomes.ts";
-import type { Approval, LastGood, Quarantined, Request, Rollback } from "./memory.ts";
+import type { Approval, LastGood, PlanTerms, Quarantined, Request, Rollback } from "./memory.ts";
 
 /** `RollingBack` and `RolledBack` are for a rollback; `Repairing` replaces an unhealthy machine without a rollout. */
 export type Phase =
@@ -179,16 +179,6 @@ export interface PoolEvent {
 }
 
 // Plans that people approve.
-
-/** The terms that an approval covers; if they change, the plan must be approved again. */
-export interface PlanTerms {
-  /** Hash of the template and of the rules that matter to the plan. */
-  hash: string;
-  /** The version of how `hash` is computed; hashes of other versions cannot be compared. Absent before the second. */
-  form?: number | undefined;
-  /** Number of replicas. */
-  replicas: number;
-}
 
 /** The part of a plan that its approval needs; the plan waits for approval, or is approved. */
 export type AskedPlan = Pick<RolloutPlan, "hash" | "terms">;
