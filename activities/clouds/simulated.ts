@@ -2,15 +2,15 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { refused, unavailable } from "../failures.ts";
-import type { BootTemplate, Driver, Instance, Ordered } from "./driver.ts";
+import type { BootTemplate, CloudGroup, Driver, Instance, Ordered } from "./driver.ts";
 
 /** Timeout of a request, in milliseconds. */
 const patienceMs = 10_000;
 
 const Group = z.object({
   ...{ id: z.string(), name: z.string(), autoscalerName: z.string(), role: z.enum(["Worker", "ControlPlane", ""]) },
-  ...{ min: z.number(), max: z.number(), size: z.number() },
-});
+  ...{ min: z.number(), max: z.number(), size: z.number(), rebalances: z.boolean().default(false) },
+}).transform(({ rebalances, ...group }): CloudGroup => ({ ...group, ...(rebalances ? { rebalances } : {}) }));
 const Groups = z.object({ groups: z.array(Group), isComplete: z.boolean() });
 
 /** All fields of a template; fields that are unknown here must be kept too. */
@@ -42,8 +42,14 @@ type Answer<T> = { is: "Done"; value: T } | { is: "Absent" } | { is: "NoCapacity
 /** Returns the driver of the cloud at a URL; `signal` aborts its requests. */
 export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSignal }): Driver {
   const api = new Api(url, signal);
-  const templateOf = async (group: string): Promise<Template> =>
-    await api.need(`${pathOf(group)}/template`, { schema: Template, attempt: `read what "${group}" boots` });
+  const templateOf = async (group: string): Promise<Template> => {
+    const attempt = `read what "${group}" boots`;
+    const template = await api.need(`${pathOf(group)}/template`, { schema: Template, attempt });
+    const { statefulDisk } = template.fields;
+    if (statefulDisk === undefined) return template;
+    const state = `its machines keep disk ${JSON.stringify(statefulDisk)}, which a removal destroys`;
+    throw refused("CloudRefused", `Failed to use group "${group}": ${state}`);
+  };
   const use = async (group: string, id: string): Promise<BootTemplate> => {
     const asked = { schema: Template, attempt: `set "${group}" to boot template "${id}"`, body: { id } };
     await api.need(`${pathOf(group)}/template`, { ...asked, method: "PUT" });
@@ -69,6 +75,10 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
       return await use(group, (await ensureListed(api, { group, image, like: boots })).id);
     },
     ensureTemplate: ({ group, template }) => use(group, template),
+    ensureRebalancing: async ({ group, isOn }) => {
+      const attempt = `${isOn ? "resume" : "suspend"} the rebalancing of "${group}"`;
+      await api.find(`${pathOf(group)}/rebalancing`, { method: "PUT", body: { isOn }, schema: Group, attempt });
+    },
     instances: async (group) => {
       const asked = { schema: Instances, attempt: `list the instances of "${group}"` };
       return (await api.need(`${pathOf(group)}/instances`, asked)).instances.map(instanceOf);

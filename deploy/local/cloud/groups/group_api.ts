@@ -95,6 +95,7 @@ export class GroupApi implements AsyncDisposable {
     if (!group) return { status: 404, body: { says: `no group "${id}"` } };
     const { templates, boots, ...facts } = group;
     if (part === "") return ok(facts);
+    if (part === "rebalancing") return ok(this.#cloud.setRebalancing(group, body["isOn"] === true));
     if (part === "templates" && method === "POST") {
       const fields = body["fields"] as TemplateFields;
       return ok(this.#cloud.addTemplate(group, fault === "Altered" ? { image: fields.image } : fields));

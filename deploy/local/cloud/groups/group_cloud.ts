@@ -22,6 +22,11 @@ export interface GroupSpec {
   size: number;
   zones: string[];
   template: TemplateFields;
+  /**
+   * Like AZRebalance of AWS: while zones differ by more than one instance, the group makes one in the emptiest zone, and
+   * deletes the oldest one of the fullest zone without a drain. A group without it keeps the zones that it has.
+   */
+  rebalances?: true;
 }
 
 export interface CloudInstance {
@@ -123,7 +128,9 @@ export class GroupCloud {
     }
     this.#checkRoom();
     group.size += 1;
-    return this.#make(group, token, zone);
+    const made = this.#make(group, token, zone);
+    this.#rebalance(group);
+    return made;
   }
 
   /**
@@ -137,6 +144,15 @@ export class GroupCloud {
     instance.state = "Terminating";
     this.#options.onInstance?.(instance, "Going");
     if (group) this.#fill(group);
+    if (group) this.#rebalance(group);
+  }
+
+  /** Suspends or resumes the rebalancing of zones; a resumed group is rebalanced at once. */
+  setRebalancing(group: Group, isOn: boolean): Group {
+    if (isOn) group.rebalances = true;
+    else delete group.rebalances;
+    this.#rebalance(group);
+    return group;
   }
 
   /** Sets the group's size: creates missing instances, and deletes the oldest surplus instances. */
@@ -167,12 +183,45 @@ export class GroupCloud {
     if (running >= capacity) throw new CloudRefusal("NoCapacity", `the capacity of ${capacity} instances is exhausted`);
   }
 
-  #make({ id: group, name, zones, boots }: Group, token?: string, asked?: string): CloudInstance {
+  #inZone(group: Group, zone: string): CloudInstance[] {
+    return this.instances(group.id).filter((each) => each.zone === zone && !isGoing(each));
+  }
+
+  /** Returns the zones of a group, the emptiest first; equal ones take turns. */
+  #zonesOf(group: Group): string[] {
+    const number = (zone: string): number => this.#inZone(group, zone).length;
+    const turn = this.#made % group.zones.length;
+    return [...group.zones.slice(turn), ...group.zones.slice(0, turn)].sort((a, b) => number(a) - number(b));
+  }
+
+  #rebalance(group: Group): void {
+    if (!group.rebalances) return;
+    const zones = this.#zonesOf(group);
+    const [emptiest = "", fullest = ""] = [zones[0], zones.at(-1)];
+    const surplus = this.#inZone(group, fullest);
+    const [oldest] = surplus;
+    if (!oldest || surplus.length - this.#inZone(group, emptiest).length < 2) return;
+    this.#make(group, undefined, emptiest);
+    // The group has one too many until this one is deleted, so no other is made.
+    this.remove(oldest.providerId, false);
+  }
+
+  /** An instance in the zone, if the group has that one, else in its emptiest zone. */
+  #make(group: Group, token?: string, asked?: string): CloudInstance {
+    const { id, name, zones, boots } = group;
     const nth = ++this.#made;
-    const zone = zones.find((each) => each === asked) ?? zones[nth % zones.length] ?? "";
+    const zone = zones.find((each) => each === asked) ?? this.#zonesOf(group)[0] ?? "";
     const node = `${name}-${nth}`;
     const instance: CloudInstance = {
-      ...{ providerId: `sim:///${zone}/${node}`, group, node, state: "Creating", trouble: "", template: boots, zone },
+      ...{
+        providerId: `sim:///${zone}/${node}`,
+        group: id,
+        node,
+        state: "Creating",
+        trouble: "",
+        template: boots,
+        zone,
+      },
       ...{ addresses: [`10.64.${nth >> 8}.${nth & 255}`], isProtected: false, since: new Date().toISOString() },
       ...(token === undefined ? {} : { token }),
     };

@@ -87,3 +87,31 @@ for (const zone of spec.zones) {
     deepEqual(answer.outcome === "Ordered" && answer.instance.zone, zone);
   });
 }
+
+Deno.test("fault G2: simulatedCloud suspends and resumes the rebalancing of zones, which makes room for a third", async () => {
+  const cloud = new GroupCloud();
+  cloud.create({ ...spec, rebalances: true });
+  await using api = new GroupApi(cloud);
+  const driver = simulatedCloud({ url: api.url });
+  const zones = (): string =>
+    cloud.instances().filter(({ state }) => state !== "Terminating").map((each) => each.zone).sort().join("");
+  deepEqual((await driver.group(spec.id))?.rebalances, true);
+  await driver.ensureRebalancing?.({ group: spec.id, isOn: false });
+  deepEqual((await driver.group(spec.id))?.rebalances, undefined);
+  for (const token of ["1", "2"]) await driver.order({ group: spec.id, token, zone: "a" });
+  deepEqual(zones(), "aaab");
+  await driver.ensureRebalancing?.({ group: spec.id, isOn: true });
+  deepEqual(zones(), "aabb");
+  await driver.ensureRebalancing?.({ group: "none", isOn: true });
+});
+
+Deno.test("fault G3: simulatedCloud refuses a group whose machines keep a disk, and changes nothing", async () => {
+  const cloud = new GroupCloud();
+  cloud.create({ ...spec, template: { ...spec.template, statefulDisk: "data" } });
+  await using api = new GroupApi(cloud);
+  const driver = simulatedCloud({ url: api.url });
+  const message = /its machines keep disk "data", which a removal destroys/;
+  await rejects(driver.template(spec.id), { type: "CloudRefused", message });
+  await rejects(driver.ensureImage({ group: spec.id, image: "image-2" }), { type: "CloudRefused", message });
+  deepEqual(cloud.group(spec.id)?.templates.length, 1);
+});
