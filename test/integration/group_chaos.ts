@@ -24,7 +24,7 @@ export async function rollAmongKills(seed: number): Promise<void> {
   await withWorld({ seed, settings: ground.settings }, async (world) => {
     await ground.settle(world, [group]);
     await upToDate(world, first, group.size);
-    using observer = new GroupObserver({ admin: world }, ground.cloud, { workers: 1 });
+    using observer = new GroupObserver({ admin: world }, ground, { workers: 1 });
     const before = ground.cloud.instances().length;
     killer.watch(world);
     const second = { image: "image-2", components: "components-2" };

@@ -76,7 +76,7 @@ export async function inScene(
     await ground.settle(world, groups);
     await upToDate(world, first, groups.reduce((sum, { size }) => sum + size, 0));
     const surges = Object.fromEntries(cast.map(([{ name }, surge]) => [name, surge]));
-    using observer = new GroupObserver({ admin: world }, ground.cloud, surges);
+    using observer = new GroupObserver({ admin: world }, ground, surges);
     const idle = (): Promise<void> => pause(idleMs);
     await play({ world, ground, observer, befalls, joinSeconds, idle });
   });

@@ -42,7 +42,7 @@ async function onSite({ stage, cast }: { stage: Stage; cast: Cast }, story: Site
   await ground.settle(world, groups);
   await upToDate(world, first, groups.reduce((sum, { size }) => sum + size, 0));
   const surges = Object.fromEntries(cast.map(([{ name }, surge]) => [name, surge]));
-  using observer = new GroupObserver({ admin: world, everyMs: observedEveryMs }, ground.cloud, surges);
+  using observer = new GroupObserver({ admin: world, everyMs: observedEveryMs }, ground, surges);
   const scene = { world, ground, observer, befalls, joinSeconds, idle: () => world.idle() };
   await tell(scene, groups, story);
 }

@@ -39,7 +39,12 @@ export class GroupApi implements AsyncDisposable {
   constructor(cloud: GroupCloud, options: ApiOptions = {}) {
     this.#cloud = cloud;
     this.#options = options;
-    const handler = (request: Request): Promise<Response> => this.#answer(request);
+    const handler = async (request: Request): Promise<Response> => {
+      const response = await this.#answer(request);
+      // A cut connection must fail only its own request, so only an API without faults keeps connections.
+      if (!options.fault) response.headers.delete("connection");
+      return response;
+    };
     this.#server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {}, onError: cutOff }, handler);
   }
 

@@ -26,6 +26,8 @@ export const first: Version = { image: "image-1", components: "components-1" };
 export class GroupGround implements AsyncDisposable {
   readonly cloud: GroupCloud;
   readonly api: GroupApi;
+  /** The same API for an observer: without faults, and what is new is shown at once. */
+  readonly shown: GroupApi;
   /** Log lines of the machines. */
   readonly lines: string[] = [];
   readonly #labels: Record<string, string>;
@@ -63,6 +65,7 @@ export class GroupGround implements AsyncDisposable {
       ...options,
       fault: (call) => isEarly(call) ? "Throttled" : options.fault?.(call),
     });
+    this.shown = new GroupApi(this.cloud);
   }
 
   /** Settings of a worker for this cloud. */
@@ -77,9 +80,10 @@ export class GroupGround implements AsyncDisposable {
   }
 
   /** Creates a NodeVersion and its groups, whose machines run it. */
-  async settle(admin: Administrator, groups: readonly GroupSpec[]): Promise<void> {
+  async settle(admin: Administrator, groups: readonly GroupSpec[], version: Version = first): Promise<void> {
+    this.#version = version;
     await this.#begin(admin.kubeconfig);
-    const spec = { image: first.image, imageVersion: "v1", kubernetesComponentsReference: first.components };
+    const spec = { image: version.image, imageVersion: "v1", kubernetesComponentsReference: version.components };
     await admin.create(`${kinds}/nodeversions`, {
       ...{ apiVersion, kind: "NodeVersion", metadata: { name: "constellation-version" } },
       spec: { ...spec, kubernetesClusterVersion: "v1.36.1" },
@@ -125,6 +129,7 @@ export class GroupGround implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#machines?.[Symbol.asyncDispose]();
     await this.api[Symbol.asyncDispose]();
+    await this.shown[Symbol.asyncDispose]();
   }
 }
 

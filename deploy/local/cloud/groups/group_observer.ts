@@ -1,44 +1,113 @@
-/** An independent observer that reads only the cluster and the cloud, and records each violated guarantee. */
-import type { GroupCloud } from "./group_cloud.ts";
-import type { Administrator } from "./group_ground.ts";
+/**
+ * An independent observer: it reads the cluster through its API server, and the cloud through describe calls that no
+ * fault of a story disturbs, and records each violated guarantee. A read that fails is a violation too, as nothing is
+ * known about that time.
+ */
+import type { CloudInstance } from "./group_cloud.ts";
+import type { Administrator, GroupGround } from "./group_ground.ts";
 
 const defaultMs = 200;
 
 interface Node {
-  spec: { providerID?: string };
+  metadata: { name: string };
+  spec?: { providerID?: string };
   status?: { conditions?: { type: string; status: string }[] };
+}
+
+interface Pod {
+  metadata: { name: string; ownerReferences?: { kind: string }[] };
+  spec: { nodeName?: string };
+  status?: { phase?: string };
+}
+
+interface Group {
+  id: string;
+  name: string;
+  size: number;
+}
+
+type Instance = Pick<CloudInstance, "providerId" | "node" | "state" | "zone">;
+
+/** A snapshot of the cloud and the cluster. */
+interface Look {
+  instances: Map<string, Instance[]>;
+  nodes: Node[];
+  pods: Pod[];
+}
+
+export interface ObserverOptions {
+  admin: Pick<Administrator, "list">;
+  /** Milliseconds between two snapshots, which must be much shorter than any step of a machine. */
+  everyMs?: number;
+  /** Also checks that zones keep their sizes, and that no machine ends while pods run on it. */
+  isStrict?: boolean;
 }
 
 export class GroupObserver implements Disposable {
   readonly broken: string[] = [];
-  readonly #admin: Pick<Administrator, "list">;
-  readonly #cloud: GroupCloud;
+  /** Set by a story while the API server is down: reads may fail. */
+  mayFail = false;
+  /** Number of complete snapshots, and of those with a failed read. */
+  looks = 0;
+  failures = 0;
+  readonly #options: ObserverOptions;
+  readonly #url: string;
   /** Number of machines allowed above the desired number, by group; 0 if the old machine is deleted first. */
   readonly #surge: Record<string, number>;
   readonly #declared: Map<string, number>;
   readonly #least = new Map<string, number>();
+  /** Number of machines of each zone, by group: those of the first snapshot. */
+  readonly #zones = new Map<string, Map<string, number>>();
   readonly #timer: ReturnType<typeof setInterval>;
+  #isLooking = false;
+  #isOver = false;
 
-  /** Checks every `everyMs` milliseconds, which must be much shorter than any step of a machine. */
-  constructor(
-    { admin, everyMs = defaultMs }: { admin: Pick<Administrator, "list">; everyMs?: number },
-    cloud: GroupCloud,
-    surge: Record<string, number>,
-  ) {
-    this.#admin = admin;
-    this.#cloud = cloud;
+  constructor(options: ObserverOptions, ground: Pick<GroupGround, "cloud" | "shown">, surge: Record<string, number>) {
+    this.#options = options;
+    this.#url = ground.shown.url;
     this.#surge = surge;
-    this.#declared = new Map(cloud.groups().map(({ name, size }) => [name, size]));
-    this.#timer = setInterval(() => void this.#observe().catch(() => undefined), everyMs);
+    this.#declared = new Map(ground.cloud.groups().map(({ name, size }) => [name, size]));
+    this.#timer = setInterval(() => void this.#observe(), options.everyMs ?? defaultMs);
   }
 
   [Symbol.dispose](): void {
+    this.#isOver = true;
     clearInterval(this.#timer);
   }
 
   async #observe(): Promise<void> {
-    const nodes = await this.#admin.list<Node>("/api/v1/nodes");
-    for (const [name, declared] of this.#declared) this.#check(name, declared, nodes);
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      const look = await this.#look();
+      if (this.#isOver) return;
+      for (const [name, declared] of this.#declared) this.#check(name, declared, look);
+      this.looks += 1;
+    } catch (error) {
+      this.failures += 1;
+      if (!this.mayFail && !this.#isOver) this.#note(`Failed to read: ${String(error)}`);
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  /** The cloud first: a machine that ends after that still has its node, and its replacement is Ready already. */
+  async #look(): Promise<Look> {
+    const { groups } = await this.#describe<{ groups: Group[] }>("/groups");
+    const instances = new Map<string, Instance[]>();
+    for (const { id, name } of groups.filter((group) => this.#declared.has(group.name))) {
+      const path = `/groups/${encodeURIComponent(id)}/instances`;
+      instances.set(name, (await this.#describe<{ instances: Instance[] }>(path)).instances);
+    }
+    const { admin, isStrict } = this.#options;
+    const nodes = await admin.list<Node>("/api/v1/nodes");
+    return { instances, nodes, pods: isStrict ? await admin.list<Pod>("/api/v1/pods") : [] };
+  }
+
+  async #describe<T>(path: string): Promise<T> {
+    const response = await fetch(`${this.#url}${path}`);
+    if (response.status === 200) return await response.json() as T;
+    throw new Error(`HTTP ${response.status} for ${path}: ${await response.text()}`);
   }
 
   /** Changes the expected size of a group; at least `least` machines must be Ready until it is reached. */
@@ -47,21 +116,67 @@ export class GroupObserver implements Disposable {
     this.#least.set(name, least);
   }
 
-  #check(name: string, declared: number, nodes: readonly Node[]): void {
+  #check(name: string, declared: number, { instances, nodes, pods }: Look): void {
     const surge = this.#surge[name] ?? 0;
-    const own = this.#cloud.instances().filter(({ group }) => this.#cloud.group(group)?.name === name);
+    const own = instances.get(name) ?? [];
     const alive = own.filter(({ state }) => state !== "Terminated" && state !== "Terminating");
-    const isReady = ({ spec, status }: Node): boolean =>
-      alive.some(({ providerId }) => providerId === spec.providerID) &&
-      (status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false);
-    const ready = nodes.filter(isReady).length;
+    const ready = alive.filter(({ providerId }) => nodes.some((node) => isReady(node, providerId)));
     // Without surge, one machine may be unavailable at a time.
     const least = this.#least.get(name) ?? (surge > 0 ? declared : declared - 1);
     if (alive.length > declared + surge) this.#note(`${name}: ${alive.length} instances, at most ${declared + surge}`);
-    if (ready < least) this.#note(`${name}: ${ready} Ready, at least ${least}`);
+    if (ready.length < least) this.#note(`${name}: ${ready.length} Ready, at least ${least}`);
+    if (!this.#options.isStrict) return;
+    this.#checkZones(name, { alive, ready, surge });
+    this.#checkEnds(own, nodes, pods);
+  }
+
+  #checkZones(
+    name: string,
+    { alive, ready, surge }: { alive: readonly Instance[]; ready: readonly Instance[]; surge: number },
+  ): void {
+    const zones = this.#zones.get(name) ?? numbers(alive);
+    this.#zones.set(name, zones);
+    const [has, up] = [numbers(alive), numbers(ready)];
+    for (const [zone, declared] of zones) {
+      const least = surge > 0 ? declared : declared - 1;
+      if ((up.get(zone) ?? 0) < least) {
+        this.#note(`${name}: ${up.get(zone) ?? 0} Ready in zone "${zone}", at least ${least}`);
+      }
+    }
+    for (const [zone, number] of has) {
+      const most = (zones.get(zone) ?? 0) + surge;
+      if (number > most) this.#note(`${name}: ${number} instances in zone "${zone}", at most ${most}`);
+    }
+  }
+
+  /** A drained node has only pods of DaemonSets, and pods that ended. */
+  #checkEnds(own: readonly Instance[], nodes: readonly Node[], pods: readonly Pod[]): void {
+    for (const { providerId } of own.filter(({ state }) => state === "Terminating")) {
+      const node = nodes.find(({ spec }) => spec?.providerID === providerId)?.metadata.name;
+      const left = pods.filter((pod) => node !== undefined && pod.spec.nodeName === node && mustMove(pod));
+      const names = left.map(({ metadata }) => `"${metadata.name}"`).join(", ");
+      if (left.length > 0) this.#note(`node "${node}" ends with pods ${names}`);
+    }
   }
 
   #note(line: string): void {
     if (!this.broken.includes(line)) this.broken.push(line);
   }
+}
+
+function isReady({ spec, status }: Node, providerId: string): boolean {
+  return spec?.providerID === providerId &&
+    (status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false);
+}
+
+function mustMove({ metadata: { ownerReferences = [] }, status }: Pod): boolean {
+  const hasEnded = status?.phase === "Succeeded" || status?.phase === "Failed";
+  return !hasEnded && !ownerReferences.some(({ kind }) => kind === "DaemonSet" || kind === "Node");
+}
+
+/** Returns the number of instances of each zone. */
+function numbers(instances: readonly Instance[]): Map<string, number> {
+  const count = new Map<string, number>();
+  for (const { zone } of instances) count.set(zone, (count.get(zone) ?? 0) + 1);
+  return count;
 }
