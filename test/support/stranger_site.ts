@@ -1,0 +1,81 @@
+/**
+ * A cluster that others set up, in a cloud like AWS: no join service announces what nodes run, groups have three zones
+ * and are rebalanced by the cloud, pods have zonal disks, and a cluster-autoscaler has no AutoscalingStrategy.
+ */
+import assert from "node:assert/strict";
+import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
+import type { Version } from "../../deploy/local/cloud/groups/group_ground.ts";
+import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
+import { ClusterAutoscaler, scaleDownDisabled } from "./cluster_autoscaler.ts";
+import { runsOf, standing, upToDate } from "./group_play.ts";
+import { GroupSite } from "./group_site.ts";
+import type { Stage } from "./workflow_stage.ts";
+import { ZonalPods } from "./zonal_pods.ts";
+
+/** A NodeVersion without components, as nothing installs any. */
+export const first: Version = { image: "image-1", components: "" };
+/** Less than the time limit of a story, so that its state is reported. */
+const patienceSeconds = 50;
+/** Less than any step of a machine takes. */
+const observedEveryMs = 25;
+
+export interface StrangerScene {
+  world: GroupSite;
+  autoscaler: ClusterAutoscaler;
+  pods: ZonalPods;
+}
+
+/**
+ * Plays a story of these groups, which Ostler may roll; `others` exist beside them. Fails unless sizes, zones and pods
+ * are at its end as they were, and no machine ended with pods meanwhile.
+ */
+export async function amongStrangers(
+  stage: Stage,
+  { groups, others = [] }: { groups: readonly GroupSpec[]; others?: readonly GroupSpec[] },
+  story: (scene: StrangerScene) => Promise<void>,
+): Promise<void> {
+  await using world = new GroupSite(stage, { isSilent: () => true });
+  const { ground, kube } = world;
+  using autoscaler = new ClusterAutoscaler(kube, ground.cloud, [...groups, ...others]);
+  await ground.settle(world, [...groups, ...others], first);
+  const machines = [...groups, ...others].reduce((sum, { size }) => sum + size, 0);
+  await world.until("all nodes to be known", async () => {
+    const runs = await runsOf(world);
+    return runs.length === machines && runs.every((each) => each === `${first.image} ${first.components}`);
+  });
+  using pods = new ZonalPods(kube);
+  autoscaler.start();
+  const surges = Object.fromEntries([...groups, ...others].map(({ name }) => [name, 1]));
+  using observer = new GroupObserver({ admin: world, everyMs: observedEveryMs, isStrict: true }, ground, surges);
+  const before = stateOf(world);
+  await story({ world, autoscaler, pods }).catch(async (error: unknown) => {
+    throw new Error(`${observer.broken.join("; ")} ${await standing(world, ground)}`, { cause: error });
+  });
+  await world.until("machines that go to be gone, and all that was held to be given back", () => {
+    const isAtRest = ground.cloud.instances().every(({ state }) => state === "Ready" || state === "Terminated");
+    const isHeld = kube.all("nodes").some(({ metadata }) => metadata.annotations?.[scaleDownDisabled] !== undefined);
+    return Promise.resolve(isAtRest && !isHeld && ground.cloud.groups().every(({ rebalances }) => rebalances));
+  });
+  assert.deepEqual(observer.broken, []);
+  assert.ok(observer.looks > 10, `Only ${observer.looks} looks`);
+  assert.deepEqual(stateOf(world), before);
+  assert.deepEqual([...pods.pending], [], "Expected a node in its zone for each pod at any time");
+  const { has, disk } = pods.zones();
+  assert.deepEqual(has, disk);
+  assert.deepEqual([autoscaler.removed, autoscaler.replicas], [[], 1]);
+}
+
+/** Asks for an image, and waits until this number of nodes runs it. */
+export async function rollTo({ world }: StrangerScene, image: string, nodes: number): Promise<void> {
+  await world.ground.ask(world, { ...first, image });
+  await upToDate(world, { ...first, image }, nodes, patienceSeconds);
+}
+
+/** The size of each group, and its number of machines in each zone. */
+function stateOf({ ground: { cloud } }: GroupSite): object[] {
+  return cloud.groups().map(({ id, name, size, zones }) => {
+    const alive = cloud.instances(id).filter(({ state }) => state !== "Terminating" && state !== "Terminated");
+    const inZone = (zone: string): number => alive.filter((each) => each.zone === zone).length;
+    return { name, size, zones: Object.fromEntries(zones.map((zone) => [zone, inZone(zone)])) };
+  });
+}
