@@ -2,9 +2,11 @@
  * Ten seeds of the same: the calls that are interrupted before or after their effect, and the reads at which the worker
  * dies.
  */
-import { rollAmongKills } from "../integration/group_chaos.ts";
+import { rollStagesAmongKills } from "../integration/stage_chaos.ts";
 
 for (let seed = 1; seed <= 10; seed++) {
-  Deno.test(`K8, K22 scaling group: is rolled while its worker is killed at calls to the cloud, seed ${seed}`, () =>
-    rollAmongKills(seed));
+  Deno.test(
+    `fault G15: K8, K22 scaling groups: two stages are rolled while their worker is killed at calls to the cloud, seed ${seed}`,
+    () => rollStagesAmongKills(seed),
+  );
 }

@@ -48,7 +48,8 @@ export async function onStage(play: (stage: Stage) => Promise<void>): Promise<vo
   });
 }
 
-async function giveAccess(world: World, { cluster: { credentials } }: EtcdGround): Promise<void> {
+/** Stores the credentials of etcd where a worker reads them. */
+export async function giveAccess(world: World, { cluster: { credentials } }: EtcdGround): Promise<void> {
   const { ca, cert, key } = credentials;
   const stringData = { "ca.crt": ca, "tls.crt": cert, "tls.key": key };
   await world.create("/api/v1/namespaces/kube-system/secrets", { metadata: { name: "ostler-etcd" }, stringData });
