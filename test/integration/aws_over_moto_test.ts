@@ -2,9 +2,11 @@
  * The driver of AWS keeps the promises of every driver over moto's server, which implements AWS's published
  * descriptions.
  */
-import { deepEqual } from "node:assert/strict";
+import { deepEqual, equal } from "node:assert/strict";
+import { fileURLToPath } from "node:url";
 import { openAws } from "../../activities/clouds/aws.ts";
 import { failureXml } from "../support/clouds/aws_xml.ts";
+import { type Api, faultsOfRequest } from "../support/clouds/described/aws.ts";
 import { FaultProxy } from "../support/clouds/fault_proxy.ts";
 import { Moto, motoPython } from "../support/clouds/moto.ts";
 import { clusterTag, groupName, MotoGround } from "../support/clouds/moto_ground.ts";
@@ -19,9 +21,13 @@ const hourSeconds = 3_600;
 const python = await motoPython();
 const moto = python === undefined ? undefined : await Moto.start(python);
 
+function apiOf(request: Request): Api {
+  return request.headers.get("authorization")?.includes("/ec2/") ? "ec2" : "autoscaling";
+}
+
 /** In the format of each API. */
 function failure(fault: "Throttled" | "Broken", request: Request): Response {
-  const api = request.headers.get("authorization")?.includes("/ec2/") ? "ec2" : "autoscaling";
+  const api = apiOf(request);
   const code = fault === "Broken" ? "InternalFailure" : api === "ec2" ? "RequestLimitExceeded" : "Throttling";
   const status = fault === "Broken" ? 500 : api === "ec2" ? 503 : 400;
   return new Response(failureXml(api, code, "not now"), { status, headers: { connection: "close" } });
@@ -33,6 +39,10 @@ async function open({ url }: Moto, { hidesNew, capacity }: CloudConditions = {})
   let hiddenSeconds = 0;
   const hide = (seconds: number): Promise<void> => ground.set({ "test/lag-seconds": hiddenSeconds = seconds });
   const proxy = new FaultProxy(url, failure);
+  const wrong: string[] = [];
+  proxy.onBody = (body, request) => {
+    wrong.push(...faultsOfRequest(apiOf(request), new URLSearchParams(body)));
+  };
   const [, second = "", third = ""] = ground.images;
   const driver = await openAws({ region: "eu-west-1", clusterTag, endpoint: proxy.url });
   if (hidesNew) await hide(hourSeconds);
@@ -45,7 +55,10 @@ async function open({ url }: Moto, { hidesNew, capacity }: CloudConditions = {})
     truth: () => ground.truth(hiddenSeconds),
     show: () => hide(0),
     settle: () => ground.settle(),
-    [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => {
+      await proxy[Symbol.asyncDispose]();
+      deepEqual(wrong, []);
+    },
   };
 }
 
@@ -66,7 +79,21 @@ async function discovers({ url }: Moto): Promise<void> {
   });
 }
 
-if (moto) {
+/** The description of the double of AWS is the one of moto's botocore. */
+async function describes(program: string): Promise<void> {
+  const run = async (...args: string[]): Promise<string> => {
+    const { code, stdout } = await new Deno.Command(program, { args, stderr: "inherit" }).output();
+    equal(code, 0);
+    return new TextDecoder().decode(stdout);
+  };
+  const folder = "import botocore, os; print(os.path.join(os.path.dirname(botocore.__file__), 'data'))";
+  const data = (await run("-c", folder)).trim();
+  const at = (name: string): string => fileURLToPath(new URL(`../support/clouds/described/${name}`, import.meta.url));
+  equal(await run(at("extract.py"), data, "-"), await Deno.readTextFile(at("aws.json")));
+}
+
+if (moto && python !== undefined) {
+  Deno.test("fault G14: openAws over moto: the description of AWS is botocore's", () => describes(python));
   conforms("openAws over moto", (conditions) => open(moto, conditions));
   Deno.test("aws worker: finds its groups", () => discovers(moto));
 } else Deno.test({ name: "openAws over moto: python3 is missing", ignore: true, fn: () => {} });

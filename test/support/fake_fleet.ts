@@ -108,6 +108,7 @@ export class FakeFleet {
       namespace: "fleet",
       cluster: "",
       service: { workflowService } as never,
+      asksNobody: () => Promise.resolve(false),
       within,
     };
   }

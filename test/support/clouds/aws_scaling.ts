@@ -5,6 +5,10 @@ import { AwsWrong } from "./aws_requests.ts";
 
 type Group = ReturnType<AwsGround["cloud"]["groups"]>[number];
 
+/** Fields that AWS always answers. */
+const always = { HealthCheckType: "EC2", DefaultCooldown: 300, CreatedTime: new Date(0).toISOString() };
+const empty = { ...always, MinSize: 0, MaxSize: 0, DesiredCapacity: 0, AvailabilityZones: [] };
+
 export class AwsScaling {
   /** The zone and the result of each remembered token. */
   readonly #launches = new Map<string, { zone: string; result: object }>();
@@ -20,7 +24,7 @@ export class AwsScaling {
         : group.id === asked
     );
     const others = asked === null && name === null ? this.ground.strangers : [];
-    const all = [...own.map((group) => this.#shown(group)), ...others];
+    const all = [...own.map((group) => this.#shown(group)), ...others.map((each) => ({ ...empty, ...each }))];
     // One item per page, so that a client that reads only the first page fails its test.
     const at = Number(form.get("NextToken") ?? 0);
     const next = at + 1 < all.length ? { NextToken: at + 1 } : {};
@@ -100,7 +104,10 @@ export class AwsScaling {
     // AWS does not promise that a second call does nothing.
     if (isGoing(found) && shrinks && group) group.size -= 1;
     this.ground.cloud.remove(found.providerId, shrinks);
-    return { Activity: { ActivityId: "a", StatusCode: "InProgress", StartTime: new Date().toISOString() } };
+    const AutoScalingGroupName = this.#nameOf(found.group);
+    const Cause = "an instance was taken out of service in response to a user request";
+    const StartTime = new Date().toISOString();
+    return { Activity: { ActivityId: "a", AutoScalingGroupName, Cause, StartTime, StatusCode: "InProgress" } };
   }
 
   #need(form: URLSearchParams): Group {
@@ -119,7 +126,8 @@ export class AwsScaling {
     const own = this.ground.visible().filter((each) => each.group === group.id && each.state !== "Terminated");
     return {
       ...{ AutoScalingGroupName: group.id, MinSize: group.min, MaxSize: group.max, DesiredCapacity: group.size },
-      ...this.#booted({ LaunchTemplateId, LaunchTemplateName: group.name, Version: this.ground.versionOf(group) }),
+      ...always,
+      ...this.#booted({ LaunchTemplateId, LaunchTemplateName: "template", Version: this.ground.versionOf(group) }),
       ...{ AvailabilityZones: group.zones, ...this.#suspended(group) },
       Instances: own.map((each) => this.#member(each)),
       Tags: this.ground.tagsOf(group).filter(([key]) => key !== groupTag).map(([Key, Value]) => ({ Key, Value })),

@@ -9,6 +9,7 @@ import { type AwsConditions, AwsGround } from "./aws_ground.ts";
 import { type Api, AwsWrong, judge } from "./aws_requests.ts";
 import { AwsScaling } from "./aws_scaling.ts";
 import { answerXml, failureXml } from "./aws_xml.ts";
+import { faultsOfAnswer, faultsOfRequest } from "./described/aws.ts";
 
 /** Error codes of AWS for valid requests. */
 const outcomes = ["ValidationError", "IdempotentParameterMismatch", "InvalidInstanceID", "InvalidLaunchTemplateId"];
@@ -64,7 +65,9 @@ export class AwsStub implements AsyncDisposable {
 
   #judged(form: URLSearchParams, request: Request): Api | Response {
     try {
-      return judge(form, request.headers.get("authorization") ?? "");
+      const api = judge(form, request.headers.get("authorization") ?? "");
+      this.#wrong.push(...faultsOfRequest(api, form));
+      return api;
     } catch (error) {
       if (!(error instanceof AwsWrong)) throw error;
       this.#wrong.push(error.message);
@@ -75,7 +78,9 @@ export class AwsStub implements AsyncDisposable {
   #do(api: Api, action: string, form: URLSearchParams): Response {
     const verbs = (api === "ec2" ? this.#ec2 : this.#scaling) as unknown as Record<string, Verb>;
     try {
-      return xml(200, answerXml(api, action, verbs[action]?.(form) ?? {}));
+      const answer = verbs[action]?.(form) ?? {};
+      this.#wrong.push(...faultsOfAnswer(api, action, answer).map((fault) => `its double answers ${fault}`));
+      return xml(200, answerXml(api, action, answer));
     } catch (error) {
       if (!(error instanceof AwsWrong)) throw error;
       if (!outcomes.some((each) => error.code.startsWith(each))) this.#wrong.push(error.message);

@@ -5,6 +5,8 @@ export class FaultProxy implements AsyncDisposable {
   calls = 0;
   /** Returns the fault of the call with that number, from 1. */
   fault: (nth: number) => Befalls | undefined = () => undefined;
+  /** Receives the body of each call before anything else. */
+  onBody: (body: string, request: Request) => void = () => {};
   readonly #to: string;
   readonly #failure: (fault: "Throttled" | "Broken", request: Request) => Response;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -27,6 +29,7 @@ export class FaultProxy implements AsyncDisposable {
 
   async #answer(request: Request): Promise<Response> {
     const body = await request.text();
+    this.onBody(body, request);
     const fault = this.fault(++this.calls);
     if (fault === "CutBefore") return cut();
     if (fault === "Throttled" || fault === "Broken") return this.#failure(fault, request);

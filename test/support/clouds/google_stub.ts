@@ -8,6 +8,7 @@ import type { Befalls } from "../driver_conformance.ts";
 import { type GoogleConditions, GoogleGround, GoogleNo, project, urlOf } from "./google_ground.ts";
 import { GoogleMachinesStub } from "./google_machines.ts";
 import { GoogleManagersStub } from "./google_managers.ts";
+import { type Asked, faultsOfAnswer, faultsOfRequest } from "./described/google.ts";
 import { type GoogleRequest, GoogleWrong, judge } from "./google_requests.ts";
 
 interface Operation {
@@ -50,15 +51,16 @@ export class GoogleStub implements AsyncDisposable {
     return this.#served({ method: request.method, url: request.url, text: await request.text() });
   }
 
-  #served(request: { method: string; url: string; text: string }): Response {
+  #served(request: Asked): Response {
     try {
       const asked = judge(request);
+      this.#wrong.push(...faultsOfRequest(request));
       this.calls.push(asked.action);
       const fault = this.fault(this.calls.length, asked.action);
       if (fault === "CutBefore") return cut();
       if (fault === "Throttled") return no(new GoogleNo(403, "rateLimitExceeded", "Rate Limit Exceeded"));
       if (fault === "Broken") return no(new GoogleNo(503, "backendError", "it broke"));
-      const answer = this.#done(asked);
+      const answer = this.#done(asked, request);
       return fault === "CutAfter" ? cut() : answer;
     } catch (error) {
       this.#wrong.push(error instanceof Error ? error.message : String(error));
@@ -66,9 +68,11 @@ export class GoogleStub implements AsyncDisposable {
     }
   }
 
-  #done(asked: GoogleRequest): Response {
+  #done(asked: GoogleRequest, request: Asked): Response {
     try {
-      return json(200, this.#do(asked));
+      const answer = this.#do(asked);
+      this.#wrong.push(...faultsOfAnswer(request, answer).map((fault) => `its double answers ${fault}`));
+      return json(200, answer);
     } catch (error) {
       if (error instanceof GoogleNo) return no(error);
       throw error;

@@ -88,7 +88,7 @@ Deno.test("fault E12 watchAll: a change of a node costs no pass over all nodes",
       await eventually("all nodes to be Ready", () => stateOf() === "");
     });
     equal(passes, 0);
-  }, true);
+  }, { hasCloud: true });
 });
 
 Deno.test("fault E12 watchAll: a NodePool that selects other nodes has the state of these", async () => {

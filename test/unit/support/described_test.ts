@@ -1,0 +1,85 @@
+/** Requests and answers are validated by the descriptions that the vendors publish. */
+import { deepEqual } from "node:assert/strict";
+import * as aws from "../../support/clouds/described/aws.ts";
+import * as google from "../../support/clouds/described/google.ts";
+
+function form(fields: Record<string, string>, version = "2011-01-01"): URLSearchParams {
+  return new URLSearchParams({ Version: version, ...fields });
+}
+
+const launch = { Action: "LaunchInstances", AutoScalingGroupName: "g", RequestedCapacity: "1", ClientToken: "t" };
+
+const asked: [string, aws.Api, URLSearchParams, string[]][] = [
+  ["a launch in one zone", "autoscaling", form({ ...launch, "AvailabilityZones.member.1": "a" }), []],
+  [
+    "a launch in two zones",
+    "autoscaling",
+    form({
+      ...launch,
+      ...{ "AvailabilityZones.member.1": "a", "AvailabilityZones.member.2": "b" },
+    }),
+    ["LaunchInstances.AvailabilityZones has 2, more than 1"],
+  ],
+  ["a field of another action", "autoscaling", form({ ...launch, InstanceId: "i" }), [
+    'LaunchInstances has no field "InstanceId"',
+  ]],
+  ["no token", "autoscaling", form({ Action: "LaunchInstances", AutoScalingGroupName: "g", RequestedCapacity: "1" }), [
+    'LaunchInstances lacks "ClientToken"',
+  ]],
+  ["a text for a number", "autoscaling", form({ ...launch, RequestedCapacity: "one" }), [
+    'LaunchInstances.RequestedCapacity is "one" instead of a number',
+  ]],
+  ["another version", "autoscaling", form(launch, "2010-01-01"), ['LaunchInstances has version "2010-01-01"']],
+  ["an action of the other API", "ec2", form(launch, "2016-11-15"), ['no action "LaunchInstances" in ec2']],
+  [
+    "lists of EC2",
+    "ec2",
+    form({ Action: "DescribeInstances", "Filter.1.Name": "tag:a", "Filter.1.Value.1": "b" }, "2016-11-15"),
+    [],
+  ],
+  ["a list from 2", "ec2", form({ Action: "DescribeInstances", "InstanceId.2": "i-1" }, "2016-11-15"), [
+    "DescribeInstances.InstanceId is not counted from 1",
+  ]],
+];
+
+for (const [what, api, fields, faults] of asked) {
+  Deno.test(`fault G14: AWS's description validates a request with ${what}`, () => {
+    deepEqual(aws.faultsOfRequest(api, fields), faults);
+  });
+}
+
+Deno.test("fault G14: AWS's description validates an answer by its required fields, names and types", () => {
+  const activity = { ActivityId: "a", AutoScalingGroupName: "g", Cause: "c", StartTime: "2026-01-01T00:00:00Z" };
+  const action = "TerminateInstanceInAutoScalingGroup";
+  const judged = (more: object): string[] =>
+    aws.faultsOfAnswer("autoscaling", action, { Activity: { ...activity, ...more } });
+  deepEqual(judged({ StatusCode: "InProgress" }), []);
+  deepEqual(judged({ StatusCode: "Going" }).length, 1);
+  deepEqual(judged({}), [`${action}.Activity lacks "StatusCode"`]);
+  deepEqual(judged({ StatusCode: "InProgress", Speed: 1 }), [`${action}.Activity has no field "Speed"`]);
+});
+
+const root = "http://127.0.0.1/compute/v1/projects/p/zones/a/instanceGroupManagers/g";
+
+Deno.test("fault G14: Google's description validates a request by its path, parameters, fields and output-only fields", () => {
+  const patched = (body: object, query = ""): string[] =>
+    google.faultsOfRequest({ method: "PATCH", url: `${root}${query}`, text: JSON.stringify(body) });
+  deepEqual(patched({ fingerprint: "f", versions: [{ instanceTemplate: "t" }] }), []);
+  deepEqual(patched({ selfLink: "s" }), ["compute.instanceGroupManagers.patch.selfLink is output only"]);
+  deepEqual(patched({ size: 1 }), ['compute.instanceGroupManagers.patch has no field "size"']);
+  deepEqual(patched({ targetSize: "1" }), [
+    'compute.instanceGroupManagers.patch.targetSize is "1" instead of type integer',
+  ]);
+  deepEqual(patched({}, "?force=true"), ['compute.instanceGroupManagers.patch has no parameter "force"']);
+  deepEqual(google.faultsOfRequest({ method: "PUT", url: root, text: "" }).length, 1);
+});
+
+Deno.test("fault G14: Google's description validates an answer by its names, types and values", () => {
+  const at = "compute.instanceGroupManagers.listManagedInstances.managedInstances[0]";
+  const judged = (instance: object): string[] =>
+    google.faultsOfAnswer({ method: "POST", url: `${root}/listManagedInstances` }, { managedInstances: [instance] });
+  deepEqual(judged({ id: "1", currentAction: "NONE" }), []);
+  deepEqual(judged({ id: 1 }), [`${at}.id is 1 instead of a text`]);
+  deepEqual(judged({ currentAction: "IDLE" }).length, 1);
+  deepEqual(judged({ speed: 1 }), [`${at} has no field "speed"`]);
+});
