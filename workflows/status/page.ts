@@ -9,6 +9,7 @@ import type {
   Underway,
   WaveView,
 } from "../contracts/mod.ts";
+import { remedies } from "./remedies.ts";
 
 const rowsShown = 6;
 
@@ -161,58 +162,17 @@ interface Action {
 
 /** Returns what to change elsewhere, then the commands; the most likely one first. */
 function advice(pool: Pool, progress: Progress): string[] {
-  const hint = hints[progress.reason];
+  const remedy = remedies[progress.reason];
   const lines = actions(progress).map((action) => line(pool, action));
   const input = code(JSON.stringify({ by: "you", reason: "why" }));
   return [
-    ...(hint ? [`**What to do** ${hint}`] : []),
+    ...(remedy ? [`**What to do** ${remedy}`] : []),
     ...(lines.length === 0 ? [] : [
       `**Commands** to run on the command line, or to send here as updates of the same names with ${input}`,
       lines.join("\n"),
     ]),
   ];
 }
-
-/** Remedies outside of Ostler, by reason. */
-const hints: Record<string, string> = {
-  PolicyConflict: "Make the selector of one RolloutPolicy more specific, or delete one of them.",
-  Quarantined: "Change the MachineDeployment: Ostler rolls out a changed spec without a retry.",
-  TooManyUnhealthy: "Check the nodes for a common cause: so many machines rarely become unhealthy on their own.",
-  PodsRemaining: "Let the pods listed above move, or change the drain rules of the policy meanwhile.",
-  OutsideWindow: "Wait for the next window, or change the windows of the policy.",
-  WindowTooShort: "Wait for the next window, or change the windows of the policy.",
-  SetAside: "Let the pods of the machines that were set aside move, then retry.",
-  ProtectedRemain:
-    "Remove the protection in the cloud, or skip the machines; protectedMachines of the policy can skip them all.",
-  ControlPlaneRefused:
-    "Upgrade Kubernetes of control planes by hand: Ostler replaces them for a new image, not yet for new components.",
-  GroupClaimedTwice: "Delete one of the two ScalingGroups: each would count and pace the same machines separately.",
-  NodeClaimedTwice: "Change the nodeSelector of one of the NodePools: each would bring the node to its own image.",
-  ProfileNotApproved: "Review the profile, then add its digest to approvedProfiles of the named RolloutPolicy.",
-  ImageNotAccepted: "Run ostler image show to see why: Ostler rolls out only accepted images.",
-  HandsMissing: "Set hands-image on the worker: without hands-image, Ostler cannot change the OS of a node.",
-  NodeUnclear:
-    "Give each instance an address of its own, or delete the Machine without an instance: the Node may be another's.",
-  EtcdInDoubt:
-    "Fix the named etcd member (docs/how-to/control-planes.md): until then Ostler adds and removes no control plane.",
-  EtcdAccessMissing: "Put ca.crt, tls.crt and tls.key of etcd into the named Secret: the message has the cause.",
-  FailedRemain: "The named machines keep their current image: run ostler explain to see what failed, then retry.",
-  DownRemain: "Bring the named machines back, or delete their Nodes: Ostler does not touch these machines.",
-  StageRefused: "Fix the problem in the message, then retry; nothing on the machine was stopped.",
-  ApplyRefused: "Fix the problem in the message, then retry; the machine serves as before.",
-  UpdateRolledBack: "The image failed to boot and the machine runs the previous one: fix the image, or roll back.",
-  UpdateNotReady: "The machine runs the image, but its Node is not Ready: check its kubelet, then retry or roll back.",
-  UpdateNotBooted: "The machine did not reboot when ordered: check what inhibits the reboot, then retry.",
-  UpdateLost:
-    "Check the machine's console: it did not come back. It keeps its slot until retry, another image or Node deletion.",
-  GatesFailed: "The machine runs the image and fails a gate: it stays cordoned until retry or rollback.",
-  GateFailed: "The last good revision itself fails a gate: fix what the gate measures, or the gate, then retry.",
-  ReplacementRefused: "Restore the image and set the new one in the NodePool, or set ReplaceIfRefused in the policy.",
-  SpecReapplied: "Find the client that applies the bad spec again (GitOps?) and change the spec there.",
-  RolledBack: "The failed spec is quarantined: applied again, it is held until it changes or you send retry.",
-  Aborted: "The aborted spec is quarantined: applied again, it is held until it changes or you send retry.",
-  LastGoodMissing: "Apply a spec that is known to be good: the last good one no longer exists.",
-};
 
 function actions(progress: Progress): Action[] {
   const { phase, paused, plan, reason, rollBack } = progress;

@@ -47,6 +47,8 @@ for (const [name, budget] of [["five machines, surge 3, one by one", 1], ["budge
 Deno.test("planTurn: has at least 47 stories", () => ok(Object.keys(cases).length >= 47));
 
 /** Returns the member ids of each group, sorted, because order only matters for old members. */
-function listed({ fingerprint: _, counts: __, unknown: ___, etcd: ____, lacking: _____, ...groups }: PoolSnapshot): string[][] {
+function listed(
+  { fingerprint: _, counts: __, unknown: ___, etcd: ____, lacking: _____, ...groups }: PoolSnapshot,
+): string[][] {
   return Object.values(groups).map((group) => group.map(({ id }) => id).sort());
 }
