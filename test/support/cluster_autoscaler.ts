@@ -9,8 +9,8 @@ import { isReady, podsOn } from "./zonal_pods.ts";
 
 export const scaleDownDisabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 const lookEveryMs = 20;
-/** As long as several machines take to join. */
-const unneededMs = 600;
+/** Much longer than a machine takes to join, as the ten minutes of the real one are. */
+const unneededMs = 2_500;
 const deployment = { namespace: "kube-system", name: "platform-autoscaler" };
 
 export class ClusterAutoscaler implements Disposable {

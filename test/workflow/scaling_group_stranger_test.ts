@@ -44,8 +44,7 @@ test(
       const nodes = (): unknown[] =>
         cloud.instances(stateful.id).map(({ node, state }) => {
           const found = world.kube.get("nodes", node);
-          const { labels, annotations } = found?.metadata ?? {};
-          return { state, labels, annotations, spec: found?.["spec"] };
+          return { state, labels: found?.metadata.labels, spec: found?.["spec"] };
         });
       const before = nodes();
       await world.ground.ask(world, { ...first, image: "image-2" });
@@ -79,7 +78,7 @@ async function longerThanUnneeded({ world, autoscaler }: StrangerScene): Promise
   const known = Date.now();
   await world.until("a new machine that is empty for long, or that the autoscaler removed", () => {
     const isNew = cloud.instances().some(({ token, state, since }) =>
-      token !== undefined && state === "Ready" && Date.now() - Math.max(known, Date.parse(since)) > 3_000
+      token !== undefined && state === "Ready" && Date.now() - Math.max(known, Date.parse(since)) > 6_000
     );
     return Promise.resolve(isNew || autoscaler.removed.length > 0);
   }, 30);
