@@ -7,6 +7,8 @@ import { asMergePatch, type Kube } from "../../kube/client.ts";
 import { patchClusterObject, patchClusterStatus, readClusterObject } from "../../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { pendingNodes } from "../../kube/update_kinds.ts";
+import { unheldAutoscaler } from "../../kube/seen_autoscaler.ts";
+import { ensureNodeKept } from "../../node/cordon.ts";
 import { marks } from "../../node_version/marks.ts";
 import type { MemberRef } from "../contract.ts";
 import { marksOf } from "./boots.ts";
@@ -43,6 +45,13 @@ export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Prom
       kept,
       marks: { ...marksOf(instance.image, asked.group.spec.groupId), ...heirOf(from) },
     });
+    // Its pods are still on the old node, so an autoscaler would remove it before the next report keeps it.
+    if (
+      order?.donor !== undefined && !order.isDone &&
+      (await unheldAutoscaler(kube, () => Promise.resolve(asked.group))) !== ""
+    ) {
+      await ensureNodeKept(kube, { pool, node: node.name });
+    }
     if (order) await noteIn(kube, { order, instance, node: node.name });
     if (legacy) await settle(kube, pool, machine);
     return undefined;
