@@ -26,6 +26,10 @@ const needed: Change[] = [
   ["cordon it", { spec: { unschedulable: true }, metadata: { annotations: { "ostler.dev/cordoned-by": "x" } } }],
   ["note what it runs", { metadata: { annotations: { "ostler.dev/node-os": "{}" } } }],
   ["skip its second drain", { metadata: { annotations: { "kubermatic.io/skip-eviction": "true" } } }],
+  ["give its label back to its owner (fault E16)", { metadata: { labels: { "machine-controller/owned-by": "b" } } }],
+  ["remove the label of an owner that does not exist", {
+    metadata: { labels: { "machine-controller/owned-by": null } },
+  }],
   ["mark it for the node operator", { metadata: { annotations: { "constellation.edgeless.systems/heir": "w-2" } } }],
 ];
 
@@ -99,7 +103,11 @@ async function refusalOf(api: ApiConnection, path: string, body: object): Promis
 
 async function settle({ api }: BareApi): Promise<void> {
   const taints = [{ key: "a", effect: "NoSchedule" }, { key: "b", effect: "NoExecute" }];
-  const metadata = { name: "w-1", labels: { pool: "a" }, annotations: { "example.com/owner": "b" } };
+  const metadata = {
+    name: "w-1",
+    labels: { pool: "a", "machine-controller/owned-by": "a" },
+    annotations: { "example.com/owner": "b" },
+  };
   await api.call({ method: "POST", path: "/api/v1/nodes", body: { metadata, spec: { taints } } });
   const labels = { app: "autoscaler" };
   const template = { metadata: { labels }, spec: { containers: [container] } };
