@@ -1,8 +1,9 @@
 import { bundleWorkflowCode, DefaultLogger, Runtime, Worker } from "@temporalio/worker";
-import { ok, rejects } from "node:assert/strict";
+import { deepEqual, ok, rejects } from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import * as workflows from "../../workflows/mod.ts";
 
 const folder = fileURLToPath(new URL("./histories/", import.meta.url));
 const workflowsPath = fileURLToPath(new URL("../../workflows/mod.ts", import.meta.url));
@@ -40,4 +41,22 @@ replayTest("rollOutMachineDeployment: does not replay a history with another ste
   ok(rolling, "Found no recorded rolling history: run deno task replay:record");
   const changed = textOf(rolling).replaceAll("awaitReplacementJoined", "awaitReplacementForgotten");
   await rejects(follow(changed), { name: "DeterminismViolationError" });
+});
+
+/** The input of the run of a history. */
+function inputOf(name: string): { carried?: object } {
+  const { events } = JSON.parse(textOf(name)) as {
+    events: [{ workflowExecutionStartedEventAttributes: { input: { payloads: { data: string }[] } } }];
+  };
+  const [{ data } = { data: "" }] = events[0].workflowExecutionStartedEventAttributes.input.payloads;
+  return JSON.parse(atob(data)) as { carried?: object };
+}
+
+Deno.test("fault E13: each workflow has a recorded history, and one of a pool began with carried state", () => {
+  const folders = Object.keys(workflows).map((name) =>
+    name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  );
+  deepEqual([...new Set(names.map((name) => dirname(name)))], folders.toSorted());
+  const pools = names.filter((name) => name.startsWith("roll_out_machine_deployment/"));
+  ok(pools.some((name) => Object.keys(inputOf(name).carried ?? {}).length > 0));
 });
