@@ -102,6 +102,8 @@ export class FakeActivities {
   readonly others = new Map<string, RealActivities>();
   /** Real activities of other clusters, by name. */
   readonly clusters = new Map<string, RealActivities>();
+  /** Activities that have not ended, in words. */
+  readonly running = new Map<symbol, string>();
 
   /** Returns the activities that a worker registers. */
   all(): Activities {
@@ -117,9 +119,20 @@ export class FakeActivities {
     ): [string, Step] => [name, (input) => {
       const cluster = input?.pool?.cluster ?? input?.object?.cluster ?? "";
       const real = this.clusters.get(cluster);
-      return real ? (real[name as keyof RealActivities] as Step)(input) : step(input);
+      const work = real ? (real[name as keyof RealActivities] as Step)(input) : step(input);
+      return this.#counted(`${name} of ${cluster || (input?.pool?.name ?? input?.object?.name ?? "no pool")}`, work);
     }]);
     return Object.fromEntries(routed) as Steps;
+  }
+
+  async #counted<T>(what: string, work: Promise<T>): Promise<T> {
+    const key = Symbol(what);
+    this.running.set(key, what);
+    try {
+      return await work;
+    } finally {
+      this.running.delete(key);
+    }
   }
 
   #ofPools(): Activities {

@@ -113,10 +113,12 @@ export class Stage {
   }
 
   async close(): Promise<void> {
+    // Everything is closed after a failure too: an open connection can crash the process, so that it reports nothing.
+    await using ending = new AsyncDisposableStack();
+    ending.defer(() => rmSync(this.#directory, { recursive: true }));
+    ending.defer(() => this.#supervisor.stop());
+    ending.defer(() => this.#native?.close());
     await this.stopWorker();
-    await this.#native?.close();
-    await this.#supervisor.stop();
-    rmSync(this.#directory, { recursive: true });
   }
 
   /** Starts a worker for workflows and short steps, and one for waits, beside the running ones. */
@@ -180,7 +182,12 @@ export class Stage {
   async stopWorker(): Promise<void> {
     const ending = this.#workers.splice(0);
     for (const { worker } of ending) worker.shutdown();
-    await Promise.all(ending.map(({ done }) => done));
+    try {
+      await Promise.all(ending.map(({ done }) => done));
+    } catch (cause) {
+      const left = [...this.activities.running.values()].join(", ");
+      throw new Error(`Failed to stop the workers: these activities have not ended: ${left || "none"}`, { cause });
+    }
   }
 
   /** A fresh pool without a run. */
