@@ -50,7 +50,7 @@ function change(kube: FakeKube, revision: string): void {
   const changed = machineDeployment({ annotations: { [revisionKey]: revision } });
   const kept = { finalizers: metadata.finalizers ?? [] };
   kube.put("machinedeployments", { ...changed, metadata: { ...changed.metadata, ...kept } });
-  putProfile(kube, { bootstrap: "<%= it.token %>", provisioning: `of revision ${revision}` });
+  putProfile(kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: `of revision ${revision}` });
 }
 
 function revisions(kube: FakeKube): string[] {
@@ -170,7 +170,7 @@ for (const by of ["own", "other"] as const) {
     deepEqual(revisions(world.kube), ["3", "3", "3", "3"]);
     // No number shows the same revision with another profile.
     const again = roll(world.own, "3", async () => {
-      putProfile(world.kube, { bootstrap: "<%= it.token %>", provisioning: "newer" });
+      putProfile(world.kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: "newer" });
       putRevision(world.kube, "4");
       await roll(world[by], "4");
       putRevision(world.kube, "3");

@@ -25,7 +25,7 @@ async function publish(kube: FakeKube, revision: string): Promise<Publication> {
 /** A pool at revision 2 whose published revision 1 has due credentials. */
 async function duePool(): Promise<FakeKube> {
   const kube = await publishingKube();
-  putProfile(kube, { bootstrap: "<%= it.token %>", provisioning: "revision one" });
+  putProfile(kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: "revision one" });
   await publish(kube, "1");
   for (const name of secrets) makeDue(kube, name);
   change(kube, "2");
@@ -38,7 +38,7 @@ function change(kube: FakeKube, revision: string): void {
   const changed = machineDeployment({ annotations: { [revisionKey]: revision } });
   const kept = { resourceVersion: "", finalizers: metadata.finalizers ?? [] };
   kube.put("machinedeployments", { ...changed, metadata: { ...changed.metadata, ...kept } });
-  putProfile(kube, { bootstrap: "<%= it.token %>", provisioning: `of revision ${revision}` });
+  putProfile(kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: `of revision ${revision}` });
 }
 
 function tokens(kube: FakeKube): string[] {
