@@ -166,7 +166,7 @@ const marks: Fault[] = [
   {
     name: "called off: the node stays cordoned",
     file: "activities/backends/machine_controller/holds.ts",
-    from: "if (node) await ensureNodeUncordoned(kube, { pool: target.pool, node });",
+    from: "if (node && isOwn) await ensureNodeUncordoned(kube, { pool: target.pool, node });",
     to: "",
     caughtBy: {
       file: "test/unit/activities/backends/machine_controller/holds_test.ts",

@@ -44,12 +44,17 @@ export function chooseMachine(kube: Kube, target: MemberRef): Promise<void> {
  * Removes mark and hold of a machine and the cordon of its node. A machine that is already being deleted runs until
  * its hold ends, so it stays held; `release` leaves it to machine-controller, which drains it by its own rules.
  */
-export function spareMachine(kube: Kube, target: MemberRef & { release?: boolean }): Promise<void> {
+export function spareMachine(kube: Cluster, target: MemberRef & { release?: boolean }): Promise<void> {
   return attempting(`uncordon and unmark machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
-    if (!machine || (machine.metadata.deletionTimestamp && !target.release)) return;
+    const isLeaving = machine?.metadata.deletionTimestamp !== undefined;
+    if (!machine || (isLeaving && !target.release)) return;
+    const standing = await readStanding(kube, machine);
     const node = machine.status?.nodeRef?.name;
-    if (node) await ensureNodeUncordoned(kube, { pool: target.pool, node });
+    // The cordon may be that of another machine. Of two that stay, one has to uncordon a node that either may have.
+    const isOwn = standing.state === "Own" || (standing.state === "Unclear" && !isLeaving);
+    if (node && isOwn) await ensureNodeUncordoned(kube, { pool: target.pool, node });
+    if (isLeaving && standing.state !== "Own") await dropNode(kube, machine, standing);
     await annotate(kube, target, ours(machine, target.pool, [victimAnnotation, holdAnnotation]));
   });
 }
@@ -103,7 +108,7 @@ export function replaceMachine(kube: Cluster, target: MemberRef & { node?: strin
  * Uncordons, unmarks and releases all machines that the selector matches, because a deletion with orphans leaves no
  * owners. Marks of other pools stay. Without a selector the machines are unknown, which must not block the deletion.
  */
-export function releaseAll(kube: Kube, pool: PoolRef): Promise<void> {
+export function releaseAll(kube: Cluster, pool: PoolRef): Promise<void> {
   const { namespace, name } = pool;
   return attempting(`release the machines of pool "${namespace}/${name}"`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
@@ -128,7 +133,8 @@ async function endHold(kube: Cluster, target: MemberRef & { node?: string }, mac
 
 /**
  * Makes a held machine name no node, and its node no longer name it, so that machine-controller neither drains nor
- * deletes a node that may be another machine's. Refused if the machine still names the node afterwards.
+ * deletes a node that may be another machine's. Refused if the machine still names the node afterwards. The machine's
+ * own field is cleared last, because the next attempt finds the node by it.
  */
 async function dropNode(
   kube: Kube,
@@ -136,6 +142,11 @@ async function dropNode(
   standing: Exclude<NodeStanding, { state: "Own" }>,
 ): Promise<void> {
   const node = status?.nodeRef?.name ?? "";
+  const { metadata } = await ifFound(kube.core.readNode({ name: node })) ?? {};
+  if (metadata?.labels?.[ownerLabel] === uid) {
+    const labels = { [ownerLabel]: standing.owner?.uid ?? null };
+    await ifFound(kube.core.patchNode({ name: node, body: { metadata: { labels } } }, asMergePatch));
+  }
   await ifFound(patchObject(kube, machines, { namespace, name, body: { status: { nodeRef: null } } }));
   const after = await ifFound(readObject(kube, machines, { namespace, name }));
   if (after?.status?.nodeRef) {
@@ -144,10 +155,6 @@ async function dropNode(
       `Failed to delete machine "${name}": ${standing.says}, and the API server kept the machine's status.nodeRef`,
     );
   }
-  const { metadata } = await ifFound(kube.core.readNode({ name: node })) ?? {};
-  if (metadata?.labels?.[ownerLabel] !== uid) return;
-  const labels = { [ownerLabel]: standing.owner?.uid ?? null };
-  await ifFound(kube.core.patchNode({ name: node, body: { metadata: { labels } } }, asMergePatch));
 }
 
 // A hold of another controller makes machine-controller wait too. Returns what removes a new hold.

@@ -1,11 +1,16 @@
-import { deepEqual, equal, match, ok } from "node:assert/strict";
-import { replaceMachine } from "../../../../../activities/backends/machine_controller/holds.ts";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import {
+  releaseAll,
+  replaceMachine,
+  spareMachine,
+} from "../../../../../activities/backends/machine_controller/holds.ts";
+import { ensureNodeCordoned } from "../../../../../activities/node/cordon.ts";
 import { type NodeClaim, type Rival, standingOn } from "../../../../../activities/node/node_claim.ts";
 import { awaitMachinesJoined } from "../../../../../activities/pool/await_joined.ts";
 import { readMembers } from "../../../../../activities/pool/read_pool.ts";
 import type { JoinVerdict, Member } from "../../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
-import { FakeKube, type Stored } from "../../../../support/fake_kube.ts";
+import { answer, FakeKube, type Stored } from "../../../../support/fake_kube.ts";
 import { hold, holder, machine, machineSet, node, pool, putPool } from "../../../../support/machine_objects.ts";
 
 const ownerLabel = "machine-controller/owned-by";
@@ -142,6 +147,64 @@ Deno.test("fault E16: the deletion of a machine takes neither the pods nor the N
     const { labels = {}, annotations = {} } = kube.get("nodes", "node-a")?.metadata ?? {};
     deepEqual([labels[ownerLabel], annotations[skipEviction]], ["uid-of-a", undefined]);
   }
+});
+
+/** Whether the machine "b" still names the node, whether its hold ended, and the UID that the node names. */
+function bindingOf(kube: FakeKube): { names: boolean; isHeld: boolean; owner: string | undefined } {
+  const { metadata, status } = kube.get("machines", "b", "fleet") ?? { metadata: { annotations: {} } } as never;
+  return {
+    names: Boolean((status as { nodeRef?: object }).nodeRef),
+    isHeld: Boolean(metadata.annotations?.[hold]),
+    owner: kube.get("nodes", "node-a")?.metadata.labels?.[ownerLabel],
+  };
+}
+
+Deno.test("fault E16: a deletion that fails between two writes never ends the hold while the node names the machine", async () => {
+  const failures: [what: string, plural: string][] = [["the label", "patch nodes"], ["nodeRef", "patch machines"]];
+  for (const [what, write] of failures) {
+    const kube = withTwins();
+    let isLeaving = false;
+    let isLeft = true;
+    kube.onChange = ({ plural, object }) => {
+      if (plural !== "machines" || object.metadata.name !== "b") return;
+      isLeaving = object.metadata.deletionTimestamp !== undefined;
+      const { isHeld, owner } = bindingOf(kube);
+      ok(isHeld || !isLeaving || owner === "uid-of-a", what);
+    };
+    kube.onRequest = (request) => {
+      if (!isLeft || !isLeaving || !request.startsWith(write)) return;
+      isLeft = false;
+      throw answer(500, "InternalError");
+    };
+    await rejects(replaceMachine(kube.client, { pool, machine: "b", node: "node-a" }), { type: "ApiUnavailable" });
+    equal(bindingOf(kube).isHeld, true, what);
+    await replaceMachine(kube.client, { pool, machine: "b", node: "node-a" });
+    deepEqual(bindingOf(kube), { names: false, isHeld: false, owner: "uid-of-a" }, what);
+  }
+});
+
+Deno.test("fault E16: a leaving machine that is released takes neither the cordon nor the Node of another", async () => {
+  const leaving = { deletionTimestamp: "2026-01-03T00:00:00Z", annotations: { [hold]: holder } };
+  const release = [
+    (kube: FakeKube) => spareMachine(kube.client, { pool, machine: "b", release: true }),
+    (kube: FakeKube) => releaseAll(kube.client, pool),
+  ];
+  for (const [nth, each] of release.entries()) {
+    const kube = withTwins({ b: { metadata: leaving }, a: { metadata: { labels: { other: "pool" } } } });
+    await ensureNodeCordoned(kube.client, { pool, node: "node-a" });
+    await each(kube);
+    deepEqual(bindingOf(kube), { names: false, isHeld: false, owner: "uid-of-a" }, `${nth}`);
+    deepEqual(kube.get("nodes", "node-a")?.["spec"], { unschedulable: true }, `${nth}`);
+  }
+});
+
+Deno.test("fault E16: a machine that stays uncordons no node that is certainly another's", async () => {
+  const kube = withTwins({ providerID: "kubermatic://x/uid-of-a" });
+  await ensureNodeCordoned(kube.client, { pool, node: "node-a" });
+  await spareMachine(kube.client, { pool, machine: "b" });
+  deepEqual(kube.get("nodes", "node-a")?.["spec"], { providerID: "kubermatic://x/uid-of-a", unschedulable: true });
+  await spareMachine(kube.client, { pool, machine: "a" });
+  deepEqual(kube.get("nodes", "node-a")?.["spec"], { providerID: "kubermatic://x/uid-of-a" });
 });
 
 function rival(machine: string, more: Partial<Rival> = {}): Rival {
