@@ -19,6 +19,7 @@ import {
 import { attempting, ifFound } from "../../kube/status.ts";
 import type { MemberRef, Newcomer, Remade } from "../contract.ts";
 import { holdAnnotation } from "./annotations.ts";
+import { readStanding } from "./node_claims.ts";
 import { memberOf } from "./observe_pool.ts";
 
 /**
@@ -72,15 +73,16 @@ async function listMachines(kube: Kube): Promise<Machine[]> {
 }
 
 /**
- * Returns an object if the node is that of the named machine, and the machine is of the named pool. A MachineSet can be
- * deleted before its last machine, so then its name decides.
+ * Returns an object if the node certainly is that of the named machine, and the machine is of the named pool. A
+ * MachineSet can be deleted before its last machine, so then its name decides.
  */
 export async function readOwnership(
-  kube: Kube,
+  kube: Cluster,
   { pool: { namespace, name }, machine, node }: MemberRef & { node: string },
 ): Promise<{ rollsControlPlanes: false } | undefined> {
   const found = await ifFound(readObject(kube, machines, { namespace, name: machine }));
-  if (found?.status?.nodeRef?.name !== node) return undefined;
+  // Two machines can name one node, which then may be that of the other.
+  if (found?.status?.nodeRef?.name !== node || (await readStanding(kube, found)).state !== "Own") return undefined;
   const set = await ownerOf<MachineSet>(kube, found.metadata, { kind: "MachineSet", of: machineSets });
   const isOwn = set
     ? set.metadata.ownerReferences?.some((each) => each.kind === "MachineDeployment" && each.name === name)

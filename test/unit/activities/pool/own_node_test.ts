@@ -84,6 +84,15 @@ Deno.test("fault S3: a machine whose MachineSet was deleted before it still belo
   equal("outcome" in seen && seen.outcome, "Drained");
 });
 
+Deno.test("fault S3: a node that two machines name is neither cordoned nor drained for either", async () => {
+  const kube = kubeWith();
+  kube.put("machines", machine("twin", { status: { nodeRef: { name: "node-a" } } }));
+  for (const name of ["a", "twin"]) {
+    await rejects(drain(kube, { machine: name, node: "node-a" }), { type: "MachineGone", nonRetryable: true });
+  }
+  deepEqual(kube.writes, []);
+});
+
 Deno.test("fault S3: releasing a machine changes no other node", async () => {
   const kube = kubeWith();
   kube.put("machines", machine("a", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
