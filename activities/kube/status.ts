@@ -43,14 +43,19 @@ function sorted(attempt: string, error: unknown): unknown {
   return unavailable(`Failed to ${attempt}: ${said(error, status)}`, askedPauseOf(error));
 }
 
-/** The longest pause (ms) that the API server may ask for, so that no step waits longer than its own retries do. */
-const longestAskedMs = 60_000;
+/**
+ * The pauses (ms) that the API server may ask for. The longest keeps a step from waiting longer than its retries do. A
+ * pause replaces that of the retry policy, which grows to 15 s or 30 s: shorter ones are left to the policy, as the tries
+ * of a step would otherwise be over in seconds.
+ */
+const askedMs = { above: 15_000, least: 30_000, most: 60_000 };
 
-/** Returns the pause (ms) that a response asks for; undefined without one. */
+/** Returns the pause (ms) that a response asks for; undefined without one, or for a short one. */
 function askedPauseOf(error: unknown): number | undefined {
   const { headers = {} } = error as { headers?: Record<string, string> };
   const [, after = ""] = Object.entries(headers).find(([name]) => name.toLowerCase() === "retry-after") ?? [];
-  return /^[1-9]\d{0,8}$/.test(after) ? Math.min(Number(after) * 1_000, longestAskedMs) : undefined;
+  const asked = /^\d{1,9}$/.test(after) ? Number(after) * 1_000 : 0;
+  return asked > askedMs.above ? Math.min(Math.max(asked, askedMs.least), askedMs.most) : undefined;
 }
 
 const unconfigured =

@@ -43,6 +43,15 @@ Deno.test("fault E14 attempting: retries after the pause that the API server ask
   deepEqual(await Promise.all(asked.map(pauseOf)), [30_000, 60_000, undefined, undefined, undefined]);
 });
 
+Deno.test("fault E14 attempting: a pause that the API server asks for is never shorter than that of the retries", async () => {
+  const pauses = await Promise.all(
+    ["1", "15", "20"].map(async (after) =>
+      (await sorted(new ApiException(429, "busy", "{}", { "retry-after": after }))).nextRetryDelay
+    ),
+  );
+  deepEqual(pauses, [undefined, undefined, 30_000]);
+});
+
 Deno.test("attempting: reports what was attempted and what the API server answered", async () => {
   const { message } = await sorted(answer(403, "Forbidden", "secrets is forbidden"));
   equal(message, "Failed to do it: HTTP 403, secrets is forbidden");
