@@ -11,6 +11,9 @@ export type SnapshotQuestion = Omit<PoolQuestion, "pool">;
  * result may have 2 MB. Longer lists are cut evenly; the counts stay exact.
  */
 const mostBytes = 192 * 1024;
+/** Bytes of JSON that all lacks may have together, and characters of one: the kubelet writes parts of their text. */
+const mostLackingBytes = 64 * 1024;
+const longestLacks = 1_024;
 
 /** Sorts members into groups with exact counts, and lists the first few of each; pure. */
 export function snapshotOf(
@@ -43,7 +46,9 @@ function lackingOf(
 ): { machine: string; lacks: string }[] {
   const isUnproven = new Set(unproven);
   const waiting = members.filter((each) => each.lacks && (!isReady(each) || isUnproven.has(each.id)));
-  return waiting.slice(0, limit).map(({ id, lacks = "" }) => ({ machine: id, lacks }));
+  let bytes = 0;
+  return waiting.slice(0, limit).map(({ id, lacks = "" }) => ({ machine: id, lacks: lacks.slice(0, longestLacks) }))
+    .filter((each) => (bytes += Buffer.byteLength(JSON.stringify(each)) + 1) <= mostLackingBytes);
 }
 
 /** Adds the etcd state of a control plane, so that a changed state is a change of the snapshot. */

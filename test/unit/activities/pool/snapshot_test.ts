@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { deepEqual, equal, notEqual } from "node:assert/strict";
 import { byTurn, snapshotOf } from "../../../../activities/pool/snapshot.ts";
 import type { Member, PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
@@ -155,4 +156,12 @@ Deno.test("snapshotOf: names the given machines that are not members, or nothing
   const ask = (named: string[]): string[] | undefined =>
     snapshotOf(members, { templateHash: "new", unproven: [], limit: 1, named }).unknown;
   deepEqual([ask(["a", "b", "c"]), ask(["b", "typo"]), ask([])], [undefined, ["typo"], undefined]);
+});
+
+Deno.test("fault U7: snapshotOf: what machines lack stays within its bytes, however long its text is", () => {
+  const lacks = "ü".repeat(50_000);
+  const members = Array.from({ length: 500 }, (_, nth) => member(`m${nth}`, { phase: "Booting", lacks }));
+  const seen = snapshot(members, { limit: 500 });
+  const bytes = Buffer.byteLength(JSON.stringify(seen.lacking));
+  equal(bytes > 32 * 1024 && bytes <= 64 * 1024 + 2, true, `it has ${bytes} bytes`);
 });
