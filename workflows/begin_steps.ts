@@ -70,7 +70,7 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
       return await remove(rollout, step);
     case "repair":
       // With the slot, no other control plane is removed meanwhile; without, the unhealthy machine was already out.
-      if (rollout.target.desired?.isControlPlane) await takeSlot(rollout, step.machine.id);
+      if (rollout.target.desired?.isControlPlane) await takeSlot(rollout, step.machine.id, { begun: true });
       return void beginRepair(rollout, step.machine);
     case "gates":
       return void beginWaveGates(rollout, step);
@@ -152,7 +152,7 @@ async function admit(rollout: Beginning, step: Step & { kind: "admit" }): Promis
 /** Watches a machine that already boots; takes a slot of the shared budget again if one was given back and is free. */
 async function watchAgain(rollout: Beginning, step: Step & { kind: "join" }): Promise<void> {
   if (hasLostSlot(rollout, step.machine)) {
-    await takeSlot(rollout, step.machine);
+    await takeSlot(rollout, step.machine, { begun: true });
     // A command arrived meanwhile, or the change was given up: plan again.
     if (rollout.people.heard || isGivenUp(rollout)) return;
   }

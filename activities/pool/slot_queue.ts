@@ -2,6 +2,7 @@
  * The pools that wait for a slot of a shared budget, in an annotation of its ConfigMap: each data key counts as a slot,
  * also for workers of another version.
  */
+import { Buffer } from "node:buffer";
 import { z } from "zod";
 import type { PoolRef, Urgency } from "../../workflows/contracts/mod.ts";
 
@@ -11,8 +12,12 @@ export const queueAnnotation = "ostler.dev/waiting";
 const staleMs = 240_000;
 /** Time (ms) between two writes of a place. */
 const refreshMs = 60_000;
-/** Places that are kept, so that the annotation stays far below the size that the API server accepts. */
-const most = 1_000;
+/**
+ * Places that are kept, and the bytes that they may have: each place is rewritten with all others, and the API server
+ * accepts 256 KiB. A pool behind them has none; it gets one at a request as soon as fewer pools come before it.
+ */
+const most = 50;
+const mostBytes = 32 * 1024;
 
 const ranks: Record<Urgency, number> = { High: 0, Normal: 1, Low: 2 };
 
@@ -21,6 +26,8 @@ const Place = z.object({
   since: z.number(),
   seen: z.number(),
   urgency: z.enum(["Low", "Normal", "High"]).catch("Normal"),
+  /** Number of slots that the pool shares; absent in a place that an earlier version wrote. */
+  limit: z.number().optional().catch(undefined),
 });
 type Place = z.infer<typeof Place>;
 
@@ -34,34 +41,62 @@ export function queueIn(annotations: Record<string, string> | undefined, now: nu
     const place = Place.safeParse(value).data;
     return place && Math.abs(now - place.seen) < staleMs ? [[key, place] as const] : [];
   });
-  return Object.fromEntries(places.slice(0, most));
+  return firstOf(Object.fromEntries(places));
 }
 
-/** Returns the place of a pool, which is the last one unless the pool waits already, whatever the clock of a worker. */
-export function placeOf(queue: Queue, key: string, { now, urgency }: { now: number; urgency: Urgency }): Place {
-  const last = Math.max(now, ...Object.values(queue).map(({ since }) => since + 1));
-  return { since: queue[key]?.since ?? last, seen: now, urgency };
+/** The request of a pool: `since` (epoch ms) is that of its first one, if the pool knows. */
+export interface SlotRequest {
+  now: number;
+  urgency: Urgency;
+  limit: number;
+  since?: number | undefined;
 }
 
-/** Returns how many pools come before that place: more urgent ones, and those that waited first. */
-export function aheadOf(queue: Queue, key: string, place: Place): number {
-  const others = Object.entries(queue).filter(([other]) => other !== key);
-  return others.filter(([other, each]) => {
-    const rank = ranks[each.urgency] - ranks[place.urgency];
-    if (rank !== 0) return rank < 0;
-    return each.since < place.since || (each.since === place.since && other < key);
-  }).length;
+/**
+ * Returns the place of a pool that has none, or the one it has. A pool that does not know since when it waits gets the
+ * last place, whatever the clock of a worker.
+ */
+export function placeOf(queue: Queue, key: string, { now, urgency, limit, since }: SlotRequest): Place {
+  const last = Math.max(now, ...Object.values(queue).map((each) => each.since + 1));
+  return { since: queue[key]?.since ?? Math.min(since ?? last, last), seen: now, urgency, limit };
 }
 
-/** Returns whether a place must be written: it is new, has another urgency, or was written long ago. */
-export function isPlaceNews(before: Place | undefined, { seen, urgency }: Place): boolean {
-  return !before || before.urgency !== urgency || seen - before.seen >= refreshMs;
+/**
+ * Returns how many pools come before that place: more urgent ones, and those that waited first. A pool that shares fewer
+ * slots than are taken (`held`) does not count: the next free one is not for it.
+ */
+export function aheadOf(queue: Queue, key: string, { place, held }: { place: Place; held: number }): number {
+  return Object.entries(queue)
+    .filter(([other, each]) => other !== key && (each.limit ?? Infinity) >= held)
+    .filter((other) => compare(other, [key, place]) < 0).length;
+}
+
+function compare([one, { urgency, since }]: [string, Place], [other, place]: [string, Place]): number {
+  return ranks[urgency] - ranks[place.urgency] || since - place.since || Number(one > other) - Number(one < other);
+}
+
+/** Returns the places that are kept: the first ones. */
+function firstOf(queue: Queue): Queue {
+  let bytes = 0;
+  const isKept = (entry: [string, Place]): boolean => (bytes += Buffer.byteLength(JSON.stringify(entry))) <= mostBytes;
+  return Object.fromEntries(Object.entries(queue).sort(compare).slice(0, most).filter(isKept));
+}
+
+/**
+ * Returns whether a place must be written: it is one of the first, and is new, has another urgency or limit, or was
+ * written long ago.
+ */
+export function isPlaceNews(queue: Queue, key: string, place: Place): boolean {
+  const before = queue[key];
+  if (!(key in firstOf({ ...queue, [key]: place }))) return before !== undefined;
+  return !before || before.urgency !== place.urgency || before.limit !== place.limit ||
+    place.seen - before.seen >= refreshMs;
 }
 
 /** Returns the annotation with a place, or without it; null removes an annotation without places. */
 export function annotationOf(queue: Queue, key: string, place?: Place): string | null {
   const { [key]: _, ...others } = queue;
-  const places = place ? { ...others, [key]: place } : others;
+  const places = firstOf(place ? { ...others, [key]: place } : others);
   return Object.keys(places).length === 0 ? null : JSON.stringify(places);
 }
 

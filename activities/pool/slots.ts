@@ -24,6 +24,10 @@ export interface SlotOrder {
   of?: BudgetName;
   /** Normal by default. */
   urgency?: Urgency;
+  /** The machine is out in any case, so it waits for nothing but a free slot, and its pool takes no place for it. */
+  begun?: boolean;
+  /** When the pool first asked for the slot that it waits for (epoch ms). */
+  since?: number;
 }
 
 type Ledger = BudgetKeeper & { of: BudgetName };
@@ -49,22 +53,22 @@ export function ensureSlotTaken(
 ): Promise<SlotAnswer> {
   const keeper: Ledger = { kube, profileNamespace, of };
   const queueKey = queueKeyOf(order.pool);
-  const { urgency = "Normal" } = order;
+  const { urgency = "Normal", begun = false, limit, since } = order;
   return attempting(`take a slot of the shared budget for machine "${order.machine}"`, async () => {
     for (let nth = 0; nth < tries; nth++) {
       const map = await readBudget(keeper);
       const key = keyOf(order.pool, order.machine);
       const held = Object.keys(map?.data ?? {});
       if (held.some((other) => isOf(order.pool, other, order.machine))) return { taken: true, holders: [] };
-      const left = held.length < order.limit ? [] : await leftBehind(keeper.kube, map?.data ?? {});
+      const left = held.length < limit ? [] : await leftBehind(keeper.kube, map?.data ?? {});
       const holders = held.filter((other) => !left.includes(other));
       const now = Date.now();
       const queue = queueIn(map?.metadata?.annotations, now);
-      const place = placeOf(queue, queueKey, { now, urgency });
-      const ahead = aheadOf(queue, queueKey, place);
-      if (order.limit - holders.length <= ahead) {
+      const place = placeOf(queue, queueKey, { now, urgency, limit, since });
+      const ahead = begun ? 0 : aheadOf(queue, queueKey, { place, held: holders.length });
+      if (limit - holders.length <= ahead) {
         const answer = { taken: false, holders: namedOf(order.pool, holders), ahead };
-        if (!isPlaceNews(queue[queueKey], place)) return answer;
+        if (begun || !isPlaceNews(queue, queueKey, place)) return answer;
         if (await write(keeper, map, { data: {}, waiting: annotationOf(queue, queueKey, place) })) return answer;
         continue;
       }
@@ -78,21 +82,29 @@ export function ensureSlotTaken(
   });
 }
 
-/** Releases the pool's slots except those of `machines`. */
+/** Releases the pool's slots except those of `machines`; without machines also its place among those that wait. */
 export function ensureSlotsKept(
   { kube, profileNamespace }: BudgetKeeper,
   { pool, machines, of = "Pools" }: { pool: PoolRef; machines: string[]; of?: BudgetName },
 ): Promise<void> {
   const keeper: Ledger = { kube, profileNamespace, of };
+  const queueKey = queueKeyOf(pool);
   return attempting(`release slots of the shared budget of "${pool.namespace}/${pool.name}"`, async () => {
-    const map = await readBudget(keeper);
-    const own = Object.keys(map?.data ?? {}).filter((key) => isOf(pool, key));
-    const over = own.filter((key) => !machines.some((machine) => isOf(pool, key, machine)));
-    if (over.length === 0) return;
-    // No other writer has these keys, so the resource version does not matter.
-    const data = Object.fromEntries(over.map((key) => [key, null]));
-    const patch = { name: nameOf[of], namespace: namespaceOf(keeper), body: { data } };
-    await ifFound(kube.core.patchNamespacedConfigMap(patch, asMergePatch));
+    for (let left = tries - 1;; left--) {
+      const map = await readBudget(keeper);
+      const own = Object.keys(map?.data ?? {}).filter((key) => isOf(pool, key));
+      const over = own.filter((key) => !machines.some((machine) => isOf(pool, key, machine)));
+      const queue = machines.length === 0 ? queueIn(map?.metadata?.annotations, Date.now()) : {};
+      const data = Object.fromEntries(over.map((key) => [key, null]));
+      if (queueKey in queue && left > 0) {
+        if (await write(keeper, map, { data, waiting: annotationOf(queue, queueKey) })) return;
+        continue;
+      }
+      if (over.length === 0) return;
+      // No other writer has these keys, so the resource version does not matter; a place that stays is soon too old.
+      const patch = { name: nameOf[of], namespace: namespaceOf(keeper), body: { data } };
+      return void await ifFound(kube.core.patchNamespacedConfigMap(patch, asMergePatch));
+    }
   });
 }
 

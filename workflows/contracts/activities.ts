@@ -80,12 +80,21 @@ export interface WriteActivities {
   ensureMachinesKept(input: { pool: PoolRef }): Promise<Keeping>;
   /**
    * Takes a slot of the shared budget if one is free that no other pool waits for; otherwise the pool waits too, and the
-   * answer has the holders, those of the pool first.
+   * answer has the holders, those of the pool first. With `begun` the machine is out in any case: it takes any free slot,
+   * and waits for none. `since` is when the pool first asked (epoch ms).
    */
   ensureSlotTaken(
-    input: { pool: PoolRef; machine: string; limit: number; of?: BudgetName; urgency?: Urgency },
+    input: {
+      pool: PoolRef;
+      machine: string;
+      limit: number;
+      of?: BudgetName;
+      urgency?: Urgency;
+      begun?: boolean;
+      since?: number;
+    },
   ): Promise<SlotAnswer>;
-  /** Releases all slots of the pool except those of `machines`. */
+  /** Releases all slots of the pool except those of `machines`; without machines the pool waits for none any more. */
   ensureSlotsKept(input: { pool: PoolRef; machines: string[]; of?: BudgetName }): Promise<void>;
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
 }

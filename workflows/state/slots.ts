@@ -4,6 +4,8 @@ import type { CarriedSlots } from "../contracts/mod.ts";
 export interface Slots extends CarriedSlots {
   /** How often in a row all slots were taken. */
   tries: number;
+  /** When the pool first asked for the slot that it waits for (epoch ms); undefined if it waits for none. */
+  since: number | undefined;
 }
 
 /** Returns the state without slots. */
@@ -13,5 +15,5 @@ export function freshSlots(): CarriedSlots {
 
 /** Continues with the slots of the previous run. */
 export function openSlots(carried: CarriedSlots): Slots {
-  return { ...carried, tries: 0 };
+  return { ...carried, tries: 0, since: undefined };
 }

@@ -14,20 +14,30 @@ const askAgainMs = { first: 15_000, most: 120_000 };
 
 type Sharing = Seen<"settings" | "target" | "machines" | "tasks"> & Part<"slots">;
 
-/** Takes a slot for a machine; returns what blocks it when all slots are taken. */
-export async function takeSlot(rollout: Sharing, machine: string): Promise<Blocked | undefined> {
+/**
+ * Takes a slot for a machine; returns what blocks it when all slots are taken. A machine that is out in any case
+ * (`begun`) takes a free slot before all pools that wait for one.
+ */
+export async function takeSlot(
+  rollout: Sharing,
+  machine: string,
+  { begun = false }: { begun?: boolean } = {},
+): Promise<Blocked | undefined> {
   const { target, slots } = rollout;
   const limit = target.desired?.isControlPlane ? 1 : target.rules?.budget.cluster ?? null;
   if (limit === null || slots.held.includes(machine)) return undefined;
-  let { taken, holders, ahead } = await ask(rollout, machine, limit);
+  const since = slots.since ?? Date.now();
+  const order = { machine, limit, ...(begun ? { begun } : { since }) };
+  let { taken, holders, ahead } = await ask(rollout, order);
   if (!taken && adoptSlots(rollout, holders) === "Adopted") {
     await giveBackSlots(rollout);
-    ({ taken, holders, ahead } = await ask(rollout, machine, limit));
+    ({ taken, holders, ahead } = await ask(rollout, order));
   }
   if (taken) {
-    slots.tries = 0;
+    Object.assign(slots, { tries: 0, since: undefined });
     return void slots.held.push(machine);
   }
+  if (!begun) slots.since = since;
   // A pool that gets the next free slot asks often, so that the slot does not stay free.
   if (ahead !== undefined && ahead < limit) slots.tries = 0;
   const pause = Math.min(askAgainMs.most, askAgainMs.first * 2 ** slots.tries++);
@@ -49,12 +59,11 @@ function messageOf(
 
 function ask(
   { settings: { pool }, target }: Seen<"settings" | "target">,
-  machine: string,
-  limit: number,
+  order: { machine: string; limit: number; begun?: boolean; since?: number },
 ): Promise<SlotAnswer> {
-  const summary = `Take a slot of the shared budget for ${machine}`;
+  const summary = `Take a slot of the shared budget for ${order.machine}`;
   return write.ensureSlotTaken.executeWithOptions({ summary }, [
-    { pool, machine, limit, ...budgetOf(target), ...urgencyOf(target) },
+    { pool, ...order, ...budgetOf(target), ...urgencyOf(target) },
   ]);
 }
 

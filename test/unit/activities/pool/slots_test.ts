@@ -10,9 +10,9 @@ const other = { namespace: "fleet", name: "other" };
 function take(
   kube: FakeKube,
   machine: string,
-  { of = pool, limit = 2, urgency = "Normal" }: { of?: PoolRef; limit?: number; urgency?: Urgency } = {},
+  { of = pool, ...more }: { of?: PoolRef; limit?: number; urgency?: Urgency; begun?: boolean; since?: number } = {},
 ): ReturnType<typeof ensureSlotTaken> {
-  return ensureSlotTaken(keeper(kube), { pool: of, machine, limit, urgency });
+  return ensureSlotTaken(keeper(kube), { pool: of, machine, limit: 2, ...more });
 }
 
 function release(kube: FakeKube, of: PoolRef): Promise<void> {
@@ -164,4 +164,91 @@ Deno.test("fault E8: ensureSlotTaken: a waiting pool does not write its place at
   kube.writes.length = 0;
   equal((await take(kube, "b", { of: other, limit: 1 })).taken, false);
   deepEqual([kube.writes, held(kube)], [[], ["fleet_pool_a"]]);
+});
+
+Deno.test("fault E8: ensureSlotTaken: a machine that is out in any case takes a free slot before all pools that wait", async () => {
+  const kube = new FakeKube();
+  await take(kube, "a", { limit: 1 });
+  await take(kube, "b", { of: other, limit: 1 });
+  deepEqual(await take(kube, "ill", { of: third, limit: 1, begun: true }), {
+    taken: false,
+    holders: ["fleet/pool/a"],
+    ahead: 0,
+  });
+  deepEqual(Object.keys(placesOf(kube)), ["/fleet/other"]);
+  await release(kube, pool);
+  equal((await take(kube, "ill", { of: third, limit: 1, begun: true })).taken, true);
+  deepEqual([held(kube), Object.keys(placesOf(kube))], [["fleet_third_ill"], ["/fleet/other"]]);
+});
+
+function placesOf(kube: FakeKube): Record<string, { since: number }> {
+  return JSON.parse(annotationOf(kube)) as Record<string, { since: number }>;
+}
+
+function annotationOf(kube: FakeKube): string {
+  const { metadata } = kube.get("configmaps", "ostler-budget", "kube-system") ?? { metadata: {} as never };
+  return metadata.annotations?.["ostler.dev/waiting"] ?? "{}";
+}
+
+function waiter(nth: number, length = 0): PoolRef {
+  return { namespace: "fleet", name: `waits-${String(nth).padStart(3, "0")}`.padEnd(length, "x") };
+}
+
+Deno.test("fault E8: ensureSlotTaken: keeps the first 50 places, and a pool behind them writes none", async () => {
+  const kube = new FakeKube();
+  await take(kube, "a", { limit: 1 });
+  for (let nth = 0; nth < 60; nth++) await take(kube, "m", { of: waiter(nth), limit: 1 });
+  equal(Object.keys(placesOf(kube)).length, 50);
+  kube.writes.length = 0;
+  deepEqual((await take(kube, "m", { of: waiter(60), limit: 1 })).ahead, 50);
+  deepEqual(kube.writes, []);
+  // Behind the last place for longer than the others, which come after it once it has one.
+  const since = Date.now() - 60_000;
+  equal((await take(kube, "m", { of: waiter(61), limit: 1, since })).ahead, 0);
+  deepEqual([Object.keys(placesOf(kube)).length, placesOf(kube)["/fleet/waits-061"]?.since], [50, since]);
+  await release(kube, pool);
+  equal((await take(kube, "m", { of: waiter(60), limit: 1 })).taken, false);
+  equal((await take(kube, "m", { of: waiter(61), limit: 1 })).taken, true);
+  await take(kube, "m", { of: waiter(60), limit: 1 });
+  ok("/fleet/waits-060" in placesOf(kube));
+});
+
+Deno.test("fault E8: ensureSlotTaken: the places of pools with long names stay far below 256 KiB", async () => {
+  const kube = new FakeKube();
+  await take(kube, "a", { limit: 1 });
+  const cluster = "c".repeat(2_000);
+  for (let nth = 0; nth < 50; nth++) await take(kube, "m", { of: { ...waiter(nth, 250), cluster }, limit: 1 });
+  ok(annotationOf(kube).length > 20_000 && annotationOf(kube).length < 40_000, `${annotationOf(kube).length}`);
+});
+
+Deno.test("fault E8: ensureSlotsKept: a pool without machines waits for no slot, and another gets it", async () => {
+  const kube = new FakeKube();
+  await take(kube, "a", { limit: 1 });
+  await take(kube, "b", { of: other, limit: 1 });
+  await ensureSlotsKept(keeper(kube), { pool: other, machines: ["b"] });
+  ok("/fleet/other" in placesOf(kube));
+  await release(kube, other);
+  deepEqual(placesOf(kube), {});
+  await release(kube, pool);
+  equal((await take(kube, "c", { of: third, limit: 1 })).taken, true);
+});
+
+Deno.test("fault E8: ensureSlotsKept: gives slots back although other writers conflict with the removal of the place", async () => {
+  const kube = new FakeKube();
+  await take(kube, "a", { limit: 1 });
+  await take(kube, "a2", { limit: 1 });
+  kube.onRequest = (request) => {
+    if (!request.startsWith("patch configmaps")) return;
+    const map = kube.get("configmaps", "ostler-budget", "kube-system");
+    if (map) kube.put("configmaps", map);
+  };
+  await release(kube, pool);
+  deepEqual(held(kube), []);
+});
+
+Deno.test("fault E8: ensureSlotTaken: a pool that shares fewer slots than are taken keeps none free", async () => {
+  const kube = new FakeKube();
+  for (const machine of ["a", "b"]) await take(kube, machine, { limit: 3 });
+  await take(kube, "m", { of: other, limit: 1 });
+  deepEqual(await take(kube, "c", { of: third, limit: 3 }), { taken: true, holders: [] });
 });
