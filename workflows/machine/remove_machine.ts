@@ -10,6 +10,7 @@ import type { RemovalOutcome, RepairOutcome } from "../state/outcomes.ts";
 import { secondsSince } from "../state/results.ts";
 import { tell } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
+import { troubleOf } from "../state/trouble.ts";
 import { drain, drainEnd } from "./drain.ts";
 import { needsRelief, relieve } from "./relieve.ts";
 import { begin, type Work, type Worked } from "./work.ts";
@@ -94,16 +95,22 @@ async function deleteIll({ rollout, task, note }: Work, { id, node, phase }: Mem
   const { settings: { pool, durations } } = rollout;
   note({ is: "RepairOrdered" });
   task.until = Date.now() + durations.gone;
-  await write.deleteMachine.executeWithOptions({ summary: `Replace unhealthy ${id}` }, [
-    // A machine that was drained because of a condition may be Ready.
-    {
-      pool,
-      machine: id,
-      drain: false,
-      ...(node ? { node } : {}),
-      ...(phase === "NotReady" ? { ifNotReady: true } : {}),
-    },
-  ]);
+  try {
+    await write.deleteMachine.executeWithOptions({ summary: `Replace unhealthy ${id}` }, [
+      // A machine that was drained because of a condition may be Ready.
+      {
+        pool,
+        machine: id,
+        drain: false,
+        ...(node ? { node } : {}),
+        ...(phase === "NotReady" ? { ifNotReady: true } : {}),
+      },
+    ]);
+  } catch (error) {
+    // The machine recovered before the order arrived, so no new machine replaces it.
+    if (troubleOf(error).kind === "replan") note({ is: "RepairDropped" });
+    throw error;
+  }
   task.until = Date.now() + durations.gone;
   await seeGone(pool, task);
   return { is: "Repaired" };

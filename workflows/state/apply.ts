@@ -78,6 +78,9 @@ function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent |
       return recordGone(state, machine, event.drainedSeconds);
     case "RepairOrdered":
       return repair(state, task);
+    case "RepairDropped":
+      machines.repaired = machines.repaired.filter((each) => each !== machine);
+      return;
     case "Repaired":
       return void delete machines.draining[machine];
     default:

@@ -25,6 +25,8 @@ export type TaskEvent =
   | { is: "SetAside" }
   | JoinEvent
   | { is: "RepairOrdered" }
+  /** The machine stays after all. */
+  | { is: "RepairDropped" }
   | UpdateEvent;
 
 type JoinEvent =

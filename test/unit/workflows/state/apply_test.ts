@@ -129,3 +129,12 @@ Deno.test("apply: Updated counts like a join, from the begin of the update", () 
   deepEqual([machines.updating, machines.lately["c"]?.is, machines.booting["c"]], [{}, "Updated", undefined]);
   deepEqual(records.joins.map(({ machine, image }) => [machine, image]), [["c", "i"]]);
 });
+
+Deno.test("fault E14 apply: a repair that was not needed any more replaces no machine", () => {
+  const task = taskOf("repair", "ill");
+  const rollout = after(running(), taskOf("repair", "other"), { is: "RepairOrdered" });
+  after(rollout, task, { is: "RepairOrdered" });
+  deepEqual(rollout.machines.repaired, ["other", "ill"]);
+  after(rollout, task, { is: "RepairDropped" });
+  deepEqual(rollout.machines.repaired, ["other"]);
+});
