@@ -19,9 +19,9 @@ export interface Sight {
 export type Step =
   /** Return: the order has its instance. */
   | { do: "Tell"; id: number }
-  /** Bind: record the instance of the open order, which is being deleted. */
+  /** Bind: record the instance of the open order, which is being deleted or was created late. */
   | { do: "Bind"; id: number }
-  /** TakeBack: delete an instance that failed, and end its order. */
+  /** TakeBack: delete a failed instance of the caller's own order, and end this order. */
   | { do: "TakeBack"; id: number; says: string }
   /** Withdraw: end the open order, and reduce the size by the instance that was not created. */
   | { do: "Withdraw"; size: number; says: string }
@@ -45,15 +45,22 @@ export function nextStep(sight: Sight, token: string): Step {
   return open ? stepOf(sight, open, token) : { do: "Raise" };
 }
 
-/** Returns the instance that belongs to the open order, as far as it is visible. */
+/**
+ * Returns the instance that belongs to the open order, as far as it is visible. An order stays open until the next one,
+ * so a much later instance belongs to another client.
+ */
 export function heirOf(
   { notes, size, vms }: Pick<Sight, "notes" | "size" | "vms">,
+  latestMs = openMs,
 ): VirtualMachineScaleSetVM | undefined {
   const { open, orders } = notes;
   if (!open) return undefined;
   // Checks the time too, as a list of many pages may have missed the highest id.
-  const isFresh = (vm: VirtualMachineScaleSetVM): boolean =>
-    idOf(vm) > open.after && !orders.has(idOf(vm)) && (vm.timeCreated?.getTime() ?? Infinity) > open.since - skewMs;
+  const isFresh = (vm: VirtualMachineScaleSetVM): boolean => {
+    const made = vm.timeCreated?.getTime() ?? open.since;
+    const isInTime = made > open.since - skewMs && made < open.since + latestMs;
+    return isInTime && idOf(vm) > open.after && !orders.has(idOf(vm));
+  };
   const fresh = vms.filter(isFresh).sort((a, b) => idOf(a) - idOf(b));
   const heir = fresh.find((vm) => !isGoing(vm));
   // An instance that is being deleted counts only if the set will create no other one.
@@ -69,7 +76,8 @@ function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
   const isOwn = open.token === token;
   const isRecent = isOwn || sight.now < open.since + openMs;
   if (heir) {
-    const isFailed = isRecent && heir.provisioningState?.toLowerCase() === "failed";
+    // The caller of another order may have this instance already, and removes it with its slot.
+    const isFailed = isOwn && heir.provisioningState?.toLowerCase() === "failed";
     const says = isFailed ? lackIn(heir.instanceView?.statuses ?? []) : "";
     if (says) return { do: "TakeBack", id: idOf(heir), says };
     if (isGoing(heir)) return { do: "Bind", id: idOf(heir) };
@@ -79,6 +87,9 @@ function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
   if (sight.now < open.since + lagMs) {
     return { do: "Wait", says: `order "${open.token}" does not have an instance yet` };
   }
+  const late = isOwn ? heirOf(sight, Infinity) : undefined;
+  // The caller has no instance yet, so the one that Azure created late counts for it.
+  if (late) return { do: "Bind", id: idOf(late) };
   if (sight.lack && isRecent) return { do: "Withdraw", size: sight.size - (isShort(sight) ? 1 : 0), says: sight.lack };
   // The set has all its instances, so another client has lowered its size since.
   if (!isShort(sight)) return { do: "Raise" };

@@ -1,6 +1,6 @@
-import { deepEqual } from "node:assert/strict";
+import { deepEqual, equal } from "node:assert/strict";
 import type { Notes } from "../../../../../activities/clouds/azure/notes.ts";
-import { lagMs, nextStep, type Sight, type Step } from "../../../../../activities/clouds/azure/order_step.ts";
+import { heirOf, lagMs, nextStep, type Sight, type Step } from "../../../../../activities/clouds/azure/order_step.ts";
 
 const since = Date.parse("2030-01-01T00:00:00Z");
 
@@ -120,9 +120,9 @@ const others: { title: string; sight: Sight; step: Step }[] = [
     step: { do: "Raise", bound: 3 },
   },
   {
-    title: "removes a failed instance of another recent order",
+    title: "records a failed instance of another order, whose caller removes it with its slot",
     sight: failedSince(60_000),
-    step: { do: "TakeBack", id: 3, says: "AllocationFailed: full" },
+    step: { do: "Raise", bound: 3 },
   },
   {
     title: "does not remove an instance that failed long after its order",
@@ -138,6 +138,27 @@ const others: { title: string; sight: Sight; step: Step }[] = [
     },
   },
 ];
+
+/** The open order "t", whose instance 3 was deleted by another client, and instance 4 that was created that late. */
+function laterInstance(ms: number): Sight {
+  const seen = sight({ ids: [1, 2, 4], size: 3, isOld: true });
+  const vms = seen.vms.map((vm) => vm.instanceId === "4" ? { ...vm, timeCreated: new Date(since + ms) } : vm);
+  return { ...seen, vms, now: since + ms };
+}
+
+Deno.test("fault G6: nextStep takes no instance of much later for the one of another order", () => {
+  equal(heirOf(laterInstance(3_599_000))?.instanceId, "4");
+  equal(heirOf(laterInstance(3_600_000)), undefined);
+  deepEqual(nextStep(laterInstance(3_600_000), "u"), { do: "Raise" });
+  // Its own caller has no instance yet, and would raise the size once more.
+  deepEqual(nextStep(laterInstance(3_600_000), "t"), { do: "Bind", id: 4 });
+});
+
+Deno.test("K10 nextStep: removes a failed instance of its own order, of any age", () => {
+  for (const ms of [60_000, 3_600_000]) {
+    deepEqual(nextStep(failedSince(ms), "t"), { do: "TakeBack", id: 3, says: "AllocationFailed: full" });
+  }
+});
 
 for (const { title, sight, step } of others) {
   Deno.test(`fault G6: nextStep ${title}`, () => deepEqual(nextStep(sight, "u"), step));

@@ -181,13 +181,16 @@ Deno.test("K10 openAzure: removes an instance without capacity", async () => {
   deepEqual([truthOf(world).size, truthOf(world).alive, "ostler-open-order" in tagsOf(world)], [2, 2, false]);
 });
 
-Deno.test("K10 openAzure: withdraws what another order left without capacity, and gives its own", async () => {
+Deno.test("fault G6: openAzure leaves a failed instance to its own order, which was answered while the instance was created", async () => {
   await using world = worldOf();
   const driver = await world.open();
-  await cutOff(world, driver);
+  equal(idIn(await driver.order({ group, token: "t" })), providerIdOf(3));
   world.cloud.set(world.cloud.instances().at(-1)?.providerId ?? "", { state: "Failed", trouble: "no room" });
   equal(idIn(await driver.order({ group, token: "u" })), providerIdOf(4));
-  deepEqual([truthOf(world).size, truthOf(world).alive, truthOf(world).tokens], [3, 3, ["u"]]);
+  deepEqual([truthOf(world).size, truthOf(world).tokens], [4, ["t", "u"]]);
+  // Its own caller removes it with its slot.
+  equal(await driver.remove({ group, providerId: providerIdOf(3), shrinks: true }), "Going");
+  deepEqual([truthOf(world).size, truthOf(world).alive], [3, 3]);
 });
 
 Deno.test("K10 openAzure: leaves an order of another process alone that was opened meanwhile", async () => {
