@@ -155,6 +155,20 @@ Deno.test("fault S8: install-binaries: refuses programs of a mirror that differ 
   }
 });
 
+Deno.test("fault S8: install-binaries: pins crictl for each supported kubelet", async () => {
+  for (let minor = 30; minor <= 36; minor++) {
+    const facts = renderFacts({ deployment: { kubelet: `1.${minor}.2` } });
+    await using sandbox = await BootSandbox.create("osp-ubuntu", "provisioning", facts);
+    const version = `v1.${minor}.0`;
+    assert.match(await sandbox.read("/etc/ostler/setup.env") ?? "", new RegExp(`^CRICTL_VERSION="${version}"$`, "m"));
+    const pinned = [...(await sandbox.read("/etc/ostler/digests") ?? "").matchAll(/^[0-9a-f]{64} {2}(crictl\S+)$/gm)];
+    assert.deepEqual(
+      pinned.map(([, path]) => path),
+      ["amd64", "arm64"].map((arch) => `crictl/${version}/crictl-${version}-linux-${arch}.tar.gz`),
+    );
+  }
+});
+
 Deno.test("install-binaries: reports in one line which file is missing or wrong, and why", async () => {
   await using mirror = new Mirror(await archive());
   await using sandbox = await machine(mirror, "x86_64");
