@@ -33,6 +33,12 @@ const needed: Change[] = [
   ["mark it for the node operator", { metadata: { annotations: { "constellation.edgeless.systems/heir": "w-2" } } }],
 ];
 
+/** The API server gives it to each new node. */
+const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
+
+/** Kubernetes gives it, with the time, to a node that the worker has cordoned. */
+const cordoned = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
+
 /** Changes of a node by which Pods of others could be moved. */
 const hostile: Change[] = [
   ["make it a control plane", { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } }],
@@ -40,6 +46,16 @@ const hostile: Change[] = [
   ["remove a label", { metadata: { labels: { pool: null } } }],
   ["open it by removing a taint", { spec: { taints: null } }],
   ["open it by removing one of its taints", { spec: { taints: [{ key: "b", effect: "NoExecute" }] } }],
+  ["change a taint of Kubernetes", {
+    spec: {
+      taints: [
+        { ...notReady, value: "x" },
+        cordoned,
+        { key: "a", effect: "NoSchedule" },
+        { key: "b", effect: "NoExecute" },
+      ],
+    },
+  }],
   ["redirect its Pod traffic", { metadata: { annotations: { "flannel.alpha.coreos.com/public-ip": "192.0.2.1" } } }],
   ["remove an annotation", { metadata: { annotations: { "example.com/owner": null } } }],
   ["change its Pod network", { spec: { podCIDR: "10.9.0.0/24", podCIDRs: ["10.9.0.0/24"] } }],
@@ -47,14 +63,13 @@ const hostile: Change[] = [
   ["keep it from being deleted", { metadata: { finalizers: ["example.com/keep"] } }],
 ];
 
-/** The API server gives it to each new node. */
-const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
-
 /** Changes of a node that the worker needs only where a cloud is set. */
 const handedOver: Change[] = [
   ["hand over a label", { metadata: { labels: { team: "a" } } }],
   ["hand over a taint", {
-    spec: { taints: [notReady, { key: "a", effect: "NoSchedule" }, { key: "b", effect: "NoExecute", value: "c" }] },
+    spec: {
+      taints: [notReady, cordoned, { key: "a", effect: "NoSchedule" }, { key: "b", effect: "NoExecute", value: "c" }],
+    },
   }],
 ];
 
@@ -71,6 +86,13 @@ const takeovers: Change[] = [
   ["run another binary", patched({ ...container, command: ["/bin/sh", "--c=x"] })],
   ["run a script", patched({ ...container, command: [...container.command, "-c", "x"] })],
   ["send its token away", patched({ ...container, command: [...container.command, "--kubernetes=https://mine"] })],
+  [
+    "ask another server which group grows",
+    patched({
+      ...container,
+      command: [...container.command, "--grpc_expander-url=mine:443"],
+    }),
+  ],
   ["add arguments", patched({ ...container, args: ["--v=9"] })],
   ["add a variable", patched({ ...container, env: [{ name: "LD_PRELOAD", value: "/mine" }] })],
   ["run it privileged", patched({ ...container, securityContext: { privileged: true } })],
@@ -102,7 +124,11 @@ async function refusalOf(api: ApiConnection, path: string, body: object): Promis
 }
 
 async function settle({ api }: BareApi): Promise<void> {
-  const taints = [{ key: "a", effect: "NoSchedule" }, { key: "b", effect: "NoExecute" }];
+  const taints = [
+    { key: "a", effect: "NoSchedule" },
+    { key: "b", effect: "NoExecute" },
+    { ...cordoned, timeAdded: "2026-01-01T00:00:00Z" },
+  ];
   const metadata = {
     name: "w-1",
     labels: { pool: "a", "machine-controller/owned-by": "a" },
