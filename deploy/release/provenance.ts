@@ -1,7 +1,8 @@
 /** States how the files of a release were built, as a statement of in-toto with the predicate of SLSA 1.0. */
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { digestOf } from "./checksums.ts";
+import type { BaseImage } from "./image/base_image.ts";
 import { root, type Source } from "./source.ts";
 
 /** The parameters of the command line that decide what is built. */
@@ -12,13 +13,13 @@ export interface BuildParameters {
 }
 
 /**
- * Writes the statement about these files of a folder, without any time, so that two builds of one commit state the
- * same; returns its name.
+ * Writes the statement about these files of a folder, without any time, so that two builds of one commit from the same
+ * images state the same; returns its name.
  */
 export async function writeProvenance(
   folder: string,
   names: readonly string[],
-  { source, parameters }: { source: Source; parameters: BuildParameters },
+  { source, parameters, bases }: { source: Source; parameters: BuildParameters; bases: readonly BaseImage[] },
 ): Promise<string> {
   const { version, commit, isChanged } = source;
   const subject = await Promise.all(
@@ -39,7 +40,7 @@ export async function writeProvenance(
           { name: "source", digest: { gitCommit: commit } },
           { name: "deno.lock", digest: { sha256: await digestOf(join(root, "deno.lock")) } },
           { name: "deno", annotations: { version: Deno.version.deno } },
-          ...await pinnedImages(),
+          ...bases,
         ],
       },
       runDetails: { builder: { id: "https://ostler.dev/builders/deno-task-release" } },
@@ -48,11 +49,4 @@ export async function writeProvenance(
   const name = `ostler-${version}.intoto.json`;
   await writeFile(join(folder, name), `${JSON.stringify(statement, null, 2)}\n`);
   return name;
-}
-
-/** Returns the images that the Dockerfile pins, from its arguments. */
-export async function pinnedImages(): Promise<{ name: string; digest: { sha256: string } }[]> {
-  const recipe = await readFile(join(root, "deploy/image/Dockerfile"), "utf8");
-  const pins = recipe.matchAll(/^ARG \w+=(\S+)@sha256:([0-9a-f]{64})$/gm);
-  return [...pins].map(([, name = "", sha256 = ""]) => ({ name, digest: { sha256 } }));
 }

@@ -7,6 +7,7 @@ import { packChart, writeManifests } from "./chart_part.ts";
 import { writeChecksums } from "./checksums.ts";
 import { packCommand } from "./cli_part.ts";
 import { denoFor } from "./deno_program.ts";
+import type { BaseImage } from "./image/base_image.ts";
 import { makeImage } from "./image_part.ts";
 import type { ReleaseOptions, Target } from "./options.ts";
 import { requireRecord } from "./recorded.ts";
@@ -25,6 +26,8 @@ interface Making {
   readonly source: Source;
   readonly output: string;
   readonly say: (text: string) => void;
+  /** The images that the image was built from, which its part adds. */
+  readonly bases: BaseImage[];
 }
 
 /** Builds files of a release, and returns their names. */
@@ -49,7 +52,7 @@ export async function makeRelease(
   const key = options.signKey === "" ? undefined : await readKey(options.signKey);
   const output = resolve(options.output);
   await mkdir(output, { recursive: true });
-  const making = { options, tools, source, output, say };
+  const making: Making = { options, tools, source, output, say, bases: [] };
   const made: string[] = [];
   const add = (names: string[]): void => void (made.push(...names), names.forEach(say));
   add(await writeNotes(making, notes));
@@ -58,7 +61,8 @@ export async function makeRelease(
   const failures: string[] = [];
   for (const part of optional(making)) await part(making).then(add, ({ message }) => void failures.push(message));
   const { targets, without, snapshot } = options;
-  const provenance = await writeProvenance(output, made, { source, parameters: { targets, without, snapshot } });
+  const parameters = { targets, without, snapshot };
+  const provenance = await writeProvenance(output, made, { source, parameters, bases: making.bases });
   add([provenance]);
   const images = made.filter((name) => /-linux-\w+\.tar$/.test(name));
   await writeChecksums(output, made);
@@ -97,9 +101,11 @@ function commandFor(target: Target): Part {
   };
 }
 
-const image: Part = async ({ source, options: { snapshot }, output }) => {
+const image: Part = async ({ source, options: { snapshot }, output, bases: all }) => {
   try {
-    return await makeImage(source, { output, snapshot });
+    const { names, bases } = await makeImage(source, { output, snapshot });
+    all.push(...bases);
+    return names;
   } catch (error) {
     throw new Error(`${(error as Error).message}; use --without image to skip it`, { cause: error });
   }

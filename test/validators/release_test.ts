@@ -1,5 +1,5 @@
 /** The chart and manifests of `deno task release`; command and image take minutes, and are excluded by name. */
-import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, ok, rejects } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { Buffer } from "node:buffer";
 import { generateKeyPairSync, verify } from "node:crypto";
@@ -50,7 +50,9 @@ Deno.test("fault S9: release: states how its files were built, and signs them wi
     );
     const listed = sums.toString().trim().split("\n").filter((line) => !line.endsWith(".intoto.json"));
     deepEqual(stated, listed);
-    match(`${statement.payload}`, /"gitCommit": "[0-9a-f]{40}"[^]*"debian:bookworm-\d+-slim"/);
+    match(`${statement.payload}`, /"gitCommit": "[0-9a-f]{40}"/);
+    // It states the images only of an image that was built.
+    doesNotMatch(`${statement.payload}`, /debian|denoland/);
 
     const digest = `sha256:${"a".repeat(64)}`;
     writeFileSync(join(output, "index.json"), JSON.stringify({ manifests: [{ digest }] }));

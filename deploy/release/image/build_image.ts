@@ -8,6 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { getContainerRuntimeClient } from "testcontainers";
 import { debianBase, proxies } from "../../local/machines/debian_base.ts";
 import { archivesAt, debianArchives } from "../../local/mirror/debian_archives.ts";
+import { type BaseImage, baseImages } from "./base_image.ts";
 import { fillContext, recipe, run } from "./context.ts";
 import { type Architecture, architectures, denoImage } from "./deno_image.ts";
 import { type SteadyImage, steadyImage } from "./steady_image.ts";
@@ -40,8 +41,13 @@ const repository = "ostler";
 
 export const ownArchitecture: Architecture = Deno.build.arch === "aarch64" ? "arm64" : "amd64";
 
+export interface BuiltImage extends SteadyImage {
+  /** The images that it was built from. */
+  bases: BaseImage[];
+}
+
 /** Builds on the engine that testcontainers uses; throws with the last lines of the failed step. */
-export async function buildImage(options: BuildOptions): Promise<SteadyImage> {
+export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
   const { version, output, architecture = ownArchitecture, onProgress = () => {} } = options;
   await mkdir(output, { recursive: true });
   const work = await mkdtemp(join(output, "work-"));
@@ -63,7 +69,8 @@ export async function buildImage(options: BuildOptions): Promise<SteadyImage> {
     await copyList(raw, archive.replace(/\.tar$/, ".spdx.json"), work);
     const baseLayers = await layersOf(ground["BASE"] ?? "");
     const name = `${repository}:${version}`;
-    return await steadyImage({ saved, work, architecture, name, latest, baseLayers, archive });
+    const image = await steadyImage({ saved, work, architecture, name, latest, baseLayers, archive });
+    return { ...image, bases: await baseImages(ground) };
   } finally {
     await removeImage(raw);
     await rm(work, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 // Entry point: builds the image of Ostler into a folder, and loads it into the engine.
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -18,6 +18,7 @@ const help =
   --base IMAGE      Use a Debian image with glibc (default built from Debian packages, for this machine's architecture)
   --snapshot TIME   Take Debian packages from snapshot.debian.org at this time (default this host's archive)
   --output FOLDER   Write the archive to FOLDER (default dist)
+  --bases FILE      Write the names and digests of the images that it is built from to FILE, as JSON
   --check           Build again without cache, fail if the digest differs
 `;
 
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     base: { type: "string" },
     snapshot: { type: "string", default: "" },
     output: { type: "string", default: "dist" },
+    bases: { type: "string", default: "" },
     check: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -55,6 +57,7 @@ async function main(): Promise<number> {
     };
     const image = await buildImage(options);
     await loadImage(image);
+    if (values.bases !== "") await writeFile(values.bases, JSON.stringify(image.bases));
     tell(image);
     return check && !await isSame(image, options) ? 1 : 0;
   } finally {
