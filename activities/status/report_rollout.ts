@@ -43,17 +43,26 @@ const longestWord = 1_024;
 export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promise<void> {
   const { pool } = order;
   return attempting(`update Rollout "${pool.namespace}/${pool.name}"`, async () => {
-    const unheld = await backendOf(kube, pool).autoscaling(pool, { isRolling: !atRest.includes(order.report.phase) });
+    const isRolling = !atRest.includes(order.report.phase);
+    const unheld = await backendOf(kube, pool).autoscaling(pool, { isRolling });
     const known = knownRollout(kube, pool);
     if (known && await reportOn(kube, order, { existing: known, isRead: false, unheld }) === "Reported") return;
     const found = isKnownToBeAbsent(kube, pool) ? undefined : await readRollout(kube, pool);
     const existing = found ?? await createRollout(kube, pool);
+    // An attempt that comes late must not hold the autoscaler after the end, which is reported once. A run that begins
+    // again after an abort holds it with its next report.
+    if (isRolling && isEndOfThisRun(existing)) await backendOf(kube, pool).autoscaling(pool, { isRolling: false });
     if (existing) await reportOn(kube, order, { existing, isRead: true, unheld });
   });
 }
 
 /** Phases in which no machine of a rollout is in progress; machines of a halted rollout are. */
 const atRest: Phase[] = ["Converged", "RolledBack", "Aborted", "Deleting"];
+
+function isEndOfThisRun(existing: RolloutObject | undefined): boolean {
+  const { phase, runId } = existing?.status ?? {};
+  return runId === executionOf().runId && atRest.some((each) => each === phase);
+}
 
 /** Adds the condition that an autoscaler may remove machines of the rollout; its absence means that none may. */
 function withUnheld(report: RolloutReport, message: string): RolloutReport {
@@ -123,7 +132,7 @@ async function createRollout(kube: Cluster, pool: PoolRef): Promise<RolloutObjec
 // A merge patch: a list replaces the previous one, null removes, and fields that a report leaves out stay.
 function statusFrom(report: RolloutReport, existing: RolloutObject): object {
   const { history, conditions, ...plain } = report;
-  const { workflowId, runId } = activityInfo().workflowExecution ?? { workflowId: "", runId: "" };
+  const { workflowId, runId } = executionOf();
   return clipped({
     ...plain,
     ...bounded(report),
@@ -132,6 +141,10 @@ function statusFrom(report: RolloutReport, existing: RolloutObject): object {
     ...(history && isNews(history, existing) ? { history: appended(history, existing) } : {}),
     ...(isPinOver(pinOf(existing), report, memoryOf(existing)) ? { pin: null } : {}),
   });
+}
+
+function executionOf(): { workflowId: string; runId: string } {
+  return activityInfo().workflowExecution ?? { workflowId: "", runId: "" };
 }
 
 function bounded({ quarantine, skipped, usual, underway, waves = [] }: RolloutReport): object {

@@ -1,4 +1,5 @@
-import { deepEqual, equal, match, notEqual } from "node:assert/strict";
+import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
+import { poolWatchesOf } from "../../../../activities/backends/machine_controller/pool_watch.ts";
 import { ensureRolloutReported } from "../../../../activities/status/report_rollout.ts";
 import type { HistoryEntry, PoolEvent, RolloutReport } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
@@ -281,4 +282,31 @@ Deno.test("fault G13: ensureRolloutReported keeps nodes from an autoscaler, and 
   deepEqual(kept(), ["a", "by-hand", "new"]);
   deepEqual(await conditions(report({ phase: "Converged" })), ["Ready False"]);
   deepEqual(kept(), ["by-hand"]);
+});
+
+Deno.test("fault G13: ensureRolloutReported: a late attempt of an earlier report holds no autoscaler after the end", async () => {
+  const kube = newKube();
+  const [least, most] = ["min", "max"].map((each) => `cluster.k8s.io/cluster-api-autoscaler-node-group-${each}-size`);
+  const deployment = kube.get("machinedeployments", "pool", "fleet");
+  ok(deployment && least && most);
+  Object.assign(deployment.metadata, {
+    annotations: { ...deployment.metadata.annotations, [least]: "1", [most]: "10" },
+  });
+  const minimum = (): string | undefined =>
+    kube.get("machinedeployments", "pool", "fleet")?.metadata.annotations?.[least];
+  const replicas = String((deployment["spec"] as { replicas: number }).replicas);
+  const isWatched = { isFresh: { get: () => true }, get: { value: () => ({ isAutoscaled: true }) } };
+  const [late, own] = [kube.client, kube.client];
+  for (const client of [late, own]) Object.defineProperties(poolWatchesOf(client).deployments, isWatched);
+  const tell = (client: typeof own, phase: RolloutReport["phase"], run: ActivityRun = {}): Promise<void> =>
+    inActivity(() => ensureRolloutReported(client, { pool, report: report({ phase }), events: [] }), run);
+  await tell(late, "Rolling");
+  equal(minimum(), replicas);
+  await tell(own, "Converged");
+  equal(minimum(), "1");
+  await tell(late, "Rolling");
+  equal(minimum(), "1");
+  await tell(own, "Converged");
+  await tell(own, "Rolling", { runId: "run-2" });
+  equal(minimum(), replicas);
 });
