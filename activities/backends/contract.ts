@@ -120,8 +120,11 @@ export interface Backend {
    * deleted. Undefined if one order is enough: `state` then shows what is left.
    */
   readonly seeOff: ((member: MemberRef) => Promise<MachineState | undefined>) | undefined;
-  /** Turns a change of the config into a change of the template, once per order, so that machines are replaced. */
-  readonly stamp: ((stamp: TemplateStamp) => Promise<void>) | undefined;
+  /**
+   * Turns a change of the config into a change of the template, once per order, so that machines are replaced; returns
+   * the stamp that the template has then.
+   */
+  readonly stamp: ((stamp: TemplateStamp) => Promise<string | undefined>) | undefined;
   /** Keeps the machines of a pool although its template has another image, if NodePools update their nodes. */
   readonly keep: ((pool: PoolRef, findStray: FindStray) => Promise<Keeping>) | undefined;
   /** Returns what wakes the controller during a wait that begins at `now` (epoch ms). */

@@ -34,6 +34,7 @@ export function desiredOf(pool: FakePool): DesiredState {
       revision: String(current?.revision ?? ""),
       templateHash: hashOf(template),
       profile: { name: "osp-ubuntu", namespace: "kube-system" },
+      ...(template.stamp ? { stamp: template.stamp } : {}),
       ...(pool.etcd ? { isControlPlane: true as const } : {}),
     },
     rules: structuredClone(pool.rules),
@@ -107,9 +108,10 @@ export function restoreLastGood(pool: FakePool): { changed: boolean } {
 }
 
 /** Writes a digest of the order into the template; a second call changes nothing. */
-export function stampTemplate(pool: FakePool, order: Omit<TemplateStamp, "pool">): void {
+export function stampTemplate(pool: FakePool, order: Omit<TemplateStamp, "pool">): string {
   const stamp = createHash("sha256").update(`${order.templateHash} ${order.configDigest}`).digest("hex").slice(0, 16);
   if (pool.template.stamp !== stamp) pool.change({ stamp });
+  return stamp;
 }
 
 /** Another image with InPlace: the pool determines the outcome. */

@@ -74,8 +74,11 @@ export interface WriteActivities {
    * nothing. Fails with "LastGoodMissing" if the last good template no longer exists.
    */
   ensureLastGoodRestored(input: { pool: PoolRef; by: string; reason: string }): Promise<{ changed: boolean }>;
-  /** Stamps the config digest into the template, which changes the template; a second call does nothing. */
-  ensureTemplateStamped(input: TemplateStamp): Promise<void>;
+  /**
+   * Stamps the config digest into the template, which changes the template; a second call does nothing. Returns the
+   * stamp; undefined for a deleted pool, and from earlier versions.
+   */
+  ensureTemplateStamped(input: TemplateStamp): Promise<string | undefined>;
   /** Makes a new image in the template replace no machine; writes nothing if that is impossible. */
   ensureMachinesKept(input: { pool: PoolRef }): Promise<Keeping>;
   /**

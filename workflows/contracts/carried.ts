@@ -13,8 +13,11 @@ export interface CarriedTarget {
    * earlier version.
    */
   template: string;
-  /** Whether Ostler changed the template for another config, so that skipped machines stay skipped. */
-  stamped: boolean;
+  /**
+   * The stamp with which Ostler changed the template for another config, so that skipped machines stay skipped; false
+   * for none, true for an unknown one, after a run or an answer of an earlier version.
+   */
+  stamped: string | boolean;
   /** When its rollout began (epoch ms). */
   startedAt: number;
   /** Identity (`observed`) of the desired state at the end of the previous run, or else of the first one read. */

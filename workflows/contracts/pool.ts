@@ -132,6 +132,8 @@ export interface Desired {
   settled: boolean;
   revision: string;
   templateHash: string;
+  /** The stamp in the template, which Ostler writes for another config; absent without one. */
+  stamp?: string;
   replicas: number;
   /** Machines above `replicas` while rolling; with 0 machine-controller removes an old machine first. */
   surge: number;

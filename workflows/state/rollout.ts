@@ -1,5 +1,5 @@
 /** The state of one run, as plain JSON, in groups; each group's file has the small functions that change it. */
-import type { CarriedState, Phase, PoolEvent } from "../contracts/mod.ts";
+import type { CarriedState, Desired, Phase, PoolEvent } from "../contracts/mod.ts";
 import { freshState, type ParsedInput, type Settings } from "./input.ts";
 import { beginLoop, type Loop, openLoop } from "./loop.ts";
 import { dropBoots, forgetFailures, type Machines, openMachines, takeBack } from "./machines.ts";
@@ -59,11 +59,13 @@ export function beginChange(
   { target, people, waves, machines, loop, memory }:
     & Part<"target" | "people" | "waves" | "machines" | "loop">
     & Seen<"memory">,
-  { specHash, templateHash }: Spec,
+  { specHash, templateHash, stamp }: Spec & Pick<Desired, "stamp">,
 ): void {
+  // A person may have changed the template meanwhile, which ends the skips even if the stamp was written before.
+  const isStamped = target.stamped === true || (target.stamped !== false && target.stamped === stamp);
   const isBack = memory.rollback !== null;
   if (!isBack && target.change !== "") target.startedAt = Date.now();
-  if (!isBack && !target.stamped) people.skipped = [];
+  if (!isBack && !isStamped) people.skipped = [];
   Object.assign(target, { change: specHash, template: templateHash, stamped: false });
   forgetFailures(machines, { keepCounts: isBack });
   forgetPlan(people);

@@ -102,10 +102,11 @@ export async function rollProfile(
   target.begun = before ?? { templateHash: desired.templateHash, configDigest: rendering.configDigest };
   const isRolled = rules.onProfileChange === "Roll" && !memory.rollback && !isQuarantined({ machines, memory, target });
   if (!isRolled || !before || before.configDigest === rendering.configDigest) return "Unchanged";
-  await write.ensureTemplateStamped.executeWithOptions({ summary: "Write the new config's digest into the template" }, [
+  const summary = "Write the new config's digest into the template";
+  const stamp = await write.ensureTemplateStamped.executeWithOptions({ summary }, [
     { pool, templateHash: desired.templateHash, configDigest: rendering.configDigest },
   ]);
-  target.stamped = true;
+  target.stamped = stamp ?? true;
   return "Stamped";
 }
 

@@ -8,6 +8,7 @@ import {
   deleteObject,
   listObjects,
   type Machine,
+  type MachineDeployment,
   machineDeployments,
   machines,
   patchObject,
@@ -201,16 +202,26 @@ const stampLength = 16;
 /**
  * Turns a change of the config into a change of the template, by a digest of both in the template's annotations.
  * Configs are not rendered from annotations, so the config's digest does not change; another template has another
- * annotation.
+ * annotation. Returns the annotation; undefined for a deleted pool.
  */
-export function stampTemplate(kube: Kube, { pool, templateHash, configDigest }: TemplateStamp): Promise<void> {
+export function stampTemplate(
+  kube: Kube,
+  { pool, templateHash, configDigest }: TemplateStamp,
+): Promise<string | undefined> {
   return attempting(`annotate the template of MachineDeployment "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, pool));
     const stamp = sha256(`${templateHash} ${configDigest}`).slice(0, stampLength);
-    if (!deployment || deployment.metadata.deletionTimestamp) return;
-    const { metadata } = (deployment.spec.template ?? {}) as { metadata?: { annotations?: Record<string, unknown> } };
-    if (metadata?.annotations?.[configAnnotation] === stamp) return;
+    if (!deployment || deployment.metadata.deletionTimestamp) return undefined;
+    if (stampOf(deployment) === stamp) return stamp;
     const body = { spec: { template: { metadata: { annotations: { [configAnnotation]: stamp } } } } };
     await ifFound(patchObject(kube, machineDeployments, { ...pool, body, fieldManager }));
+    return stamp;
   });
+}
+
+/** Returns the stamp of the template; undefined without one, or for another text, which a user may have written. */
+export function stampOf({ spec }: MachineDeployment): string | undefined {
+  const { metadata } = (spec.template ?? {}) as { metadata?: { annotations?: Record<string, unknown> } };
+  const stamp = metadata?.annotations?.[configAnnotation];
+  return typeof stamp === "string" && /^[0-9a-f]{16}$/.test(stamp) ? stamp : undefined;
 }

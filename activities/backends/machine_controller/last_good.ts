@@ -24,6 +24,7 @@ import {
   type WrittenDeployment,
   writtenDeployments,
 } from "./template.ts";
+import { stampOf } from "./holds.ts";
 import { currentSet, setOfTemplate } from "./observe_pool.ts";
 import { changeOf, inputsIn, inputsOf, observedOf, specHashOf } from "../../config/observed.ts";
 import { pinnedInputs, pinOf, readPin, writePin } from "../../status/pin.ts";
@@ -200,6 +201,7 @@ function desiredOf(
   const { metadata, spec, status } = deployment;
   const generation = metadata.generation ?? 0;
   const replicas = spec.replicas ?? 1;
+  const stamp = stampOf(deployment);
   const settled = templateHash !== undefined && (status?.observedGeneration ?? 0) >= generation;
   return {
     ...{ generation, settled, templateHash: templateHash ?? "", replicas, profile },
@@ -211,6 +213,7 @@ function desiredOf(
     surge: surgeOf(spec.strategy?.rollingUpdate?.maxSurge, replicas),
     image: imageOf(spec.template?.spec),
     kubelet: kubeletOf(spec.template?.spec),
+    ...(stamp === undefined ? {} : { stamp }),
   };
 }
 

@@ -47,6 +47,17 @@ Deno.test("fault E3: an edit of the profile gives failed machines fresh attempts
   deepEqual([failed, failures, Object.keys(booting)], [[], 0, ["x"]]);
 });
 
+Deno.test("fault E11: skips outlive the template that Ostler stamped, and no other one", () => {
+  const skippedAfter = (stamped: string | boolean, stamp?: string): string[] => {
+    const rollout = running();
+    rollout.target.stamped = stamped;
+    noteChange(rollout, { desired: { ...edited, templateHash: "another", ...(stamp ? { stamp } : {}) }, rules });
+    return rollout.people.skipped;
+  };
+  deepEqual([skippedAfter("one", "one"), skippedAfter(true, "one"), skippedAfter(true)], [["a"], ["a"], ["a"]]);
+  deepEqual([skippedAfter("one", "two"), skippedAfter("one"), skippedAfter(false, "one")], [[], [], []]);
+});
+
 Deno.test("noteChange: another template ends the commands for the previous one", () => {
   const rollout = running();
   noteChange(rollout, { desired: { ...edited, templateHash: "another" }, rules });

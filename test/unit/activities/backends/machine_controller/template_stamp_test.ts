@@ -19,10 +19,10 @@ function annotationsOf(kube: FakeKube): unknown {
 
 Deno.test("stampTemplate: writes a digest of template and config into the template, once", async () => {
   const kube = await publishingKube();
-  await stampTemplate(kube.client, order);
+  equal(await stampTemplate(kube.client, order), "04c79257b5314679");
   deepEqual(annotationsOf(kube), { "ostler.dev/config": "04c79257b5314679" });
   kube.writes.length = 0;
-  await stampTemplate(kube.client, order);
+  equal(await stampTemplate(kube.client, order), "04c79257b5314679");
   deepEqual(kube.writes, []);
 });
 
