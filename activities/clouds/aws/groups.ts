@@ -85,11 +85,13 @@ export class AwsGroups {
 export function groupOf(found: AutoScalingGroup): CloudGroup {
   const name = nameOf(found);
   const tags = new Map(found.Tags?.map(({ Key, Value = "" }) => [Key, Value]));
+  const isSpread = (found.AvailabilityZones?.length ?? 0) > 1 && !isSuspended(found, rebalancing);
   return {
     ...{ id: name, name: tags.get("constellation-node-group") || name, autoscalerName: name },
     role: roles[tags.get("constellation-role")?.toLowerCase() ?? ""] ?? "",
     ...{ min: found.MinSize ?? 0, max: found.MaxSize ?? 0, size: found.DesiredCapacity ?? 0 },
-    ...((found.AvailabilityZones?.length ?? 0) > 1 && !isSuspended(found, rebalancing) ? { rebalances: true } : {}),
+    // A group that cannot be rolled need not be held, and its owner may refuse that.
+    ...(isSpread && troubleOf(found) === undefined ? { rebalances: true } : {}),
   };
 }
 

@@ -146,5 +146,6 @@ for (const { title, says, ...conditions } of [...mixtures, ...owned]) {
     await rejects(driver.template(spec.id), refused);
     await rejects(driver.ensureImage({ group: spec.id, image: "image-2" }), refused);
     equal(world.stub.calls.some((call) => !call.startsWith("Describe")), false);
+    equal((await driver.group(spec.id))?.rebalances, undefined);
   });
 }
