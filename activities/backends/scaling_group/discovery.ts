@@ -17,7 +17,7 @@ import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { nodesByInstance } from "../../node_version/group_nodes.ts";
 import { failureTypeOf } from "../../failures.ts";
 import { ledgerOf } from "./ledger.ts";
-import { endOldRebalancingHold } from "./rebalancing.ts";
+import { allOf, endOldRebalancingHolds } from "./rebalancing.ts";
 
 /** On a ScalingGroup: complete discoveries without its group, and the time of the last one (epoch ms). */
 const missedAnnotation = "ostler.dev/missed-by-looks";
@@ -31,31 +31,43 @@ const first = { nodeImage: "constellation-version", min: 1, max: 10, autoscaling
 
 type Role = "Worker" | "ControlPlane";
 
-/** Runs one discovery at `now` (epoch ms). */
+/** Runs one discovery at `now` (epoch ms). A refusal for one group fails it only after all other groups. */
 export function discoverScalingGroups(kube: Cluster, now: number): Promise<DiscoveryResult> {
   return attempting("discover scaling groups", async () => {
     const driver = await kube.cloud.driver();
-    const [{ groups, isComplete }, objects] = await Promise.all([
-      driver.groups(),
-      listClusterObjects(kube, scalingGroups),
-    ]);
-    const found = new Map(groups.map((group) => [groupKeyOf(group.id), group]));
-    const known = new Map(objects.map((object) => [groupKeyOf(object.spec.groupId), object]));
-    const made: string[] = [];
-    for (const [key, group] of found) {
+    const result: DiscoveryResult = { groups: 0, made: [], removed: [] };
+    // Holds first: nothing else would end them, whatever fails below.
+    await allOf([
+      async () => await endOldRebalancingHolds(kube, await listClusterObjects(kube, scalingGroups), now),
+      () => compare(kube, { driver, now, result }),
+    ], (step) => step());
+    return result;
+  });
+}
+
+async function compare(
+  kube: Cluster,
+  { driver, now, result }: { driver: Driver; now: number; result: DiscoveryResult },
+): Promise<void> {
+  const [{ groups, isComplete }, objects] = await Promise.all([
+    driver.groups(),
+    listClusterObjects(kube, scalingGroups),
+  ]);
+  result.groups = groups.length;
+  const found = new Map(groups.map((group) => [groupKeyOf(group.id), group]));
+  const known = new Map(objects.map((object) => [groupKeyOf(object.spec.groupId), object]));
+  const missing = isComplete ? objects.filter(({ spec }) => !found.has(groupKeyOf(spec.groupId))) : [];
+  await allOf([
+    ...[...found].map(([key, group]) => async () => {
       const object = known.get(key);
       if (object) await keep(kube, object, group);
-      else made.push(...await makeIfClear(kube, driver, group));
-    }
-    const missing = isComplete ? objects.filter(({ spec }) => !found.has(groupKeyOf(spec.groupId))) : [];
-    const removed: string[] = [];
-    for (const object of missing) {
-      if (await miss(kube, object, now) === "Removed") removed.push(object.metadata.name);
-    }
-    for (const object of objects) await endOldRebalancingHold(kube, object, now);
-    await deleteSpareTemplates(driver, objects);
-    return { groups: groups.length, made, removed };
-  });
+      else result.made.push(...await makeIfClear(kube, driver, group));
+    }),
+    ...missing.map((object) => async () => {
+      if (await miss(kube, object, now) === "Removed") result.removed.push(object.metadata.name);
+    }),
+    () => deleteSpareTemplates(driver, objects),
+  ], (step) => step());
 }
 
 /** Keeps all templates that a group boots or may go back to. Without the permission to delete, all templates stay. */

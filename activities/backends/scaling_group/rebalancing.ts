@@ -1,14 +1,17 @@
 /**
  * Keeps clouds from moving machines between zones while the groups of a NodeVersion are rolled, as such a machine is
  * ended without a drain. A hold is a lease, recorded on the ScalingGroup before the cloud is called; the first
- * discovery after its end lets the cloud continue. Only what Ostler suspended is resumed.
+ * discovery after its end lets the cloud continue, unless the group has open orders. Only what Ostler suspended is
+ * resumed.
  */
 import type { Cluster } from "../../cluster.ts";
 import { groupKeyOf } from "../../clouds/driver.ts";
-import { unavailable } from "../../failures.ts";
+import { failureTypeOf, unavailable } from "../../failures.ts";
 import { listClusterObjects, patchClusterObject } from "../../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
-import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
+import { type PendingNode, pendingNodes, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
+import { groupFinalizer } from "./ledger.ts";
+import { recordAnnotations } from "./records.ts";
 
 /** On a ScalingGroup whose cloud does not move machines by itself: the end of the hold (epoch ms). */
 const heldAnnotation = "ostler.dev/rebalancing-held-until";
@@ -21,37 +24,71 @@ export function isRebalancingHeld({ metadata }: Pick<ScalingGroup, "metadata">):
   return metadata.annotations?.[heldAnnotation] !== undefined;
 }
 
+/**
+ * Returns whether machines exist above the size of the group: the cloud would move those of its fullest zone, even
+ * while the rollout is halted.
+ */
+export function hasOpenOrders({ spec }: Pick<ScalingGroup, "spec">, records: readonly PendingNode[]): boolean {
+  return records.some(({ metadata: { annotations = {} }, spec: { groupID } }) =>
+    groupKeyOf(groupID) === groupKeyOf(spec.groupId) && annotations[recordAnnotations.donor] !== undefined &&
+    annotations[recordAnnotations.settled] !== "true"
+  );
+}
+
 /** Suspends the moves in all groups of a NodeVersion that have any, until a time (epoch ms). */
 export function holdRebalancing(kube: Cluster, { version, until }: { version: string; until: number }): Promise<void> {
   return attempting(`hold the rebalancing of the groups of NodeVersion "${version}"`, async () => {
-    const own = await groupsOf(kube, version);
+    const own = (await groupsOf(kube, version)).filter(({ metadata }) => !metadata.deletionTimestamp);
     if (own.length === 0) return;
     const driver = await kube.cloud.driver();
     if (!driver.ensureRebalancing) return;
     const moving = new Set(
       (await driver.groups()).groups.filter(({ rebalances }) => rebalances).map(({ id }) => groupKeyOf(id)),
     );
-    for (const object of own) {
+    await allOf(own, async (object) => {
       const { groupId: group } = object.spec;
       const isMoving = moving.has(groupKeyOf(group));
-      if (!isMoving && !isRebalancingHeld(object)) continue;
+      if (!isMoving && !isRebalancingHeld(object)) return;
       await renew(kube, object, until);
-      if (isMoving) await driver.ensureRebalancing({ group, isOn: false });
-    }
+      if (isMoving) await driver.ensureRebalancing?.({ group, isOn: false });
+    });
   });
 }
 
-/** Resumes the moves in all groups of a NodeVersion in which Ostler suspended them. */
+/** Resumes the moves in all groups of a NodeVersion in which Ostler suspended them, and that have no open orders. */
 export function letRebalancingGo(kube: Cluster, { version }: { version: string }): Promise<void> {
   return attempting(`end the hold of the rebalancing of the groups of NodeVersion "${version}"`, async () => {
-    for (const object of await groupsOf(kube, version)) await resume(kube, object);
+    const held = (await groupsOf(kube, version)).filter(isRebalancingHeld);
+    if (held.length === 0) return;
+    const records = await listClusterObjects(kube, pendingNodes);
+    await allOf(held.filter((object) => !hasOpenOrders(object, records)), (object) => resume(kube, object));
   });
 }
 
-/** Resumes the moves in a group if Ostler suspended them, and the hold is over at `now` (epoch ms). */
-export async function endOldRebalancingHold(kube: Cluster, object: ScalingGroup, now: number): Promise<void> {
+/** Resumes the moves in groups without open orders if Ostler suspended them, and the hold is over at `now` (epoch ms). */
+export async function endOldRebalancingHolds(
+  kube: Cluster,
+  objects: readonly ScalingGroup[],
+  now: number,
+): Promise<void> {
   // An unreadable end is over, because users can edit it.
-  if (!(Number(object.metadata.annotations?.[heldAnnotation]) > now)) await resume(kube, object);
+  const isOver = ({ metadata }: ScalingGroup): boolean => !(Number(metadata.annotations?.[heldAnnotation]) > now);
+  const over = objects.filter((object) => isRebalancingHeld(object) && isOver(object));
+  if (over.length === 0) return;
+  const records = await listClusterObjects(kube, pendingNodes);
+  await allOf(over.filter((object) => !hasOpenOrders(object, records)), (object) => resume(kube, object));
+}
+
+/** Does the work for all items, also after the cloud refuses one of them, and throws the first refusal at the end. */
+export async function allOf<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+  const refusals: unknown[] = [];
+  for (const item of items) {
+    await work(item).catch((error: unknown) => {
+      if (!["AccessDenied", "CloudRefused"].includes(failureTypeOf(error))) throw error;
+      refusals.push(error);
+    });
+  }
+  if (refusals.length > 0) throw refusals[0];
 }
 
 /** Resumes the moves in a group if Ostler suspended them. */
@@ -72,8 +109,10 @@ async function renew(kube: Cluster, object: ScalingGroup, until: number): Promis
 }
 
 async function write(kube: Cluster, { metadata }: ScalingGroup, value: string | null): Promise<void> {
-  const { name, resourceVersion } = metadata;
-  const body = { metadata: { resourceVersion, annotations: { [heldAnnotation]: value } } };
+  const { name, resourceVersion, finalizers = [] } = metadata;
+  // Without the finalizer the hold of a group that is deleted before its first order would never end.
+  const kept = value === null ? {} : { finalizers: [...new Set([...finalizers, groupFinalizer])] };
+  const body = { metadata: { resourceVersion, annotations: { [heldAnnotation]: value }, ...kept } };
   try {
     await ifFound(patchClusterObject(kube, scalingGroups, { name, body }));
   } catch (error) {

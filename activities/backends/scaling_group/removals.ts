@@ -6,9 +6,9 @@ import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
 import { moot, refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
-import { createClusterObject, patchClusterObject } from "../../kube/resources.ts";
+import { createClusterObject, patchClusterObject, readClusterObject } from "../../kube/resources.ts";
 import { abreast, attempting, ifFound, statusOf } from "../../kube/status.ts";
-import { pendingNodes, scalingGroups } from "../../kube/update_kinds.ts";
+import { pendingNodes, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import type { MachineState, MemberRef } from "../contract.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { isOfControlPlane, leaveEtcd, refuseUnfit } from "./control_plane.ts";
@@ -32,7 +32,7 @@ import {
 import { type Asked, type CloudSight, groupNameOf, readAsked, readCloud } from "./sight.ts";
 import { keepFromAutoscaler } from "./autoscaling.ts";
 import { spareMember } from "./orders.ts";
-import { resume } from "./rebalancing.ts";
+import { isRebalancingHeld, resume } from "./rebalancing.ts";
 
 /** Deadline in the record of a removal (ms), for people. */
 const leaveMs = 60_000;
@@ -304,15 +304,18 @@ function ifNotRefused<T>(result: Promise<T>): Promise<T | undefined> {
   });
 }
 
-/** Removes the finalizer of the ScalingGroup. */
-export async function removeGroupFinalizer(kube: Kube, pool: PoolRef): Promise<void> {
-  const asked = await readAsked(kube, pool);
-  const { name = "", finalizers = [], resourceVersion } = asked?.group.metadata ?? {};
-  if (!finalizers.includes(groupFinalizer)) return;
-  const left = finalizers.filter((each) => each !== groupFinalizer);
-  const body = { metadata: { resourceVersion, finalizers: left } };
-  await attempting(
-    `remove the finalizer of ScalingGroup "${name}"`,
-    () => ifFound(patchClusterObject(kube, scalingGroups, { name, body })),
-  );
+/** Removes the finalizer of the ScalingGroup, after a hold that began since its machines were released. */
+export async function removeGroupFinalizer(kube: Cluster, pool: PoolRef): Promise<void> {
+  const name = groupNameOf(pool);
+  await attempting(`remove the finalizer of ScalingGroup "${name}"`, async () => {
+    const read = (): Promise<ScalingGroup | undefined> => ifFound(readClusterObject(kube, scalingGroups, name));
+    const found = await read();
+    if (!found?.metadata.finalizers?.includes(groupFinalizer)) return;
+    await ifNotRefused(resume(kube, found));
+    const { finalizers = [], resourceVersion } = (isRebalancingHeld(found) ? await read() : found)?.metadata ?? {};
+    const left = finalizers.filter((each) => each !== groupFinalizer);
+    if (left.length === finalizers.length) return;
+    const body = { metadata: { resourceVersion, finalizers: left } };
+    await ifFound(patchClusterObject(kube, scalingGroups, { name, body }));
+  });
 }

@@ -6,7 +6,7 @@ import { moot, refused } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { readClusterObject } from "../../kube/resources.ts";
 import { ifFound } from "../../kube/status.ts";
-import { type NodeVersion, nodeVersions, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
+import { NodeVersion, nodeVersions, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { type GroupNode, nodesByInstance } from "../../node_version/group_nodes.ts";
 import { type Ledger, ledgerOf } from "./ledger.ts";
 import { readRecords, type Records } from "./records.ts";
@@ -37,17 +37,24 @@ export interface Asked {
   target: Target | undefined;
 }
 
-/** Reads a group; undefined if it was deleted. Refused without its NodeVersion. */
+/** Reads a group; undefined if it was deleted. Refused without its NodeVersion, unless the group is being deleted. */
 export async function readAsked(kube: Kube, pool: PoolRef): Promise<Asked | undefined> {
   const name = groupNameOf(pool);
   const group = await ifFound(readClusterObject(kube, scalingGroups, name));
   if (!group) return undefined;
-  const version = await ifFound(readClusterObject(kube, nodeVersions, group.spec.nodeImage));
+  const { nodeImage } = group.spec;
+  const found = await ifFound(readClusterObject(kube, nodeVersions, nodeImage));
+  const version = found ?? (group.metadata.deletionTimestamp ? absent(nodeImage) : undefined);
   if (!version) {
-    const state = `its NodeVersion "${group.spec.nodeImage}" does not exist`;
+    const state = `its NodeVersion "${nodeImage}" does not exist`;
     throw refused("ObjectInvalid", `Failed to roll ScalingGroup "${name}": ${state}`);
   }
   return { group, version, ledger: ledgerOf(group), target: targetOf(group, version) };
+}
+
+/** A NodeVersion that asks for nothing: only the finalizer of the group is left to be removed. */
+function absent(name: string): NodeVersion {
+  return NodeVersion.parse({ metadata: { name, uid: "", creationTimestamp: new Date(0) } });
 }
 
 /** Reads a group. Moot if it was deleted. */

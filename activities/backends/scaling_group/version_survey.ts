@@ -36,7 +36,7 @@ import { takeOverPairs } from "./take_over.ts";
 import { type Completion, completionOf } from "../../node_version/completion.ts";
 import { type GroupProgress, readProgress, toldOf } from "./group_progress.ts";
 import type { MarkedNode } from "../../node_version/marks.ts";
-import { isRebalancingHeld } from "./rebalancing.ts";
+import { hasOpenOrders, isRebalancingHeld } from "./rebalancing.ts";
 import { isOld, readFleet, tendOldRecords } from "./old_records.ts";
 import { isDeepStrictEqual } from "node:util";
 import { failureTypeOf } from "../../failures.ts";
@@ -77,12 +77,17 @@ export function surveyNodeVersion(
     const classes = classesOf(fleet.nodes, target, pending);
     const completion = completionOf({ nodes: namesOf(classes), ...movesOf(pending) });
     await showSurvey(kube, version, { classes, pending, completion });
+    // The hold of open orders outlasts that of the NodeVersion, unless their group works and so renews both.
+    const standing = progress.filter(({ isMoving }) => !isMoving).map((each) => each.name);
+    const held = groups.filter((group) =>
+      isRebalancingHeld(group) && !(standing.includes(group.metadata.name) && hasOpenOrders(group, records))
+    );
     const stages = stagesOf(progress, { nodes: fleet.nodes, target, pending });
     // Without control planes, because the workflow reads their stage.
     const isDone = isStageDone(stages.Workers);
     const isAllDone = isDone && isStageDone(stages.ControlPlane);
     return survey(version, {
-      ...{ trouble, stages, ...autoscalersOf({ strategies, groups, isRebalancing }, name) },
+      ...{ trouble, stages, ...autoscalersOf({ strategies, held, isRebalancing }, name) },
       isSettled: completion.isSettled && isDone && !trouble && pending.length === 0,
       ...{ invalid: classes.invalid.length, says: saysOf(completion, { isDone, isAllDone, pending }) },
     });
@@ -175,15 +180,15 @@ function isUnannounced({ name, providerId, components }: MarkedNode, pending: re
 }
 
 function autoscalersOf(
-  { strategies, groups, isRebalancing }: {
+  { strategies, held, isRebalancing }: {
     strategies: readonly AutoscalingStrategy[];
-    groups: readonly ScalingGroup[];
+    held: readonly ScalingGroup[];
     isRebalancing: boolean;
   },
   name: string,
 ): Pick<Present, "autoscalers" | "isHeld"> {
   const isHeld = strategies.some((strategy) => holdersOf(strategy, Date.now()).includes(name)) ||
-    groups.some(isRebalancingHeld);
+    held.length > 0;
   if (isRebalancing || strategies.some(({ spec }) => spec.enabled)) return { autoscalers: "On", isHeld };
   const isStopping = strategies.some(({ status }) => (status?.replicas ?? 0) > 0);
   return { autoscalers: isStopping ? "Stopping" : "Off", isHeld };
@@ -270,7 +275,8 @@ async function readInCloud(kube: Cluster, groups: readonly ScalingGroup[]): Prom
     if (groups.length === 0) return { trouble: null, isRebalancing };
     const driver = await kube.cloud.driver();
     const found = await abreast(width, [...groups], ({ spec }) => driver.group(spec.groupId));
-    isRebalancing = found.some((group) => group?.rebalances ?? false);
+    // A group that is being deleted is never rolled, so nothing holds it.
+    isRebalancing = found.some((group, nth) => group?.rebalances && !groups[nth]?.metadata.deletionTimestamp);
     const missing = groups.find((_, nth) => found[nth] === undefined);
     if (!missing) return { trouble: null, isRebalancing };
     const { metadata: { name }, spec: { groupId } } = missing;

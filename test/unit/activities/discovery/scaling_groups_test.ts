@@ -121,3 +121,9 @@ Deno.test("X3 discovery: fails when an object cannot be made", async () => {
   };
   await rejects(discoverScalingGroups(kube, 0), { type: "ApiUnavailable" });
 });
+
+Deno.test("fault G2: discovery makes the objects of all groups, and then fails with the refusal of one", async () => {
+  const kube = stage({ groups: [{ ...a, id: "unknown", role: "" }, b], isComplete: true });
+  await rejects(discoverScalingGroups(kube, 0), { type: "CloudRefused", message: /unknown/ });
+  deepEqual((specs(kube) as { name: string }[]).map(({ name }) => name), ["b"]);
+});
