@@ -8,6 +8,7 @@ import { z } from "zod";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import { ifFound } from "../../kube/status.ts";
+import { keptByAnnotation, scaleDownDisabledAnnotation } from "../../node/cordon.ts";
 import { passingTaints } from "../../node/node_facts.ts";
 import { handOverFor, type HandOverRules } from "../../policy/hand_over_for.ts";
 import type { Asked, CloudSight } from "./sight.ts";
@@ -80,9 +81,11 @@ const reserved = ["kubernetes.io", "k8s.io"];
 /** Returns what an old node hands over to its new node. */
 export function inheritanceOf(donor: Inheritance, rules: HandOverRules): Inheritance {
   const isKept = (key: string): boolean => !isReserved(key) || rules.reservedDomains.includes(domainOf(key));
+  // On the new node the annotation would have no mark of Ostler, and so would stay after the rollout.
+  const own = donor.annotations[keptByAnnotation] === undefined ? [] : [keptByAnnotation, scaleDownDisabledAnnotation];
   return {
     labels: rules.labels ? pick(donor.labels, isKept) : {},
-    annotations: pick(donor.annotations, (key) => rules.annotations.includes(key)),
+    annotations: pick(donor.annotations, (key) => rules.annotations.includes(key) && !own.includes(key)),
     taints: rules.taints ? donor.taints.filter(({ key }) => !notHandedOver.includes(key)) : [],
   };
 }

@@ -52,3 +52,12 @@ Deno.test("handOver: labels of the old node win, others of the new node stay, an
   };
   deepEqual(handOver(kept, after), { labels: {}, annotations: {} });
 });
+
+Deno.test("fault G13: inheritanceOf leaves out the annotation for the autoscaler that Ostler set itself", () => {
+  const key = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+  const mark = "ostler.dev/scale-down-disabled-by";
+  const rules = { ...all, annotations: [key, mark] };
+  const own = { [key]: "true", [mark]: "scaling-group/kube-system/scaling-group.workers" };
+  deepEqual(inheritanceOf({ ...nothing, annotations: own }, rules).annotations, {});
+  deepEqual(inheritanceOf({ ...nothing, annotations: { [key]: "true" } }, rules).annotations, { [key]: "true" });
+});
