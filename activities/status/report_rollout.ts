@@ -5,7 +5,6 @@ import type {
   Condition,
   HistoryEntry,
   Memory,
-  Phase,
   PoolEvent,
   PoolRef,
   RolloutReport,
@@ -14,6 +13,7 @@ import { refused } from "../failures.ts";
 import { createObject, patchStatus, readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { backendOf } from "../backends/registry.ts";
 import { attempting, statusOf } from "../kube/status.ts";
+import { isAtRest, isEnded } from "./at_rest.ts";
 import { type Pin, pinOf } from "./pin.ts";
 import { emitEvents, machineDeployment, type Subject } from "./events.ts";
 import { forgetRollout, isKnownToBeAbsent, keepRollout, knownRollout, readRollout } from "./known_rollouts.ts";
@@ -43,7 +43,7 @@ const longestWord = 1_024;
 export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promise<void> {
   const { pool } = order;
   return attempting(`update Rollout "${pool.namespace}/${pool.name}"`, async () => {
-    const isRolling = !atRest.includes(order.report.phase);
+    const isRolling = !isAtRest(order.report);
     const unheld = await backendOf(kube, pool).autoscaling(pool, { isRolling });
     const known = knownRollout(kube, pool);
     if (known && await reportOn(kube, order, { existing: known, isRead: false, unheld }) === "Reported") return;
@@ -56,12 +56,9 @@ export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promis
   });
 }
 
-/** Phases in which no machine of a rollout is in progress; machines of a halted rollout are. */
-const atRest: Phase[] = ["Converged", "RolledBack", "Aborted", "Deleting"];
-
 function isEndOfThisRun(existing: RolloutObject | undefined): boolean {
   const { phase, runId } = existing?.status ?? {};
-  return runId === executionOf().runId && atRest.some((each) => each === phase);
+  return runId === executionOf().runId && isEnded(phase);
 }
 
 /** Adds the condition that an autoscaler may remove machines of the rollout; its absence means that none may. */

@@ -280,6 +280,12 @@ Deno.test("fault G13: ensureRolloutReported keeps nodes from an autoscaler, and 
   node("new");
   deepEqual(await conditions(report({ phase: "Halted" })), ["Ready False", "AutoscalerHeld False"]);
   deepEqual(kept(), ["a", "by-hand", "new"]);
+  for (const reason of ["OutsideWindow", "Paused", "AwaitingApproval"]) {
+    deepEqual(await conditions(report({ reason })), ["Ready False"]);
+    deepEqual(kept(), ["by-hand"]);
+    await conditions(report({ reason, underway: [step] }));
+    deepEqual(kept(), ["a", "by-hand", "new"]);
+  }
   deepEqual(await conditions(report({ phase: "Converged" })), ["Ready False"]);
   deepEqual(kept(), ["by-hand"]);
 });

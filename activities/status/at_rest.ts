@@ -1,0 +1,19 @@
+/** Rollouts without a machine in progress: autoscalers may remove machines of their pools again. */
+
+/** Phases in which no machine of a rollout is in progress; machines of a halted rollout are. */
+const endings = ["Converged", "RolledBack", "Aborted", "Deleting"];
+/** Reasons for which a rollout may wait for days; until then an autoscaler may remove its machines as before. */
+const reasons = ["OutsideWindow", "Paused", "AwaitingApproval"];
+
+/** Returns whether a rollout has ended, by the phase in its status. */
+export function isEnded(phase: unknown): boolean {
+  return endings.includes(String(phase));
+}
+
+/** Returns whether a rollout has no machine in progress, by its status. */
+export function isAtRest(
+  { phase, reason, underway }: { phase?: string | undefined; reason?: unknown; underway?: unknown },
+): boolean {
+  if (isEnded(phase)) return true;
+  return reasons.includes(String(reason)) && Array.isArray(underway) && underway.length === 0;
+}
