@@ -6,13 +6,14 @@ import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Cluster } from "../../cluster.ts";
 import { groupKeyOf } from "../../clouds/driver.ts";
 import { unheldAutoscaler } from "../../kube/seen_autoscaler.ts";
-import { readClusterObject } from "../../kube/resources.ts";
+import { readClusterObject, readObject, rollouts } from "../../kube/resources.ts";
 import { abreast, ifFound } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { ensureNodeKept, ensureNodeNotKept } from "../../node/cordon.ts";
 import { isOwnHold } from "../../node/holder.ts";
 import { type GroupNode, readGroupNodes } from "../../node_version/group_nodes.ts";
-import { groupNameOf } from "./sight.ts";
+import { isAtRest } from "../../status/at_rest.ts";
+import { groupNameOf, poolOfGroup } from "./sight.ts";
 
 /** Concurrent writes of nodes. */
 const width = 10;
@@ -39,4 +40,32 @@ export async function keepFromAutoscaler(
     return ensureNodeKept(kube, { pool, node: name });
   });
   return unheld;
+}
+
+/**
+ * Ends the holds of nodes whose group does not exist, or whose rollout is at rest: no run would end them after the run
+ * of the group was terminated, or its object deleted without the finalizer.
+ */
+export async function endLeftKeeps(kube: Cluster, groups: readonly ScalingGroup[]): Promise<void> {
+  for (const [holder, nodes] of Map.groupBy(await readGroupNodes(kube), ({ keptBy }) => keptBy)) {
+    const pool = poolOf(holder);
+    if (!pool || !await isLeft(kube, pool, groups)) continue;
+    await abreast(width, nodes, ({ name }) => ensureNodeNotKept(kube, { pool, node: name }));
+  }
+}
+
+/** A rollout that has not reported yet may be beginning. */
+async function isLeft(kube: Cluster, pool: PoolRef, groups: readonly ScalingGroup[]): Promise<boolean> {
+  if (!groups.some(({ metadata }) => metadata.name === groupNameOf(pool))) return true;
+  const { namespace, name } = pool;
+  const rollout = await ifFound(readObject(kube, rollouts, { namespace, name }));
+  return isAtRest(rollout?.status ?? {});
+}
+
+/** Returns the pool of a hold of a scaling group; undefined for any other holder. */
+function poolOf(holder: string): PoolRef | undefined {
+  const [, cluster, name = ""] = /^(?:([^/]+)\/)?scaling-group\/[^/]+\/([^/]+)$/.exec(holder) ?? [];
+  if (name === "") return undefined;
+  const pool = poolOfGroup(groupNameOf({ namespace: "", name }));
+  return cluster === undefined ? pool : { ...pool, cluster };
 }

@@ -16,6 +16,7 @@ import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { nodesByInstance } from "../../node_version/group_nodes.ts";
 import { failureTypeOf } from "../../failures.ts";
+import { endLeftKeeps } from "./autoscaling.ts";
 import { ledgerOf } from "./ledger.ts";
 import { allOf, endOldRebalancingHolds } from "./rebalancing.ts";
 
@@ -39,6 +40,7 @@ export function discoverScalingGroups(kube: Cluster, now: number): Promise<Disco
     // Holds first: nothing else would end them, whatever fails below.
     await allOf([
       async () => await endOldRebalancingHolds(kube, await listClusterObjects(kube, scalingGroups), now),
+      async () => await endLeftKeeps(kube, await listClusterObjects(kube, scalingGroups)),
       () => compare(kube, { driver, now, result }),
     ], (step) => step());
     return result;

@@ -127,3 +127,27 @@ Deno.test("fault G2: discovery makes the objects of all groups, and then fails w
   await rejects(discoverScalingGroups(kube, 0), { type: "CloudRefused", message: /unknown/ });
   deepEqual((specs(kube) as { name: string }[]).map(({ name }) => name), ["b"]);
 });
+
+Deno.test("fault G13: discovery ends what keeps nodes from an autoscaler after their group is gone or at rest", async () => {
+  const kube = stage({ groups: [b], isComplete: true });
+  await discoverScalingGroups(kube, 0);
+  const disabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+  const put = (name: string, holder: string): void => {
+    const annotations = { [disabled]: "true", "ostler.dev/scale-down-disabled-by": holder };
+    kube.fake.put("nodes", { metadata: { name, annotations }, spec: {} });
+  };
+  put("of-b", "scaling-group/kube-system/scaling-group.b");
+  put("of-gone", "scaling-group/kube-system/scaling-group.gone");
+  put("of-gone-named", "cluster-1/scaling-group/kube-system/scaling-group.gone");
+  put("of-pool", "machine-deployment/fleet/pool");
+  const kept = async (phase?: string): Promise<string[]> => {
+    const metadata = { namespace: "kube-system", name: "scaling-group.b" };
+    if (phase) kube.fake.put("rollouts", { metadata, status: { phase } });
+    await discoverScalingGroups(kube, 0);
+    return kube.fake.all("nodes").filter(({ metadata }) => metadata.annotations?.[disabled])
+      .map(({ metadata: { name } }) => name);
+  };
+  deepEqual(await kept(), ["of-b", "of-pool"]);
+  deepEqual(await kept("Halted"), ["of-b", "of-pool"]);
+  deepEqual(await kept("Converged"), ["of-pool"]);
+});
