@@ -4,6 +4,7 @@
  * change.
  */
 import { AwsApi, type Connected, type Place } from "./aws/api.ts";
+import { attemptsIn } from "./aws/attempts.ts";
 import { AwsGroups, groupOf } from "./aws/groups.ts";
 import { AwsInstances } from "./aws/instances.ts";
 import { checkToken } from "./aws/launch.ts";
@@ -39,6 +40,7 @@ export async function openAws(
     checkToken,
     ensureRebalancing: (order) => groups.ensureRebalancing(order),
     order: (order) => instances.order(order),
+    attempts: { isOpen: (text) => attemptsIn(text).open !== undefined, end: (order) => instances.end(order) },
     remove: (order) => instances.remove(order),
   };
 }

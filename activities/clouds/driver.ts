@@ -98,6 +98,17 @@ export interface Journal {
   write: (change: { from: string; to: string }) => Promise<boolean>;
 }
 
+/** Attempts to order an instance, as a driver records them in its journals. */
+export interface Attempts {
+  /** Returns whether an attempt in a journal's text may have launched an instance that is not listed with its token. */
+  isOpen: (text: string) => boolean;
+  /**
+   * Ends an open attempt, without another one: its instance gets the token of the order, and the journal stays open
+   * until that instance is deleted. Closes the journal if there is no instance.
+   */
+  end: (order: { group: string; token: string; journal: Journal }) => Promise<void>;
+}
+
 export interface Driver {
   /** Name of the cloud in messages. */
   readonly title: string;
@@ -149,6 +160,8 @@ export interface Driver {
    * this process remembers the attempts of the order.
    */
   order(order: { group: string; token: string; zone?: string; journal?: Journal }): Promise<Ordered>;
+  /** The attempts in journals; missing for a cloud that needs no journal. */
+  readonly attempts?: Attempts;
   /**
    * Removes an instance; with `shrinks` the size decreases, else the group makes another instance. Returns "Gone" once
    * the instance is deleted.

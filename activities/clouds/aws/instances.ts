@@ -5,7 +5,7 @@ import { groupKeyOf, type Instance, type Journal, type Ordered } from "../driver
 import type { AwsApi } from "./api.ts";
 import { type AwsGroups, isHalted, nameOf } from "./groups.ts";
 import { groupTag, instanceIdOf, instanceOf, type Membership, orderTag, tagOf } from "./instance_of.ts";
-import { checkToken, launchOnce } from "./launch.ts";
+import { checkToken, closeJournal, endAttempt, launchOnce } from "./launch.ts";
 import { isWaiting, readHook } from "./hooks.ts";
 import type { AwsTemplates } from "./templates.ts";
 
@@ -72,6 +72,17 @@ export class AwsInstances {
     const instance = { providerId, group: nameOf(found), node: "", state: "Creating" as const, trouble: "", image };
     const since = new Date().toISOString();
     return { outcome: "Ordered", instance: { ...instance, addresses: [], token, zone, isProtected: false, since } };
+  }
+
+  /** Ends an open attempt of an order, without another one. */
+  async end({ group, token, journal }: { group: string; token: string; journal: Journal }): Promise<void> {
+    const found = await this.ground.groups.need(group);
+    const [known] = await this.#tagged({ [groupTag]: nameOf(found), [orderTag]: token });
+    const listed = (): Promise<Ec2Instance[]> => this.#tagged({ [groupTag]: nameOf(found) });
+    if (!known) {
+      return await endAttempt(this.api, { group: found, token, clusterTag: this.ground.clusterTag, journal, listed });
+    }
+    if (["Terminating", "Terminated"].includes(instanceOf(known, undefined).state)) await closeJournal(journal);
   }
 
   /** Returns the journal of an order that this process remembers. */

@@ -2,7 +2,7 @@
 import type { AutoScalingGroup, LaunchInstancesError, LaunchInstancesResult } from "@aws-sdk/client-auto-scaling";
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import { createHash } from "node:crypto";
-import { refused, unavailable } from "../../failures.ts";
+import { failureTypeOf, refused, unavailable } from "../../failures.ts";
 import type { Journal } from "../driver.ts";
 import { type AwsApi, failureOf } from "./api.ts";
 import { attemptsIn, type OpenAttempt, textOf } from "./attempts.ts";
@@ -63,6 +63,8 @@ const mostSteps = 100;
 export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched> {
   const attempt = `order an instance of "${nameOf(launch.group)}"`;
   const says = new Map<string, string>();
+  // The journal of an attempt that this call opened, and that is not requested yet.
+  let opened: string | undefined;
   for (let step = 0; step < mostSteps; step++) {
     const text = await launch.journal.read();
     const { number, open } = attemptsIn(text);
@@ -70,10 +72,17 @@ export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched>
       const zone = zonesFor(launch).find((each) => !says.has(each));
       if (zone === undefined) return { outcome: "NoCapacity", says: [...says.values()].join("; ") };
       const next = { number: number + 1, open: { zone, since: Date.now() } };
-      await launch.journal.write({ from: text, to: textOf(next) });
+      if (await launch.journal.write({ from: text, to: textOf(next) })) opened = textOf(next);
       continue;
     }
-    const answer = await answerOf(api, { ...launch, ...open, number, attempt });
+    const isFirst = text === opened;
+    opened = undefined;
+    const answer = await answerOf(api, { ...launch, ...open, number, attempt }).catch(async (error: unknown) => {
+      // Before a repeated request, another one may have launched.
+      const isUnlaunched = isFirst && ["AccessDenied", "CloudRefused"].includes(failureTypeOf(error));
+      if (isUnlaunched) await launch.journal.write({ from: text, to: textOf({ number, open: undefined }) });
+      throw error;
+    });
     if (answer && "id" in answer) {
       if (await launch.journal.read() !== text) await removeSurplus(api, answer.id, attempt);
       return await marked(api, { ...answer, token: launch.token });
@@ -83,6 +92,29 @@ export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched>
     if (lines) says.set(open.zone, lines.join("; "));
   }
   throw unavailable(`Failed to ${attempt}: the journal of the order keeps changing`);
+}
+
+/**
+ * Ends an open attempt without another one: its instance gets the order's token as a tag, and the journal is closed if
+ * nothing was launched.
+ */
+export async function endAttempt(api: AwsApi, launch: Omit<Launch, "zone">): Promise<void> {
+  const text = await launch.journal.read();
+  const { number, open } = attemptsIn(text);
+  if (!open) return;
+  const attempt = `end the order of an instance of "${nameOf(launch.group)}"`;
+  const answer = await answerOf(api, { ...launch, ...open, number, attempt }).catch((error: Error) => {
+    // The first request may have launched; its result is certain some minutes later.
+    throw failureTypeOf(error) === "CloudRefused" ? unavailable(error.message) : error;
+  });
+  if (answer && "id" in answer) await marked(api, { ...answer, token: launch.token });
+  else await launch.journal.write({ from: text, to: textOf({ number, open: undefined }) });
+}
+
+/** Records that the open attempt has no instance, or not any more. */
+export async function closeJournal(journal: Journal): Promise<void> {
+  const text = await journal.read();
+  await journal.write({ from: text, to: textOf({ number: attemptsIn(text).number, open: undefined }) });
 }
 
 interface Asked extends Omit<Launch, "zone">, OpenAttempt {
@@ -123,17 +155,21 @@ async function launchIn(
 }
 
 /**
- * Returns the instance of an attempt that is too old for a repeated request: one of its zone and time without an order.
- * Throws Transient until each instance of that time is listed, and the orders of other ones are recorded.
+ * Returns the instance of an attempt that is too old for a repeated request: one with the order's tag, which another
+ * call has found, or one of the attempt's zone and time without an order. Throws Transient until each instance of that
+ * time is listed, and the orders of other ones are recorded.
  */
-async function launchedBefore({ listed, zone, since, attempt }: Asked): Promise<Answer | undefined> {
+async function launchedBefore({ listed, token, zone, since, attempt }: Asked): Promise<Answer | undefined> {
   const last = since + repeatMs + skewMs;
   if (Date.now() < last + lagMs) {
     const state = `the result of an attempt in zone "${zone}" is unknown until ${new Date(last + lagMs).toISOString()}`;
     throw unavailable(`Failed to ${attempt}: ${state}`);
   }
   const launchedAt = ({ LaunchTime }: Ec2Instance): number => LaunchTime?.getTime() ?? 0;
-  const [found] = (await listed())
+  const all = await listed();
+  const own = all.find((each) => tagOf(each, orderTag) === token);
+  if (own) return { id: own.InstanceId ?? "", zone: own.Placement?.AvailabilityZone ?? zone };
+  const [found] = all
     .filter((each) => each.Placement?.AvailabilityZone === zone && tagOf(each, orderTag) === undefined)
     .filter((each) => ["pending", "running"].includes(each.State?.Name ?? ""))
     .filter((each) => launchedAt(each) >= since - skewMs && launchedAt(each) <= last)

@@ -40,6 +40,8 @@ export class AwsGround {
   refusesEnds = false;
   /** Zones without capacity. */
   fullZones: readonly string[] = [];
+  /** The answer to each request to launch, which launches nothing. */
+  launchRefusal: { code: string; status: number } | undefined;
   /** AWS remembers no token any more. */
   isForgetful = false;
   #launches = 0;

@@ -59,6 +59,10 @@ export class AwsStub implements AsyncDisposable {
       return xml(status, failureXml(api, code, "Rate exceeded"));
     }
     if (fault === "Broken") return xml(500, failureXml(api, "InternalFailure", "it broke"));
+    const { launchRefusal } = this.ground;
+    if (launchRefusal && action === "LaunchInstances") {
+      return xml(launchRefusal.status, failureXml(api, launchRefusal.code, "it is refused"));
+    }
     const answer = this.#do(api, action, form);
     return fault === "CutAfter" ? cut() : answer;
   }

@@ -1,5 +1,9 @@
+import type { AutoScalingGroup } from "@aws-sdk/client-auto-scaling";
+import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { attemptsIn, textOf } from "../../../../../activities/clouds/aws/attempts.ts";
+import { AwsApi, type Connected } from "../../../../../activities/clouds/aws/api.ts";
+import { launchOnce } from "../../../../../activities/clouds/aws/launch.ts";
 import type { Journal } from "../../../../../activities/clouds/driver.ts";
 import { type AwsWorld, spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
@@ -161,6 +165,79 @@ Deno.test("fault G7: openAws removes an instance whose attempt another process e
   world.stub.fault = () => undefined;
   equal((await (await world.driver).order({ group: spec.id, token: "t", journal })).outcome, "Ordered");
   deepEqual([world.cloud.group(spec.id)?.size, zonesIn(world)], [3, ["eu-west-1b"]]);
+});
+
+for (
+  const [code, status, isClosed] of [["AccessDenied", 403, true], ["ValidationError", 400, true], [
+    "Throttling",
+    400,
+    false,
+  ]] as const
+) {
+  Deno.test(`fault G7: openAws ${isClosed ? "closes" : "leaves open"} an attempt whose request AWS answers with ${code}`, async () => {
+    await using world = worldOf();
+    const journal = new Pages();
+    world.stub.ground.launchRefusal = { code, status };
+    const driver = await world.driver;
+    await rejects(driver.order({ group: spec.id, token: "t", journal }));
+    const { number, open } = attemptsIn(journal.text);
+    deepEqual([number, open === undefined, driver.attempts?.isOpen(journal.text)], [1, isClosed, !isClosed]);
+  });
+}
+
+Deno.test("fault G7: openAws leaves an attempt open whose repeated request AWS refuses, as the first one may have launched", async () => {
+  await using world = worldOf();
+  const journal = new Pages();
+  const order = { group: spec.id, token: "t", journal };
+  const driver = await world.driver;
+  world.stub.fault = (_, action) => action === "LaunchInstances" ? "CutAfter" : undefined;
+  await rejects(driver.order(order), { type: "ApiUnavailable" });
+  world.stub.fault = () => undefined;
+  world.stub.ground.launchRefusal = { code: "AccessDenied", status: 403 };
+  await rejects(driver.order(order), { type: "AccessDenied" });
+  world.stub.ground.launchRefusal = undefined;
+  equal((await driver.order(order)).outcome, "Ordered");
+  deepEqual([world.cloud.group(spec.id)?.size, zonesIn(world).length], [3, 1]);
+});
+
+Deno.test("fault G7: launchOnce returns the instance that another call has tagged since for the same old attempt", async () => {
+  const since = Date.now() - 3_600_000;
+  const journal = new Pages(textOf({ number: 1, open: { zone: "eu-west-1a", since } }));
+  const tagged = { InstanceId: "i-1", Placement: { AvailabilityZone: "eu-west-1a" } };
+  const listed = (): Promise<Ec2Instance[]> =>
+    Promise.resolve([{ ...tagged, LaunchTime: new Date(since), Tags: [{ Key: "ostler-order", Value: "t" }] }]);
+  const calls: string[] = [];
+  const call = (name: string) => (): Promise<object> => Promise.resolve({ name: calls.push(name) });
+  const clouds = { ec2: { createTags: call("createTags") }, scaling: { launchInstances: call("launchInstances") } };
+  const api = new AwsApi(clouds as unknown as Connected, undefined);
+  const group = { AutoScalingGroupName: "g", AvailabilityZones: ["eu-west-1a"] } as AutoScalingGroup;
+  const launched = await launchOnce(api, { group, token: "t", clusterTag: "c", journal, listed });
+  deepEqual(launched, { outcome: "Launched", providerId: "aws:///eu-west-1a/i-1", zone: "eu-west-1a" });
+  deepEqual(calls, ["createTags"]);
+});
+
+Deno.test("fault G7: openAws ends an attempt whose answer was lost: its instance gets the token, and no other is launched", async () => {
+  await using world = worldOf();
+  const journal = new Pages();
+  const order = { group: spec.id, token: "t", journal };
+  const driver = await world.driver;
+  world.stub.fault = (_, action) => action === "LaunchInstances" ? "CutAfter" : undefined;
+  await rejects(driver.order(order), { type: "ApiUnavailable" });
+  world.stub.fault = () => undefined;
+  for (const _ of [1, 2]) await driver.attempts?.end(order);
+  const made = (await driver.instances(spec.id)).filter(({ token }) => token === "t");
+  deepEqual([made.length, zonesIn(world).length, driver.attempts?.isOpen(journal.text)], [1, 1, true]);
+  world.cloud.set(world.cloud.instances().at(-1)?.providerId ?? "", { state: "Terminating" });
+  await driver.attempts?.end(order);
+  equal(driver.attempts?.isOpen(journal.text), false);
+});
+
+Deno.test("fault G7: openAws closes the journal of an attempt that launched nothing, and attempts no other zone", async () => {
+  await using world = worldOf();
+  const journal = new Pages(textOf({ number: 1, open: { zone: "eu-west-1a", since: Date.now() } }));
+  world.stub.ground.fullZones = ["eu-west-1a"];
+  for (const _ of [1, 2]) await (await world.driver).attempts?.end({ group: spec.id, token: "t", journal });
+  deepEqual([journal.text, zonesIn(world)], ["1", []]);
 });
 
 Deno.test("fault G7: attempts reads only what it wrote", () => {
