@@ -77,8 +77,12 @@ export function memberOfOrder({ target }: Of, order: Order, at: Moment): Member 
 }
 
 /** Returns whether an order will get no instance any more, as far as the answers of the cloud show. */
-export function isLost({ goal, providerId, lastTried, isVanished }: Order, { now, lagMs }: Moment): boolean {
+export function isLost(
+  { goal, providerId, lastTried, isVanished, journal }: Order,
+  { now, lagMs, isOpen }: Moment,
+): boolean {
   if (isVanished) return true;
+  if (providerId === "" && isOpen?.(journal)) return false;
   const isLate = now >= Date.parse(lastTried) + lagMs;
   if (goal === "Leave") return isLate || providerId !== "";
   return isLate && providerId !== "";

@@ -140,6 +140,7 @@ function waitForRival({ instances, records }: CloudSight, machine: string, donor
 async function withdrawIfLate(kube: Cluster, { group: { spec } }: Asked, order: Order): Promise<void> {
   const { removals } = await readRecords(kube, spec.groupId);
   if (!removals.some(({ member }) => member === order.donor)) return;
+  if (await endAttempt(kube, spec.groupId, order)) return;
   const instances = await (await kube.cloud.driver()).instances(spec.groupId);
   if (instances.some(({ token }) => token === order.id)) return;
   await deleteRecord(kube, order.record);
@@ -182,6 +183,18 @@ async function give(kube: Cluster, { pool, asked }: Omit<Place, "seen">, order: 
   if (answer.outcome === "NoCapacity") return await noteTrouble(kube, order, { driver, says: answer.says });
   checkAge(order, answer.instance);
   await noteInstance(kube, order, answer.instance);
+}
+
+/**
+ * Ends an attempt to order a machine whose result is unknown. Returns whether the order has an instance, which the cloud
+ * may not list yet.
+ */
+export async function endAttempt(kube: Cluster, group: string, order: Order): Promise<boolean> {
+  const { attempts } = await kube.cloud.driver();
+  const journal = journalOf(kube, order);
+  if (!attempts?.isOpen(await journal.read())) return false;
+  await attempts.end({ group, token: order.id, journal });
+  return attempts.isOpen(await journal.read());
 }
 
 /** Returns the journal of an order, in its record; a write fails if the record has changed since it was read. */

@@ -57,6 +57,8 @@ export interface Order {
   /** The hash of its target; "" for an order of the Constellation node operator. */
   target: string;
   trouble: string;
+  /** The driver's journal of the attempts to order the machine. */
+  journal: string;
   /** Its machine was removed outside of Ostler. */
   isVanished: boolean;
   /** It keeps its slot, because the slot of the replaced machine was removed. */
@@ -142,6 +144,7 @@ export function orderOf(record: PendingNode): Order {
     zone: annotations[recordAnnotations.zone],
     target: annotations[recordAnnotations.target] ?? "",
     trouble: annotations[recordAnnotations.trouble] ?? "",
+    journal: annotations[recordAnnotations.attempt] ?? "",
     isVanished: annotations[recordAnnotations.vanished] === "true",
     isSettled: annotations[recordAnnotations.settled] === "true",
     isDone: status?.reachedGoal ?? false,

@@ -31,7 +31,7 @@ import {
 } from "./records.ts";
 import { type Asked, type CloudSight, groupNameOf, readAsked, readCloud } from "./sight.ts";
 import { keepFromAutoscaler } from "./autoscaling.ts";
-import { spareMember } from "./orders.ts";
+import { endAttempt, spareMember } from "./orders.ts";
 import { isRebalancingHeld, resume } from "./rebalancing.ts";
 
 /** Deadline in the record of a removal (ms), for people. */
@@ -66,7 +66,11 @@ export function seeMemberOff(kube: Cluster, { pool, machine }: MemberRef): Promi
     const isGoing = removal &&
       await tell(kube, { asked, seen }, await settled(kube, { asked, seen }, removal)) === "Going";
     if (isGoing) return await readGroupState(kube, { pool, machine });
-    if (!removal && order && !isLost(order, seen.at)) return await readGroupState(kube, { pool, machine });
+    if (!removal && order && !isLost(order, seen.at)) {
+      const isWithdrawn = order.goal === "Leave" && order.journal !== "";
+      if (isWithdrawn) await endAttempt(kube, asked.group.spec.groupId, order);
+      return await readGroupState(kube, { pool, machine });
+    }
     await forget(kube, seen, { machine, removal });
     return undefined;
   });

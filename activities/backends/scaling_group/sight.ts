@@ -66,10 +66,13 @@ export async function needAsked(kube: Kube, pool: PoolRef): Promise<Asked> {
   return asked;
 }
 
-/** The time of a snapshot (epoch ms), and how late the cloud may show new instances (ms). */
+/** The time of a snapshot (epoch ms), and what the cloud may not show yet. */
 export interface Moment {
   now: number;
+  /** Milliseconds for which the cloud may not show a new instance. */
   lagMs: number;
+  /** Returns whether an order with this journal may have an instance without its token. */
+  isOpen?: (journal: string) => boolean;
 }
 
 /** The group as its cloud reports it. */
@@ -104,7 +107,8 @@ export async function readCloud(kube: Cluster, { group: { metadata, spec } }: As
       `Failed to read ScalingGroup "${metadata.name}": ${driver.title} does not have group "${spec.groupId}"`,
     );
   }
-  const at = { now: Date.now(), lagMs: driver.lagMs ?? usualLagMs };
+  const { lagMs = usualLagMs, attempts } = driver;
+  const at = { now: Date.now(), lagMs, ...(attempts ? { isOpen: attempts.isOpen } : {}) };
   return { cloud, instances, records, nodes, at, isMoving: identityOf(before) !== identityOf(records) };
 }
 

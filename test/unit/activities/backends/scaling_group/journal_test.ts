@@ -1,7 +1,9 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
-import type { Journal } from "../../../../../activities/clouds/driver.ts";
-import { directCloud, GroupStage, next, pool } from "../../../../support/group_stage.ts";
+import type { Driver, Journal } from "../../../../../activities/clouds/driver.ts";
+import { unavailable } from "../../../../../activities/failures.ts";
+import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
+import { directCloud, GroupStage, next, pool, spec } from "../../../../support/group_stage.ts";
 import { useCloud } from "../../../../support/staged_cluster.ts";
 
 /** Orders a machine by a driver that calls `work` with the journal of the order. */
@@ -46,3 +48,82 @@ Deno.test("fault G7: admit changes no journal that another process has changed",
   });
   deepEqual(seen, [[false, true], false, false]);
 });
+
+const machine = "workers-new-1";
+
+/**
+ * A cloud whose answer to the first order is lost, with an attempt in the journal: `launches` means that it created
+ * an instance, which has no token until the attempt is ended.
+ */
+async function cutOff({ launches }: { launches: boolean }): Promise<{ stage: GroupStage; ended: string[] }> {
+  const stage = new GroupStage();
+  stage.ask(next, { stage: "Workers", digest: hashOf(next) });
+  const driver = directCloud(stage.cloud);
+  const ended: string[] = [];
+  let untagged: CloudInstance | undefined;
+  const order: Driver["order"] = async (asked) => {
+    if (ended.length > 0) return await driver.order(asked);
+    const group = stage.cloud.group(spec.id);
+    ok(asked.journal && group);
+    await asked.journal.write({ from: "", to: "open" });
+    if (launches) {
+      untagged = stage.cloud.order(group, asked.token);
+      delete untagged.token;
+    }
+    throw unavailable("the answer was lost");
+  };
+  const end = async ({ token, journal }: { token: string; journal: Journal }): Promise<void> => {
+    ended.push(token);
+    if (untagged) untagged.token = token;
+    else await journal.write({ from: "open", to: "closed" });
+  };
+  const attempts = { isOpen: (text: string) => text === "open", end };
+  // Withdrawn orders would be forgotten at once.
+  useCloud(stage.client, () => Promise.resolve({ ...driver, order, attempts, lagMs: 0 }));
+  await rejects(stage.backend.orders.admit({ pool, machine, victim: "workers-1" }), { type: "ApiUnavailable" });
+  return { stage, ended };
+}
+
+function standing({ cloud, kube }: GroupStage): unknown {
+  const alive = cloud.instances().filter(({ state }) => state !== "Terminating" && state !== "Terminated");
+  return { size: cloud.group(spec.id)?.size, alive: alive.length, records: kube.all("pendingnodes").length };
+}
+
+/** Withdraws the order, and deletes what it left, as a workflow does. */
+async function withdrawn({ stage }: { stage: GroupStage }): Promise<void> {
+  await stage.backend.orders.release({ pool, machine });
+  for (let nth = 0; nth < 4; nth++) {
+    await stage.backend.seeOff({ pool, machine });
+    stage.settle();
+  }
+}
+
+Deno.test("fault G7: a withdrawn order with an open attempt is kept until its instance is removed with its slot", async () => {
+  const all = await cutOff({ launches: true });
+  await withdrawn(all);
+  deepEqual(all.ended, [machine]);
+  const { size, alive } = standing(all.stage) as { size: number; alive: number };
+  deepEqual({ size, alive }, { size: 3, alive: 3 });
+});
+
+Deno.test("fault G7: a withdrawn order is forgotten once its attempt has ended without an instance", async () => {
+  const all = await cutOff({ launches: false });
+  await withdrawn(all);
+  deepEqual(all.ended, [machine]);
+  const { size, alive } = standing(all.stage) as { size: number; alive: number };
+  deepEqual({ size, alive }, { size: 3, alive: 3 });
+});
+
+for (const launches of [true, false]) {
+  const what = launches ? "is completed" : "is withdrawn";
+  Deno.test(`fault G7: an order with an open attempt whose old machine is being deleted ${what}, as the attempt ${launches ? "launched" : "launched nothing"}`, async () => {
+    const { stage, ended } = await cutOff({ launches });
+    await rejects(stage.backend.orders.release({ pool, machine: "workers-1" }), /order "workers-new-1" for its/);
+    const admitted = stage.backend.orders.admit({ pool, machine, victim: "workers-1" });
+    if (launches) await admitted;
+    else await rejects(admitted, { type: "MachineGone" });
+    deepEqual(ended, [machine]);
+    equal(stage.cloud.group(spec.id)?.size, launches ? 4 : 3);
+    equal(stage.kube.get("pendingnodes", machine)?.["spec"] !== undefined, launches);
+  });
+}
