@@ -11,8 +11,15 @@ export interface OwnTemplate {
 export const templatesKept = 10;
 /** A younger template (ms) may be about to be used. */
 const ripeMs = 86_400_000;
+/** Milliseconds before a template may be deleted in which it is not used anew: the deletion may have begun. */
+const marginMs = 3_600_000;
 /** Templates that are deleted at a time, the oldest first. */
 const mostAtOnce = 50;
+
+/** Returns whether a template that Ostler made then (epoch ms) is so young that no deletion of it may have begun. */
+export function isReusable({ since }: Pick<OwnTemplate, "since">, now: number): boolean {
+  return now - since < ripeMs - marginMs;
+}
 
 /**
  * Returns the IDs of templates that nothing uses, without the newest ones, at `now` (epoch ms); of templates with the

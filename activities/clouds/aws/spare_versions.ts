@@ -3,6 +3,7 @@ import type { AutoScalingGroup, LaunchTemplateSpecification } from "@aws-sdk/cli
 import { spareTemplates } from "../spare_templates.ts";
 import type { AwsApi } from "./api.ts";
 import type { AwsGroups } from "./groups.ts";
+import { specificationOf } from "./mixed.ts";
 
 /** Returns the description of the versions that Ostler makes for a cluster. */
 export function descriptionOf(clusterTag: string): string {
@@ -15,7 +16,7 @@ export async function deleteSpareVersions(
   { groups, keep }: { groups: AwsGroups; keep: readonly string[] },
 ): Promise<void> {
   const own = await groups.list();
-  const launchTemplates = new Set(own.flatMap((group) => group.LaunchTemplate?.LaunchTemplateId ?? []));
+  const launchTemplates = new Set(own.flatMap((group) => specificationOf(group)?.LaunchTemplateId ?? []));
   let used: Set<string> | undefined;
   for (const launchTemplate of launchTemplates) {
     const made = await ownVersions(api, { launchTemplate, description: descriptionOf(groups.clusterTag) });

@@ -9,6 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import { refused, unavailable } from "../../failures.ts";
 import type { BootTemplate } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
+import { isReusable } from "../spare_templates.ts";
 import { without } from "../without.ts";
 import { type AwsGroups, nameOf } from "./groups.ts";
 import { bootChange, specificationOf } from "./mixed.ts";
@@ -29,6 +30,9 @@ interface Version {
   launchTemplate: string;
   number: string;
   data: ResponseLaunchTemplateData;
+  description: string;
+  /** Epoch ms. */
+  since: number;
 }
 
 export class AwsTemplates {
@@ -86,23 +90,30 @@ export class AwsTemplates {
 
   /**
    * Returns a version that differs only in its image: an existing one (K18), or a new one whose every field is verified
-   * (K19).
+   * (K19). An old version of Ostler is not used again, as a concurrent discovery may have chosen it to be deleted.
    */
   async #like(source: Version, image: string): Promise<Version> {
     const wanted = plain({ ...source.data, ImageId: image });
     const all = await this.#versions(source.launchTemplate, []);
-    const known = all.find(({ data }) => isDeepStrictEqual(plain(data), wanted));
+    const equal = all.filter(({ data }) => isDeepStrictEqual(plain(data), wanted));
+    const own = descriptionOf(this.groups.clusterTag);
+    const known = equal.find((each) => each.description !== own || isReusable(each, Date.now()));
     if (known) return known;
-    const made = await this.#clone(source, image);
+    const made = await this.#clone(source, {
+      image,
+      latest: Math.max(0, ...equal.map(({ number }) => Number(number))),
+    });
     checkLike(source, made, wanted);
     const [seen] = await this.#versions(made.launchTemplate, [made.number]);
     if (seen) return seen;
     throw unavailable(`Failed to boot template "${bootOf(made).id}": EC2 does not list it yet`);
   }
 
-  async #clone(source: Version, image: string): Promise<Version> {
+  /** Copies a version with another image; `latest` is the newest equal version, which is too old, or 0. */
+  async #clone(source: Version, { image, latest }: { image: string; latest: number }): Promise<Version> {
     const { launchTemplate, number, data: { BlockDeviceMappings } } = source;
     const description = descriptionOf(this.groups.clusterTag);
+    const parts = [launchTemplate, number, image, description, ...(latest > 0 ? [latest] : [])];
     const { LaunchTemplateVersion: made } = await this.api.ask({
       attempt: `create a version of launch template "${launchTemplate}" with image "${image}"`,
       call: ({ ec2 }, options) =>
@@ -110,7 +121,7 @@ export class AwsTemplates {
           LaunchTemplateId: launchTemplate,
           SourceVersion: number,
           // Makes concurrent requests create only one version.
-          ClientToken: createHash("sha256").update(`${launchTemplate} ${number} ${image} ${description}`).digest("hex"),
+          ClientToken: createHash("sha256").update(parts.join(" ")).digest("hex"),
           VersionDescription: description,
           // AWS copies all other fields from the source, but omits snapshots of disks that are not named again.
           LaunchTemplateData: { ImageId: image, ...(BlockDeviceMappings ? { BlockDeviceMappings } : {}) },
@@ -149,8 +160,14 @@ export class AwsTemplates {
   }
 }
 
-function versionOf({ LaunchTemplateId = "", VersionNumber, LaunchTemplateData = {} }: LaunchTemplateVersion): Version {
-  return { launchTemplate: LaunchTemplateId, number: String(VersionNumber ?? ""), data: LaunchTemplateData };
+function versionOf(
+  { LaunchTemplateId = "", VersionNumber, LaunchTemplateData = {}, VersionDescription = "", CreateTime }:
+    LaunchTemplateVersion,
+): Version {
+  return {
+    ...{ launchTemplate: LaunchTemplateId, number: String(VersionNumber ?? ""), data: LaunchTemplateData },
+    ...{ description: VersionDescription, since: CreateTime?.getTime() ?? Infinity },
+  };
 }
 
 function bootOf({ launchTemplate, number, data: { ImageId = "" } }: Version): BootTemplate {

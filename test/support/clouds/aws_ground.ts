@@ -35,7 +35,7 @@ export class AwsGround {
   /** Groups of other clusters. */
   strangers: object[] = [];
   /** Creation time of all versions. */
-  madeVersionsAt = "2026-01-01T00:00:00.000Z";
+  madeVersionsAt = new Date().toISOString();
   /** Groups terminate no instance. */
   refusesEnds = false;
   /** Zones without capacity. */

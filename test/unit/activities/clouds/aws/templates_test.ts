@@ -53,11 +53,14 @@ Deno.test("fault G4: templates loses no field of a launch template, as each fiel
   deepEqual(missingPaths("RequestLaunchTemplateData", "ResponseLaunchTemplateData"), []);
 });
 
+const longAgo = "2026-01-01T00:00:00.000Z";
+
 /** Twelve versions that Ostler made, after a first one of a person; the group boots the last one. */
 async function manyVersions(
   world: ReturnType<typeof worldOf>,
 ): Promise<{ driver: Driver; id: (nth: number) => string }> {
   const driver = await world.driver;
+  world.stub.ground.madeVersionsAt = longAgo;
   for (let nth = 2; nth <= 13; nth++) await driver.ensureImage({ group: spec.id, image: `image-${nth}` });
   const { id } = await driver.template(spec.id);
   return { driver, id: (nth) => id.replace(/:.*$/, `:${nth}`) };
@@ -94,4 +97,24 @@ Deno.test("fault G11: openAws keeps a version that a group of another cluster bo
   world.stub.ground.madeVersionsAt = new Date().toISOString();
   await driver.deleteSpareTemplates?.({ keep: [] });
   deepEqual(deleted(world), []);
+});
+
+Deno.test("fault G11: openAws deletes old versions also of a group with a mixed instances policy", async () => {
+  await using world = worldOf({ mixed: { Overrides: [{ InstanceType: "m5.large" }] } });
+  const { driver } = await manyVersions(world);
+  await driver.deleteSpareTemplates?.({ keep: [] });
+  deepEqual(deleted(world), ["2"]);
+});
+
+Deno.test("fault G11: openAws boots no old version again that a discovery may be deleting, but a new copy", async () => {
+  await using world = worldOf();
+  const { driver } = await manyVersions(world);
+  const booted = async (image: string): Promise<string> =>
+    (await driver.ensureImage({ group: spec.id, image })).id.replace(/^.*:/, "");
+  equal(await booted("image-2"), "14");
+  world.stub.ground.madeVersionsAt = new Date(Date.now() - 22 * 3_600_000).toISOString();
+  equal(await booted("image-3"), "3");
+  // A person made the first one, so Ostler does not delete it.
+  world.stub.ground.madeVersionsAt = longAgo;
+  equal(await booted("image-1"), "1");
 });
