@@ -9,6 +9,7 @@ import { AzureApi, type Connected, type Place } from "./azure/api.ts";
 import { managerOf } from "./azure/authority.ts";
 import { AzureImages, bootOf } from "./azure/images.ts";
 import { AzureInstances } from "./azure/instances.ts";
+import { addLimits, limited } from "./azure/limits.ts";
 import { checkRoom, notesOf } from "./azure/notes.ts";
 import { AzureOrders } from "./azure/orders.ts";
 import { AzureRemovals } from "./azure/removals.ts";
@@ -64,7 +65,7 @@ async function connected(
   const isTls = !endpoint?.startsWith("http:");
   const [{ ComputeManagementClient }, credential] = await Promise.all([
     import("@azure/arm-compute"),
-    isTls ? ownCredential() : { getToken: () => Promise.resolve(null) },
+    isTls ? ownCredential().then(limited) : { getToken: () => Promise.resolve(null) },
   ]);
   const client = new ComputeManagementClient(credential, subscription, {
     endpoint: endpoint ?? manager,
@@ -73,19 +74,9 @@ async function connected(
     // Callers retry, and they know for how long.
     retryOptions: { maxRetries: 0 },
   });
-  const ended = signal ? [signal] : [];
   // A request on a connection that was used before may be sent twice.
   const agent = isTls ? new TlsAgent({ keepAlive: false }) : new Agent({ keepAlive: false });
-  client.pipeline.addPolicy({
-    name: "ostlerConnections",
-    sendRequest: (request, next) => {
-      request.agent = agent;
-      // The library passes options of a list to the request of its first page only.
-      request.abortSignal = AbortSignal.any([AbortSignal.timeout(requestMs), ...ended]);
-      request.allowInsecureConnection = !isTls;
-      return next(request);
-    },
-  });
+  addLimits(client, { requestMs, signal, agent, isTls });
   if (!isTls) client.pipeline.removePolicy({ name: "bearerTokenAuthenticationPolicy" });
   return { client, resourceGroup };
 }
