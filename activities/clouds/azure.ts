@@ -30,9 +30,9 @@ export async function openAzure(
   const api = new AzureApi(await connected(place), place.signal);
   const sets = new ScaleSets(api, { ...place, clusterTag });
   const instances = new AzureInstances(sets);
-  const images = new AzureImages(sets);
-  const orders = new AzureOrders(sets, place.signal);
-  const removals = new AzureRemovals(sets, place.signal);
+  const images = new AzureImages(sets, place);
+  const orders = new AzureOrders(sets, place);
+  const removals = new AzureRemovals(sets, place);
   const turns = new Turns();
   return {
     title: "Azure",

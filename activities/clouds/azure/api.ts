@@ -1,5 +1,6 @@
 /** Calls of Azure, whose requests have a timeout, and whose failures are sorted by what can be done about them. */
 import type { ComputeManagementClient } from "@azure/arm-compute";
+import type { ApplicationFailure } from "@temporalio/common";
 import { denied, refused, unavailable } from "../../failures.ts";
 
 /** The location of the cloud; credentials come from the default places of the SDK. */
@@ -12,6 +13,8 @@ export interface Place {
   signal?: AbortSignal;
   /** Timeout of a request in milliseconds (default 10 s). */
   requestMs?: number;
+  /** Milliseconds that a call waits at most for a change that Azure has not completed (default 10 s). */
+  patienceMs?: number;
 }
 
 export interface Connected {
@@ -48,6 +51,14 @@ const lasting = [
 ];
 /** The container of the resource does not exist, so an answer of 404 does not prove that the resource was deleted. */
 const placeless = ["ResourceGroupNotFound", "SubscriptionNotFound", "InvalidSubscriptionId"];
+
+/** Failures of requests that Azure refused because of another change, so they had no effect. */
+const conflicts = new WeakSet<object>();
+
+/** Returns whether Azure refused a request because of another change, which is in progress or came first. */
+export function isConflict(error: unknown): error is ApplicationFailure {
+  return typeof error === "object" && error !== null && conflicts.has(error);
+}
 
 export class AzureApi {
   constructor(private readonly connected: Connected, private readonly signal: AbortSignal | undefined) {}
@@ -98,7 +109,9 @@ export class AzureApi {
     if (status === 409 && isLasting(code, message)) return refused("CloudRefused", line);
     // 409 and 412 are conflicts with other clients. An incomplete answer has a status too, but no valid code.
     const isAnswer = status !== undefined && status >= 400 && status < 500 && ![408, 409, 412, 429].includes(status);
-    return isAnswer ? refused("CloudRefused", line) : unavailable(line, afterMs);
+    const failure = isAnswer ? refused("CloudRefused", line) : unavailable(line, afterMs);
+    if (status === 409 || status === 412) conflicts.add(failure);
+    return failure;
   }
 }
 

@@ -2,13 +2,19 @@
 import type { ImageReference, VirtualMachineScaleSet } from "@azure/arm-compute";
 import { refused, unavailable } from "../../failures.ts";
 import type { BootTemplate } from "../driver.ts";
+import type { Place } from "./api.ts";
+import { Patience } from "./patience.ts";
 import { nameOf, type ScaleSets } from "./scale_sets.ts";
 
 export class AzureImages {
-  constructor(private readonly sets: ScaleSets) {}
+  constructor(private readonly sets: ScaleSets, private readonly place: Place) {}
 
   /** Changes only the image; returns what the scale set will really boot, not what was requested (K17). */
-  async ensure({ group, image }: { group: string; image: string }): Promise<BootTemplate> {
+  ensure(order: { group: string; image: string }): Promise<BootTemplate> {
+    return new Patience(this.place).through(() => this.#ensure(order));
+  }
+
+  async #ensure({ group, image }: { group: string; image: string }): Promise<BootTemplate> {
     const set = await this.sets.need(group);
     // Also validates an image that the set boots already, as no instance ever matches an image without a version.
     const imageReference = referenceOf(image);

@@ -11,6 +11,8 @@ export interface OpenOrder {
   after: number;
   /** Epoch milliseconds, in whole seconds. */
   since: number;
+  /** Its instance, which failed for lack of capacity and is to be deleted, and Azure's code of that failure. */
+  failed?: { id: number; code: string };
 }
 
 export interface Notes {
@@ -27,11 +29,21 @@ const [openTag, makeUpTag, ordersTag] = ["ostler-open-order", "ostler-make-up-fo
 const [longest, most] = [256, 50];
 
 export function notesOf(tags: Tags = {}): Notes {
-  const [, after, since, token] = /^(-?\d+) (\d+) (.+)$/.exec(tags[openTag] ?? "") ?? [];
-  const open = token === undefined ? undefined : { token, after: Number(after), since: Number(since) * 1_000 };
+  const open = openIn(tags[openTag] ?? "");
   const makeUpFor = (tags[makeUpTag] ?? "").split(" ").filter(Boolean).map(Number);
   const orders = new Map(Object.entries(tags).filter(([key]) => key.startsWith(ordersTag)).flatMap(ordersIn));
   return { open, makeUpFor, orders };
+}
+
+function openIn(text: string): OpenOrder | undefined {
+  const [, after, since, id, code, token] = /^(-?\d+) (\d+)(?:!(\d+):(\w+))? (.+)$/.exec(text) ?? [];
+  if (token === undefined) return undefined;
+  const failed = code === undefined ? {} : { failed: { id: Number(id), code } };
+  return { token, after: Number(after), since: Number(since) * 1_000, ...failed };
+}
+
+function textOf({ token, after, since, failed }: OpenOrder): string {
+  return `${after} ${Math.floor(since / 1_000)}${failed ? `!${failed.id}:${failed.code}` : ""} ${token}`;
 }
 
 /** Returns all orders, with this instance as the one of the open order. */
@@ -44,7 +56,7 @@ export function tagsWith(tags: Tags = {}, { open, makeUpFor, orders }: Notes): T
   const isOurs = (key: string): boolean => [openTag, makeUpTag].includes(key) || key.startsWith(ordersTag);
   const others = Object.entries(tags).filter(([key]) => !isOurs(key));
   const own = [
-    ...(open ? [[openTag, `${open.after} ${Math.floor(open.since / 1_000)} ${open.token}`]] : []),
+    ...(open ? [[openTag, textOf(open)]] : []),
     ...(makeUpFor.length > 0 ? [[makeUpTag, makeUpFor.join(" ")]] : []),
     ...valuesOf(orders).map((value, index) => [`${ordersTag}${index + 1}`, value]),
   ] as [string, string][];
@@ -55,7 +67,9 @@ export function tagsWith(tags: Tags = {}, { open, makeUpFor, orders }: Notes): T
 
 /** Throws Refused if the tags have too little room for the completed order, so it is checked before the order. */
 export function checkRoom(tags: Tags | undefined, notes: Notes, token: string): void {
-  const [longestId, open] = [999_999_999, { token, after: 999_999_999, since: Date.now() }];
+  const longestId = 999_999_999;
+  const failed = { id: longestId, code: "OverconstrainedZonalAllocationRequest" };
+  const open = { token, after: longestId, since: Date.now(), failed };
   tagsWith(tags, { ...notes, open, orders: new Map([...notes.orders, [longestId, token]]) });
 }
 

@@ -21,7 +21,9 @@ export type Step =
   | { do: "Tell"; id: number }
   /** Bind: record the instance of the open order, which is being deleted or was created late. */
   | { do: "Bind"; id: number }
-  /** TakeBack: delete a failed instance of the caller's own order, and end this order. */
+  /** Condemn: record that the instance of the caller's own order failed for lack of capacity. */
+  | { do: "Condemn"; id: number; code: string }
+  /** TakeBack: delete an instance that was recorded as failed, and end its order once it is being deleted. */
   | { do: "TakeBack"; id: number; says: string }
   /** Withdraw: end the open order, and reduce the size by the instance that was not created. */
   | { do: "Withdraw"; size: number; says: string }
@@ -72,14 +74,18 @@ export function heirOf(
  * the next one, as each update of a set competes with those of other clients.
  */
 function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
+  if (open.failed) {
+    const { id, code } = open.failed;
+    return { do: "TakeBack", id, says: `${code}: instance ${id} failed` };
+  }
   const heir = heirOf(sight);
   const isOwn = open.token === token;
   const isRecent = isOwn || sight.now < open.since + openMs;
   if (heir) {
     // The caller of another order may have this instance already, and removes it with its slot.
     const isFailed = isOwn && heir.provisioningState?.toLowerCase() === "failed";
-    const says = isFailed ? lackIn(heir.instanceView?.statuses ?? []) : "";
-    if (says) return { do: "TakeBack", id: idOf(heir), says };
+    const [code = ""] = (isFailed ? lackIn(heir.instanceView?.statuses ?? []) : "").split(":");
+    if (code) return { do: "Condemn", id: idOf(heir), code };
     if (isGoing(heir)) return { do: "Bind", id: idOf(heir) };
     return isOwn ? { do: "Tell", id: idOf(heir) } : { do: "Raise", bound: idOf(heir) };
   }

@@ -5,15 +5,25 @@
 import type { VirtualMachineScaleSet } from "@azure/arm-compute";
 import { refused, unavailable } from "../../failures.ts";
 import type { Ordered } from "../driver.ts";
-import type { Outcome } from "./api.ts";
+import type { Outcome, Place } from "./api.ts";
 import { idOf, instanceOf, unseen } from "./instance_of.ts";
-import { boundTo, checkRoom, type Notes, notesOf, type OpenOrder, tagsWith } from "./notes.ts";
+import { boundTo, checkRoom, type Notes, notesOf, tagsWith } from "./notes.ts";
 import { nextStep, type Sight, type Step } from "./order_step.ts";
 import { Patience } from "./patience.ts";
-import { groupOf, nameOf, type ScaleSets } from "./scale_sets.ts";
+import { groupOf, isGoing, nameOf, type ScaleSets } from "./scale_sets.ts";
 
 interface Look extends Sight {
   set: VirtualMachineScaleSet;
+}
+
+interface Call {
+  group: string;
+  token: string;
+  patience: Patience;
+  /** Why the instance of this order is deleted; "" while it is not. */
+  lost: string;
+  /** Ids of instances that this call has deleted, as Azure may report that later. */
+  deleted: Set<number>;
 }
 
 /** Maximum number of remembered orders whose instances are deleted. */
@@ -23,24 +33,36 @@ const remembered = 30;
 type OpenStep = Exclude<Step, { do: "Tell" | "Raise" }>;
 
 export class AzureOrders {
-  constructor(private readonly sets: ScaleSets, private readonly signal: AbortSignal | undefined) {}
+  constructor(private readonly sets: ScaleSets, private readonly place: Place) {}
 
-  async order({ group, token }: { group: string; token: string }): Promise<Ordered> {
-    const patience = new Patience(this.signal);
+  async order(order: { group: string; token: string }): Promise<Ordered> {
+    const call: Call = { ...order, patience: new Patience(this.place), lost: "", deleted: new Set() };
     for (;;) {
-      const look = await this.#look(group);
-      const step = nextStep(look, token);
-      if (step.do === "Tell") return told(look, step.id, token);
-      const says = step.do === "Raise"
-        ? await this.#raise(look, { token, bound: step.bound })
-        : await this.#goOn(step, look);
-      const isOwn = step.do === "Raise" || look.notes.open?.token === token;
-      if (says !== undefined && isOwn) return { outcome: "NoCapacity", says };
-      const attempt = `Failed to order an instance of "${nameOf(look.set)}"`;
-      if (step.do !== "Wait") patience.check(`${attempt}: the scale set keeps changing`);
-      else if (isOwn) await patience.rest(`${attempt}: ${step.says}`);
-      else throw unavailable(`${attempt}: ${step.says}`);
+      const answer = await call.patience.through(() => this.#step(call));
+      if (answer) return answer;
     }
+  }
+
+  /** Executes one step; returns the answer if the order has ended. */
+  async #step(call: Call): Promise<Ordered | undefined> {
+    const { group, token, patience } = call;
+    const look = await this.#look(group);
+    const isOpen = look.notes.open?.token === token;
+    // Another process ended the order, which was to be ended.
+    if (call.lost !== "" && !isOpen) return { outcome: "NoCapacity", says: call.lost };
+    const step = nextStep(look, token);
+    if (step.do === "TakeBack" && isOpen) call.lost = step.says;
+    if (step.do === "Tell") return told(look, step.id, token);
+    const says = step.do === "Raise"
+      ? await this.#raise(look, { token, bound: step.bound })
+      : await this.#goOn(step, look, call);
+    const isOwn = step.do === "Raise" || isOpen;
+    if (says !== undefined && isOwn) return { outcome: "NoCapacity", says };
+    const attempt = `Failed to order an instance of "${nameOf(look.set)}"`;
+    if (step.do !== "Wait") patience.check(`${attempt}: the scale set keeps changing`);
+    else if (isOwn) await patience.rest(`${attempt}: ${step.says}`);
+    else throw unavailable(`${attempt}: ${step.says}`);
+    return undefined;
   }
 
   /** Reads the set first: if the set changes while its instances are listed, the write fails by its ETag. */
@@ -53,25 +75,33 @@ export class AzureOrders {
   }
 
   /** Executes a step; returns the cause if the open order ended without an instance. */
-  async #goOn(step: OpenStep, look: Look): Promise<string | undefined> {
+  async #goOn(step: OpenStep, look: Look, { deleted }: Call): Promise<string | undefined> {
     const { set, notes, notes: { open } } = look;
     if (!open || step.do === "Wait") return undefined;
     if (step.do === "Bind") {
       await this.#write(look, { ...notes, open: undefined, orders: boundTo(notes, step.id) });
       return undefined;
     }
+    if (step.do === "Condemn") {
+      await this.#write(look, { ...notes, open: { ...open, failed: { id: step.id, code: step.code } } });
+      return undefined;
+    }
     if (step.do === "Withdraw") await this.#write(look, { ...notes, open: undefined }, step.size);
-    else await this.#takeBack(set, open, step.id);
+    else {
+      if (!deleted.has(step.id)) await this.#delete(set, step.id);
+      deleted.add(step.id);
+      // The deletion changed the set.
+      const now = await this.sets.need(set.id ?? "");
+      if (notesOf(now.tags).open?.token !== open.token) return undefined;
+      await this.#write({ ...look, set: now }, { ...notesOf(now.tags), open: undefined });
+    }
     return step.says;
   }
 
-  async #takeBack(set: VirtualMachineScaleSet, open: OpenOrder, id: number): Promise<void> {
-    await this.sets.delete(set, id);
-    // The deletion changed the set.
-    const now = await this.sets.need(set.id ?? "");
-    const notes = notesOf(now.tags);
-    if (notes.open?.token !== open.token) return;
-    settled(now, await this.sets.patch(now, { tags: tagsWith(now.tags, { ...notes, open: undefined }) }));
+  /** Deletes an instance unless it is being deleted, even if a list missed it. */
+  async #delete(set: VirtualMachineScaleSet, id: number): Promise<void> {
+    const vm = await this.sets.vm(set, id);
+    if (vm && !isGoing(vm)) await this.sets.delete(set, id);
   }
 
   /**

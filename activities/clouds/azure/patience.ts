@@ -1,27 +1,58 @@
 /** Waits with a deadline for changes that Azure has not completed yet. */
 import { setTimeout } from "node:timers/promises";
 import { unavailable } from "../../failures.ts";
+import { isConflict, type Place } from "./api.ts";
 
-/** Milliseconds until the deadline, until the first retry, and between retries at most. */
-const [patienceMs, firstMs, mostMs] = [10_000, 500, 4_000];
+/** Milliseconds until the deadline. */
+const defaultMs = 10_000;
 
 export class Patience {
-  readonly #until = Date.now() + patienceMs;
-  #next = firstMs;
+  readonly #until: number;
+  readonly #most: number;
+  #next: number;
 
-  constructor(private readonly signal: AbortSignal | undefined) {}
+  /** The first retry is after a twentieth of the time, and two retries are at most two fifths of it apart. */
+  constructor(private readonly of: Pick<Place, "signal" | "patienceMs">) {
+    const { patienceMs = defaultMs } = of;
+    this.#until = Date.now() + patienceMs;
+    [this.#next, this.#most] = [patienceMs / 20, patienceMs * 2 / 5];
+  }
 
   /** Throws `line` as Transient if the deadline is before the next retry. */
   check(line: string): void {
-    if (Date.now() + this.#next > this.#until) throw unavailable(line);
+    if (this.#isOver()) throw unavailable(line);
   }
 
-  /** Checks the deadline and sleeps until the next retry; the interval doubles, as subscriptions have few reads. */
+  /** Checks the deadline and sleeps until the next retry. */
   async rest(line: string): Promise<void> {
     this.check(line);
-    const { signal } = this;
+    await this.#sleep();
+  }
+
+  /**
+   * Repeats work while it conflicts with another change of the set: Azure completes each change later, and accepts no
+   * other until then. Throws the conflict after the deadline, or at once if Azure asked for a pause.
+   */
+  async through<T>(work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isConflict(error) || error.nextRetryDelay || this.#isOver()) throw error;
+        await this.#sleep();
+      }
+    }
+  }
+
+  #isOver(): boolean {
+    return Date.now() + this.#next > this.#until;
+  }
+
+  /** The interval doubles, as subscriptions have few reads. */
+  async #sleep(): Promise<void> {
+    const { signal } = this.of;
     const ms = this.#next;
-    this.#next = Math.min(2 * ms, mostMs);
+    this.#next = Math.min(2 * ms, this.#most);
     await setTimeout(ms, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
   }
 }

@@ -5,6 +5,7 @@
 import type { VirtualMachineScaleSet } from "@azure/arm-compute";
 import { refused, unavailable } from "../../failures.ts";
 import { groupKeyOf } from "../driver.ts";
+import type { Place } from "./api.ts";
 import { idOf, partsOf } from "./instance_of.ts";
 import { boundTo, type Notes, notesOf, tagsWith } from "./notes.ts";
 import { heirOf } from "./order_step.ts";
@@ -18,7 +19,7 @@ interface Removal {
 }
 
 export class AzureRemovals {
-  constructor(private readonly sets: ScaleSets, private readonly signal: AbortSignal | undefined) {}
+  constructor(private readonly sets: ScaleSets, private readonly place: Place) {}
 
   /** Does not repeat the deletion of an instance that is being deleted, as that could reduce the size again. */
   async remove({ group, providerId, shrinks }: Removal): Promise<"Going" | "Gone"> {
@@ -30,8 +31,9 @@ export class AzureRemovals {
         `Failed to remove instance "${providerId}": the instance does not belong to group "${group}"`,
       );
     }
-    const patience = new Patience(this.signal);
-    for (let isTold = false;;) {
+    const patience = new Patience(this.place);
+    let isTold = false;
+    const step = async (): Promise<"Going" | "Gone" | undefined> => {
       const found = await this.sets.find(group);
       if (!found) return "Gone";
       const [set, notes] = [checked(found), notesOf(found.tags)];
@@ -40,7 +42,7 @@ export class AzureRemovals {
         await this.#makeUp(set, notes, { id: parts.id, shrinks });
         return vm ? "Going" : "Gone";
       }
-      if (await this.#bind(set, notes, parts.id)) continue;
+      if (await this.#bind(set, notes, parts.id)) return undefined;
       if (notes.makeUpFor.includes(parts.id) === shrinks) await this.#note(set, notes, { id: parts.id, shrinks });
       else if (isTold) {
         await patience.rest(`Failed to remove instance "${providerId}": Azure does not report its deletion yet`);
@@ -49,6 +51,11 @@ export class AzureRemovals {
         if (shrinks) return "Going";
         isTold = true;
       }
+      return undefined;
+    };
+    for (;;) {
+      const end = await patience.through(step);
+      if (end) return end;
     }
   }
 

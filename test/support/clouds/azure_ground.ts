@@ -8,6 +8,8 @@ type Group = ReturnType<GroupCloud["groups"]>[number];
 
 export interface AzureConditions {
   clusterTag: string;
+  /** Milliseconds that a change takes: until then no other is possible, and new instances are hidden for half of it. */
+  workMs?: number;
   /** Milliseconds for which a new instance is hidden. */
   lagMs?: number;
   /** Milliseconds for which a deleted instance is shown unchanged. */
@@ -18,6 +20,9 @@ export interface AzureConditions {
   properties?: Record<string, unknown>;
 }
 
+/** By default, so that a client always meets a change that is not complete. */
+const workMs = 60;
+
 export const lackCode = "ProvisioningState/failed/AllocationFailed";
 
 export class AzureGround {
@@ -25,12 +30,14 @@ export class AzureGround {
   lagMs: number;
   readonly #tags = new Map<string, Record<string, string>>();
   readonly #failed = new Set<string>();
+  /** Epoch milliseconds at which the last change of a set ends. */
+  readonly #busy = new Map<string, number>();
   readonly #deleted = new Map<string, number>();
   #changes = 0;
   #raised = 0;
 
   constructor(readonly cloud: GroupCloud, readonly conditions: AzureConditions) {
-    this.lagMs = conditions.lagMs ?? 0;
+    this.lagMs = conditions.lagMs ?? (conditions.workMs ?? workMs) / 2;
   }
 
   group(name: string): Group {
@@ -50,17 +57,35 @@ export class AzureGround {
     this.#tags.set(group.id, tags);
   }
 
-  /** A new value after any change of a set, by any client. */
+  /** A new value after any change of a set, by any client, and when a change ends. */
   etagOf(group: Group): string {
-    return `"${btoa(JSON.stringify([this.#changes, group.size, group.boots.id, this.tagsOf(group)]))}"`;
+    const isBusy = this.isBusy(group);
+    return `"${btoa(JSON.stringify([this.#changes, isBusy, group.size, group.boots.id, this.tagsOf(group)]))}"`;
+  }
+
+  /** The last change of the set is in progress. */
+  isBusy({ id }: Group): boolean {
+    return Date.now() < (this.#busy.get(id) ?? 0);
+  }
+
+  /** Throws Azure's answer to a change while another is in progress. */
+  checkIdle(group: Group): void {
+    if (!this.isBusy(group)) return;
+    throw new AzureWrong(409, "Conflict", "The request failed due to conflict with a concurrent request.");
+  }
+
+  /** Ends all changes that are in progress. */
+  finish(): void {
+    this.#busy.clear();
   }
 
   isFailed(group: Group): boolean {
-    return this.#failed.has(group.id);
+    return !this.isBusy(group) && this.#failed.has(group.id);
   }
 
   noteChange(group: Group): void {
     this.#changes += 1;
+    this.#busy.set(group.id, Date.now() + (this.conditions.workMs ?? workMs));
     this.#failed.delete(group.id);
   }
 
@@ -89,7 +114,10 @@ export class AzureGround {
       return true;
     } catch (error) {
       const { lack = "AtOnce" } = this.conditions;
-      if (!(error instanceof CloudRefusal) || error.reason !== "NoCapacity" || lack === "AtOnce") throw error;
+      if (!(error instanceof CloudRefusal) || error.reason !== "NoCapacity" || lack === "AtOnce") {
+        this.finish();
+        throw error;
+      }
       this.#failed.add(group.id);
       return false;
     }

@@ -8,6 +8,7 @@ import { type CloudInstance, CloudRefusal, type GroupCloud } from "../../../depl
 import type { Befalls } from "../driver_conformance.ts";
 import { type AzureConditions, AzureGround, idOf, lackCode, nameOf } from "./azure_ground.ts";
 import { type Asked, AzureWrong, judge } from "./azure_requests.ts";
+import { faultsOfAnswer, faultsOfRequest } from "./described/azure.ts";
 
 type Group = ReturnType<GroupCloud["groups"]>[number];
 type Reference = Record<string, string>;
@@ -47,7 +48,10 @@ export class AzureStub implements AsyncDisposable {
 
   async #answer(request: Request): Promise<Response> {
     try {
-      const asked = judge(request, await request.text());
+      const { method, url } = request;
+      const text = await request.text();
+      const asked = judge(request, text);
+      this.#wrong.push(...faultsOfRequest({ method, url, text }));
       this.calls.push(asked.action);
       await pass(this.delay(this.calls.length, asked.action));
       const fault = this.fault(this.calls.length, asked.action);
@@ -59,13 +63,20 @@ export class AzureStub implements AsyncDisposable {
         const headers = no.after === undefined ? {} : { "retry-after": no.after };
         return failed(no.status, no.code, no.message ?? "the operation is not allowed", headers);
       }
-      const answer = this.#do(asked, new URL(request.url));
+      const answer = this.#do(asked, new URL(url));
+      await this.#judge(request, answer.clone());
       return fault === "CutAfter" ? cut() : answer;
     } catch (error) {
       if (!(error instanceof AzureWrong)) throw error;
       if (error.status === 400) this.#wrong.push(error.message);
       return failed(error.status, error.code, error.message);
     }
+  }
+
+  async #judge(asked: Request, answer: Response): Promise<void> {
+    const body = await answer.text();
+    const faults = faultsOfAnswer(asked, { status: answer.status, body: body === "" ? undefined : JSON.parse(body) });
+    this.#wrong.push(...faults.map((fault) => `its double answers ${fault}`));
   }
 
   #do(asked: Asked, url: URL): Response {
@@ -77,6 +88,7 @@ export class AzureStub implements AsyncDisposable {
       case "update":
         return this.#update(group, asked);
       case "delete":
+        ground.checkIdle(group);
         for (const id of asked.body["instanceIds"] as string[]) ground.delete(group, id);
         ground.noteChange(group);
         return json({ status: 202, headers: { location: `${this.url}/operations/1` } });
@@ -93,6 +105,7 @@ export class AzureStub implements AsyncDisposable {
 
   #update(group: Group, { body, ifMatch }: Asked): Response {
     const { ground } = this;
+    ground.checkIdle(group);
     if (ifMatch !== null && ifMatch !== ground.etagOf(group)) {
       throw new AzureWrong(412, "PreconditionFailed", "it was changed meanwhile");
     }
@@ -134,10 +147,15 @@ export class AzureStub implements AsyncDisposable {
       ...{ tags: ground.tagsOf(group), sku: { name: "Standard_D4s_v5", tier: "Standard", capacity: group.size } },
       properties: {
         ...{ orchestrationMode: "Uniform", overprovision: false, upgradePolicy: { mode: "Manual" } },
-        ...{ provisioningState: ground.isFailed(group) ? "Failed" : "Succeeded", ...ground.conditions.properties },
+        ...{ provisioningState: this.#stateOf(group), ...ground.conditions.properties },
         virtualMachineProfile: { storageProfile: { imageReference } },
       },
     };
+  }
+
+  #stateOf(group: Group): string {
+    if (this.ground.isBusy(group)) return "Updating";
+    return this.ground.isFailed(group) ? "Failed" : "Succeeded";
   }
 
   #vm(instance: CloudInstance, isExpanded: boolean): { instanceId: string } {

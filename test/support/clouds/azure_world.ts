@@ -1,5 +1,6 @@
 /** A scale set of two instances with at most four, in the simulated cloud, and the driver of Azure for it. */
 import { ok, rejects } from "node:assert/strict";
+import { setTimeout as pass } from "node:timers/promises";
 import { notesOf, tagsWith } from "../../../activities/clouds/azure/notes.ts";
 import { openAzure } from "../../../activities/clouds/azure.ts";
 import type { Driver } from "../../../activities/clouds/driver.ts";
@@ -33,16 +34,19 @@ export interface Conditions extends Partial<AzureConditions> {
   capacity?: number;
   groups?: GroupSpec[];
   requestMs?: number;
+  patienceMs?: number;
 }
 
-export function worldOf({ capacity, requestMs, groups = [spec], ...conditions }: Conditions = {}): World {
+export function worldOf(
+  { capacity, requestMs, patienceMs = 2_000, groups = [spec], ...conditions }: Conditions = {},
+): World {
   const cloud = new GroupCloud({ images, ...(capacity === undefined ? {} : { capacity }) });
   for (const group of groups) cloud.create(group);
   // Existing instances are visible to all clients.
   for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
   const stub = new AzureStub(cloud, { clusterTag, ...conditions });
   const limit = requestMs === undefined ? {} : { requestMs };
-  const asked = { subscription: "s", resourceGroup: "r", clusterTag, endpoint: stub.url, ...limit };
+  const asked = { subscription: "s", resourceGroup: "r", clusterTag, endpoint: stub.url, patienceMs, ...limit };
   const open = (signal?: AbortSignal): Promise<Driver> => openAzure({ ...asked, ...(signal ? { signal } : {}) });
   return { cloud, stub, open, [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose]() };
 }
@@ -83,11 +87,13 @@ export function tagsOf({ cloud, stub }: World): Record<string, string> {
   return stub.ground.tagsOf(group);
 }
 
-/** Lets an order raise the size of the set, and interrupts it then. */
-export async function cutOff({ stub }: World, driver: Driver): Promise<void> {
+/** Lets an order raise the size of the set, interrupts it then, and waits until Azure has completed the change. */
+export async function cutOff({ cloud, stub }: World, driver: Driver): Promise<void> {
   stub.fault = (_, action) => action === "update" ? "CutAfter" : undefined;
   await rejects(driver.order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
   stub.fault = () => undefined;
+  const group = cloud.group(spec.id);
+  while (group && stub.ground.isBusy(group)) await pass(10);
 }
 
 /** Makes an open order so old that all its results are visible. */

@@ -1,6 +1,7 @@
 /** Requests and answers are validated by the descriptions that the vendors publish. */
 import { deepEqual } from "node:assert/strict";
 import * as aws from "../../support/clouds/described/aws.ts";
+import * as azure from "../../support/clouds/described/azure.ts";
 import * as google from "../../support/clouds/described/google.ts";
 
 function form(fields: Record<string, string>, version = "2011-01-01"): URLSearchParams {
@@ -82,4 +83,50 @@ Deno.test("fault G14: Google's description validates an answer by its names, typ
   deepEqual(judged({ id: 1 }), [`${at}.id is 1 instead of a text`]);
   deepEqual(judged({ currentAction: "IDLE" }).length, 1);
   deepEqual(judged({ speed: 1 }), [`${at} has no field "speed"`]);
+});
+
+const set = "http://127.0.0.1/subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/virtualMachineScaleSets/v";
+const version = "api-version=2026-04-01";
+
+Deno.test("fault G14: Azure's description validates a request by its path, parameters, fields and read-only fields", () => {
+  const patched = (body: object, query = version): string[] =>
+    azure.faultsOfRequest({ method: "PATCH", url: `${set}?${query}`, text: JSON.stringify(body) });
+  const at = "VirtualMachineScaleSets.update";
+  deepEqual(patched({ sku: { name: "n", capacity: 1 }, tags: { a: "b" } }), []);
+  deepEqual(patched({ etag: "e" }), [`${at} has no field "etag"`]);
+  deepEqual(patched({ properties: { provisioningState: "Failed" } }), [
+    `${at}.properties has no field "provisioningState"`,
+  ]);
+  const imageReference = { id: "i", exactVersion: "1" };
+  deepEqual(patched({ properties: { virtualMachineProfile: { storageProfile: { imageReference } } } }), [
+    `${at}.properties.virtualMachineProfile.storageProfile.imageReference.exactVersion is read-only`,
+  ]);
+  deepEqual(patched({ sku: { capacity: "1" } }), [`${at}.sku.capacity is "1" instead of type integer`]);
+  deepEqual(patched({ tags: { a: 1 } }), [`${at}.tags.a is 1 instead of type string`]);
+  deepEqual(patched({ sku: null }), [`${at}.sku is null`]);
+  deepEqual(patched({ properties: { upgradePolicy: { mode: "Slow" } } }).length, 1);
+  deepEqual(patched({}, `${version}&force=true`), [`${at} has no parameter "force"`]);
+  deepEqual(patched({}, "api-version=2020-01-01"), [`${at} has version "2020-01-01"`]);
+  deepEqual(azure.faultsOfRequest({ method: "PUT", url: `${set}?${version}`, text: "{}" }).length, 1);
+  const deleted = { method: "POST", url: `${set}/delete?${version}`, text: "{}" };
+  deepEqual(azure.faultsOfRequest(deleted), ['VirtualMachineScaleSets.delete_instances lacks "instanceIds"']);
+});
+
+Deno.test("fault G14: Azure's description validates an answer by its status, names, types and required fields", () => {
+  const listed = (vm: object, status = 200): string[] =>
+    azure.faultsOfAnswer({ method: "GET", url: `${set}/virtualMachines?${version}` }, {
+      status,
+      body: { value: [vm] },
+    });
+  const at = "VirtualMachineScaleSetVMs.list";
+  deepEqual(listed({ location: "l", instanceId: "1", properties: { timeCreated: "2026-01-01T00:00:00Z" } }), []);
+  deepEqual(listed({ location: "l" }, 202), [`${at} with status 202`]);
+  deepEqual(listed({ instanceId: 1 }), [
+    ...[`${at}.value[0] lacks "location"`, `${at}.value[0].instanceId is 1 instead of type string`],
+  ]);
+  deepEqual(listed({ location: "l", speed: 1 }), [`${at}.value[0] has no field "speed"`]);
+  const statuses = [{ level: "Loud" }];
+  deepEqual(listed({ location: "l", properties: { instanceView: { statuses } } }), [
+    `${at}.value[0].properties.instanceView.statuses[0].level is "Loud" instead of one of Info, Warning, Error`,
+  ]);
 });

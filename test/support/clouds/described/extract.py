@@ -1,11 +1,15 @@
-"""Extracts what AWS and Google publish about the calls of this directory: names, types and limits, without their prose.
+"""Extracts what AWS, Google and Azure publish about the calls of this directory: names, types and limits, without their prose.
 
-    extract.py BOTOCORE GOOGLE     prints the description of aws.json, or of google.json
+    extract.py BOTOCORE GOOGLE AZURE     prints the description of aws.json, of google.json or of azure.json
 
-BOTOCORE is the data directory of botocore 1.44.5, GOOGLE is compute.v1.json of google-api-python-client 2.202.0; "-" skips it.
+BOTOCORE is the data directory of botocore 1.44.5, GOOGLE is compute.v1.json of google-api-python-client 2.202.0, AZURE is the
+directory azure/mgmt/compute of azure-mgmt-compute 39.0.0 (its wheel has the SHA-256
+6e59c5d37aafa4eaa97df765ac58bb8b97ac8f32dc9993a88bc167a136fb6d7c), which Azure generates from its OpenAPI; "-" skips one.
 """
+import ast
 import gzip
 import json
+import re
 import sys
 
 AWS = {
@@ -32,6 +36,10 @@ GOOGLE = {
     "globalOperations": ["get"],
     "regionOperations": ["get"],
     "zoneOperations": ["get"],
+}
+AZURE = {
+    "VirtualMachineScaleSets": ["list", "get", "update", "delete_instances", "get_instance_view"],
+    "VirtualMachineScaleSetVMs": ["list", "get"],
 }
 LIMITS = ["type", "enum", "pattern", "min", "max", "flattened"]
 
@@ -138,6 +146,104 @@ def google(path):
             "schemas": dict(sorted(schemas.items()))}
 
 
+def parsed(path):
+    with open(path) as file:
+        return ast.parse(file.read())
+
+
+def classes(tree):
+    return {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+
+
+def azure_type(text):
+    """A type in the words of JSON Schema, from an annotation of Python."""
+    text = text.replace('"', "").replace("'", "")
+    if inner := re.fullmatch(r"Optional\[(.*)\]", text):
+        return azure_type(inner[1])
+    if inner := re.fullmatch(r"Union\[str, _models\.(\w+)\]", text):
+        return {"enum": inner[1]}
+    if inner := re.fullmatch(r"list\[(.*)\]", text):
+        return {"items": azure_type(inner[1])}
+    if inner := re.fullmatch(r"dict\[str, (.*)\]", text):
+        return {"values": azure_type(inner[1])}
+    if inner := re.fullmatch(r"_models\.(\w+)", text):
+        return {"$ref": inner[1]}
+    types = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "Any": "any",
+             "datetime.datetime": "time", "datetime.timedelta": "string", "bytes": "string"}
+    return {"type": types[text]}
+
+
+def azure_field(field):
+    given = {each.arg: ast.literal_eval(each.value) for each in field.value.keywords if each.arg != "default"}
+    text = ast.unparse(field.annotation)
+    found = azure_type(text)
+    if "format" in given and given["format"] != "rfc3339":
+        found["format"] = given["format"]
+    if given.get("visibility") == ["read"]:
+        found["readOnly"] = True
+    if not text.startswith("Optional["):
+        found["required"] = True
+    return given.get("name", field.target.id), found
+
+
+def azure_schema(models, name):
+    """The fields of a model, and of the models that it extends."""
+    model = models[name]
+    bases = [base.id for base in model.bases if base.id in models]
+    found = {key: each for base in bases for key, each in azure_schema(models, base).items()}
+    fields = [each for each in model.body if isinstance(each, ast.AnnAssign) and isinstance(each.value, ast.Call)]
+    return {**found, **dict(azure_field(each) for each in fields)}
+
+
+def azure_method(tree, resource, name):
+    """A call: its path and parameters, its statuses, and the models of its body and of its answer."""
+    snake = {"VirtualMachineScaleSets": "virtual_machine_scale_sets", "VirtualMachineScaleSetVMs": "virtual_machine_scale_set_vms"}
+    build = f"build_{snake[resource]}_{name}_request"
+    text = ast.unparse(next(each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name == build))
+    functions = [each for each in classes(tree)[f"{resource}Operations"].body if isinstance(each, ast.FunctionDef)]
+    named = [each for each in functions if each.name in [name, f"_{name}_initial", f"begin_{name}"]]
+    code = "\n".join(ast.unparse(each) for each in named)
+    query = re.findall(r"_params\['([^']+)'\] = _SERIALIZER\.query\('\w+', \w+, '(\w+)'", text)
+    body = re.search(r"(?:parameters|vm_instance_i_ds): _models\.(\w+)", code)
+    answer = re.search(r"(?:LROPoller|ItemPaged)\['?(?:_models\.)?(\w+)|-> _models\.(\w+)", code)
+    response = answer[1] or answer[2]
+    return {
+        "id": f"{resource}.{name}", "method": re.search(r"method='(\w+)'", text)[1], "path": re.search(r"_url = '([^']+)'", text)[1],
+        "query": {key: azure_type(each) if each != "bool" else {"type": "boolean"} for key, each in query},
+        "statuses": json.loads(re.search(r"status_code not in (\[[\d, ]+\])", code)[1]),
+        **({"request": body[1]} if body else {}), **({"response": response} if response != "None" else {}),
+        **({"isPaged": True} if "ItemPaged[" in code else {}),
+    }
+
+
+def azure(path):
+    models, enums = classes(parsed(f"{path}/models/_models.py")), classes(parsed(f"{path}/models/_enums.py"))
+    tree = parsed(f"{path}/operations/_operations.py")
+    methods = [azure_method(tree, resource, name) for resource, names in AZURE.items() for name in names]
+    schemas, left = {}, [each[side] for each in methods for side in ["request", "response"] if side in each]
+    while left:
+        name = left.pop()
+        if name not in schemas:
+            schemas[name] = azure_schema(models, name)
+            left += refs(schemas[name])
+    used = {each for schema in schemas.values() for each in values_of(schema, "enum")}
+    values = {
+        name: [each.value.value for each in enums[name].body if isinstance(each, ast.Assign)] for name in sorted(used)
+    }
+    version = re.search(r'"api-version", "([\d-]+)"', open(f"{path}/operations/_operations.py").read())[1]
+    return {"version": version, "methods": methods, "enums": values, "schemas": dict(sorted(schemas.items()))}
+
+
+def values_of(value, key):
+    """All texts under that key."""
+    if isinstance(value, list):
+        return [found for each in value for found in values_of(each, key)]
+    if not isinstance(value, dict):
+        return []
+    own = [value[key]] if isinstance(value.get(key), str) else []
+    return own + [found for each in value.values() for found in values_of(each, key)]
+
+
 def lines(value, depth):
     """One entry a line down to a depth."""
     if depth == 0 or not isinstance(value, dict):
@@ -145,5 +251,10 @@ def lines(value, depth):
     return "{\n" + ",\n".join(f"{json.dumps(key)}:{lines(each, depth - 1)}" for key, each in value.items()) + "\n}"
 
 
-botocore, compute = sys.argv[1:3]
-print(lines(aws(botocore), 3) if compute == "-" else lines(google(compute), 2))
+botocore, google_compute, azure_compute = [*sys.argv[1:], "-"][:3]
+if botocore != "-":
+    print(lines(aws(botocore), 3))
+elif google_compute != "-":
+    print(lines(google(google_compute), 2))
+else:
+    print(lines(azure(azure_compute), 2))

@@ -15,7 +15,7 @@ import { type CloudConditions, type CloudUnderTest, conforms } from "../../../su
 
 async function underTest({ hidesNew = false, capacity }: CloudConditions = {}): Promise<CloudUnderTest> {
   const room = capacity === undefined ? {} : { capacity };
-  const world = worldOf({ ...room, lagMs: hidesNew ? 3_600_000 : 0 });
+  const world = worldOf({ ...room, ...(hidesNew ? { lagMs: 3_600_000 } : {}) });
   const { cloud, stub } = world;
   return {
     driver: await world.open(),

@@ -23,6 +23,13 @@ Deno.test("openAzure: records hundreds of orders beside other tags, and orders n
   equal(found.size, 2);
 });
 
+Deno.test("fault G14: openAzure records that the instance of an open order failed", () => {
+  const failed = { id: 7, code: "AllocationFailed" };
+  const notes = { open: { token: "7!8:a b", after: 6, since: 5_000, failed }, makeUpFor: [], orders: new Map() };
+  const tags = tagsWith({}, notes);
+  deepEqual([tags, notesOf(tags)], [{ "ostler-open-order": "6 5!7:AllocationFailed 7!8:a b" }, notes]);
+});
+
 Deno.test("openAzure: orders nothing whose token it cannot record in the end", async () => {
   await using world = worldOf();
   // It would fit among the open orders, where it is recorded unchanged.

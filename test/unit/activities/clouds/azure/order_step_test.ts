@@ -113,6 +113,13 @@ function failedSince(ms: number): Sight {
   return { ...seen, vms, now: since + ms };
 }
 
+const unlisted = sight({ ids: [1, 2], size: 3 });
+const failedAs = { id: 3, code: "AllocationFailed" };
+const condemned: Sight = {
+  ...unlisted,
+  notes: { ...unlisted.notes, open: { token: "t", after: 2, since, failed: failedAs } },
+};
+
 const others: { title: string; sight: Sight; step: Step }[] = [
   {
     title: "records the instance of the previous order with the next one",
@@ -154,9 +161,15 @@ Deno.test("fault G6: nextStep takes no instance of much later for the one of ano
   deepEqual(nextStep(laterInstance(3_600_000), "t"), { do: "Bind", id: 4 });
 });
 
-Deno.test("K10 nextStep: removes a failed instance of its own order, of any age", () => {
+Deno.test("K10 nextStep: records a failed instance of its own order, of any age", () => {
   for (const ms of [60_000, 3_600_000]) {
-    deepEqual(nextStep(failedSince(ms), "t"), { do: "TakeBack", id: 3, says: "AllocationFailed: full" });
+    deepEqual(nextStep(failedSince(ms), "t"), { do: "Condemn", id: 3, code: "AllocationFailed" });
+  }
+});
+
+Deno.test("fault G14: nextStep deletes an instance that was recorded as failed, shown or not, for any order", () => {
+  for (const token of ["t", "u"]) {
+    deepEqual(nextStep(condemned, token), { do: "TakeBack", id: 3, says: "AllocationFailed: instance 3 failed" });
   }
 });
 

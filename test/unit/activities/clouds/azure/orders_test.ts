@@ -20,7 +20,7 @@ function idIn(ordered: Ordered): string {
 }
 
 Deno.test("fault G6: openAzure updates a set once for each order, which records the result of the previous one", async () => {
-  await using world = worldOf();
+  await using world = worldOf({ workMs: 0 });
   const driver = await world.open();
   equal(idIn(await driver.order({ group, token: "workers-new-1" })), providerIdOf(3));
   deepEqual(world.stub.calls, ["get", "vms", "update", "get", "vms", "vms"]);
@@ -177,8 +177,55 @@ Deno.test("K10 openAzure: removes an instance without capacity", async () => {
   const made = world.cloud.instances().at(-1);
   world.cloud.set(made?.providerId ?? "", { state: "Failed", trouble: "no room" });
   const answer = await driver.order({ group, token: "t" });
-  deepEqual(answer, { outcome: "NoCapacity", says: "AllocationFailed: there is no room" });
+  deepEqual(answer, { outcome: "NoCapacity", says: "AllocationFailed: instance 3 failed" });
   deepEqual([truthOf(world).size, truthOf(world).alive, "ostler-open-order" in tagsOf(world)], [2, 2, false]);
+});
+
+Deno.test("fault G14: openAzure reports missing capacity when the deletion of the failed instance takes long", async () => {
+  await using world = worldOf({ patienceMs: 300 });
+  const driver = await world.open();
+  await cutOff(world, driver);
+  world.cloud.set(world.cloud.instances().at(-1)?.providerId ?? "", { state: "Failed", trouble: "no room" });
+  world.stub.fault = (_, action) => {
+    world.stub.ground.conditions.workMs = action === "delete" ? 3_600_000 : 0;
+    return undefined;
+  };
+  for (let nth = 0; nth < 2; nth++) {
+    await rejects(driver.order({ group, token: "t" }), { type: "ApiUnavailable", message: /concurrent request/ });
+  }
+  equal(world.stub.calls.filter((call) => call === "delete").length, 1);
+  world.stub.ground.finish();
+  settle(world.cloud);
+  const answer = await driver.order({ group, token: "t" });
+  deepEqual(answer, { outcome: "NoCapacity", says: "AllocationFailed: instance 3 failed" });
+  deepEqual([truthOf(world).size, truthOf(world).alive, "ostler-open-order" in tagsOf(world)], [2, 2, false]);
+});
+
+Deno.test("fault G14: openAzure deletes a failed instance once when Azure reports its deletion late", async () => {
+  await using world = worldOf({ workMs: 0, lateMs: 3_600_000 });
+  const driver = await world.open();
+  await cutOff(world, driver);
+  world.cloud.set(world.cloud.instances().at(-1)?.providerId ?? "", { state: "Failed", trouble: "no room" });
+  equal((await driver.order({ group, token: "t" })).outcome, "NoCapacity");
+  equal(world.stub.calls.filter((call) => call === "delete").length, 1);
+  deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);
+});
+
+Deno.test("fault G14: openAzure places the next order once Azure has completed the previous one", async () => {
+  await using world = worldOf({ workMs: 300, lagMs: 0 });
+  const driver = await world.open();
+  equal(idIn(await driver.order({ group, token: "a" })), providerIdOf(3));
+  equal(world.stub.ground.isBusy(world.cloud.group(group)!), true);
+  equal(idIn(await driver.order({ group, token: "b" })), providerIdOf(4));
+  deepEqual([truthOf(world).size, truthOf(world).tokens], [4, ["a", "b"]]);
+});
+
+Deno.test("fault G14: openAzure reports a change that lasts as unavailable, and orders nothing", async () => {
+  await using world = worldOf({ workMs: 3_600_000, lagMs: 0, patienceMs: 300 });
+  const driver = await world.open();
+  await driver.order({ group, token: "a" });
+  await rejects(driver.order({ group, token: "b" }), { type: "ApiUnavailable", message: /concurrent request/ });
+  deepEqual([truthOf(world).size, truthOf(world).tokens], [3, ["a"]]);
 });
 
 Deno.test("fault G6: openAzure leaves a failed instance to its own order, which was answered while the instance was created", async () => {
@@ -242,7 +289,7 @@ Deno.test("K8 openAzure: binds an instance to one order only, even if a list lef
 });
 
 Deno.test("K8 openAzure: forgets the oldest orders of deleted instances", async () => {
-  await using world = worldOf();
+  await using world = worldOf({ workMs: 0 });
   const driver = await world.open();
   for (let nth = 0; nth < 32; nth++) {
     equal(idIn(await driver.order({ group, token: `workers-new-${nth}` })), providerIdOf(3 + nth));

@@ -17,6 +17,7 @@ for (const fault of befalls) {
       await driver.remove(removal).catch((error: { type?: string }) => equal(error.type, "ApiUnavailable"));
       isBefallen = stub.calls.length - first > nth;
     }
+    stub.fault = () => undefined;
     const { size, alive } = truthOf(world);
     deepEqual([size, alive, world.cloud.instances().length], [2, 2, 3]);
     settle(world.cloud);
@@ -59,7 +60,7 @@ Deno.test("openAzure: does not replace a machine that is to shrink its set after
 });
 
 Deno.test("K7 openAzure: deletes once when Azure does not confirm at once, and replaces the machine then", async () => {
-  await using world = worldOf({ lateMs: 700 });
+  await using world = worldOf({ workMs: 0, lateMs: 700 });
   const driver = await world.open();
   const raised: number[] = [];
   world.stub.fault = (_, action) => {
@@ -77,6 +78,23 @@ Deno.test("K7 openAzure: does not wait for a machine that it removes with its sl
   const driver = await world.open();
   equal(await driver.remove({ group, providerId: providerIdOf(1), shrinks: true }), "Going");
   deepEqual([world.stub.calls, truthOf(world).size], [["get", "vm", "delete"], 1]);
+});
+
+Deno.test("fault G14: openAzure replaces a machine whose deletion takes long once Azure accepts it", async () => {
+  await using world = worldOf({ patienceMs: 300 });
+  const driver = await world.open();
+  const removal = { group, providerId: providerIdOf(1), shrinks: false };
+  world.stub.fault = (_, action) => {
+    world.stub.ground.conditions.workMs = action === "delete" ? 3_600_000 : 20;
+    return undefined;
+  };
+  for (let nth = 0; nth < 2; nth++) {
+    await rejects(driver.remove(removal), { type: "ApiUnavailable", message: /concurrent request/ });
+  }
+  deepEqual([truthOf(world).size, truthOf(world).alive], [1, 1]);
+  world.stub.ground.finish();
+  equal(await driver.remove(removal), "Going");
+  deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);
 });
 
 Deno.test("K7 openAzure: removes nothing from another set", async () => {
