@@ -15,9 +15,13 @@ export class FakeSlots {
   /** The pools whose budgets gave slots since the last reset. */
   budgets: BudgetName[] = [];
 
+  /** The machines for which a slot was asked although they are out in any case. */
+  begun: string[] = [];
+
   take(
-    { pool, machine, limit, of = "Pools" }: Place & { limit: number; of?: BudgetName },
+    { pool, machine, limit, of = "Pools", begun = false }: Place & { limit: number; of?: BudgetName; begun?: boolean },
   ): { taken: boolean; holders: string[] } {
+    if (begun) this.begun.push(machine);
     if (!this.budgets.includes(of)) this.budgets.push(of);
     const holders = [...this.#places.values()].map((place) =>
       `${place.pool.namespace}/${place.pool.name}/${place.machine}`

@@ -89,7 +89,7 @@ test("budget.cluster: a run takes over the slots that a terminated run left", as
   deepEqual([stage.activities.slots.most, stage.activities.slots.heldBy(pool.ref)], [1, []]);
 });
 
-test("budget.cluster: a change that failed finally has no slot, and completes after a retry", async (stage) => {
+test("fault E8: budget.cluster: a change that failed finally has no slot, and completes after a retry", async (stage) => {
   const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
   Object.assign(pool.rules.join, { attempts: 1, instance: 1000, address: 1000, registered: 1000 });
   pool.fate = () => "registered";
@@ -104,6 +104,11 @@ test("budget.cluster: a change that failed finally has no slot, and completes af
   await stage.ask(pool, "retry");
   await stage.sees(pool, "the full budget", ({ reason }) => reason === "ClusterBudget");
   equal(pool.count("ensureVictimReleased"), 1, "Expected no wait for a slot for a machine that boots already");
+  deepEqual(
+    slots.begun.at(-1)?.startsWith(`${pool.ref.name}-`),
+    true,
+    "Expected it to take a free slot before all pools that wait",
+  );
   slots.keep({ pool: other, machines: [] });
   await stage.tell(pool);
   const nudges = setInterval(() => void stage.tell(pool).catch(() => undefined), 500);

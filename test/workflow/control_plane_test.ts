@@ -125,7 +125,7 @@ test("control planes: two groups have one slot, and a separate budget from other
   deepEqual([stage.activities.slots.most, stage.activities.slots.budgets], [1, ["ControlPlanes"]]);
 });
 
-test("control planes: a repair has the slot while its machine is out, and continues when another has it", async (stage) => {
+test("fault E8: control planes: a repair has the slot while its machine is out, and continues when another has it", async (stage) => {
   const [one, two] = [await controlPlanes(stage), await controlPlanes(stage)];
   const held: number[] = [];
   for (const pool of [one, two]) {
@@ -137,6 +137,8 @@ test("control planes: a repair has the slot while its machine is out, and contin
   equal((await (await stage.rollOut(two)).result()).outcome, "Converged");
   stage.activities.slots.keep({ pool: one.ref, machines: [] });
   deepEqual([held, one.numbers(), two.numbers()], [[1, 0], [1, 3, 4], [1, 3, 4]]);
+  // Without a place, as pools that wait would otherwise get the slot first, and two machines would be out.
+  deepEqual(stage.activities.slots.begun.slice(-2), [one.nth(2), two.nth(2)]);
 });
 
 test("control planes: a machine that recovers while etcd is inconclusive is not replaced", async (stage) => {
