@@ -2,14 +2,14 @@ import type { z } from "zod";
 
 type Issue = z.core.$ZodRawIssue | z.core.$ZodIssue;
 
-/** Types of a schema, as people call them. */
+/** Plain names of zod's types, for messages. */
 const types: Record<string, string> = {
   ...{ string: "a text", number: "a number", int: "a whole number", boolean: "true or false", array: "a list" },
   ...{ object: "a mapping", record: "a mapping", null: "empty", undefined: "left out", never: "left out" },
   ...{ date: "a time", tuple: "a list" },
 };
 
-/** Formats of texts, as people call them. */
+/** Plain names of zod's string formats, for messages. */
 const formats: Record<string, string> = {
   ...{ ipv4: "an IPv4 address", ipv6: "an IPv6 address", cidrv4: "an IPv4 network", cidrv6: "an IPv6 network" },
   ...{ url: "a URL", datetime: "a time such as 2026-11-26T14:00:00Z", duration: "a duration", base64: "base64" },
@@ -49,7 +49,7 @@ function words(issue: Issue): string {
   }
 }
 
-/** Returns that the value must be `wanted`, and that the field is missing if there is none. */
+/** Returns that the value must be `wanted`; without a value, also that the field is missing. */
 function required({ input }: { input?: unknown }, wanted: string): string {
   return input === undefined ? `is missing; it must be ${wanted}` : `must be ${wanted}`;
 }

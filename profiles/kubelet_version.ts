@@ -1,8 +1,8 @@
 import { ProfileRefused } from "./refusal.ts";
 
 /**
- * The minor versions of kubelets that Ostler's own profiles support: Kubernetes allows kubelets three minors older than
- * the API server, and Ostler needs one of 1.33.
+ * The minor versions of kubelets that Ostler's own profiles support: Ostler needs an API server of 1.33 or later, and
+ * Kubernetes allows kubelets three minor versions older than the API server.
  */
 export const supportedMinors = [30, 31, 32, 33, 34, 35, 36];
 

@@ -28,7 +28,10 @@ export interface CloudPlace {
   cloud: Cloud | "";
   cloudPlace: string;
   cloudTag: string;
-  /** Input-only fields of Google's templates, as JSON; "" if only the templates restate them. */
+  /**
+   * Values of the input-only fields of Google's templates, as JSON, for templates without metadata item
+   * ostler-input-only; "" for none.
+   */
   cloudInputOnly: string;
 }
 

@@ -143,7 +143,7 @@ export const ProcessSettings = z.object({
     description: "Set the constellation-uid tag of this cluster's groups; required unless simulated",
   }),
   cloudInputOnly: setting(text, "", {
-    description: "Restate the input-only fields of Google's instance templates that do not restate them, by path",
+    description: "Set values of input-only template fields, by path",
     form: "json",
   }),
   prometheusHosts: setting(names, "", {

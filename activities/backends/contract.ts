@@ -42,6 +42,8 @@ import type { Subject } from "../status/events.ts";
 export interface Backend {
   /** Name of the controller or cloud group in messages to people. */
   readonly maker: string;
+  /** Returns what a machine that has not joined waits for when its node is Ready, as a message to people. */
+  unseen(node: string): string;
   /** Where people find the reason why a machine is not deleted, as the end of a sentence. */
   readonly clues: string;
   /**

@@ -23,7 +23,7 @@ import { installedAnnotation } from "./names.ts";
 /** The profiles as they are once Ostler has started, by "namespace/name". */
 export type ExpectedProfiles = ReadonlyMap<string, OsProfileObject>;
 
-/** Everything that renders pools, for all pools of a cluster. */
+/** The parameters of a rendering that are the same for all pools of a cluster. */
 export interface ExpectedRenderer {
   kube: Cluster;
   profileNamespace: string;
@@ -60,7 +60,7 @@ const Phase = z.looseObject({
 
 const Published = z.object({ spec: z.looseObject({ bootstrapConfig: Phase, provisioningConfig: Phase }) });
 
-/** Namespace of Secrets that every provider spec may reference. */
+/** Namespace whose Secrets and ConfigMaps a worker may read without the chart's `rbac.providerReferences`. */
 const freeNamespace = "kube-system";
 
 /**

@@ -25,8 +25,9 @@ export async function unheldAutoscaler(
   if (managed.size === 0 || await hasStrategy(kube)) return "";
   const { autoscalerGroupName: name = "" } = (await readGroup())?.spec ?? {};
   if (!managed.has(name.toLowerCase())) return "";
-  return `cluster-autoscaler manages group "${name}", and Ostler cannot hold it without an AutoscalingStrategy: nodes ` +
-    "are kept from it, but it may add machines, and remove those that join later than its --max-node-provision-time";
+  return `cluster-autoscaler manages group "${name}", and no AutoscalingStrategy lets Ostler pause it: Ostler ` +
+    "protects the group's nodes from scale-down, but cluster-autoscaler can still add machines, and delete machines " +
+    "that do not join within --max-node-provision-time";
 }
 
 /** Returns the names of all groups that a running autoscaler manages, in lower case. */

@@ -60,7 +60,7 @@ export function ensureNodeUncordoned(kube: Kube, { pool, node }: NodeOf): Promis
   });
 }
 
-/** Keeps the autoscaler off a node that stays open for pods; a node that another client keeps is unchanged. */
+/** Disables scale-down of a node by annotation, without a cordon; a node that has the annotation is unchanged. */
 export function ensureNodeKept(kube: Kube, { pool, node }: NodeOf): Promise<void> {
   return attempting(`keep the autoscaler off node "${node}"`, () => {
     return change(kube, node, ({ metadata }) => ({

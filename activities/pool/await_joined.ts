@@ -112,7 +112,7 @@ async function climbOf(kube: Cluster, watch: Pick<Watch, "question" | "nodes">, 
   if (!machine || machine.leaving) return { gone: true };
   const { node } = machine;
   if (node) watch.nodes.add(node);
-  const climb = rungOf(machine, node ? await nodeFacts(kube, node) : undefined, { kubelet, maker: backend.maker });
+  const climb = rungOf(machine, node ? await nodeFacts(kube, node) : undefined, { kubelet, unseen: backend.unseen });
   const standing = "joined" in climb ? await backend.standing?.({ pool, machine: name }) : undefined;
   if (standing && standing.state !== "Own") return { rung: "registered", says: standing.says, isUnclear: true };
   const lacks = "joined" in climb ? await backend.welcome?.({ pool, machine: name }) : undefined;
@@ -123,7 +123,7 @@ async function climbOf(kube: Cluster, watch: Pick<Watch, "question" | "nodes">, 
 export function rungOf(
   machine: MachineState,
   node: NodeFacts | undefined,
-  { kubelet, maker }: { kubelet: string; maker: string },
+  { kubelet, unseen }: { kubelet: string; unseen: (node: string) => string },
 ): Climb {
   const { trouble } = machine;
   const failed = machine.failed ? { failed: true as const } : {};
@@ -134,7 +134,7 @@ export function rungOf(
   const unready = unreadinessOf(node);
   if (unready) return { rung: "ready", says: unready };
   if (!machine.joined) {
-    return { rung: "ready", says: machine.lacks ?? `${maker} has not seen "${node.name}" Ready` };
+    return { rung: "ready", says: machine.lacks ?? unseen(node.name) };
   }
   // If no version is desired explicitly, the reported version counts.
   if (kubelet !== "" && !sameVersion(node.kubelet, kubelet)) {

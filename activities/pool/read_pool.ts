@@ -96,13 +96,13 @@ interface Finding {
   unproven?: ReadonlySet<string>;
 }
 
-/** All members, and when (epoch ms) the next of them has waited for 30 s. */
+/** All members, and the time (epoch ms) from which the next unmet condition is reported: 30 s after its start. */
 interface Found extends Observation {
   lackAt: number;
 }
 
 async function findMembers(kube: Cluster, { pool, repair, unproven }: Finding): Promise<Found> {
-  const { maker, observe } = backendOf(kube, pool);
+  const { unseen, observe } = backendOf(kube, pool);
   const seen = await observe(pool);
   const nodes = await kube.nodes.find(seen.members.flatMap(({ node }) => node ?? []));
   const judge = (member: Member): Member => {
@@ -115,7 +115,7 @@ async function findMembers(kube: Cluster, { pool, repair, unproven }: Finding): 
   const members = seen.members.map(judge);
   const waits = members.map((member): Wait => {
     const isWaiting = member.phase === "Joining" || (isServing(member) && (unproven?.has(member.id) ?? true));
-    return isWaiting ? waitOf(member, nodes.get(member.node ?? ""), maker) : { since: Infinity };
+    return isWaiting ? waitOf(member, nodes.get(member.node ?? ""), unseen) : { since: Infinity };
   });
   return {
     ...seen,
@@ -137,10 +137,10 @@ function isServing({ phase }: Member): boolean {
   return phase === "Ready" || phase === "NotReady";
 }
 
-function waitOf(member: Member, facts: NodeFacts | undefined, maker: string): Wait {
+function waitOf(member: Member, facts: NodeFacts | undefined, unseen: (node: string) => string): Wait {
   if (!facts) return { since: Infinity };
-  const unseen = member.phase === "Joining" ? `${maker} has not reported node "${facts.name}" Ready` : undefined;
-  const lacks = member.unclear ?? unreadinessOf(facts) ?? unseen;
+  const lacks = member.unclear ?? unreadinessOf(facts) ??
+    (member.phase === "Joining" ? unseen(facts.name) : undefined);
   return lacks ? { since: facts.since, lacks } : { since: Infinity };
 }
 

@@ -193,7 +193,7 @@ function isWaiting({ phase, held }: Member): boolean {
 function fingerprintOf(members: readonly Member[]): string {
   const facts = members.map((member) => {
     const { id, phase, held, marked, expendable, templateHash, zone = "", ill, kept, staged, replaceable } = member;
-    // Without the message of the kubelet, which may change while nothing else does.
+    // Excludes the kubelet's message after the colon, because its text can change while the machine does not.
     const [lacks] = (member.lacks ?? "").split(": ");
     const rare = [
       ...(kept ? [kept] : []),

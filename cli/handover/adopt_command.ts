@@ -116,7 +116,7 @@ const notes: Record<Adoption, (pool: HandoverPool) => string> = {
   Claimed: () => "",
   Unpublished: () => "Ostler publishes its config when Ostler runs",
   Collision: ({ rivals }) =>
-    `its objects have the same names as those of "${rivals[0] ?? "another pool"}"; rename one of the pools`,
+    `its objects have the same names as the objects of "${rivals[0] ?? "another pool"}"; rename one of the pools`,
   Leaving: () => "being deleted",
 };
 

@@ -22,7 +22,7 @@ function addAdopt(program: Command, { terminal, argv, end, inWorld, settingsHelp
     )
     .option("--remove-leftovers", "remove unused objects of Operating System Manager");
   const settings =
-    `\nSettings of the machines, for --dry-run (default: those of the installed Deployment):\n${settingsHelp}`;
+    `\nSettings of the machines, for --dry-run (default: read from the installed Deployment):\n${settingsHelp}`;
   withConnection(command).addHelpText("after", `\n${exitCodes}${settings}`).action(async (given: AdoptFlags) => {
     const { adopt } = await import("./adopt_command.ts");
     end(await inWorld(given, (world) => adopt(terminal, world, { ...given, argv })));

@@ -147,12 +147,14 @@ function settingsOf(terminal: Terminal, { process, argv, telling }: Sources): No
   try {
     const readFile = (path: string): string => readFileBoundedSync(resolve(terminal.directory, path));
     const { settings } = readNodeSettings({ argv: [...args, ...argv], env }, readFile);
-    const source = process ? `those of Deployment "${process.deployment}"` : "defaults, as no Deployment was found";
+    const source = process ? `read from Deployment "${process.deployment}"` : "defaults, as no Deployment was found";
     const lost = unread.length > 0 ? `; without ${unread.join(" and ")}, whose files are in its pods` : "";
     telling.step({ about, outcome: "Present", message: `${source}${lost}; give flags to replace them` });
     return settings;
   } catch (error) {
-    const message = `Ostler would refuse those of Deployment "${process?.deployment}": ${(error as Error).message}`;
+    const message = `Ostler would refuse the settings of Deployment "${process?.deployment}": ${
+      (error as Error).message
+    }`;
     telling.step({ about, outcome: "Refused", message });
     return undefined;
   }

@@ -6,7 +6,7 @@ export interface PoolLine {
   pool: string;
   /** Name of the profile that renders its config. */
   profile: string;
-  /** The config that its machines boot from now. */
+  /** Owner and revision of the config that its machines boot from now. */
   boots: string;
   outcome: string;
   /** The reason, or a hint. */

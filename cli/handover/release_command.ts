@@ -149,7 +149,8 @@ function overlapped(staying: PlannedPool[], failed: Failed[]): Failed[] {
     const rival = failed.find((each) => haveSameNames(planned.pool, each.planned.pool));
     if (rival === undefined) return [];
     const other = `"${keyOf(rival.planned.pool)}"`;
-    const failure = `its objects have the same names as those of ${other}, whose cleanup failed; retry that first`;
+    const failure =
+      `its objects have the same names as the objects of ${other}, whose cleanup failed; retry that first`;
     return [{ planned, failure }];
   });
 }

@@ -1,4 +1,4 @@
-/** Flags, the world and failures that all commands on a cluster share. */
+/** Flags, connections and error handling of all commands on a cluster. */
 import { Option } from "commander";
 import type { Command } from "commander";
 import type { Connect, ConnectOptions, World } from "../connect/world.ts";

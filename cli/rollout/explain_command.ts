@@ -33,7 +33,7 @@ export async function explain(terminal: Terminal, world: World, flags: ExplainFl
   const [name = "", place, ...kind] = flags.machine.split("/").reverse();
   const named = place === undefined ? undefined : await poolNamed(cluster, flags);
   if (named?.row) return await printPool(terminal, world, { row: named.row, output: flags.output });
-  // Machines have no kind before their name.
+  // A machine is named without its kind, so KIND/NAMESPACE/NAME is never a machine.
   const namespace = kind.length > 0 ? undefined : place ?? flags.namespace ?? cluster.namespace;
   const found = namespace === undefined
     ? undefined

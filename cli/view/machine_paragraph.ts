@@ -170,13 +170,17 @@ function updatedText(facts: MachineFacts, { phase }: RolloutStatus): string[] {
   if (member.marked) {
     return ["It is up to date, but still marked for deletion by an earlier change; Ostler removes the mark."];
   }
-  return [phase === "Converged" ? "It is up to date; nothing is to be done." : "It is already updated and stays."];
+  return [
+    phase === "Converged"
+      ? "It is up to date; nothing is to be done."
+      : "It is already updated; this rollout does not replace it.",
+  ];
 }
 
 function oldText(facts: MachineFacts, status: RolloutStatus): string[] {
   const { member, progress, plan } = facts;
   if (progress?.skipped.includes(member.id)) {
-    return ["It has an old template and stays, because a user ran skip.", "The next change replaces it."];
+    return ["It has an old template and is not replaced, because a user ran skip.", "The next change replaces it."];
   }
   if (progress?.setAside.includes(member.id)) {
     return [

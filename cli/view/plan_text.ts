@@ -67,7 +67,7 @@ function names(machines: readonly string[], size: number, wide: boolean): string
 function factsOf(planned: Planned, { program }: PlanShape): [string, string][] {
   const { plan, pool, approval, isApplied, policy, warnings = [] } = planned;
   const rows: [string, string][] = plan.blocked.map((message, index) => [index === 0 ? "blocked" : "", message]);
-  rows.push(...(plan.stays ?? []).map((message, index): [string, string] => [index === 0 ? "stays" : "", message]));
+  rows.push(...(plan.stays ?? []).map((message, index): [string, string] => [index === 0 ? "kept" : "", message]));
   rows.push(...warnings.map((message, index): [string, string] => [index === 0 ? "warning" : "", message]));
   rows.push(["policy", policy]);
   if (replaced(planned) === 0) return rows;

@@ -109,7 +109,10 @@ async function install(folder: string, { os, arch, triple }: System): Promise<vo
 async function keepNative(store: string, triple: string): Promise<void> {
   const bridge = join(store, "node_modules/@temporalio/core-bridge");
   const releases = await readdir(join(bridge, "releases"));
-  if (!releases.includes(triple)) throw new Error(`Failed to pack for ${triple}: the SDK has ${releases.join(", ")}`);
+  if (!releases.includes(triple)) {
+    const others = releases.join(", ");
+    throw new Error(`Failed to pack for "${triple}": the Temporal SDK has native libraries only for ${others}`);
+  }
   const others = releases.filter((name) => name !== triple).map((name) => `releases/${name}`);
   for (const name of [...others, "sdk-core", "bridge-macros", "src", "Cargo.lock", "Cargo.toml"]) {
     await rm(join(bridge, name), { recursive: true, force: true });

@@ -9,8 +9,9 @@ const payloadType = "application/vnd.in-toto+json";
 
 /** Reads a private key; throws if it is not an unencrypted key of ECDSA on P-256, the kind that cosign makes. */
 export async function readKey(path: string): Promise<KeyObject> {
-  const pem = await readFile(path).catch(() => {
-    throw new Error(`Failed to read the signing key "${path}": the file is unreadable`);
+  const pem = await readFile(path).catch((error: unknown) => {
+    const { code = "unknown error" } = error as NodeJS.ErrnoException;
+    throw new Error(`Failed to read the signing key "${path}": the file is unreadable (${code})`);
   });
   const key = ((): KeyObject | undefined => {
     try {

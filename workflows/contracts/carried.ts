@@ -9,7 +9,7 @@ export interface CarriedTarget {
   /** The spec that all counts refer to. */
   change: string;
   /**
-   * The template that the commands of people and the waves refer to; "" before the first read, and after a run of an
+   * Hash of the template that users' commands and the waves refer to; "" before the first read, and after a run of an
    * earlier version.
    */
   template: string;

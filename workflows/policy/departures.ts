@@ -36,8 +36,9 @@ function idleUpdates(situation: Situation, updates: readonly Step[]): Step[] {
 
 /**
  * Returns the leaving machines that Ostler holds and may now drain and release. A machine without a node serves no pods
- * and is released at once; one whose node is unclear stays. While the change is quarantined, no old machine with a node is released. Otherwise a machine
- * with a lost node is released, and any other one only if enough machines are Ready and etcd has no problem.
+ * and is released at once; a machine whose node is unclear is not released. While the change is quarantined, no old
+ * machine with a node is released. Otherwise a machine with a lost node is released, and any other machine only if
+ * enough machines are Ready and etcd has no problem.
  */
 export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
   // The drain of a node that is unclear may hit another machine, and so may its deletion.

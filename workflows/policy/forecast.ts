@@ -170,7 +170,10 @@ function note(chosen: Map<string, number>, id: string, wave: number): void {
 
 // The terms of a plan that an approval covers.
 
-/** Changes with what `planTerms` puts into a hash; the approvals of another form hold until the plan changes again. */
+/**
+ * Version of the fields that `planTerms` hashes. An approval with another version cannot be compared, so it stays valid
+ * until the plan changes again.
+ */
 const form = 2;
 
 /**

@@ -37,6 +37,7 @@ export function machineController(
 ): With<"orders" | "standing" | "templates" | "stamp" | "keep" | "waker"> {
   return {
     maker: "machine-controller",
+    unseen: (node) => `machine-controller has not reported node "${node}" Ready`,
     clues: "see the log of machine-controller",
     lookEvery: undefined,
     subject: (pool) => readSubject(kube, pool),

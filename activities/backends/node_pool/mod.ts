@@ -12,6 +12,7 @@ import { watchNodePools } from "./watch_all.ts";
 export function nodePool(kube: Cluster): With<"boots"> {
   return {
     maker: "the NodePool",
+    unseen: (node) => `the NodePool has not reported node "${node}" Ready`,
     clues: "see the controller of its Machine",
     lookEvery: undefined,
     subject: (pool) => readSubject(kube, pool),

@@ -31,7 +31,9 @@ import { digestOf } from "../../node_version/version_release.ts";
 export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome" | "relieve" | "seeOff"> {
   return {
     maker: "the scaling group",
-    clues: "see the activities of the group in its cloud",
+    unseen: (node) => `Ostler has not yet recorded that node "${node}" joined`,
+    clues: "see the group's events in its cloud (scaling activities on AWS, errors of the instance group on Google, " +
+      "activity log on Azure)",
     lookEvery: () => kube.cloud.lookEvery,
     subject: (pool) => readSubject(kube, pool),
     wanted: (pool) => readGroupWanted(kube, pool),

@@ -38,7 +38,7 @@ import { holderOf, isOwnHold } from "../../node/holder.ts";
 import { marks } from "../../node_version/marks.ts";
 import { chosenAnnotation, type GroupNode } from "../../node_version/group_nodes.ts";
 
-/** Deadline in the record of an order (ms), for people; a rollout has its own deadlines. */
+/** Milliseconds until the deadline in an order's record, which only informs users; a rollout has its own deadlines. */
 const joinMs = 1_800_000;
 
 /** Orders a machine; does nothing for an existing one. Moot for a used token. */

@@ -34,7 +34,7 @@ import { keepFromAutoscaler } from "./autoscaling.ts";
 import { endAttempt, spareMember } from "./orders.ts";
 import { isRebalancingHeld, resume } from "./rebalancing.ts";
 
-/** Deadline in the record of a removal (ms), for people. */
+/** Milliseconds until the deadline in a removal's record, which only informs users. */
 const leaveMs = 60_000;
 
 interface Place {

@@ -21,7 +21,7 @@ import { deleteRecord, isAlive, isOf, recordAnnotations, recordFinalizer } from 
 import { type Asked, type CloudSight, poolOfGroup, readCloud } from "./sight.ts";
 import { targetOf } from "./target.ts";
 
-/** Deadline in the record of a new machine (ms), for people. */
+/** Milliseconds until the deadline in a new machine's record, which only informs users. */
 const joinMs = 1_800_000;
 
 interface Left {

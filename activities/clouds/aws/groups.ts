@@ -52,7 +52,7 @@ export class AwsGroups {
     );
   }
 
-  /** Suspends or resumes the process that ends instances of one zone to launch others elsewhere. */
+  /** Suspends or resumes AZRebalance, which moves instances between zones. */
   async ensureRebalancing({ group, isOn }: { group: string; isOn: boolean }): Promise<void> {
     const found = await this.find(group);
     if (!found || isSuspended(found, rebalancing) !== isOn) return;

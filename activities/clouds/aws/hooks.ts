@@ -27,10 +27,11 @@ export async function readHook(api: AwsApi, group: string): Promise<NonNullable<
   });
   const ending = answer.LifecycleHooks?.filter(({ LifecycleTransition: of = "" }) => of.endsWith("TERMINATING")) ?? [];
   const names = ending.map(({ LifecycleHookName = "" }) => `"${LifecycleHookName}"`).join(", ");
+  const hooks = names === "" ? "a termination lifecycle hook" : `lifecycle hook ${names}`;
   const seconds = Math.max(...ending.map(({ HeartbeatTimeout }) => HeartbeatTimeout ?? usualSeconds), 0) ||
     usualSeconds;
   return {
-    what: `the group waits for lifecycle hook ${names || "of its termination"}, which its program has not completed`,
+    what: `the Auto Scaling group waits for CompleteLifecycleAction of ${hooks}`,
     longestMs: Math.min(seconds, mostSeconds) * 1_000,
   };
 }

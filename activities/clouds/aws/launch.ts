@@ -177,7 +177,7 @@ async function launchedBefore({ listed, token, zone, since, attempt }: Asked): P
   return found && { id: found.InstanceId ?? "", zone };
 }
 
-/** Removes an instance whose attempt another process has ended since. Always throws Transient. */
+/** Removes an instance whose launch attempt another process ended meanwhile. Always throws Transient. */
 async function removeSurplus(api: AwsApi, id: string, attempt: string): Promise<never> {
   const asked = { InstanceId: id, ShouldDecrementDesiredCapacity: true };
   await api.ask({

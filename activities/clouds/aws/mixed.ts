@@ -13,7 +13,7 @@ export function specificationOf(
   return MixedInstancesPolicy ? MixedInstancesPolicy.LaunchTemplate?.LaunchTemplateSpecification : LaunchTemplate;
 }
 
-/** Returns the change that lets a group boot a version. It restates a policy, as AWS may drop what an update omits. */
+/** Returns the change that lets a group boot a version. It repeats the policy, as AWS may drop what an update omits. */
 export function bootChange(
   { MixedInstancesPolicy: policy }: AutoScalingGroup,
   LaunchTemplate: LaunchTemplateSpecification,

@@ -46,7 +46,7 @@ function textOf({ token, after, since, failed }: OpenOrder): string {
   return `${after} ${Math.floor(since / 1_000)}${failed ? `!${failed.id}:${failed.code}` : ""} ${token}`;
 }
 
-/** Returns all orders, with this instance as the one of the open order. */
+/** Returns the tokens of all orders by instance, with the open order assigned to this instance. */
 export function boundTo({ open, orders }: Notes, id: number): Notes["orders"] {
   return open ? new Map([...orders, [id, open.token]]) : orders;
 }

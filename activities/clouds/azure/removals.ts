@@ -60,8 +60,8 @@ export class AzureRemovals {
   }
 
   /**
-   * Records the instance of an open order before it is removed, as a repeated order would create another one. Returns
-   * whether the set has changed.
+   * Records the instance of an open order before the instance is removed, because without the record a repeated order
+   * would create another instance. Returns whether the set has changed.
    */
   async #bind(set: VirtualMachineScaleSet, notes: Notes, id: number): Promise<boolean> {
     if (!notes.open || id <= notes.open.after || notes.orders.has(id)) return false;

@@ -15,7 +15,7 @@ export interface Group {
   autoscaler: Autoscaler | undefined;
 }
 
-/** Maximum instances of a group of a zone or region without an autoscaler. */
+/** Default maximum of instances of a group without an autoscaler, in a zone or a region. */
 const most = { zones: 1_000, regions: 2_000 };
 
 const roles: Readonly<Record<string, CloudGroup["role"]>> = {

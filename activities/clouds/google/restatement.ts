@@ -1,6 +1,6 @@
 /**
- * Restates fields of a template that Google stores and never shows, such as the tags that firewall rules match. A copy
- * would lose them without any difference to see, so their values come from the administrator.
+ * Adds input-only fields to the copy of a template: Google stores them and never shows them, such as the tags that
+ * firewall rules match. A copy would lose them without any visible difference, so the administrator gives their values.
  */
 import type { compute_v1 } from "@googleapis/compute";
 import { z } from "zod";
@@ -8,10 +8,10 @@ import { refused } from "../../failures.ts";
 
 type Properties = compute_v1.Schema$InstanceProperties;
 
-/** Key of the metadata item that restates the fields of its template. */
+/** Key of the metadata item with the values of the template's input-only fields, as JSON. */
 export const restatementKey = "ostler-input-only";
 
-/** Google shows this field of a template in spite of its mark, and Ostler reads the image there. */
+/** Google returns this field although its API description marks it as input only; Ostler reads the image from it. */
 export const shown = "disks.initializeParams";
 
 const tags = z.record(z.string(), z.string());
@@ -20,13 +20,13 @@ const Restatement = z.strictObject({
   "disks.forceAttach": z.boolean().optional(),
 });
 
-/** The paths of the fields that can be restated; a test compares them with Google's description. */
+/** The paths of all input-only fields; a test compares them with Google's description. */
 export const inputs = Object.keys(Restatement.shape);
 
 /** Values by path; a path below `disks` is of all disks that can have the field. */
 export type Restatement = z.infer<typeof Restatement>;
 
-/** Returns the restatement in a text; undefined for an invalid one. */
+/** Parses the values of input-only fields; undefined for an invalid text. */
 export function restatementIn(text: string): Restatement | undefined {
   try {
     return Restatement.parse(JSON.parse(text));
@@ -36,8 +36,8 @@ export function restatementIn(text: string): Restatement | undefined {
 }
 
 /**
- * Returns what the template's metadata restates, else `standard`. Throws Refused if nothing restates the fields, as an
- * absent field has the same response as a hidden field.
+ * Returns the values of the input-only fields from the template's metadata, else from `standard`. Throws Refused if
+ * neither has them, because Google's response is the same for an absent field and for a hidden field.
  */
 export function restatementOf(
   { metadata }: Properties,
@@ -48,14 +48,14 @@ export function restatementOf(
   if (found) return found;
   const attempt = `Failed to copy template "${path}"`;
   const form = `a JSON object with values for ${inputs.join(", ")}, or {} if the template has none of them`;
-  const where = `its metadata item "${restatementKey}" or setting cloud-input-only`;
   const state = text === ""
-    ? `Google does not show its input-only fields, so the copy would lose them; restate them in ${where} as ${form}`
-    : `${where} has an invalid restatement of its input-only fields; expected ${form}`;
+    ? "the copy would lose the template's input-only fields, which Google does not show; write their values into the " +
+      `template's metadata item "${restatementKey}" or into setting cloud-input-only, as ${form}`
+    : `the template's metadata item "${restatementKey}" or setting cloud-input-only is invalid; expected ${form}`;
   throw refused("CloudRefused", `${attempt}: ${state}`);
 }
 
-/** Returns the properties with the restated fields where they are absent. */
+/** Returns the properties with the given input-only fields where they are absent. */
 export function withRestated(properties: Properties, restatement: Restatement): Properties {
   return Object.entries(restatement).reduce(
     (value, [path, given]) => filled(value, path.split("."), given),
@@ -63,7 +63,7 @@ export function withRestated(properties: Properties, restatement: Restatement): 
   );
 }
 
-/** Returns the restated paths that none of the found properties show. */
+/** Returns the paths of given input-only fields that the found properties do not show. */
 export function hiddenIn(found: Properties, restatement: Restatement): string[] {
   return Object.keys(restatement).filter((path) => !shows(found, path.split(".")));
 }

@@ -72,7 +72,7 @@ function list(api: GoogleApi, region: string): Promise<Template[]> {
   });
 }
 
-/** A refusal leaves the template, as a group may have begun to use it. */
+/** Deletes a template; if Google refuses, the template remains, because a group may have begun to use it. */
 async function remove(api: GoogleApi, path: string, region: string): Promise<void> {
   const asked = { project: api.project, instanceTemplate: lastOf(path) };
   await api.change({

@@ -28,7 +28,7 @@ export class GoogleTemplates {
   /** Facts by the path of the template. */
   readonly #facts = new Map<string, TemplateFacts>();
 
-  /** `inputOnly` restates the input-only fields of templates that do not restate them. */
+  /** `inputOnly` has the values of input-only fields for templates whose metadata has none. */
   constructor(
     private readonly api: GoogleApi,
     private readonly managers: GoogleManagers,

@@ -10,7 +10,7 @@ import { runCommand } from "../../local/tools/run_command.ts";
 export const root = fileURLToPath(new URL("../../..", import.meta.url));
 export const recipe = "deploy/image/Dockerfile";
 
-/** Names of the SDK's native libraries for systems without an image. */
+/** Matches native libraries of the Temporal SDK for macOS and Windows, which have no Ostler image. */
 const otherSystems = /-(darwin|windows)/;
 
 /** Runs a program, by default in the project's folder; returns stdout, and throws with the last lines of its output. */

@@ -41,7 +41,7 @@ export class GroupApi implements AsyncDisposable {
     this.#options = options;
     const handler = async (request: Request): Promise<Response> => {
       const response = await this.#answer(request);
-      // A cut connection must fail only its own request, so only an API without faults keeps connections.
+      // With injected faults each request has its own connection, so that a cut connection fails no other request.
       if (!options.fault) response.headers.delete("connection");
       return response;
     };

@@ -51,7 +51,7 @@ Deno.test("awaitGates: fails at its deadline for what was false, and is inconclu
   ]);
 });
 
-Deno.test("awaitGates: keeps a false measurement when the next ones fail", async () => {
+Deno.test("awaitGates: reports the last unmet condition when later reads fail", async () => {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));
   const { now } = Date;

@@ -24,7 +24,10 @@ function said(kube: FakeKube, autoscalerGroupName = "Workers-asg"): Promise<stri
 
 for (const [form, status] of [["older", older], ["newer", newer]] as const) {
   Deno.test(`fault G13: finds an autoscaler without a strategy by the ${form} form of its status`, async () => {
-    match(await said(kubeWith(status)), /^cluster-autoscaler manages group "Workers-asg", and Ostler cannot hold it/);
+    match(
+      await said(kubeWith(status)),
+      /^cluster-autoscaler manages group "Workers-asg", and no AutoscalingStrategy lets Ostler pause it: /,
+    );
     equal(await said(kubeWith(status), "other"), "");
   });
 }

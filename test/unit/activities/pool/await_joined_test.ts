@@ -16,8 +16,8 @@ const ready: NodeFacts = {
 const addresses = [{ address: "10.0.0.1" }];
 const nodeRef = { name: "node-a" };
 
-function wanting(kubelet: string): { kubelet: string; maker: string } {
-  return { kubelet, maker: "machine-controller" };
+function wanting(kubelet: string): { kubelet: string; unseen: (node: string) => string } {
+  return { kubelet, unseen: (node) => `node "${node}" is not reported Ready` };
 }
 
 const climbs: [string, MachineOverrides, NodeFacts | undefined, string][] = [

@@ -42,7 +42,8 @@ async function waitingGroup(agoMs: number): Promise<GroupStage> {
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   const driver = await group.driver();
   const { instances } = driver;
-  const waitsFor = { what: 'the group waits for lifecycle hook "drain"', longestMs: 3_600_000 };
+  const what = 'the Auto Scaling group waits for CompleteLifecycleAction of lifecycle hook "drain"';
+  const waitsFor = { what, longestMs: 3_600_000 };
   driver.instances = async (id) =>
     (await instances(id)).map((each) => each.state === "Terminating" ? { ...each, waitsFor } : each);
   await group.backend.orders.release({ pool: ofGroup, machine: "workers-1" });
@@ -64,7 +65,8 @@ Deno.test("fault G8: awaitMachineGone waits as long as the hook of its cloud may
 Deno.test("fault G8: awaitMachineGone names a hook that was not completed in time", async () => {
   const group = await waitingGroup(7_200_000);
   const order = { pool: ofGroup, machine: "workers-1", until: Date.now() - 1 };
-  const message = 'Timed out waiting for machine "workers-1" to be deleted: the group waits for lifecycle hook "drain"';
+  const message = 'Timed out waiting for machine "workers-1" to be deleted: the Auto Scaling group waits for ' +
+    'CompleteLifecycleAction of lifecycle hook "drain"';
   await rejects(inActivity(() => awaitMachineGone(group.client, order)), { type: "MachineRemains", message });
 });
 
@@ -74,6 +76,6 @@ Deno.test("fault G8: awaitMachineGone names the place to look at by the kind of 
   await group.backend.orders.release({ pool: ofGroup, machine: "workers-1" });
   const order = { pool: ofGroup, machine: "workers-1", until: Date.now() - 1 };
   await rejects(inActivity(() => awaitMachineGone(group.client, order)), {
-    message: /: the machine still exists; see the activities of the group in its cloud$/,
+    message: /: the machine still exists; see the group's events in its cloud \(scaling activities on AWS, /,
   });
 });

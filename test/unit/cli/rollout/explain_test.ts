@@ -166,7 +166,7 @@ Deno.test("explain: shows the position of an old machine in the order", async ()
 Deno.test("explain: describes skipped machines and machines set aside", async () => {
   const made = world(rollingStatus({ underway: [] }));
   made.progress = { skipped: ["m-1"], setAside: [] } as never;
-  assert.match(await explained(made), /stays, because a user ran skip\./);
+  assert.match(await explained(made), /is not replaced, because a user ran skip\./);
   made.progress = { skipped: [], setAside: ["m-1"] } as never;
   assert.match(await explained(made), /could not be drained and was set aside/);
 });

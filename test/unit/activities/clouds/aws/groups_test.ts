@@ -138,7 +138,7 @@ const owned = [
 ];
 
 for (const { title, says, ...conditions } of [...mixtures, ...owned]) {
-  Deno.test(`fault G9: openAws refuses a group ${title.replace(/^(?!that|with|whose)/, "with ")}, by the cause`, async () => {
+  Deno.test(`fault G9: openAws refuses a group ${title.replace(/^(?!that|with|whose)/, "with ")}, and names the cause`, async () => {
     await using world = worldOf(conditions);
     const driver = await world.driver;
     const refused = { type: "CloudRefused", nonRetryable: true, message: says };

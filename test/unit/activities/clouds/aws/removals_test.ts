@@ -55,6 +55,6 @@ Deno.test("fault G8: openAws reports the hook for which a terminating instance w
   ];
   await driver.remove({ group: spec.id, providerId, shrinks: true });
   const waits = (await driver.instances(spec.id)).map(({ state, waitsFor }) => [state, waitsFor]);
-  const what = 'the group waits for lifecycle hook "drain", which its program has not completed';
+  const what = 'the Auto Scaling group waits for CompleteLifecycleAction of lifecycle hook "drain"';
   deepEqual(waits, [["Terminating", { what, longestMs: 7_200_000 }], ["Creating", undefined]]);
 });

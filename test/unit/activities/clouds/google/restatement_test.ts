@@ -5,7 +5,7 @@ import { image1, image2, image3, open, spec, type World } from "../../../../supp
 
 const tags = { "tagKeys/1": "tagValues/2" };
 
-/** Sets properties of the template that the group boots, with this restatement in its metadata. */
+/** Sets properties of the template that the group boots, with these values of input-only fields in its metadata. */
 function tag({ cloud, stub }: World, restatement?: string): Record<string, unknown> {
   const group = cloud.group(spec.id);
   ok(group);
@@ -25,25 +25,25 @@ function booted({ cloud, stub }: World): Record<string, unknown> {
 
 const full = { resourceManagerTags: tags, "disks.initializeParams.resourceManagerTags": tags };
 
-Deno.test("fault G4: restatement names each field that Google's description marks as input only", () => {
+Deno.test("fault G4: inputs has each field that Google's description marks as input only", () => {
   deepEqual([...inputs, shown].toSorted(), markedPaths("InstanceProperties", "Input"));
 });
 
-Deno.test("fault G4: openGoogle copies no template without restated input-only fields, and changes nothing", async () => {
+Deno.test("fault G4: ensureImage refuses a template without values of its input-only fields, and changes nothing", async () => {
   await using world = open();
   tag(world);
   await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
     type: "CloudRefused",
-    message: 'Failed to copy template "projects/p-1/global/instanceTemplates/workers": Google does not show its ' +
-      'input-only fields, so the copy would lose them; restate them in its metadata item "ostler-input-only" or ' +
-      "setting cloud-input-only as a JSON object with values for resourceManagerTags, " +
+    message: 'Failed to copy template "projects/p-1/global/instanceTemplates/workers": the copy would lose the ' +
+      "template's input-only fields, which Google does not show; write their values into the template's metadata " +
+      'item "ostler-input-only" or into setting cloud-input-only, as a JSON object with values for resourceManagerTags, ' +
       "disks.initializeParams.resourceManagerTags, disks.forceAttach, or {} if the template has none of them",
   });
   equal(world.stub.calls.some((each) => ["POST template", "PATCH group"].includes(each)), false);
 });
 
 for (const where of ["metadata", "setting"]) {
-  Deno.test(`fault G4: openGoogle copies the input-only fields that the ${where} restates, and finds the copy again`, async () => {
+  Deno.test(`fault G4: ensureImage copies the input-only fields with their values from the ${where}, and finds the copy again`, async () => {
     const restatement = JSON.stringify(full);
     await using world = open(where === "setting" ? { inputOnly: restatement } : {});
     const before = tag(world, where === "metadata" ? restatement : undefined);
@@ -52,7 +52,7 @@ for (const where of ["metadata", "setting"]) {
     const { disks, ...others } = booted(world);
     deepEqual(disks, [{ boot: true, initializeParams: { sourceImage: image2, resourceManagerTags: tags } }]);
     deepEqual(others["resourceManagerTags"], before["resourceManagerTags"]);
-    // The copy restates its fields too.
+    // A copy of the copy has the fields too.
     await driver.ensureImage({ group: spec.id, image: image3 });
     deepEqual(booted(world)["resourceManagerTags"], tags);
     equal((await driver.ensureImage({ group: spec.id, image: image2 })).id, first.id);
@@ -60,7 +60,7 @@ for (const where of ["metadata", "setting"]) {
   });
 }
 
-Deno.test("fault G4: openGoogle prefers the metadata of a template to the setting", async () => {
+Deno.test("fault G4: ensureImage prefers the metadata of a template to the setting", async () => {
   await using world = open({ inputOnly: JSON.stringify({ resourceManagerTags: { other: "tag" } }) });
   tag(world, JSON.stringify(full));
   await (await world.driver).ensureImage({ group: spec.id, image: image2 });
@@ -68,12 +68,12 @@ Deno.test("fault G4: openGoogle prefers the metadata of a template to the settin
 });
 
 for (const wrong of ["", "[]", "{", '{"machineType":"m"}', '{"resourceManagerTags":["a"]}']) {
-  Deno.test(`fault G4: openGoogle copies no template with the invalid restatement "${wrong}"`, async () => {
+  Deno.test(`fault G4: ensureImage refuses a template whose metadata item ostler-input-only is invalid: "${wrong}"`, async () => {
     await using world = open({ inputOnly: "{}" });
     tag(world, wrong);
     await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
       type: "CloudRefused",
-      message: /restate/,
+      message: /: .*metadata item "ostler-input-only".* a JSON object with values for resourceManagerTags, /,
     });
     equal(world.cloud.group(spec.id)?.templates.length, 1);
   });
