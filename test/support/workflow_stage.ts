@@ -172,10 +172,13 @@ export class Stage {
   /** Starts workers of another version, and ends the previous ones when `meanwhile` is done. */
   async changeWorker(version: StageVersion, meanwhile: () => Promise<void>): Promise<void> {
     const old = this.#workers.splice(0);
-    await this.startWorker(version);
-    await meanwhile();
-    for (const { worker } of old) worker.shutdown();
-    await Promise.all(old.map(({ done }) => done));
+    try {
+      await this.startWorker(version);
+      await meanwhile();
+    } finally {
+      for (const { worker } of old) worker.shutdown();
+      await Promise.all(old.map(({ done }) => done));
+    }
   }
 
   /** Ends the workers in order; running activities are cancelled. */

@@ -107,6 +107,8 @@ test("versions: a controller makes the version of its build current when its wor
     connect: () => Promise.resolve(stage.client),
     log: { info: () => {}, warn: () => {} },
     signal: stop.signal,
+    // It starts with this version; the tests before have made others current.
+    startedAt: Date.now(),
     pauses: { current: 50, waiting: 50 },
   });
   try {
