@@ -11,6 +11,7 @@ import {
   deleteClusterObject,
   listClusterObjects,
   patchClusterObject,
+  readClusterObject,
 } from "../../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
@@ -51,10 +52,9 @@ async function compare(
   kube: Cluster,
   { driver, now, result }: { driver: Driver; now: number; result: DiscoveryResult },
 ): Promise<void> {
-  const [{ groups, isComplete }, objects] = await Promise.all([
-    driver.groups(),
-    listClusterObjects(kube, scalingGroups),
-  ]);
+  const { groups, isComplete } = await driver.groups();
+  // After the groups, which may take minutes: meanwhile a user may create the object of one.
+  const objects = await listClusterObjects(kube, scalingGroups);
   result.groups = groups.length;
   const found = new Map(groups.map((group) => [groupKeyOf(group.id), group]));
   const known = new Map(objects.map((object) => [groupKeyOf(object.spec.groupId), object]));
@@ -87,7 +87,7 @@ async function deleteSpareTemplates(driver: Driver, objects: readonly ScalingGro
  */
 async function makeIfClear(kube: Cluster, driver: Driver, group: CloudGroup): Promise<string[]> {
   const role = group.role || await roleByNodes(kube, driver, group.id);
-  return role === undefined ? [] : [await make(kube, group, role)];
+  return role === undefined ? [] : await make(kube, group, role);
 }
 
 async function roleByNodes(kube: Cluster, driver: Driver, group: string): Promise<Role | undefined> {
@@ -97,16 +97,19 @@ async function roleByNodes(kube: Cluster, driver: Driver, group: string): Promis
   return own.length > 0 ? "Worker" : undefined;
 }
 
-async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<string> {
+/** Returns the name of the new object; nothing if a user has just created one for the group. */
+async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<string[]> {
   const { id, name: nodeGroupName, autoscalerName: autoscalerGroupName } = group;
   const spec = { ...first, groupId: id, nodeGroupName, autoscalerGroupName, role };
   const name = nameFor(group);
   try {
     await createClusterObject(kube, scalingGroups, { kind: "ScalingGroup", metadata: { name }, spec });
-    return name;
+    return [name];
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
   }
+  const standing = await ifFound(readClusterObject(kube, scalingGroups, name));
+  if (standing && groupKeyOf(standing.spec.groupId) === groupKeyOf(id)) return [];
   // Another group has the name, so the ID makes it unique.
   const other = `${name}-${createHash("sha256").update(groupKeyOf(id)).digest("hex").slice(0, 8)}`;
   await createClusterObject(kube, scalingGroups, { kind: "ScalingGroup", metadata: { name: other }, spec }).catch(
@@ -114,7 +117,7 @@ async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<strin
       if (statusOf(error) !== 409) throw error; // created by a previous attempt
     },
   );
-  return other;
+  return [other];
 }
 
 /** Returns the name of a group's object, whatever the case in which the cloud reports the group (K21). */

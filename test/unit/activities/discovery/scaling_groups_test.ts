@@ -93,6 +93,17 @@ Deno.test("K21 discovery: treats a group ID in another case as the same, and equ
   deepEqual((await discoverScalingGroups(kube, 0)).made, []);
 });
 
+Deno.test("K21 discovery: makes no second object for a group for which a user makes one meanwhile", async () => {
+  const kube = stage({ groups: [b], isComplete: true });
+  kube.fake.onRequest = (request) => {
+    if (!request.startsWith("create scalinggroups")) return;
+    const spec = { nodeImage: "v", groupId: "ids/B", nodeGroupName: "b", autoscalerGroupName: "asg-b", role: "Worker" };
+    kube.fake.put("scalinggroups", { metadata: { name: "b" }, spec });
+  };
+  deepEqual((await discoverScalingGroups(kube, 0)).made, []);
+  deepEqual(kube.fake.all("scalinggroups").map(({ metadata: { name } }) => name), ["b"]);
+});
+
 Deno.test("IR1 discovery: makes neither NodeVersion nor AutoscalingStrategy, which people must write", async () => {
   const kube = stage({ groups: [a, b], isComplete: true });
   await discoverScalingGroups(kube, 0);
