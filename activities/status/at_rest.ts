@@ -3,7 +3,11 @@
 /** Phases in which no machine of a rollout is in progress; machines of a halted rollout are. */
 const endings = ["Converged", "RolledBack", "Aborted", "Deleting"];
 /** Reasons for which a rollout may wait for days; until then an autoscaler may remove its machines as before. */
-const reasons = ["OutsideWindow", "Paused", "AwaitingApproval"];
+const reasons = [
+  ...["OutsideWindow", "Paused", "AwaitingApproval"],
+  // A pool that Ostler cannot roll is not to be changed in any way.
+  ...["CloudRefused", "GroupClaimedTwice", "ControlPlaneRefused", "ObjectInvalid"],
+];
 
 /** Returns whether a rollout has ended, by the phase in its status. */
 export function isEnded(phase: unknown): boolean {

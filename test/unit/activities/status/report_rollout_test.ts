@@ -280,7 +280,7 @@ Deno.test("fault G13: ensureRolloutReported keeps nodes from an autoscaler, and 
   node("new");
   deepEqual(await conditions(report({ phase: "Halted" })), ["Ready False", "AutoscalerHeld False"]);
   deepEqual(kept(), ["a", "by-hand", "new"]);
-  for (const reason of ["OutsideWindow", "Paused", "AwaitingApproval"]) {
+  for (const reason of ["OutsideWindow", "Paused", "AwaitingApproval", "CloudRefused"]) {
     deepEqual(await conditions(report({ reason })), ["Ready False"]);
     deepEqual(kept(), ["by-hand"]);
     await conditions(report({ reason, underway: [step] }));
