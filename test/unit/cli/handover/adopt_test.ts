@@ -94,7 +94,7 @@ Deno.test("ostler adopt: refuses while Operating System Manager runs, and for a 
   assert.equal(collided.code, 1);
   assert.match(
     collided.out,
-    /^pool "b-c\/a": its objects have the same names as those of "c\/a-b"; rename one of the pools$/m,
+    /^pool "b-c\/a": its objects have the same names as the objects of "c\/a-b"; rename one of the pools$/m,
   );
 });
 

@@ -99,13 +99,13 @@ Deno.test("fault P1: ostler adopt --dry-run uses the settings of the process tha
   const told = await expected(world);
   assert.match(
     step(told),
-    /^those of Deployment "kube-system\/operating-system-manager"; without --host-ca-bundle, whose/,
+    /^read from Deployment "kube-system\/operating-system-manager"; without --host-ca-bundle, whose/,
   );
   const refused = await expected(await osmsCluster(["-initial-taints=nonsense"]));
   assert.deepEqual([refused.code, refused.configs], [1, undefined]);
   assert.match(
     step(refused),
-    /^Ostler would refuse those of Deployment .*--initial-taints "nonsense": must be comma-sep/,
+    /^Ostler would refuse the settings of Deployment .*--initial-taints "nonsense": must be comma-sep/,
   );
   assert.equal(
     (await expected(await osmsCluster(["-initial-taints=nonsense"]), ["--initial-taints=a=b:NoExecute"])).code,

@@ -243,7 +243,7 @@ Deno.test("ostler release: keeps a pool whose names belong to one that could not
   assert.equal(code, 1);
   assert.match(
     out,
-    /^pool "a-b\/web": its objects have the same names as those of "b\/web-a", whose cleanup failed; retry that first$/m,
+    /^pool "a-b\/web": its objects have the same names as the objects of "b\/web-a", whose cleanup failed; retry that first$/m,
   );
   assert.notEqual(
     world.kube.get("rollouts", "web", "a-b"),

@@ -93,7 +93,7 @@ Deno.test("ostler plan: gets the plan of a scaling group from a worker, because 
     const part of [
       /^kube-system\/scaling-group\.alpha: 2 of 3 machines will be replaced, in 1 wave$/m,
       /alpha-1, alpha-2/,
-      /^stays +until the cloud no longer protects them: alpha-3$/m,
+      /^kept +until the cloud no longer protects them: alpha-3$/m,
     ]
   ) assert.match(out, part);
   assert.ok(!out.includes("not released"));
