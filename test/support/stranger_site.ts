@@ -7,6 +7,7 @@ import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import type { Version } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
 import { ClusterAutoscaler, scaleDownDisabled } from "./cluster_autoscaler.ts";
+import type { Stored } from "./fake_kube.ts";
 import { runsOf, standing, upToDate } from "./group_play.ts";
 import { GroupSite } from "./group_site.ts";
 import type { Stage } from "./workflow_stage.ts";
@@ -39,9 +40,10 @@ export async function amongStrangers(
   using autoscaler = new ClusterAutoscaler(kube, ground.cloud, [...groups, ...others]);
   await ground.settle(world, [...groups, ...others], first);
   const machines = [...groups, ...others].reduce((sum, { size }) => sum + size, 0);
-  await world.until("all nodes to be known", async () => {
+  await world.until("all nodes to be known and Ready", async () => {
     const runs = await runsOf(world);
-    return runs.length === machines && runs.every((each) => each === `${first.image} ${first.components}`);
+    return runs.length === machines && runs.every((each) => each === `${first.image} ${first.components}`) &&
+      kube.all("nodes").every(isReady);
   });
   using pods = new ZonalPods(kube);
   autoscaler.start();
@@ -65,6 +67,14 @@ export async function amongStrangers(
   const { has, disk } = pods.zones();
   assert.deepEqual(has, disk);
   assert.deepEqual([autoscaler.removed, autoscaler.replicas], [[], 1]);
+}
+
+/** Returns whether a node is Ready and accepts pods. */
+function isReady({ spec, status }: Stored): boolean {
+  const { conditions = [] } = status as { conditions?: { type: string; status: string }[] } ?? {};
+  const { taints = [] } = spec as { taints?: { key: string }[] } ?? {};
+  return conditions.some(({ type, status }) => type === "Ready" && status === "True") &&
+    !taints.some(({ key }) => key === "node.kubernetes.io/not-ready");
 }
 
 /** Asks for an image, and waits until this number of nodes runs it. */
