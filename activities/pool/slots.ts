@@ -3,7 +3,7 @@
  * out, and its start time.
  */
 import type { V1ConfigMap } from "@kubernetes/client-node";
-import type { BudgetName, PoolRef, SlotAnswer, Urgency } from "../../workflows/contracts/mod.ts";
+import type { BudgetName, PoolRef, SlotAnswer, SlotOrder } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
 import { asMergePatch, type Kube, sharedNamespace } from "../kube/client.ts";
 import { readObject, rollouts } from "../kube/resources.ts";
@@ -13,21 +13,6 @@ import { aheadOf, annotationOf, isPlaceNews, placeOf, queueAnnotation, queueIn, 
 export interface BudgetKeeper {
   kube: Kube;
   profileNamespace: string;
-}
-
-export interface SlotOrder {
-  pool: PoolRef;
-  machine: string;
-  /** Number of slots. */
-  limit: number;
-  /** The budget; by default that of all pools. */
-  of?: BudgetName;
-  /** Normal by default. */
-  urgency?: Urgency;
-  /** The machine is out in any case, so it waits for nothing but a free slot, and its pool takes no place for it. */
-  begun?: boolean;
-  /** When the pool first asked for the slot that it waits for (epoch ms). */
-  since?: number;
 }
 
 type Ledger = BudgetKeeper & { of: BudgetName };

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { snapshotForm } from "../local/mirror/debian_archives.ts";
 
 /** Parts of a release that can be left out; chart and manifests are always built. */
 export const optionalParts = ["cli", "image"] as const;
@@ -19,7 +20,7 @@ export interface ReleaseOptions {
   readonly isNearDeno: boolean;
   /** The private key in PEM that signs the files; "" signs nothing. */
   readonly signKey: string;
-  /** The time of Debian's snapshot from which the image gets its packages; "" for this host's archive. */
+  /** The URL of Debian's snapshot from which the image gets its packages; "" for this host's archive. */
   readonly snapshot: string;
   readonly help: boolean;
 }
@@ -41,8 +42,8 @@ deno task release [flags]
   --near-deno       If npm lacks this version of Deno for a system, pack the newest earlier patch release and report it;
                     otherwise the command is not packed for that system
   --sign-key FILE   Sign SHA256SUMS, provenance and images as cosign does, with this unencrypted ECDSA key on P-256
-  --snapshot TIME   Take the image's Debian packages from snapshot.debian.org at this time, such as
-                    20260824T000000Z (default this host's archive)
+  --snapshot URL    Take the image's Debian packages from this snapshot, .../debian/20260824T000000Z (default this
+                    host's archive)
   --help            Print this help
 
 Requires Helm and kubectl (found or built like the demo's tools), GNU tar, npm for the command,
@@ -55,8 +56,8 @@ export function parseOptions(args: readonly string[]): ReleaseOptions {
   const given = parse(args);
   const { output, draft, without, targets: named, help, "near-deno": isNearDeno, "sign-key": signKey, snapshot } =
     given;
-  if (!/^(\d{8}T\d{6}Z)?$/.test(snapshot)) {
-    throw new UsageError(`Invalid --snapshot "${snapshot}": accepted is a time such as 20260824T000000Z`);
+  if (snapshot !== "" && !snapshotForm.test(snapshot)) {
+    throw new UsageError(`Invalid --snapshot "${snapshot}": accepted is a URL that ends in /debian/20260824T000000Z`);
   }
   return {
     ...{ output, isDraft: draft, help, isNearDeno, signKey, snapshot },

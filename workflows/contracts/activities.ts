@@ -83,20 +83,9 @@ export interface WriteActivities {
   ensureMachinesKept(input: { pool: PoolRef }): Promise<Keeping>;
   /**
    * Takes a slot of the shared budget if one is free that no other pool waits for; otherwise the pool waits too, and the
-   * answer has the holders, those of the pool first. With `begun` the machine is out in any case: it takes any free slot,
-   * and waits for none. `since` is when the pool first asked (epoch ms).
+   * answer has the holders, those of the pool first.
    */
-  ensureSlotTaken(
-    input: {
-      pool: PoolRef;
-      machine: string;
-      limit: number;
-      of?: BudgetName;
-      urgency?: Urgency;
-      begun?: boolean;
-      since?: number;
-    },
-  ): Promise<SlotAnswer>;
+  ensureSlotTaken(input: SlotOrder): Promise<SlotAnswer>;
   /** Releases all slots of the pool except those of `machines`; without machines the pool waits for none any more. */
   ensureSlotsKept(input: { pool: PoolRef; machines: string[]; of?: BudgetName }): Promise<void>;
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
@@ -107,6 +96,22 @@ export interface SlotAnswer {
   taken: boolean;
   holders: string[];
   ahead?: number;
+}
+
+/** A machine that is to be out of service, and the shared budget that it needs a slot of. */
+export interface SlotOrder {
+  pool: PoolRef;
+  machine: string;
+  /** Number of slots. */
+  limit: number;
+  /** The budget; by default that of all pools. */
+  of?: BudgetName;
+  /** Normal by default. */
+  urgency?: Urgency;
+  /** The machine is out in any case, so it waits for nothing but a free slot, and its pool takes no place for it. */
+  begun?: boolean;
+  /** When the pool first asked for the slot that it waits for (epoch ms). */
+  since?: number;
 }
 
 /** The shared budget that a slot belongs to; the default is that of all pools. */

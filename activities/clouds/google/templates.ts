@@ -4,7 +4,6 @@ import type { BootTemplate } from "../driver.ts";
 import { without } from "../without.ts";
 import type { GoogleApi } from "./api.ts";
 import type { GoogleManagers, Manager } from "./managers.ts";
-import { outputs } from "./fields.ts";
 import { lastOf, pathOf } from "./paths.ts";
 import { hiddenIn, restatementOf, withRestated } from "./restatement.ts";
 import { clusterLabel, type Group } from "./group.ts";
@@ -12,6 +11,21 @@ import { failureOf, isKnown, type Refusal } from "./refusal.ts";
 import type { compute_v1 } from "@googleapis/compute";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+
+/**
+ * Fields that only Google writes, so no request contains them, by path; a test compares them with Google's description.
+ */
+export const outputs = {
+  InstanceProperties: [
+    ...["disks.architecture", "disks.diskEncryptionKey.sha256", "disks.index"],
+    "disks.initializeParams.sourceImageEncryptionKey.sha256",
+    "disks.initializeParams.sourceSnapshotEncryptionKey.sha256",
+    ...["disks.kind", "disks.licenses", "disks.savedState", "disks.shieldedInstanceInitialState", "metadata.kind"],
+    ...["networkInterfaces.accessConfigs.kind", "networkInterfaces.ipv6AccessConfigs.kind"],
+    ...["networkInterfaces.ipv6AccessType", "networkInterfaces.kind", "networkInterfaces.name"],
+  ],
+  InstanceGroupManagerVersion: ["targetSize.calculated"],
+};
 
 /** The facts of a template that are cached. */
 interface TemplateFacts {

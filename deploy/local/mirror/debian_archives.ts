@@ -31,12 +31,14 @@ export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchi
   return { debian, "debian-security": security, ...(proxy === undefined ? {} : { proxy }) };
 }
 
-/** Returns the archives as they were at a time such as "20260824T000000Z"; those given for "". */
-export function archivesAt(archives: DebianArchives, time: string): DebianArchives {
-  if (time === "") return archives;
-  // Without TLS, because the smallest base has no CAs; apt verifies Debian's signature.
-  const of = (archive: string): string => `http://snapshot.debian.org/archive/${archive}/${time}`;
-  return { ...archives, debian: of("debian"), "debian-security": of("debian-security") };
+/** URLs of snapshots of the archive `debian`; beside it they have `debian-security`. */
+export const snapshotForm = /^http\S*\/debian\/\d{8}T\d{6}Z$/;
+
+/** Returns the archives as they were in a snapshot; the given ones for "". */
+export function archivesIn(archives: DebianArchives, snapshot: string): DebianArchives {
+  if (snapshot === "") return archives;
+  const security = snapshot.replace(/\/debian(?=\/[^/]+$)/, "/debian-security");
+  return { ...archives, debian: snapshot, "debian-security": security };
 }
 
 interface Target {

@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { getContainerRuntimeClient } from "testcontainers";
 import { debianBase, proxies } from "../../local/machines/debian_base.ts";
-import { archivesAt, debianArchives } from "../../local/mirror/debian_archives.ts";
+import { archivesIn, debianArchives } from "../../local/mirror/debian_archives.ts";
 import { type BaseImage, baseImages } from "./base_image.ts";
 import { fillContext, recipe, run } from "./context.ts";
 import { type Architecture, architectures, denoImage } from "./deno_image.ts";
@@ -22,7 +22,7 @@ export interface BuildOptions {
   architecture?: Architecture;
   /** Debian image for the architecture; by default one is built from Debian packages. */
   base?: string;
-  /** The time of the snapshot with Debian's packages, such as "20260824T000000Z"; by default this host's archive. */
+  /** The URL of a snapshot with Debian's packages (`snapshotForm`); by default this host's archive. */
   snapshot?: string;
   /** Output folder of the archive. */
   output: string;
@@ -98,7 +98,7 @@ async function groundOf(
   { base, snapshot = "", architecture = ownArchitecture, onProgress }: BuildOptions,
   workFolder: string,
 ): Promise<Record<string, string>> {
-  const archives = archivesAt(await debianArchives(), snapshot);
+  const archives = archivesIn(await debianArchives(), snapshot);
   const progress = onProgress ? { onProgress } : {};
   const own = (): Promise<string> => debianBase({ workFolder, archives, ...progress });
   if (architecture !== ownArchitecture && base === undefined) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { edgeScript } from "../../../profiles/mod.ts";
 import { SecretsApi } from "../../support/secrets_api.ts";
 
-const token = "token-that-nobody-sees";
+const token = "token-of-the-test";
 const target = "pool-kube-system-bootstrap-config.cfg";
 
 interface Outcome {

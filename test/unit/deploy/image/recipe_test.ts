@@ -4,7 +4,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pinnedBase } from "../../../../deploy/local/machines/debian_base.ts";
-import { archivesAt } from "../../../../deploy/local/mirror/debian_archives.ts";
+import { archivesIn, snapshotForm } from "../../../../deploy/local/mirror/debian_archives.ts";
 import { leanEnvironment } from "../../../../deploy/local/site/ostler_processes.ts";
 
 const read = (path: string): Promise<string> => readFile(new URL(`../../../../${path}`, import.meta.url), "utf8");
@@ -61,10 +61,15 @@ Deno.test("fault S9: image: starts from images by digest, and takes Debian's pac
   equal(digests[0]?.[2], pinnedBase);
   const stages = [...recipe.matchAll(/^FROM (\S+)/gm)].map(([, from]) => from);
   deepEqual([...new Set(stages)].sort(), ["${BASE}", "${BUILD_BASE}", "${BUILD_DENO}", "${DENO}"]);
-  match(recipe, /^ARG ARCHIVE=http:\/\/snapshot\.debian\.org\/archive\/debian\/\d{8}T\d{6}Z$/m);
+  const [, day] = /^ARG SNAPSHOT=(\d{8})T\d{6}Z$/m.exec(recipe) ?? [];
+  equal(day, /-(\d{8})-/.exec(pinnedBase)?.[1], "Expected the snapshot of the base");
   const archives = { debian: "http://here.example/debian", "debian-security": "http://here.example/security" };
-  deepEqual(archivesAt(archives, ""), archives);
-  equal(archivesAt(archives, "20260824T000000Z").debian, /^ARG ARCHIVE=(.*)$/m.exec(recipe)?.[1]);
+  deepEqual(archivesIn(archives, ""), archives);
+  const snapshot = "http://there.example/archive/debian/20260824T000000Z";
+  match(snapshot, snapshotForm);
+  deepEqual(archivesIn(archives, snapshot), {
+    ...{ debian: snapshot, "debian-security": "http://there.example/archive/debian-security/20260824T000000Z" },
+  });
 });
 
 Deno.test("image: has the user of the chart, and the ports of the settings", async () => {

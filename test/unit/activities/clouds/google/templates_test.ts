@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import { outputs } from "../../../../../activities/clouds/google/fields.ts";
+import { outputs } from "../../../../../activities/clouds/google/templates.ts";
 import { without } from "../../../../../activities/clouds/without.ts";
 import { markedPaths } from "../../../../support/clouds/google_description.ts";
 import { image1, image2, image3, open, regional, spec, type World } from "../../../../support/clouds/google_world.ts";
