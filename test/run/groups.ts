@@ -50,7 +50,7 @@ const allowed = ["--allow-all"];
 
 const named = (folder: string, names: string[]): string[] => names.map((name) => `test/${folder}/${name}_test.ts`);
 
-/** Unit tests that wait for real processes and for the clock, in two lists of similar duration. */
+/** Unit tests that wait for real processes and for the clock, in lists of similar duration. */
 const waits = [
   ...named("unit/activities", ["pool/woken_waits", "pool/await_joined", "kube/informer"]),
   ...named("unit/activities", ["node/blocked_drain", "node/drain", "node/node_watch"]),
@@ -58,8 +58,9 @@ const waits = [
   "test/run_test.ts",
 ];
 const longWaits = [
-  ...named("unit/activities", ["os/drivers", "os/hands", "etcd/snapshot", "clouds/azure/patience"]),
+  ...named("unit/activities", ["os/drivers", "os/hands", "etcd/snapshot"]),
 ];
+const azureWaits = named("unit/activities/clouds/azure", ["meddled", "api", "orders", "patience"]);
 
 export const steps: Record<string, Step> = {
   fmt: { args: ["fmt", "--check"], isCheck: true, limitMinutes: 5, load: 0.5 },
@@ -102,6 +103,7 @@ export const groups: Record<string, Group> = {
     shares: [
       waits,
       longWaits,
+      azureWaits,
       named("unit/profiles", ["go_engine", "go_program", "eta_engine", "render_process"]),
       ["test/unit/activities"],
       ["test/unit/workers"],
@@ -109,7 +111,7 @@ export const groups: Record<string, Group> = {
       ["test/unit/cli"],
       ["test/unit/workflows"],
     ],
-    waiting: [...waits, ...longWaits],
+    waiting: [...waits, ...longWaits, ...azureWaits],
     isQuick: true,
     // Some of them run programs of Debian's packages.
     after: ["packages"],
