@@ -1,10 +1,11 @@
 /** Begins the steps of a plan: takes the slots that they need, and starts the task of each machine. */
 import type { Member } from "./contracts/mod.ts";
-import { beginWaveGates } from "./machine/gates.ts";
-import { beginJoin } from "./machine/join_machine.ts";
-import { beginRemoval, beginRepair } from "./machine/remove_machine.ts";
-import { beginStage } from "./machine/stage_image.ts";
-import { beginUpdate } from "./machine/update_in_place.ts";
+import { prepareWaveGates } from "./machine/gates.ts";
+import { prepareJoin } from "./machine/join_machine.ts";
+import { prepareRemoval, prepareRepair } from "./machine/remove_machine.ts";
+import { prepareStage } from "./machine/stage_image.ts";
+import { prepareUpdate } from "./machine/update_in_place.ts";
+import { begin } from "./machine/work.ts";
 import { supplierOf } from "./policy/supplier.ts";
 import type { Blocked, Step, Turn } from "./policy/turn.ts";
 import { spare, type Sparer, write, writeAlone } from "./proxies.ts";
@@ -71,13 +72,13 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
     case "repair":
       // With the slot, no other control plane is removed meanwhile; without, the unhealthy machine was already out.
       if (rollout.target.desired?.isControlPlane) await takeSlot(rollout, step.machine.id, { begun: true });
-      return void beginRepair(rollout, step.machine);
+      return void begin(rollout, prepareRepair(rollout, step.machine));
     case "gates":
-      return void beginWaveGates(rollout, step);
+      return void begin(rollout, prepareWaveGates(rollout, step));
     case "admit":
       return await admit(rollout, step);
     case "stage":
-      return void beginStage(rollout, step.machine);
+      return void begin(rollout, prepareStage(rollout, step.machine));
     case "update":
       return await updateInPlace(rollout, step);
   }
@@ -103,7 +104,7 @@ async function remove(rollout: Beginning, step: Step & { kind: "leave" }): Promi
     // A pause, an abort or a given-up change arrived meanwhile: plan again.
     if (rollout.people.heard || isGivenUp(rollout)) return undefined;
   }
-  return void beginRemoval(rollout, step.machine);
+  return void begin(rollout, prepareRemoval(rollout, step.machine));
 }
 
 async function updateInPlace(rollout: Beginning, step: Step & { kind: "update" }): Promise<Blocked | undefined> {
@@ -112,7 +113,7 @@ async function updateInPlace(rollout: Beginning, step: Step & { kind: "update" }
     if (full) return full;
     if (rollout.people.heard || isGivenUp(rollout)) return undefined;
   }
-  return void beginUpdate(rollout, step.machine);
+  return void begin(rollout, prepareUpdate(rollout, step.machine));
 }
 
 function subjectOf(step: Step): string {
@@ -141,12 +142,8 @@ async function admit(rollout: Beginning, step: Step & { kind: "admit" }): Promis
   if (newcomer.phase === "Held") restartBoot(machines, newcomer.id);
   const replaces = victim ? ` to replace machine "${victim.id}"` : "";
   tell(view, "MachineAdmitted", `Admitted machine "${newcomer.id}"${replaces}`);
-  return void beginJoin(rollout, {
-    machine: newcomer.id,
-    attempt,
-    isIn: false,
-    ...(victim ? { victim: victim.id } : {}),
-  });
+  const replacing = victim ? { victim: victim.id } : {};
+  return void begin(rollout, prepareJoin(rollout, { machine: newcomer.id, attempt, isIn: false, ...replacing }));
 }
 
 /** Watches a machine that already boots; takes a slot of the shared budget again if one was given back and is free. */
@@ -156,7 +153,7 @@ async function watchAgain(rollout: Beginning, step: Step & { kind: "join" }): Pr
     // A command arrived meanwhile, or the change was given up: plan again.
     if (rollout.people.heard || isGivenUp(rollout)) return;
   }
-  beginJoin(rollout, { machine: step.machine, attempt: step.attempt, isIn: true });
+  begin(rollout, prepareJoin(rollout, { machine: step.machine, attempt: step.attempt, isIn: true }));
 }
 
 // A pause or an abort arrived after the plan, or the change was given up: plan again.

@@ -76,6 +76,7 @@ export class Stage {
   #native: NativeConnection | undefined;
   readonly #bundles = new Map<boolean, Promise<WorkflowBundleOption>>();
   #workers: { worker: Worker; done: Promise<void> }[] = [];
+  readonly #lost = Promise.withResolvers<never>();
   #pools = 0;
   #opening: Promise<void> | undefined;
   /** The pools whose runs have not been ended yet. */
@@ -83,6 +84,12 @@ export class Stage {
 
   constructor(options: StageOptions = {}) {
     this.#options = options;
+    this.#lost.promise.catch(() => {});
+  }
+
+  /** Rejects when a worker ends without being told, as after a signal to this process: no story can end then. */
+  get lost(): Promise<never> {
+    return this.#lost.promise;
   }
 
   /** Address of the server, as "host:port". */
@@ -152,8 +159,19 @@ export class Stage {
         maxConcurrentActivityTaskExecutions: slots.waits,
       }),
     ];
-    this.#workers.push(...workers.map((worker) => ({ worker, done: worker.run() })));
+    for (const worker of workers) this.#run(worker);
     return workers;
+  }
+
+  #run(worker: Worker): void {
+    const running = { worker, done: worker.run() };
+    this.#workers.push(running);
+    const lose = (cause?: unknown): void => {
+      if (this.#workers.includes(running)) {
+        this.#lost.reject(new Error("Failed to play the story: a worker of its stage ended by itself", { cause }));
+      }
+    };
+    running.done.then(() => lose(), lose);
   }
 
   #bundleOf(next: boolean): Promise<WorkflowBundleOption> {
@@ -334,7 +352,7 @@ async function inTime(stage: Stage, run: (stage: Stage) => Promise<void>, ms: nu
     reject(new Error(`Failed to end the story: it still runs after ${ms} ms; its last calls were ${last}`));
   }, ms);
   try {
-    await Promise.race([run(stage), late]);
+    await Promise.race([run(stage), late, stage.lost]);
   } finally {
     clearTimeout(timer);
   }

@@ -17,7 +17,7 @@ export function drainEnd({ settings, target }: Seen<"settings" | "target">, sinc
 
 /** Drains the node of a machine; after the timeout, the rules can set the machine aside. */
 export async function drain(work: Work, node: string | undefined): Promise<"Drained" | "SetAside"> {
-  const { rollout, task, note } = work;
+  const { task, note } = work;
   if (!node) return "Drained";
   let isCordoned = false;
   for (let known = "";;) {
@@ -29,7 +29,7 @@ export async function drain(work: Work, node: string | undefined): Promise<"Drai
     }
     if (seen?.outcome === "Drained") return "Drained";
     if (seen) known = noteBlockers(work, seen);
-    if (Date.now() < drainEnd(rollout, task.since) || !maySetAside(rollout, task)) continue;
+    if (Date.now() < drainEnd(work, task.since) || !maySetAside(work, task)) continue;
     note({ is: "SetAside" });
     return "SetAside";
   }
@@ -40,7 +40,7 @@ function drainOnce(
   work: Work,
   { node, known, isCordoned }: { node: string; known: string; isCordoned: boolean },
 ): Promise<DrainOutcome | Unseen | undefined> {
-  const { rollout: { settings, target }, task } = work;
+  const { settings, target, task } = work;
   const rules = rulesOf(target);
   const end = drainEnd({ settings, target }, task.since);
   const isOver = Date.now() >= end;

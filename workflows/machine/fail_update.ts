@@ -15,7 +15,7 @@ export interface UpdateFailure {
 
 /** Records the failure on the machine and counts it; at `maxFailed` failures, no further machine begins the update. */
 export async function failUpdate(
-  { rollout: { settings: { pool } }, task: { subject: machine }, note }: Work,
+  { settings: { pool }, task: { subject: machine }, note }: Work,
   { image, reason, message }: UpdateFailure,
 ): Promise<void> {
   const at = Date.now();

@@ -15,7 +15,7 @@ import { isLastGood } from "../state/target.ts";
 import type { Task } from "../state/tasks.ts";
 import { waveName } from "../state/waves.ts";
 import type { Step } from "../policy/turn.ts";
-import { begin, unlessOver, type Work, type Worked } from "./work.ts";
+import { type Job, unlessOver, type Work, type Worked } from "./work.ts";
 
 interface Asked {
   run: Gate["run"];
@@ -35,15 +35,15 @@ interface Question extends Asked {
 
 /** Returns undefined when all gates have passed or were promoted, otherwise the failed gate. */
 export async function passGates(work: Work, asked: Asked): Promise<string | undefined> {
-  const { rollout, task } = work;
+  const { task } = work;
   try {
     for (;;) {
-      if (areUnknown(rollout) && await waitForPolicy(work) === "Promoted") return ended(work);
-      const gates = gatesOf(rollout, asked);
+      if (areUnknown(work) && await waitForPolicy(work) === "Promoted") return ended(work);
+      const gates = gatesOf(work, asked);
       if (gates.length === 0) return ended(work);
       const told = JSON.stringify(gates);
-      const isOver = (): boolean => task.doubt === promoted || JSON.stringify(gatesOf(rollout, asked)) !== told;
-      const name = planHash([keyOf(rollout, asked), gates]);
+      const isOver = (): boolean => task.doubt === promoted || JSON.stringify(gatesOf(work, asked)) !== told;
+      const name = planHash([keyOf(work, asked), gates]);
       const verdicts = await evaluate(work, { ...asked, gates, name, isOver });
       const isPromoted = task.doubt === promoted;
       task.doubt = "";
@@ -74,11 +74,10 @@ function areUnknown({ target, memory }: Seen<"target" | "memory">): boolean {
 
 /** Waits until one policy defines the gates, or a person promotes. */
 async function waitForPolicy(work: Work): Promise<"Promoted" | "Known"> {
-  const { rollout, task } = work;
-  const message = rollout.target.rules?.conflict ?? "";
+  const { settings: { durations: { recheck } }, target, task } = work;
+  const message = target.rules?.conflict ?? "";
   noteDoubt(work, { what: "the gates are unknown: ", message });
-  const isOver = (): boolean => task.doubt === promoted || !areUnknown(rollout);
-  const { recheck } = rollout.settings.durations;
+  const isOver = (): boolean => task.doubt === promoted || !areUnknown(work);
   while (!await condition(isOver, recheck, { summary: "Wait for one policy that defines the gates" }));
   const isPromoted = task.doubt === promoted;
   task.doubt = "";
@@ -95,9 +94,9 @@ function gatesOf({ target: { rules } }: Seen<"target">, asked: Asked): Gate[] {
  * when the answer is no longer needed.
  */
 async function evaluate(work: Work, question: Question): Promise<GateVerdict[] | undefined> {
-  const { rollout, task, note } = work;
+  const { settings: { durations: { recheck } }, task, note } = work;
   const { name } = question;
-  const before = askedGatesOf(rollout, task);
+  const before = askedGatesOf(work, task);
   if (before?.name === name) task.doubt ||= before.doubt;
   if (question.isOver()) return undefined; // promoted before this run began to evaluate
   for (;;) {
@@ -111,7 +110,6 @@ async function evaluate(work: Work, question: Question): Promise<GateVerdict[] |
     if (!unclear) return verdicts;
     noteDoubt(work, { what: `gate "${unclear.gate}" is inconclusive: `, message: unclear.message });
     note({ is: "GatesAsked", asked: { name, since: null, doubt: task.doubt } });
-    const { recheck } = rollout.settings.durations;
     task.until = Date.now() + recheck;
     const summary = `Gate ${unclear.gate} is inconclusive; next check at ${iso(task.until)} (or use promote, retry)`;
     if (await condition(question.isOver, recheck, { summary })) return undefined;
@@ -119,17 +117,17 @@ async function evaluate(work: Work, question: Question): Promise<GateVerdict[] |
 }
 
 async function ask(
-  { rollout, task, note }: Work,
+  work: Work,
   { run: _, gates, name, isOver, ...asked }: Question,
 ): Promise<GateVerdict[] | Unseen | undefined> {
-  const { settings: { pool }, target: { rules } } = rollout;
-  const before = askedGatesOf(rollout, task);
+  const { settings: { pool }, target: { rules }, task, note } = work;
+  const before = askedGatesOf(work, task);
   const since = (before?.name === name ? before.since : null) ?? Date.now();
   note({ is: "GatesAsked", asked: { name, since, doubt: task.doubt } });
   const within = Math.max(...gates.map((gate) => gate.within));
   const until = since + Math.min(within, asked.machine ? rules?.join.gates ?? within : within);
   task.until = until;
-  const key = keyOf(rollout, asked);
+  const key = keyOf(work, asked);
   const which = gates.length === 1 ? `gate ${gates[0]?.name}` : `${gates.length} gates`;
   const summary = `Evaluate ${which} for ${task.subject}`;
   return await unlessOver(
@@ -159,11 +157,14 @@ function noteDoubt({ task, note }: Work, { what, message }: { what: string; mess
 
 // Evaluates the gates of a wave; a failed gate gives the change up.
 
-/** Begins to evaluate the gates; when all have passed, the wave has passed. */
-export function beginWaveGates(rollout: Worked, { wave: index, upTo }: Step & { kind: "gates" }): void {
+/** Prepares to evaluate the gates; when all have passed, the wave has passed. */
+export function prepareWaveGates(
+  { target, ...timed }: Worked,
+  { wave: index, upTo }: Step & { kind: "gates" },
+): Job {
   const subject = waveName(index);
-  startClock(rollout, subject);
-  const { templateHash = "" } = rollout.target.desired ?? {};
+  startClock(timed, subject);
+  const { templateHash = "" } = target.desired ?? {};
   const now = Date.now();
   const task: Task = {
     kind: "gates",
@@ -176,11 +177,11 @@ export function beginWaveGates(rollout: Worked, { wave: index, upTo }: Step & { 
     blockers: [],
     doubt: "",
   };
-  begin(rollout, task, (work) => passWave(work, { index, upTo }));
+  return { task, run: (work) => passWave(work, { index, upTo }) };
 }
 
 async function passWave(work: Work, { index, upTo }: { index: number; upTo: number }): Promise<WaveOutcome> {
-  const { rollout: { target }, task: { templateHash, subject } } = work;
+  const { target, task: { templateHash, subject } } = work;
   const key = `${templateHash} ${subject} up to ${upTo} ${target.startedAt}`;
   const failed = await passGates(work, { run: "EachWave", key });
   return failed ? { is: "WaveFailed", message: `${subject}: ${failed}` } : { is: "WavePassed", index };

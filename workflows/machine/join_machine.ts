@@ -12,17 +12,17 @@ import type { JoinOutcome } from "../state/outcomes.ts";
 import type { Seen } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { passGates } from "./gates.ts";
-import { begin, giveBackOutage, giveBackTime, type Work, type Worked } from "./work.ts";
+import { giveBackOutage, giveBackTime, type Job, type Work, type Worked } from "./work.ts";
 
-/** Begins to watch a machine; admits it first unless it is in, in place of `victim` if that is given. */
-export function beginJoin(
-  rollout: Worked,
+/** Prepares to watch a machine; the task admits it first unless it is in, in place of `victim` if that is given. */
+export function prepareJoin(
+  { settings, target, ...timed }: Worked,
   { machine, attempt, victim, isIn }: { machine: string; attempt: number; victim?: string; isIn: boolean },
-): void {
-  startClock(rollout, machine);
-  const { templateHash: desired = "", kubelet = "" } = rollout.target.desired ?? {};
+): Job {
+  startClock(timed, machine);
+  const { templateHash: desired = "", kubelet = "" } = target.desired ?? {};
   // A resumed join keeps the template its machine was admitted for.
-  const boot = ensureBoot(rollout.machines, machine, { since: Date.now(), attempt, templateHash: desired, kubelet });
+  const boot = ensureBoot(timed.machines, machine, { since: Date.now(), attempt, templateHash: desired, kubelet });
   const task: Task = {
     kind: "join",
     subject: machine,
@@ -30,12 +30,12 @@ export function beginJoin(
     templateHash: boot.templateHash ?? desired,
     step: "Joining",
     since: boot.since,
-    until: deadlines(rollout, boot.since).ready,
+    until: deadlines({ settings, target }, boot.since).ready,
     attempt: boot.attempt,
     blockers: [],
     doubt: "",
   };
-  begin(rollout, task, (work) => victim ? join(work, { isIn: false }) : enter(work, { isIn }));
+  return { task, run: (work) => victim ? join(work, { isIn: false }) : enter(work, { isIn }) };
 }
 
 /** Admits a machine that replaces none, and waits until it joins. */
@@ -51,7 +51,7 @@ async function enter(work: Work, { isIn }: { isIn: boolean }): Promise<JoinOutco
   return await join(work, { isIn: true });
 }
 
-async function admit({ rollout: { settings: { pool } }, task: { subject: machine }, note }: Work): Promise<void> {
+async function admit({ settings: { pool }, task: { subject: machine }, note }: Work): Promise<void> {
   const summary = `Admit ${machine}`;
   await write.ensureMachineAdmitted.executeWithOptions({ summary }, [{ pool, machine }]);
   note({ is: "Admitted" });
@@ -75,24 +75,23 @@ async function awaitJoin(work: Work, isIn: boolean): Promise<JoinVerdict | undef
   return undefined;
 }
 
-function askJoined({ rollout, task: { subject: machine, since } }: Work): Promise<JoinVerdict | Unseen> {
-  const { settings: { pool }, machines } = rollout;
+function askJoined(work: Work): Promise<JoinVerdict | Unseen> {
+  const { settings: { pool }, machines, task: { subject: machine, since } } = work;
   const { kubelet = "" } = machines.booting[machine] ?? {};
   return awaits.awaitMachinesJoined.executeWithOptions({ summary: `Wait for ${machine} to join` }, [
-    { pool, kubelet, machines: [{ machine, deadlines: deadlines(rollout, since) }] },
+    { pool, kubelet, machines: [{ machine, deadlines: deadlines(work, since) }] },
   ]);
 }
 
 /** Admits and waits in one activity, so that the history has one entry. */
 async function enterAndJoin(work: Work): Promise<JoinVerdict | Unseen> {
-  const { rollout, task: { subject: machine, victim = "", since } } = work;
-  const { settings: { pool }, machines } = rollout;
+  const { settings: { pool }, machines, task: { subject: machine, victim = "", since } } = work;
   const { kubelet = "" } = machines.booting[machine] ?? {};
   const begun = Date.now();
   const summary = `Admit ${machine} to replace ${victim}, and wait for it to join`;
   try {
     return await awaits.awaitReplacementJoined.executeWithOptions({ summary }, [
-      { pool, kubelet, victim, machine, deadlines: deadlines(rollout, since) },
+      { pool, kubelet, victim, machine, deadlines: deadlines(work, since) },
     ]);
   } catch (error) {
     giveBackOutage(work, { begun, error });
@@ -110,7 +109,7 @@ async function prove(work: Work, joined: Joined): Promise<JoinOutcome> {
 }
 
 async function recreate(work: Work, { machine, rung, evidence }: JoinFailure): Promise<JoinOutcome> {
-  const { rollout: { settings, target, machines }, note } = work;
+  const { settings, target, machines, note } = work;
   if (isOfEarlier(work)) return { is: "Dropped" };
   const attempt = (machines.booting[machine]?.attempt ?? 0) + 1;
   const allowed = target.rules?.join.attempts ?? settings.attempts;
@@ -125,7 +124,7 @@ async function recreate(work: Work, { machine, rung, evidence }: JoinFailure): P
   return { is: "Recreated", ...(isLast || isOfEarlier(work) ? {} : { attempt }) };
 }
 
-function isOfEarlier({ rollout: { target: { desired } }, task: { templateHash } }: Work): boolean {
+function isOfEarlier({ target: { desired }, task: { templateHash } }: Work): boolean {
   return templateHash !== desired?.templateHash;
 }
 

@@ -17,13 +17,13 @@ export function needsRelief({ target: { desired } }: Seen<"target">): boolean {
 
 /** Returns once the machine can be drained; its drain time begins then. */
 export async function relieve(work: Work, member: Member): Promise<void> {
-  const { rollout, task, note } = work;
+  const { settings: { pool }, task, note } = work;
   const { id } = member;
   const [begun, step] = [Date.now(), task.step];
-  const name = `${rollout.settings.pool.name}-${id}-${new Date(begun).toISOString()}`;
+  const name = `${pool.name}-${id}-${new Date(begun).toISOString()}`;
   task.step = "Relieving";
   const { snapshot } = await untilRelieved(work, { member, name });
-  const news = snapshotNews(rollout, id, snapshot);
+  const news = snapshotNews(work, id, snapshot);
   if (news) note({ is: "Told", news });
   note({ is: "Delayed", ms: Date.now() - begun });
   task.step = step;
@@ -31,13 +31,13 @@ export async function relieve(work: Work, member: Member): Promise<void> {
 
 /** Asks in attempts with a deadline; reports changes of the inconclusive checks. */
 async function untilRelieved(
-  { rollout, task, note }: Work,
+  work: Work,
   { member, name }: { member: Member; name: string },
 ): Promise<Extract<Relieved, { state: "Relieved" }>> {
-  const { settings: { durations } } = rollout;
+  const { settings: { durations }, task, note } = work;
   for (let told = "";;) {
     task.until = Date.now() + durations.recheck;
-    const seen = await askOnce(rollout, { ...orderFor(rollout, member, name), until: task.until });
+    const seen = await askOnce(work, { ...orderFor(work, member, name), until: task.until });
     if (seen?.state === "Relieved") {
       delete task.etcdDoubts;
       return seen;
@@ -54,7 +54,7 @@ async function untilRelieved(
 
 /** Uses the current rules and the current state of the machine. */
 function orderFor(
-  { target: { rules }, people, machines: { snapshot } }: Work["rollout"],
+  { target: { rules }, people, machines: { snapshot } }: Work,
   member: Member,
   name: string,
 ): Omit<RelieveOrder, "until"> {
@@ -70,8 +70,10 @@ function orderFor(
 }
 
 /** Asks once; returns undefined if a person accepted checks, or the rules changed, meanwhile. */
-async function askOnce(rollout: Work["rollout"], order: RelieveOrder): Promise<Relieved | undefined> {
-  const { settings: { pool }, target, people } = rollout;
+async function askOnce(
+  { settings: { pool }, target, people }: Work,
+  order: RelieveOrder,
+): Promise<Relieved | undefined> {
   const { takenDoubts } = people;
   const rules = JSON.stringify(target.rules?.etcd);
   const summary = `Hand over the etcd part of ${order.machine}`;

@@ -13,29 +13,29 @@ import type { Task } from "../state/tasks.ts";
 import { troubleOf } from "../state/trouble.ts";
 import { drain, drainEnd } from "./drain.ts";
 import { needsRelief, relieve } from "./relieve.ts";
-import { begin, type Work, type Worked } from "./work.ts";
+import { type Job, type Work, type Worked } from "./work.ts";
 
-/** Begins to drain a machine that machine-controller is deleting, releases it, and waits until it is gone. */
-export function beginRemoval(rollout: Worked, victim: Member): void {
-  begin(rollout, removalTask(rollout, victim), (work) => remove(work, victim));
+/** Prepares to drain a machine that machine-controller is deleting, to release it, and to wait until it is gone. */
+export function prepareRemoval(worked: Worked, victim: Member): Job {
+  return { task: removalTask(worked, victim), run: (work) => remove(work, victim) };
 }
 
 async function remove(work: Work, victim: Member): Promise<RemovalOutcome> {
-  if (needsRelief(work.rollout)) await relieve(work, victim);
+  if (needsRelief(work)) await relieve(work, victim);
   if (await drain(work, victim.node) === "SetAside") return { is: "Unchanged" };
   return await release(work, victim);
 }
 
-/** Begins to replace an unhealthy machine: machine-controller creates another one as soon as this one is deleted. */
-export function beginRepair(rollout: Worked, ill: Member): void {
-  const task: Task = { ...removalTask(rollout, ill), kind: "repair", step: "Repairing" };
-  tell(rollout.view, "RepairStarted", `Replacing machine "${ill.id}": ${ill.ill?.why ?? "unhealthy"}`);
-  begin(rollout, task, (work) => repair(work, ill));
+/** Prepares to replace an unhealthy machine: machine-controller creates another one once this one is deleted. */
+export function prepareRepair(worked: Worked, ill: Member): Job {
+  const task: Task = { ...removalTask(worked, ill), kind: "repair", step: "Repairing" };
+  tell(worked.view, "RepairStarted", `Replacing machine "${ill.id}": ${ill.ill?.why ?? "unhealthy"}`);
+  return { task, run: (work) => repair(work, ill) };
 }
 
 async function repair(work: Work, ill: Member): Promise<RepairOutcome> {
   // The machine may have recovered while an etcd check was inconclusive.
-  if (needsRelief(work.rollout) && await relieveIll(work, ill) === "Well") return { is: "Unchanged" };
+  if (needsRelief(work) && await relieveIll(work, ill) === "Well") return { is: "Unchanged" };
   // A dead node answers nothing, so it cannot be drained; on other unhealthy nodes there is time to move the pods.
   const isDead = ill.phase === "NotReady";
   if (!isDead && await drain(work, ill.node) === "SetAside") return { is: "Unchanged" };
@@ -44,15 +44,14 @@ async function repair(work: Work, ill: Member): Promise<RepairOutcome> {
 
 async function relieveIll(work: Work, { id, ...ill }: Member): Promise<"Well" | "Ill"> {
   await relieve(work, { id, ...ill });
-  const { snapshot } = work.rollout.machines;
+  const { snapshot } = work.machines;
   return snapshot && !snapshot.ill.some((each) => each.id === id) ? "Well" : "Ill";
 }
 
-function removalTask(rollout: Worked, victim: Member): Task {
-  const { machines, settings, target } = rollout;
+function removalTask({ settings, target, ...timed }: Worked, victim: Member): Task {
   const { id, node, templateHash } = victim;
-  startClock(rollout, id);
-  const { since } = ensureDraining(machines, victim);
+  startClock(timed, id);
+  const { since } = ensureDraining(timed.machines, victim);
   return {
     kind: "leave",
     subject: id,
@@ -68,7 +67,7 @@ function removalTask(rollout: Worked, victim: Member): Task {
 }
 
 async function release(work: Work, { node }: Member): Promise<RemovalOutcome> {
-  const { rollout: { settings: { pool, durations } }, task, note } = work;
+  const { settings: { pool, durations }, task, note } = work;
   const drainedSeconds = secondsSince(task.since);
   note({ is: "Stepped", step: "Removing", until: Date.now() + durations.gone });
   await releaseAndSeeGone(pool, task, node);
@@ -91,8 +90,10 @@ async function releaseAndSeeGone(pool: PoolRef, task: Task, node?: string): Prom
   await seeGone(pool, task);
 }
 
-async function deleteIll({ rollout, task, note }: Work, { id, node, phase }: Member): Promise<RepairOutcome> {
-  const { settings: { pool, durations } } = rollout;
+async function deleteIll(
+  { settings: { pool, durations }, task, note }: Work,
+  { id, node, phase }: Member,
+): Promise<RepairOutcome> {
   note({ is: "RepairOrdered" });
   task.until = Date.now() + durations.gone;
   try {

@@ -28,7 +28,7 @@ export async function leaveToReplace(
   work: Work,
   { image, seen }: { image: string; seen: StageOutcome & { outcome: "Refused" } },
 ): Promise<StagingOutcome | undefined> {
-  const { rollout: { settings: { pool } }, task: { subject: machine } } = work;
+  const { settings: { pool }, task: { subject: machine } } = work;
   if (!isOwnRefusal(seen.reason) || !await findMaker(work, { image })) return undefined;
   const at = Date.now();
   // Counted only when it is replaced, as the machine may have recovered by then.
@@ -79,7 +79,7 @@ async function orderReplaced(work: Work, doomed: Doomed): Promise<"Ordered" | "K
 }
 
 async function deleteMachine(
-  { rollout: { settings: { pool } }, task: { subject: machine }, note }: Work,
+  { settings: { pool }, task: { subject: machine }, note }: Work,
   { begun: { image }, replacing: { maker, why } }: Doomed,
 ): Promise<"Replaced" | "Gone" | "Kept"> {
   const summary = `Replace ${machine}: ${why}`.slice(0, 200);
@@ -96,7 +96,7 @@ async function deleteMachine(
  * in progress.
  */
 async function empties(work: Work, { begun, replacing }: Doomed): Promise<boolean> {
-  const { rollout: { target }, task } = work;
+  const { target, task } = work;
   if (!replacesRefused(target.rules)) return false;
   if (replacing.isDead) return true;
   task.step = "Draining";
@@ -111,7 +111,7 @@ export function beginDrain({ task, note }: Work, { drainSince }: Readonly<Updati
 }
 
 async function seeGone(
-  { rollout: { settings: { pool, durations } }, task, note }: Work,
+  { settings: { pool, durations }, task, note }: Work,
   { begun: { image }, replacing: { maker } }: Doomed,
 ): Promise<void> {
   const { subject: machine } = task;
@@ -127,7 +127,7 @@ async function seeGone(
 
 /** Returns the owner that would recreate the machine; null unless the policy permits replacement. */
 async function findMaker(
-  { rollout: { settings: { pool }, target }, task: { subject: machine } }: Work,
+  { settings: { pool }, target, task: { subject: machine } }: Work,
   { image, bootId = "" }: { image: string; bootId?: string | undefined },
 ): Promise<Maker | null> {
   if (pool.kind !== "NodePool" || !replacesRefused(target.rules)) return null;
@@ -136,7 +136,7 @@ async function findMaker(
 }
 
 /** Returns whether one more machine can be replaced: at most `maxFailed`, and only while its template is desired. */
-function mayReplace({ rollout: { target: { rules, desired }, machines }, task: { templateHash } }: Work): boolean {
+function mayReplace({ target: { rules, desired }, machines, task: { templateHash } }: Work): boolean {
   if (!rules || !replacesRefused(rules) || templateHash !== desired?.templateHash) return false;
   return machines.failures <= rules.maxFailed;
 }

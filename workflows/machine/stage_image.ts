@@ -4,24 +4,24 @@ import type { Member, StageOutcome } from "../contracts/mod.ts";
 import { inPlaceOf, mayPass } from "../policy/in_place.ts";
 import { updates } from "../proxies.ts";
 import type { StagingOutcome } from "../state/outcomes.ts";
+import type { Seen } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
 import { failUpdate } from "./fail_update.ts";
 import { leaveToReplace } from "./replace_instead.ts";
-import { begin, type Work, type Worked } from "./work.ts";
+import type { Job, Work } from "./work.ts";
 
 /** The pause before the next order to a machine (ms). */
 const pauseMs = 30_000;
 
-/** Begins to stage the desired image on a machine that stays in service. */
-export function beginStage(rollout: Worked, machine: Member): void {
-  const { desired, rules } = rollout.target;
-  if (!desired || !rules) return;
+/** Prepares to stage the desired image on a machine that stays in service; undefined before one is desired. */
+export function prepareStage({ target: { desired, rules } }: Seen<"target">, machine: Member): Job | undefined {
+  if (!desired || !rules) return undefined;
   const now = Date.now();
   const task: Task = {
     ...{ kind: "stage", subject: machine.id, node: machine.id, templateHash: desired.templateHash, step: "Staging" },
     ...{ since: now, until: now + inPlaceOf(rules).stage, attempt: 0, blockers: [], doubt: "" },
   };
-  begin(rollout, task, (work) => stage(work, desired.image));
+  return { task, run: (work) => stage(work, desired.image) };
 }
 
 async function stage(work: Work, image: string): Promise<StagingOutcome> {
@@ -54,7 +54,7 @@ export function messageOf(
  * the image failed before.
  */
 export async function askStaged(
-  { rollout: { settings: { pool }, people: { retriedAt } }, task: { subject: machine } }: Work,
+  { settings: { pool }, people: { retriedAt }, task: { subject: machine } }: Work,
   { image, until, isAskedAgain }: { image: string; until: number; isAskedAgain?: true | undefined },
 ): Promise<StageOutcome> {
   for (let asked = 1;; asked++) {

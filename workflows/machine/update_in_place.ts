@@ -18,26 +18,26 @@ import { failUpdate } from "./fail_update.ts";
 import { passGates } from "./gates.ts";
 import { beginDrain, type Failing, failOrDoom, replace } from "./replace_instead.ts";
 import { askStaged, messageOf } from "./stage_image.ts";
-import { begin, type Work, type Worked } from "./work.ts";
+import { type Job, type Work, type Worked } from "./work.ts";
 
 const minute = 60_000;
 
 /** How long a machine with a slot has to confirm that it is still ready to update (ms). */
 const askedAgainMs = 10 * minute;
 
-/** Begins an update, or continues one that an earlier run began. */
-export function beginUpdate(rollout: Worked, { id, replaceable }: Member): void {
-  const { machines, target: { desired } } = rollout;
-  if (!desired) return;
-  startClock(rollout, id);
+/** Prepares an update, or continues one that an earlier run began; undefined before an image is desired. */
+export function prepareUpdate({ settings, target, ...timed }: Worked, { id, replaceable }: Member): Job | undefined {
+  const { desired } = target;
+  if (!desired) return undefined;
+  startClock(timed, id);
   const { templateHash, image } = desired;
   const refused = replaceable ? { isRefused: true as const } : {};
-  const begun = ensureUpdating(machines, id, { templateHash, image, ...refused });
+  const begun = ensureUpdating(timed.machines, id, { templateHash, image, ...refused });
   const task: Task = {
     ...{ kind: "update", subject: id, node: id, templateHash: begun.templateHash, step: "Draining" },
-    ...{ since: begun.since, until: drainEnd(rollout, begun.since), attempt: 0, blockers: [], doubt: "" },
+    ...{ since: begun.since, until: drainEnd({ settings, target }, begun.since), attempt: 0, blockers: [], doubt: "" },
   };
-  begin(rollout, task, (work) => update(work, begun));
+  return { task, run: (work) => update(work, begun) };
 }
 
 /** An update as its events mark it. */
@@ -61,7 +61,7 @@ async function bringBack(work: Work, begun: Begun): Promise<"Back" | UpdateOutco
 }
 
 /** Ends the work on a machine: removes our cordon if the node still exists. */
-async function serve({ rollout: { settings: { pool } }, task: { subject } }: Work): Promise<UpdateOutcome> {
+async function serve({ settings: { pool }, task: { subject } }: Work): Promise<UpdateOutcome> {
   await spare(pool, subject);
   return { is: "Ended" };
 }
@@ -85,7 +85,7 @@ async function bringDown(work: Work, begun: Begun): Promise<"Down" | UpdateOutco
 }
 
 async function orderBoot(work: Work, begun: Begun): Promise<"Down" | UpdateOutcome> {
-  const { rollout: { settings: { pool }, target }, task: { subject: machine }, note } = work;
+  const { settings: { pool }, target, task: { subject: machine }, note } = work;
   const { image } = begun;
   note({ is: "BootOrdering" });
   const { boot } = inPlaceOf(target.rules);
@@ -123,8 +123,7 @@ async function replaceInstead(work: Work, begun: Begun): Promise<UpdateOutcome> 
 }
 
 /** Waits until the machine is back; the time in which the API was unavailable does not count. */
-async function awaitBoot({ rollout, task, note }: Work, begun: Begun): Promise<BootVerdict> {
-  const { settings: { pool }, target } = rollout;
+async function awaitBoot({ settings: { pool }, target, task, note }: Work, begun: Begun): Promise<BootVerdict> {
   const machine = task.subject;
   const bootId = begun.boot?.id ?? "";
   let until = begun.boot?.until ?? Date.now() + inPlaceOf(target.rules).boot;
@@ -160,7 +159,7 @@ async function fail(
 
 /** Evaluates the gates, and soaks; after the soak the machine must be unchanged. */
 async function prove(work: Work, begun: Begun): Promise<UpdateOutcome> {
-  const { rollout: { target }, task: { subject: machine, templateHash }, note } = work;
+  const { target, task: { subject: machine, templateHash }, note } = work;
   const { image, soakUntil } = begun;
   // The desired image changed: the machine stays in service, and is updated again in its turn.
   if (templateHash !== target.desired?.templateHash) return await serve(work);
@@ -177,7 +176,7 @@ async function prove(work: Work, begun: Begun): Promise<UpdateOutcome> {
 
 /** Returns what is wrong at the end of the soak; undefined if nothing is, or if the machine is gone. */
 async function soak(
-  { rollout: { settings: { pool }, target }, task, note }: Work,
+  { settings: { pool }, target, task, note }: Work,
   begun: Begun,
 ): Promise<string | undefined> {
   const ms = inPlaceOf(target.rules).soak;

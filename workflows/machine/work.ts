@@ -7,18 +7,28 @@ import type { Part, Seen } from "../state/rollout.ts";
 import { addTask, endTask, isOn, type Task } from "../state/tasks.ts";
 import { troubleOf } from "../state/trouble.ts";
 
+/** The groups that a task reads. */
+type Read = Seen<"settings" | "target" | "people" | "waves" | "machines" | "memory">;
+
 /** The parameters of a task: the state to read, its own record, and `note`, which records events and the outcome. */
-export interface Work {
-  readonly rollout: Seen<"settings" | "target" | "people" | "waves" | "machines" | "memory">;
+export interface Work extends Read {
   readonly task: Task;
   readonly note: (event: TaskEvent) => void;
 }
 
 /** The groups that tasks read, and those that change by what they report. */
-export type Worked = Work["rollout"] & Applied;
+export type Worked = Read & Applied;
 
-/** Begins a task unless it is running; applies what it reports, and wakes the main loop at its end. */
-export function begin(rollout: Worked, task: Task, run: (work: Work) => Promise<Outcome>): void {
+/** The record of a task, and its work, which ends with an outcome. */
+export interface Job {
+  readonly task: Task;
+  readonly run: (work: Work) => Promise<Outcome>;
+}
+
+/** Begins a task, if there is one and it is not running; applies what it reports, and wakes the main loop at its end. */
+export function begin(rollout: Worked, job: Job | undefined): void {
+  if (!job) return;
+  const { task, run } = job;
   const { tasks, loop } = rollout;
   const scope = addTask(tasks, task);
   if (!scope) return;
@@ -26,7 +36,7 @@ export function begin(rollout: Worked, task: Task, run: (work: Work) => Promise<
   const note = (event: TaskEvent | Outcome): void => {
     if (isOn(tasks, task)) apply(rollout, task, event);
   };
-  const work: Work = { rollout, task, note };
+  const work: Work = { ...rollout, task, note };
   // Ends in the same step in which the outcome is applied, because a reconcile in between would see only one of the two.
   // The caller that cancels a task continues by itself. A failure wakes the main loop too; as an event, it would end the
   // halt that reports it.

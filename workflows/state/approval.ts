@@ -9,6 +9,9 @@ export function isApproved({ people, target, waves }: Seen<"people" | "target" |
 }
 
 /** Returns whether the plan with this hash was approved before, and the approval still holds. */
-export function wasApproved(rollout: Seen<"people" | "target" | "waves">, hash: string | undefined): boolean {
-  return hash !== undefined && hash === rollout.people.approvedHash && isApproved(rollout);
+export function wasApproved(
+  { people, ...plan }: Seen<"people" | "target" | "waves">,
+  hash: string | undefined,
+): boolean {
+  return hash !== undefined && hash === people.approvedHash && isApproved({ people, ...plan });
 }
