@@ -189,7 +189,7 @@ export class PoolNotifier {
     return seen.reported !== seen.observed || seen.isOpen;
   }
 
-  // Without a report, a user may have cancelled the run that this controller signalled for the same state.
+  // If nothing was reported, the run that got this signal may have been cancelled before it could report.
   #isRepeat(key: string, { reported, observed, isOpen }: WatchedPool): boolean {
     return isOpen && observed === (reported ?? this.#memories.get(key)?.observed);
   }
@@ -200,7 +200,7 @@ export class PoolNotifier {
     return told.illness === seen.illness && told.policies === seen.policies && told.observed !== seen.observed;
   }
 
-  // Problems of nodes before the first check are signalled; policies before the first check are not.
+  // The first check signals the problems that nodes have already, but not policies: the run reads those at its start.
   #memoryOf(key: string, { policies }: WatchedPool): Memory {
     return this.#memories.get(key) ?? { observed: undefined, at: 0, illness: "", policies };
   }

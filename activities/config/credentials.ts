@@ -67,7 +67,7 @@ interface FetchToken extends Token {
  */
 export async function credentialsFor(kube: Kube, order: CredentialOrder): Promise<Credentials> {
   const [toFetch, toJoin] = await sideBySide(standingFetchToken(kube, order), standingJoinToken(kube, order));
-  // Nothing is created under a name that may belong to another pool.
+  // Only a new pool may create an account; an existing account of that name may belong to another pool.
   const issue = { ...order, tended: isTended(order, new Date()) };
   if (!toFetch && !issue.tended) await ensureAccount(kube, order.pool, { isNew: isNew(order) });
   const fetched: Promise<FetchToken> = toFetch ? Promise.resolve(toFetch) : issueFetchToken(kube, issue);

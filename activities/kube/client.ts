@@ -166,7 +166,7 @@ const managedGroup = "operatingsystemmanager.k8c.io";
 
 /** Returns the namespace, in the cluster of the pools, of objects that belong to no pool, such as the shared budget. */
 export function sharedNamespace({ management }: Pick<Kube, "management">, profileNamespace: string): string {
-  // The namespace of the profiles is in the management cluster then.
+  // With a management cluster, the namespace of the profiles exists only there.
   return management ? "kube-system" : profileNamespace;
 }
 

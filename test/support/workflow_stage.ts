@@ -87,7 +87,7 @@ export class Stage {
     this.#lost.promise.catch(() => {});
   }
 
-  /** Rejects when a worker ends without being told, as after a signal to this process: no story can end then. */
+  /** Rejects when a worker ends by itself, as after a signal to this process: no story can end then. */
   get lost(): Promise<never> {
     return this.#lost.promise;
   }

@@ -13,7 +13,7 @@ import type { Task } from "../state/tasks.ts";
 import { troubleOf } from "../state/trouble.ts";
 import { drain, drainEnd } from "./drain.ts";
 import { needsRelief, relieve } from "./relieve.ts";
-import { type Job, type Work, type Worked } from "./work.ts";
+import type { Job, Work, Worked } from "./work.ts";
 
 /** Prepares to drain a machine that machine-controller is deleting, to release it, and to wait until it is gone. */
 export function prepareRemoval(worked: Worked, victim: Member): Job {

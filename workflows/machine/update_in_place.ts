@@ -18,7 +18,7 @@ import { failUpdate } from "./fail_update.ts";
 import { passGates } from "./gates.ts";
 import { beginDrain, type Failing, failOrDoom, replace } from "./replace_instead.ts";
 import { askStaged, messageOf } from "./stage_image.ts";
-import { type Job, type Work, type Worked } from "./work.ts";
+import type { Job, Work, Worked } from "./work.ts";
 
 const minute = 60_000;
 

@@ -22,7 +22,7 @@ export interface Census {
   unproven: number;
   /** Leaving machines, without those set aside, that must be gone before the next steps begin. */
   going: number;
-  /** Leaving machines that Ostler no longer holds. */
+  /** Leaving machines, without those set aside, whose drain has begun. */
   draining: number;
   /** Leaving machines that Ostler holds and has not begun to drain. */
   idle: number;

@@ -41,7 +41,7 @@ function idleUpdates(situation: Situation, updates: readonly Step[]): Step[] {
  * enough machines are Ready and etcd has no problem.
  */
 export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
-  // The drain of a node that is unclear may hit another machine, and so may its deletion.
+  // As long as it is unclear which machine a node is, a drain or a deletion could hit another machine.
   const idle = situation.pool.leaving.filter((member) => isIdle(situation, member) && member.kept !== "Unclear");
   // With zero replicas a percentage is zero, and no window, wave or failed change needs to protect a machine.
   if (situation.desired.replicas === 0) return idle.map((machine) => ({ kind: "leave", machine }));

@@ -47,7 +47,7 @@ interface Move {
 /** Number of replicas, and of machines that may exist above them. */
 type Wanted = Pick<Desired, "replicas" | "surge">;
 
-/** Rules of the owner of a pool's machines. */
+/** How the controller that creates a pool's machines adds, numbers and removes them, as far as plans depend on it. */
 export interface Supplier {
   /** Name of the owner, for people. */
   readonly title: string;

@@ -66,7 +66,7 @@ export async function ensureBoots(
   }
   if (!knownFor(asked, target)) await refuseRivals(kube, group);
   const boots = await driver.template(groupId);
-  // Before a change of the group, which would be useless if its orders had invalid tokens.
+  // A cloud that refuses the longest token of an order refuses it here, before the group is changed.
   driver.checkToken?.({ group: groupId, token: tokenOf(group.metadata.name, Math.max(ledger.tokens.next, 999)) });
   const former = ledger.boots ??
     { image: boots.image, template: boots.id, components: await componentsNow(kube, asked) };

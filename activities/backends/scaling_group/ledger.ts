@@ -128,7 +128,7 @@ function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefine
   }
 }
 
-/** Writes annotations of a group as it was read; Transient if it was modified meanwhile. */
+/** Writes annotations of a group; throws Transient if the group was modified since it was read. */
 export async function patchLedger(
   kube: Kube,
   { name, resourceVersion }: ScalingGroup["metadata"],

@@ -98,7 +98,7 @@ export async function readCloud(kube: Cluster, { group: { metadata, spec } }: As
     nodesByInstance(kube),
   ]);
   refuseTwins(metadata.name, instances, twins);
-  // After its instances: an earlier size would not include the removals that they show.
+  // The group is read after its instances, because a size that was read before can be out of date for them.
   const cloud = await kube.cache.read(`group ${spec.groupId}`, () => driver.group(spec.groupId));
   const records = await readRecords(kube, spec.groupId);
   if (!cloud) {
