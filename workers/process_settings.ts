@@ -117,7 +117,10 @@ export const ProcessSettings = z.object({
   workflowBundle: setting(text, "", {
     description: "Load workflows from this `deno task bundle` file (default bundled at start)",
   }),
-  deadlines: setting(deadlines, "{}", { description: "Set the default deadlines of all rollouts, as JSON", form: "json" }),
+  deadlines: setting(deadlines, "{}", {
+    description: "Set the default deadlines of all rollouts, as JSON",
+    form: "json",
+  }),
   credentialSeconds: setting(wholeNumber(600, Infinity), "86400", {
     description: "Set the lifetime of boot credentials in seconds; minimum ten minutes",
   }),
