@@ -1,0 +1,141 @@
+/**
+ * Upgrades of a cluster's Kubernetes version: the control planes of a NodeVersion get its version with kubeadm, in
+ * place and one at a time, before any worker gets its components.
+ */
+import type { ClusterObject } from "./node_version.ts";
+
+/** A control plane and what it runs; versions are like "v1.36.1", and "" if unknown. */
+export interface ControlPlaneState {
+  /** Name and uid of the Node; a later Node of the same name is a different node. */
+  node: string;
+  uid: string;
+  /** Name of its ScalingGroup, and the ID of its machine in that group. */
+  group: string;
+  machine: string;
+  kubelet: string;
+  /** The oldest version among its API server, controller manager and scheduler. */
+  components: string;
+  isReady: boolean;
+  /** Whether its etcd member leads. */
+  isLeader: boolean;
+  /** Whether its annotation names the components of the NodeVersion. */
+  isAnnounced: boolean;
+  /** Whether this upgrade has cordoned it, and has not ended there. */
+  isUnderWay: boolean;
+}
+
+/** Why an upgrade cannot begin or go on until a person changes something; the reason is stable. */
+export interface UpgradeTrouble {
+  reason:
+    | "VersionInvalid"
+    | "ComponentsMissing"
+    | "ComponentsInvalid"
+    | "NotKubeadm"
+    | "HandsMissing"
+    | "ControlPlaneUnknown";
+  message: string;
+}
+
+/** One read of an upgrade: the desired version, the control planes, and the versions of all other nodes. */
+export type UpgradeSurvey =
+  | { state: "Gone" }
+  | {
+    state: "Present";
+    /** Changes when any field below changes. */
+    fingerprint: string;
+    /** Digest of the desired version and of the content of its components. */
+    digest: string;
+    /** The desired version, and the ConfigMap with its components. */
+    version: string;
+    components: string;
+    /** The version that kubeadm recorded for the cluster. */
+    cluster: string;
+    /** The version that a person approved; "" for none. */
+    approved: string;
+    trouble: UpgradeTrouble | null;
+    controlPlanes: ControlPlaneState[];
+    /** Oldest and newest kubelet of all other nodes; "" without any. */
+    workers: { nodes: number; oldest: string; newest: string };
+  };
+
+/** Something that speaks against the upgrade; `stops` if it must be resolved first, and no approval overrides it. */
+export interface UpgradeFinding {
+  kind: "ApiRemoved" | "DrainImpossible" | "EtcdInDoubt" | "KubeadmRefuses" | "NodeNotReady";
+  stops: boolean;
+  message: string;
+}
+
+/** The findings of a check before the upgrade; bounded, whatever the size of the cluster. */
+export interface UpgradeCheck {
+  digest: string;
+  findings: UpgradeFinding[];
+}
+
+/**
+ * Plan: check with kubeadm whether the cluster can be upgraded. Fetch: download the components and verify their hashes.
+ * Apply: upgrade the first control plane, and the cluster's configuration. Node: upgrade any other one. Kubelet: replace
+ * the kubelet, and restart it. All but Plan do nothing where their result is there already.
+ */
+export type UpgradeVerb = "Plan" | "Fetch" | "Apply" | "Node" | "Kubelet";
+
+/** One order to a control plane; an order that is sent twice is carried out once. */
+export interface UpgradeOrder {
+  object: ClusterObject;
+  node: string;
+  uid: string;
+  verb: UpgradeVerb;
+  version: string;
+  /** Of the survey: the order fails as moot if the desired version or the content of its components has changed. */
+  digest: string;
+  /** Identifies the attempt, so that it differs from an earlier equal order; at most 63 characters of [a-z0-9-]. */
+  token: string;
+  /** Deadline for the result (epoch ms). */
+  until: number;
+}
+
+/** Why a control plane refused an order. */
+export type UpgradeRefusal =
+  | "DownloadFailed"
+  | "HashMismatch"
+  | "NotFetched"
+  | "KubeadmRefused"
+  | "KubeletFailed"
+  | "ToolMissing";
+
+/** As `OsOutcome`: Unknown if the node did not report a result in time. */
+export type UpgradeOutcome =
+  | { outcome: "Done"; message: string }
+  | { outcome: "Refused"; reason: UpgradeRefusal; message: string }
+  | { outcome: "Unknown"; message: string };
+
+/** The reported state of an upgrade: on the NodeVersion, in an Event when it changes, and in the web UI. */
+export interface UpgradeStanding {
+  reason: string;
+  message: string;
+}
+
+export interface UpgradeActivities {
+  surveyUpgrade(input: { object: ClusterObject }): Promise<UpgradeSurvey>;
+  /** Checks removed APIs in use, PodDisruptionBudgets that allow no drain, etcd, and node conditions. */
+  checkUpgrade(input: { object: ClusterObject; digest: string }): Promise<UpgradeCheck>;
+  /** Annotates the node with the components that it runs now; fails as moot for another node of this name. */
+  ensureControlPlaneAnnounced(
+    input: { object: ClusterObject; node: string; uid: string; components: string },
+  ): Promise<void>;
+  /** Writes the condition KubernetesUpgraded of the NodeVersion, and an Event for a new reason. */
+  ensureUpgradeReported(input: { object: ClusterObject; standing: UpgradeStanding }): Promise<void>;
+}
+
+export interface UpgradeWaits {
+  /** Gives the order to the node, and waits for its result. */
+  awaitUpgradeOrdered(input: UpgradeOrder): Promise<UpgradeOutcome>;
+  /**
+   * Waits until the control plane runs `version` (its components, or also its kubelet), is Ready, and its etcd member is
+   * healthy; the evidence is that of the last read. Returns false if it is not so by `until` (epoch ms).
+   */
+  awaitControlPlaneHealthy(
+    input: { object: ClusterObject; node: string; uid: string; version: string; kubelet: boolean; until: number },
+  ): Promise<{ isHealthy: boolean; evidence: string }>;
+  /** Waits until the fingerprint of the survey changes, or until `until` (epoch ms). */
+  awaitUpgradeChanged(input: { object: ClusterObject; fingerprint: string; until: number }): Promise<void>;
+}
