@@ -50,15 +50,11 @@ const allowed = ["--allow-all"];
 
 const named = (folder: string, names: string[]): string[] => names.map((name) => `test/${folder}/${name}_test.ts`);
 
-/** Unit tests that wait for real processes and for the clock, in lists of similar duration. */
+/** Unit tests that wait for the clock, in lists of similar duration. */
 const waits = [
-  ...named("unit/activities", ["pool/woken_waits", "pool/await_joined", "kube/informer"]),
+  ...named("unit/activities", ["pool/woken_waits", "pool/await_joined", "kube/informer", "os/hands", "etcd/snapshot"]),
   ...named("unit/activities", ["node/blocked_drain", "node/drain", "node/node_watch"]),
-  ...named("unit/deploy/stack", ["orphan_guard", "supervisor"]),
   "test/run_test.ts",
-];
-const longWaits = [
-  ...named("unit/activities", ["os/drivers", "os/hands", "etcd/snapshot"]),
 ];
 const azureWaits = named("unit/activities/clouds/azure", ["meddled", "api", "orders", "patience"]);
 
@@ -102,21 +98,31 @@ export const groups: Record<string, Group> = {
     // Files with the same modules are together, in parts of similar duration, except for those that wait.
     shares: [
       waits,
-      longWaits,
       azureWaits,
-      named("unit/profiles", ["go_engine", "go_program", "eta_engine", "render_process"]),
+      ["test/unit/activities/backends", "test/unit/activities/clouds"],
       ["test/unit/activities"],
       ["test/unit/workers"],
       ["test/unit/profiles"],
       ["test/unit/cli"],
       ["test/unit/workflows"],
     ],
-    waiting: [...waits, ...longWaits, ...azureWaits],
+    waiting: [...waits, ...azureWaits],
     isQuick: true,
     // Some of them run programs of Debian's packages.
     after: ["packages"],
     limitMinutes: 15,
     // More than its average, but each waits for the clock from time to time: three of them keep both cores busy.
+    load: 0.55,
+  },
+  // They take as long as the programs that they run.
+  programs: {
+    paths: ["test/programs"],
+    allow: noServer,
+    shares: [named("programs", ["hand_drivers"])],
+    waiting: named("programs", ["hand_drivers"]),
+    isQuick: true,
+    after: ["packages"],
+    limitMinutes: 10,
     load: 0.55,
   },
   golden: { paths: ["test/golden"], allow: noServer, shares: 1, isQuick: true, limitMinutes: 10, load: 0.66 },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type HostSettings, SavedHostSettings } from "../../../../deploy/local/engine/host_settings.ts";
-import { scratchDirectory } from "../stack/scratch_directory.ts";
+import { scratchDirectory } from "../../../support/scratch_directory.ts";
 import { FakeProc } from "./fake_proc.ts";
 
 /** A kernel whose settings are those of a fresh host, and the folder in which they are saved. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { currentOwner, isDead, readOwner, writeOwner } from "../../../../deploy/local/engine/owner.ts";
 import { RunRecords } from "../../../../deploy/local/engine/run_record.ts";
-import { scratchDirectory } from "../stack/scratch_directory.ts";
+import { scratchDirectory } from "../../../support/scratch_directory.ts";
 import { FakeProc } from "./fake_proc.ts";
 
 Deno.test("readOwner: parses only the output of writeOwner", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { lacksSysResource, wrapperScript } from "../../../../deploy/local/engine/runtime_wrapper.ts";
-import { scratchDirectory } from "../stack/scratch_directory.ts";
+import { scratchDirectory } from "../../../support/scratch_directory.ts";
 
 Deno.test("lacksSysResource: reads the bounding set, not the effective one", () => {
   assert.ok(lacksSysResource("CapEff:\t000001ffffffffff\nCapBnd:\t000001fffeffffff\n"));

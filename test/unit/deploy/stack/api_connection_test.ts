@@ -9,7 +9,7 @@ import { ApiConnection, ApiRefusal } from "../../../../deploy/local/stack/api_co
 import { CertificateAuthority } from "../../../../deploy/local/stack/certificate_authority.ts";
 import { writeKubeconfig } from "../../../../deploy/local/stack/kubeconfig_file.ts";
 import { ResourcePaths } from "../../../../deploy/local/stack/resource_paths.ts";
-import { scratchDirectory } from "./scratch_directory.ts";
+import { scratchDirectory } from "../../../support/scratch_directory.ts";
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 

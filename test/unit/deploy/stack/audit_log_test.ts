@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { auditArgs, auditLogPath } from "../../../../deploy/local/stack/api_server.ts";
-import { scratchDirectory } from "./scratch_directory.ts";
+import { scratchDirectory } from "../../../support/scratch_directory.ts";
 
 interface Policy {
   rules: { level: string; userGroups?: string[] }[];

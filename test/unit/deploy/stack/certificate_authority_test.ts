@@ -4,7 +4,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CertificateAuthority, type KeyedCertificate } from "../../../../deploy/local/stack/certificate_authority.ts";
 import { createPki } from "../../../../deploy/local/stack/pki.ts";
-import { scratchDirectory } from "./scratch_directory.ts";
+import { scratchDirectory } from "../../../support/scratch_directory.ts";
 import { ExtendedKeyUsage, ExtendedKeyUsageExtension, X509Certificate as ParsedCertificate } from "@peculiar/x509";
 
 Deno.test("CertificateAuthority: issues certificates that no other authority validates", async () => {

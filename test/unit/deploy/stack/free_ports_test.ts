@@ -7,7 +7,7 @@ import { freePorts } from "../../../../deploy/local/process/free_ports.ts";
 import { startOnFreePorts } from "../../../../deploy/local/process/start_on_free_ports.ts";
 import type { ProcessSpec } from "../../../../deploy/local/process/supervised_process.ts";
 import { Supervisor } from "../../../../deploy/local/process/supervisor.ts";
-import { scratchDirectory } from "./scratch_directory.ts";
+import { scratchDirectory } from "../../../support/scratch_directory.ts";
 
 Deno.test("freePorts: returns different usable ports below the ephemeral range", async () => {
   const ports = await freePorts(20);

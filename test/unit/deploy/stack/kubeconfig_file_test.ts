@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { clusterInfoKubeconfig, writeKubeconfig } from "../../../../deploy/local/stack/kubeconfig_file.ts";
-import { scratchDirectory } from "./scratch_directory.ts";
+import { scratchDirectory } from "../../../support/scratch_directory.ts";
 
 const apiServer = { url: "https://127.0.0.1:6443", caPem: "-----BEGIN CERTIFICATE-----\n" };
 const base64 = (text: string) => Buffer.from(text).toString("base64");

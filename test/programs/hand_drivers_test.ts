@@ -1,8 +1,8 @@
 /** The scripts of hands with strict fakes of bootc and rpm-ostree: the promises of both. */
 import { deepEqual, equal, match } from "node:assert/strict";
-import type { OsOutcome } from "../../../../workflows/contracts/mod.ts";
-import { eventually } from "../../../support/eventually.ts";
-import { digestOf, FakeOsHost } from "../../../support/fake_os_host.ts";
+import type { OsOutcome } from "../../workflows/contracts/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { digestOf, FakeOsHost } from "../support/fake_os_host.ts";
 
 const [a, b, c] = [digestOf("a"), digestOf("b"), digestOf("c")];
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
-import { BootSandbox } from "../../support/boot_sandbox.ts";
-import { type FactOverrides, renderFacts } from "../../support/render_facts.ts";
+import { BootSandbox } from "../support/boot_sandbox.ts";
+import { type FactOverrides, renderFacts } from "../support/render_facts.ts";
 
 const kubeconfigSecret = "kube-system-pool-kubelet-bootstrap-config";
 const note = `echo "\${0##*/} $*" >>"$SANDBOX/log"`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { EtaEngine } from "../../../profiles/engines/eta.ts";
-import type { PoolLimits } from "../../../profiles/engines/process_pool.ts";
-import { faultOf } from "../../support/fault_of.ts";
+import { EtaEngine } from "../../profiles/engines/eta.ts";
+import type { PoolLimits } from "../../profiles/engines/process_pool.ts";
+import { faultOf } from "../support/fault_of.ts";
 
 type Render = (template: string, more?: { snippets?: Record<string, string>; scope?: string }) => Promise<string>;
 
@@ -180,6 +180,8 @@ Deno.test("EtaEngine: continues after its process was replaced, and after it was
 });
 
 Deno.test("EtaEngine: never exceeds its number of processes, however many scopes render concurrently", async () => {
+  // Other tests of this process may have left some.
+  const before = await childrenNow();
   const engine = new EtaEngine({ processes: 2 });
   const files = [{ path: "f", template: "<% for (let i = 0; i < 1e7; i++); %><%= it.n %>" }];
   const scopes = ["a", "b", "c", "d", "e", "a", "b"];
@@ -192,7 +194,7 @@ Deno.test("EtaEngine: never exceeds its number of processes, however many scopes
     await renders;
     await engine.close();
   }
-  const most = Math.max(...counts);
+  const most = Math.max(...counts) - before;
   assert.ok(most <= 2, `${most} processes`);
 });
 

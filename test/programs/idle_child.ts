@@ -1,6 +1,6 @@
 /** Waits, then works, for the requested milliseconds, and answers; waiting takes no processor time. */
 import process from "node:process";
-import { answerLines } from "../../../profiles/engines/child_lines.ts";
+import { answerLines } from "../../profiles/engines/child_lines.ts";
 
 const { threadCpuUsage } = process as typeof process & { threadCpuUsage(): NodeJS.CpuUsage };
 const still = new Int32Array(new SharedArrayBuffer(4));

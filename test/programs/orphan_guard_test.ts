@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import process from "node:process";
-import { OrphanGuard } from "../../../../deploy/local/process/orphan_guard.ts";
-import { waitUntil } from "../../../../deploy/local/process/wait_until.ts";
-import { scratchDirectory } from "./scratch_directory.ts";
+import { OrphanGuard } from "../../deploy/local/process/orphan_guard.ts";
+import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import { scratchDirectory } from "../support/scratch_directory.ts";
 
-const supervisorUrl = new URL("../../../../deploy/local/process/supervisor.ts", import.meta.url);
+const supervisorUrl = new URL("../../deploy/local/process/supervisor.ts", import.meta.url);
 
 Deno.test("OrphanGuard.close: ends registered processes and leaves unregistered ones running", async () => {
   const guard = new OrphanGuard();

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { createHash, createPrivateKey, createPublicKey, sign, verify } from "node:crypto";
-import { GoEngine } from "../../../profiles/engines/go.ts";
-import type { PoolLimits } from "../../../profiles/engines/process_pool.ts";
-import { goData } from "../../../profiles/go_data.ts";
-import { faultOf } from "../../support/fault_of.ts";
-import { renderFacts } from "../../support/render_facts.ts";
+import { GoEngine } from "../../profiles/engines/go.ts";
+import type { PoolLimits } from "../../profiles/engines/process_pool.ts";
+import { goData } from "../../profiles/go_data.ts";
+import { faultOf } from "../support/fault_of.ts";
+import { renderFacts } from "../support/render_facts.ts";
 
 interface More {
   path?: string;

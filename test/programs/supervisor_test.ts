@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { ProcessCrash } from "../../../../deploy/local/process/process_crash.ts";
-import type { ProcessSpec } from "../../../../deploy/local/process/supervised_process.ts";
-import { Supervisor, type SupervisorOptions } from "../../../../deploy/local/process/supervisor.ts";
-import { waitUntil } from "../../../../deploy/local/process/wait_until.ts";
-import { eventually } from "../../../support/eventually.ts";
-import { scratchDirectory } from "./scratch_directory.ts";
+import { ProcessCrash } from "../../deploy/local/process/process_crash.ts";
+import type { ProcessSpec } from "../../deploy/local/process/supervised_process.ts";
+import { Supervisor, type SupervisorOptions } from "../../deploy/local/process/supervisor.ts";
+import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import { eventually } from "../support/eventually.ts";
+import { scratchDirectory } from "../support/scratch_directory.ts";
 
 interface World extends AsyncDisposable {
   readonly supervisor: Supervisor;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { latenessOf } from "../../../profiles/engines/patience.ts";
-import { processorTimeOf, RenderProcess } from "../../../profiles/engines/render_process.ts";
+import { latenessOf } from "../../profiles/engines/patience.ts";
+import { processorTimeOf, RenderProcess } from "../../profiles/engines/render_process.ts";
 
 const limits = { startMs: 60_000, heapMiB: 64, answerBytes: 10_000, cpuSeconds: 60 };
 
