@@ -5,8 +5,8 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { openAws } from "../../activities/clouds/aws.ts";
-import { failureXml } from "../support/clouds/aws_xml.ts";
-import { type Api, faultsOfRequest } from "../support/clouds/described/aws.ts";
+import { failureXml, outputIn } from "../support/clouds/aws_xml.ts";
+import { type Api, faultsOfAnswer, faultsOfRequest } from "../support/clouds/described/aws.ts";
 import { FaultProxy } from "../support/clouds/fault_proxy.ts";
 import { Moto, motoPython } from "../support/clouds/moto.ts";
 import { clusterTag, groupName, MotoGround } from "../support/clouds/moto_ground.ts";
@@ -42,6 +42,10 @@ async function open({ url }: Moto, { hidesNew, capacity }: CloudConditions = {})
   const wrong: string[] = [];
   proxy.onBody = (body, request) => {
     wrong.push(...faultsOfRequest(apiOf(request), new URLSearchParams(body)));
+  };
+  proxy.onAnswer = (answer, body, request) => {
+    const [api, action] = [apiOf(request), new URLSearchParams(body).get("Action") ?? ""];
+    wrong.push(...faultsOfAnswer(api, action, outputIn(api, answer)).map((fault) => `moto answers ${fault}`));
   };
   const [, second = "", third = ""] = ground.images;
   const driver = await openAws({ region: "eu-west-1", clusterTag, endpoint: proxy.url });

@@ -7,6 +7,8 @@ export class FaultProxy implements AsyncDisposable {
   fault: (nth: number) => Befalls | undefined = () => undefined;
   /** Receives the body of each call before anything else. */
   onBody: (body: string, request: Request) => void = () => {};
+  /** Receives the body of each successful answer, with that of its call. */
+  onAnswer: (answer: string, body: string, request: Request) => void = () => {};
   readonly #to: string;
   readonly #failure: (fault: "Throttled" | "Broken", request: Request) => Response;
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
@@ -38,6 +40,7 @@ export class FaultProxy implements AsyncDisposable {
     headers.delete("host");
     const answer = await fetch(`${this.#to}${pathname}${search}`, { method: request.method, headers, body });
     const text = await answer.text();
+    if (answer.ok) this.onAnswer(text, body, request);
     if (fault === "CutAfter") return cut();
     const type = answer.headers.get("content-type") ?? "text/xml";
     return new Response(text, { status: answer.status, headers: { "content-type": type, connection: "close" } });

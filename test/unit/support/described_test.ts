@@ -1,5 +1,6 @@
 /** Requests and answers are validated by the descriptions that the vendors publish. */
 import { deepEqual } from "node:assert/strict";
+import { answerXml, outputIn } from "../../support/clouds/aws_xml.ts";
 import * as aws from "../../support/clouds/described/aws.ts";
 import * as azure from "../../support/clouds/described/azure.ts";
 import * as google from "../../support/clouds/described/google.ts";
@@ -58,6 +59,26 @@ Deno.test("fault G14: AWS's description validates an answer by its required fiel
   deepEqual(judged({ StatusCode: "Going" }).length, 1);
   deepEqual(judged({}), [`${action}.Activity lacks "StatusCode"`]);
   deepEqual(judged({ StatusCode: "InProgress", Speed: 1 }), [`${action}.Activity has no field "Speed"`]);
+});
+
+Deno.test("fault G14: AWS's description validates answers in their wire format", () => {
+  const reservation = {
+    reservationId: "r",
+    instancesSet: [{ instanceId: "i-1", tagSet: [{ key: "a", value: "<b>" }] }],
+  };
+  const answers: [aws.Api, string, object][] = [
+    ["ec2", "DescribeInstances", { reservationSet: [reservation] }],
+    ["autoscaling", "DescribeAutoScalingGroups", { AutoScalingGroups: [], NextToken: "n" }],
+  ];
+  for (const [api, action, answer] of answers) {
+    const read = outputIn(api, `<?xml version="1.0"?>\n${answerXml(api, action, answer)}`);
+    deepEqual(read, api === "ec2" ? answer : { ...answer, AutoScalingGroups: "" });
+    deepEqual(aws.faultsOfAnswer(api, action, read), []);
+  }
+  const wrong = answerXml("ec2", "DescribeInstances", { reservationSet: [{ ...reservation, size: 1 }] });
+  deepEqual(aws.faultsOfAnswer("ec2", "DescribeInstances", outputIn("ec2", wrong)), [
+    'DescribeInstances.reservationSet[0] has no field "size"',
+  ]);
 });
 
 const root = "http://127.0.0.1/compute/v1/projects/p/zones/a/instanceGroupManagers/g";

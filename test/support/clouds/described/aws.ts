@@ -102,7 +102,8 @@ class Answer {
 
   faults(name: string, value: unknown, at: string): string[] {
     const shape = shapeOf(this.api, name);
-    if (value === undefined) return [];
+    // In XML, an empty list or structure is an empty element.
+    if (value === undefined || (value === "" && (shape.type === "list" || shape.type === "structure"))) return [];
     if (shape.type === "list") {
       if (!Array.isArray(value)) return [`${at} is not a list`];
       return value.flatMap((each, nth) => this.faults(shape.of ?? "", each, `${at}[${nth}]`));
