@@ -5,31 +5,31 @@ import { guestObjects, guests, machineDeployment, type Manifest, pool, type Pool
 import { runPage } from "./runs.ts";
 import type { Scene } from "./scene.ts";
 
-/** Longer than the whole demo, because the stage ends every wait in time. */
+/** Longer than the whole demo, because `Waits` ends every wait in time. */
 const timeoutMs = 3_600_000;
 
 /** Creates the pool and the guest pods, and reports the published objects until all machines have joined. */
 export async function createPool(scene: Scene, shape: PoolShape, guestImage?: string): Promise<void> {
-  const { stage, narrator, runs, site } = scene;
+  const { waits, narrator, runs, site } = scene;
   const { replicas, release } = shape;
   narrator.say("  (machine-controller begins to work about 15 s after its start)");
   const create = (objects: Manifest[]): Promise<void> => applyObjects(site.stack.adminKubeconfig, objects);
-  await stage.until("the pool to be created", create([machineDeployment(shape)]));
-  const runId = await stage.until("the workflow of the pool to start", runs.next());
+  await waits.until("the pool to be created", create([machineDeployment(shape)]));
+  const runId = await waits.until("the workflow of the pool to start", runs.next());
   const { temporal } = site.stack;
   if (temporal.uiUrl !== "") narrator.say(`  web UI of this run: ${runPage(temporal, runId)}`);
   await announcePublished(scene);
-  await stage.until(`${replicas} machines to join`, runs.converged(release));
+  await waits.until(`${replicas} machines to join`, runs.converged(release));
   // The guests are created last, because otherwise all of them would run on the first machine that joins.
-  await stage.until("the guests to be created", create(guestObjects(guestImage)));
-  await stage.until("the guests to run", guestsRunning(scene));
+  await waits.until("the guests to be created", create(guestObjects(guestImage)));
+  await waits.until("the guests to run", guestsRunning(scene));
   narrator.say(`  ${guests.replicas} pods run on them; a PodDisruptionBudget requires ${guests.needed} of them`);
 }
 
 async function announcePublished(scene: Scene): Promise<void> {
-  const { stage, narrator } = scene;
+  const { waits, narrator } = scene;
   const announce = async ({ kind, name, path }: Artefact): Promise<void> => {
-    await stage.until(`${kind} "${name}"`, present(scene, path));
+    await waits.until(`${kind} "${name}"`, present(scene, path));
     narrator.say(`  ${kind} "${name}" is published`);
   };
   await Promise.all(artefacts().map(announce));
@@ -52,12 +52,12 @@ function artefacts(): Artefact[] {
   return [{ kind: "OperatingSystemConfig", name: config, path: `${configs}/${config}` }, ...secrets];
 }
 
-async function present({ api, stage }: Scene, path: string): Promise<void> {
+async function present({ api, waits }: Scene, path: string): Promise<void> {
   const look = async (): Promise<void> => void await api.call({ method: "GET", path });
-  await waitUntil(look, { what: `"${path}"`, timeoutMs, signal: stage.signal });
+  await waitUntil(look, { what: `"${path}"`, timeoutMs, signal: waits.signal });
 }
 
-async function guestsRunning({ api, stage }: Scene): Promise<void> {
+async function guestsRunning({ api, waits }: Scene): Promise<void> {
   const { namespace, name, replicas } = guests;
   const look = async (): Promise<void> => {
     const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
@@ -65,5 +65,5 @@ async function guestsRunning({ api, stage }: Scene): Promise<void> {
     const running = status?.availableReplicas ?? 0;
     if (running < replicas) throw new Error(`${running} of ${replicas} guests are available`);
   };
-  await waitUntil(look, { what: "all guests running", timeoutMs, signal: stage.signal });
+  await waitUntil(look, { what: "all guests running", timeoutMs, signal: waits.signal });
 }

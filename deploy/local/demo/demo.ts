@@ -18,7 +18,7 @@ import type { LiveLine, Narrator } from "./narrator.ts";
 import type { DemoOptions } from "./options.ts";
 import { nextRelease, pool, poolPath, type Release, releasePatch } from "./pool_objects.ts";
 import { setScene } from "./set_scene.ts";
-import type { Stage } from "./stage.ts";
+import type { Waits } from "./waits.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import { storyOf } from "./stories/catalogue.ts";
 import { playStory } from "./stories/play_story.ts";
@@ -35,7 +35,7 @@ import type { Progress } from "../../../workflows/contracts/mod.ts";
 export interface Demo {
   readonly options: DemoOptions;
   readonly narrator: Narrator;
-  readonly stage: Stage;
+  readonly waits: Waits;
   /** An empty directory for all state. */
   readonly directory: string;
   /** Called once, after the story has finished and before anything is stopped. */
@@ -48,12 +48,12 @@ const toolsNeeded = ["etcd", "kube-apiserver", "kube-controller-manager", "tempo
 
 /** Plays the story and stops everything that it started; rejects with the reason if the story cannot finish. */
 export async function runDemo(demo: Demo): Promise<void> {
-  const { options, narrator, stage } = demo;
+  const { options, narrator, waits } = demo;
   const stopwatch = new Stopwatch();
   narrator.say("1/5 Find or build the tools of the stack");
   const tools = await findTools(demo, await toolsFor(options));
   const durations: Durations = { tools: stopwatch.lap(), stack: 0, create: 0, roll: 0 };
-  stage.limit(secondsFor(options));
+  waits.limit(secondsFor(options));
   narrator.say("2/5 Start the stack and Ostler");
   const ground = await openGround(demo, tools);
   try {
@@ -71,46 +71,46 @@ async function stopGround(ground: Ground, narrator: Narrator): Promise<void> {
   });
 }
 
-interface Play {
+interface Prepared {
   readonly tools: Tools & { kubectl: string };
   readonly durations: Durations;
   readonly stopwatch: Stopwatch;
 }
 
-async function onGround(demo: Demo, ground: Ground, play: Play): Promise<void> {
-  const { options, narrator, stage } = demo;
-  const site = await openSite(demo, play.tools, ground);
-  play.durations.stack = play.stopwatch.lap();
+async function onGround(demo: Demo, ground: Ground, prepared: Prepared): Promise<void> {
+  const { options, narrator, waits } = demo;
+  const site = await openSite(demo, prepared.tools, ground);
+  prepared.durations.stack = prepared.stopwatch.lap();
   try {
     const name = options.story;
     const report = name === undefined
-      ? await tellStory(demo, site, { ...play, ground })
+      ? await tellStory(demo, site, { ...prepared, ground })
       : await playStory({ ...demo, name, site, ground });
     await demo.onReport(report);
-    stage.unlimit();
-    if (options.keep) await keepRunning(demo, site, { tools: play.tools, release: ground.releases[1] });
+    waits.unlimit();
+    if (options.keep) await keepRunning(demo, site, { tools: prepared.tools, release: ground.releases[1] });
   } finally {
     narrator.say("Stopping all processes");
     await site.stop();
   }
 }
 
-// Like the site, the ground is not awaited through the stage, because an interrupted start still has to clean up.
+// Like the site, the ground is not awaited by `Waits.until`, because an interrupted start still has to clean up.
 async function openGround(
-  { options, narrator, stage, directory }: Demo,
+  { options, narrator, waits, directory }: Demo,
   tools: Record<ToolName, string>,
 ): Promise<Ground> {
   const { story } = options;
   if (options.machines === "simulated" && story === "in-place") return imageNodes();
   if (options.machines === "simulated") return story === "scaling-group" ? simulatedGroups() : simulatedGround;
   const onProgress = (text: string): void => narrator.say(`  ${text}`);
-  const wanted = { options, programs: tools as NodePrograms, onProgress, signal: stage.signal };
+  const wanted = { options, programs: tools as NodePrograms, onProgress, signal: waits.signal };
   const open = (): Promise<Ground> => {
     if (story === "installed") return installedGround({ ...wanted, tools, directory });
     if (story === "in-place") return containerImages(wanted);
     return story === "scaling-group" ? containerGroups(wanted) : containerGround(wanted);
   };
-  return await stage.during("the engine, image and mirror of the machines", open());
+  return await waits.during("the engine, image and mirror of the machines", open());
 }
 
 async function toolsFor({ story, machines, keep }: DemoOptions): Promise<ToolName[]> {
@@ -125,12 +125,12 @@ function secondsFor({ story, machines, replicas, bootSeconds, cutSeconds }: Demo
   return story === "installed" ? 1800 + cutSeconds : 600 + replicas * (60 + 4 * bootSeconds);
 }
 
-async function findTools({ narrator, stage }: Demo, names: readonly ToolName[]): Promise<Record<ToolName, string>> {
+async function findTools({ narrator, waits }: Demo, names: readonly ToolName[]): Promise<Record<ToolName, string>> {
   const lines = new ToolLines();
   const onProgress: NonNullable<Parameters<typeof resolveTools>[1]>["onProgress"] = (progress) =>
     narrator.show(lines.take(progress));
   try {
-    return await stage.until("the tools", resolveTools(names, { onProgress, signal: stage.signal }));
+    return await waits.until("the tools", resolveTools(names, { onProgress, signal: waits.signal }));
   } finally {
     narrator.settle();
   }
@@ -139,12 +139,12 @@ async function findTools({ narrator, stage }: Demo, names: readonly ToolName[]):
 /** Short times for pods, because stories are about decisions and not about pods. */
 const quick = { readySeconds: { min: 0.1, max: 0.5 }, podStartSeconds: 0.2, maxPodGraceSeconds: 1 };
 
-async function openSite({ options, narrator, stage, directory }: Demo, tools: Tools, ground: Ground): Promise<Site> {
+async function openSite({ options, narrator, waits, directory }: Demo, tools: Tools, ground: Ground): Promise<Site> {
   const { seed, bootSeconds, story: name } = options;
   const script = { bootSeconds: { min: bootSeconds * 0.7, max: bootSeconds * 1.3 } };
   const { temporal } = ground.premises ?? {};
-  // The site is not awaited through the stage, because an interrupted start still has to stop what it started.
-  return await stage.during(
+  // The site is not awaited by `Waits.until`, because an interrupted start still has to stop what it started.
+  return await waits.during(
     "the stack",
     startSite({
       directory,
@@ -155,20 +155,20 @@ async function openSite({ options, narrator, stage, directory }: Demo, tools: To
       settings: { ...ground.groups?.settings, ...ground.images?.settings, ...ground.settings },
       ...(temporal ? { startTemporal: (supervisor) => temporal.start(supervisor) } : {}),
       onProgress: (text) => narrator.say(`  ${text}`),
-      onCrash: (crash) => stage.end(crash),
+      onCrash: (crash) => waits.end(crash),
       onRevival: (line) => narrator.say(`  ${line}`),
-      signal: stage.signal,
+      signal: waits.signal,
     }),
   );
 }
 
 async function tellStory(
-  { options, narrator, stage }: Demo,
+  { options, narrator, waits }: Demo,
   site: Site,
-  { durations, stopwatch, ground }: Play & { ground: Ground },
+  { durations, stopwatch, ground }: Prepared & { ground: Ground },
 ): Promise<DemoReport> {
   await using props = new AsyncDisposableStack();
-  const scene = await setScene(props, { narrator, stage, site, replicas: options.replicas });
+  const scene = await setScene(props, { narrator, waits, site, replicas: options.replicas });
   const { fleet, observer, runs } = scene;
   narrator.say(`3/5 Create MachineDeployment "${pool.name}" with ${options.replicas} machines`);
   fleet.start();
@@ -181,7 +181,7 @@ async function tellStory(
   await changePool(scene, { replicas, releases: ground.releases });
   durations.roll = stopwatch.lap();
   await fleet.stop();
-  const observed = await stage.until("the last snapshot of the observer", observer.stop());
+  const observed = await waits.until("the last snapshot of the observer", observer.stop());
   const { seed } = options;
   const webUi = site.stack.temporal.uiUrl;
   const facts = { seed, replicas, durations, results: runs.results, observed, workerKilled: true, webUi };
@@ -196,12 +196,12 @@ function countUpdated({ cloud }: Site, { image, kubelet }: Release): number {
 }
 
 async function keepRunning(
-  { narrator, stage }: Demo,
+  { narrator, waits }: Demo,
   site: Site,
-  { tools, release }: Pick<Play, "tools"> & { release: Release },
+  { tools, release }: Pick<Prepared, "tools"> & { release: Release },
 ): Promise<void> {
   narrator.say(thingsToTry(site, tools, release));
-  await stage.until("Ctrl-C", new Promise(() => {}));
+  await waits.until("Ctrl-C", new Promise(() => {}));
 }
 
 /** Keeps one line for each tool while tools are found, awaited or built; returns all lines after each event. */
@@ -225,15 +225,15 @@ async function changePool(
   scene: Scene,
   { replicas, releases: [before, after] }: { replicas: number; releases: readonly [Release, Release] },
 ): Promise<void> {
-  const { stage, narrator, runs, api, site } = scene;
+  const { waits, narrator, runs, api, site } = scene;
   narrator.say(
     `  image ${shortImage(before.image)} → ${shortImage(after.image)}, kubelet ${before.kubelet} → ${after.kubelet}`,
   );
   const patch = { path: poolPath, body: releasePatch(after), contentType: "application/merge-patch+json" };
-  await stage.until("the pool to be changed", api.call({ method: "PATCH", ...patch }));
-  const runId = await stage.until("the rollout to start", runs.next());
+  await waits.until("the pool to be changed", api.call({ method: "PATCH", ...patch }));
+  const runId = await waits.until("the rollout to start", runs.next());
   narrator.say(`  web UI of this run: ${runPage(site.stack.temporal, runId)}`);
-  const converged = stage.until("the replacement of all machines", runs.converged(after));
+  const converged = waits.until("the replacement of all machines", runs.converged(after));
   await Promise.all([converged, killWorker(scene, { replicas, converged })]);
 }
 
@@ -280,7 +280,7 @@ export function isMiddle({ phase, underway, replacements }: Progress, replicas: 
  * Kills the worker in the middle of the rollout and restarts it after two seconds; rejects if the rollout ends before.
  */
 async function killWorker(
-  { fleet, stage, narrator, site }: Scene,
+  { fleet, waits, narrator, site }: Scene,
   { replicas, converged }: { replicas: number; converged: Promise<unknown> },
 ): Promise<void> {
   const { worker } = site.ostler;
@@ -288,12 +288,12 @@ async function killWorker(
     throw new Error("Failed to kill the worker in the middle of the rollout: the rollout has already ended");
   });
   const middle = fleet.moment("the middle of the rollout", (progress) => isMiddle(progress, replicas));
-  const { underway } = await stage.until("the middle of the rollout", Promise.race([middle, tooLate]));
+  const { underway } = await waits.until("the middle of the rollout", Promise.race([middle, tooLate]));
   const joining = underway.find(({ step }) => step === "Joining") ?? underway[0];
   narrator.say(`  the worker (process ${worker.pid}) is killed with SIGKILL while ${joining?.machine} boots`);
   worker.kill("SIGKILL");
-  await stage.until("the worker to exit", worker.exit);
-  await stage.until("the time without a worker", pause(deadMs));
-  await stage.until("the worker to start again", worker.start(stage.signal));
+  await waits.until("the worker to exit", worker.exit);
+  await waits.until("the time without a worker", pause(deadMs));
+  await waits.until("the worker to start again", worker.start(waits.signal));
   narrator.say(`  the worker is restarted (process ${worker.pid}), and the rollout continues`);
 }

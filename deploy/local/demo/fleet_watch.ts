@@ -7,7 +7,7 @@ import type { ApiConnection } from "../stack/api_connection.ts";
 import { MachineBoard } from "./machine_board.ts";
 import type { Narrator } from "./narrator.ts";
 import { workflowId } from "./runs.ts";
-import type { Stage } from "./stage.ts";
+import type { Waits } from "./waits.ts";
 import type { MachineFacts, NodeFacts, Sighting } from "./machine_phase.ts";
 import { pool } from "./pool_objects.ts";
 
@@ -17,7 +17,7 @@ interface Surroundings {
   readonly cloud: Cloud;
   readonly client: Client;
   readonly narrator: Narrator;
-  readonly stage: Stage;
+  readonly waits: Waits;
   /** Whether a halt is part of the story. */
   readonly mayHalt?: boolean;
 }
@@ -97,7 +97,7 @@ export class FleetWatch {
     if (phase !== "Halted" || this.#surroundings.mayHalt) return void (this.#haltedSince = undefined);
     this.#haltedSince ??= performance.now();
     if (performance.now() - this.#haltedSince < haltMs) return;
-    this.#surroundings.stage.end(
+    this.#surroundings.waits.end(
       new Error(`Failed to continue: the rollout is halted, "${reason}": ${message}`),
     );
   }

@@ -8,7 +8,7 @@ import { type Course, type Ending, endingOf, explain } from "./ending.ts";
 import { onInterruption, onMishap } from "./interruption.ts";
 import { createNarrator, type Narrator } from "./narrator.ts";
 import { type DemoOptions, parseOptions, usage, UsageError } from "./options.ts";
-import { Stage } from "./stage.ts";
+import { Waits } from "./waits.ts";
 
 async function main(args: readonly string[]): Promise<number> {
   const options = parseOptions(args);
@@ -29,9 +29,9 @@ async function play(options: DemoOptions, narrator: Narrator): Promise<Course> {
   const { seed, replicas, story } = options;
   const title = story === undefined ? `Rollout of ${replicas} machines` : `Story "${story}"`;
   narrator.say(`${title}, seed ${seed}`);
-  const stage = new Stage();
-  onInterruption((interruption) => stage.end(interruption));
-  onMishap((failure) => stage.end(failure));
+  const waits = new Waits();
+  onInterruption((interruption) => waits.end(interruption));
+  onMishap((failure) => waits.end(failure));
   const directory = await mkdtemp(join(tmpdir(), "ostler-demo-"));
   let report: Course["report"];
   const onReport: Demo["onReport"] = async (received) => {
@@ -39,11 +39,11 @@ async function play(options: DemoOptions, narrator: Narrator): Promise<Course> {
     if (options.json) await print(`${JSON.stringify(received)}\n`);
   };
   try {
-    await runDemo({ options, narrator, stage, directory, onReport });
+    await runDemo({ options, narrator, waits, directory, onReport });
     return { seed, replicas, directory, report, failure: undefined };
   } catch (error) {
-    // An error after the end of the stage is a consequence of that end.
-    const failure: unknown = stage.signal.aborted ? stage.signal.reason : error;
+    // An error after the end of the demo is a consequence of that end.
+    const failure: unknown = waits.signal.aborted ? waits.signal.reason : error;
     return { seed, replicas, directory, report, failure };
   }
 }

@@ -5,12 +5,12 @@ import type { ApiConnection } from "../stack/api_connection.ts";
 import type { FleetWatch } from "./fleet_watch.ts";
 import type { Narrator } from "./narrator.ts";
 import type { Runs } from "./runs.ts";
-import type { Stage } from "./stage.ts";
+import type { Waits } from "./waits.ts";
 
-/** Everything that the steps of a story use. */
+/** A pool and its environment, as every story uses them; `StoryScene` has more, for stories about one feature. */
 export interface Scene {
   readonly narrator: Narrator;
-  readonly stage: Stage;
+  readonly waits: Waits;
   readonly site: Site;
   /** A connection as administrator. */
   readonly api: ApiConnection;

@@ -8,12 +8,12 @@ import type { Narrator } from "./narrator.ts";
 import { pool } from "./pool_objects.ts";
 import { Runs } from "./runs.ts";
 import type { Scene } from "./scene.ts";
-import type { Stage } from "./stage.ts";
+import type { Waits } from "./waits.ts";
 
 /** The input of a scene. */
 export interface Setting {
   readonly narrator: Narrator;
-  readonly stage: Stage;
+  readonly waits: Waits;
   readonly site: Site;
   readonly replicas: number;
   /** Machines above `replicas` during a rollout; default 1. */
@@ -26,7 +26,7 @@ export interface Setting {
 
 /** Opens connections and watches, and registers their end with `props`. */
 export async function setScene(props: AsyncDisposableStack, setting: Setting): Promise<Scene> {
-  const { narrator, stage, site, replicas, surge = 1, mayHalt = false } = setting;
+  const { narrator, waits, site, replicas, surge = 1, mayHalt = false } = setting;
   const { adminKubeconfig, temporal } = site.stack;
   const api = props.use(await ApiConnection.open(adminKubeconfig));
   // Deno 2.9 crashes when the server closes an idle connection of Deno's own HTTP/2
@@ -39,7 +39,7 @@ export async function setScene(props: AsyncDisposableStack, setting: Setting): P
   const watched = { kubeconfig: adminKubeconfig, namespace: pool.namespace, pool: pool.name, replicas, surge };
   const observer = await startObserver(watched);
   props.defer(async () => void await observer.stop());
-  const fleet = new FleetWatch({ api, cloud: site.cloud, client, narrator, stage, mayHalt });
+  const fleet = new FleetWatch({ api, cloud: site.cloud, client, narrator, waits, mayHalt });
   props.defer(() => fleet.stop());
-  return { narrator, stage, site, api, client, observer, fleet, runs };
+  return { narrator, waits, site, api, client, observer, fleet, runs };
 }

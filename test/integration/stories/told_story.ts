@@ -8,7 +8,7 @@ import { simulatedGround } from "../../../deploy/local/demo/ground.ts";
 import { imageNodes } from "../../../deploy/local/demo/images_ground.ts";
 import { PlainNarrator } from "../../../deploy/local/demo/narrator.ts";
 import { parseOptions } from "../../../deploy/local/demo/options.ts";
-import { Stage } from "../../../deploy/local/demo/stage.ts";
+import { Waits } from "../../../deploy/local/demo/waits.ts";
 import { storyOf } from "../../../deploy/local/demo/stories/catalogue.ts";
 import { playStory } from "../../../deploy/local/demo/stories/play_story.ts";
 import type { StoryName } from "../../../deploy/local/demo/stories/story_names.ts";
@@ -37,12 +37,12 @@ async function playsWell(name: StoryName): Promise<void> {
   const lines: string[] = [];
   try {
     await inSharedWorld({ seed: 5, script, settings: { ...ground.images?.settings } }, async ({ site }) => {
-      const stage = new Stage();
-      stage.limit(secondsForAStory);
+      const waits = new Waits();
+      waits.limit(secondsForAStory);
       const options = { ...parseOptions(["--story", name, "--seed", "5"]), story: name };
       const narrator = new PlainNarrator((line) => void lines.push(line));
-      const report = await playStory({ name, options, narrator, stage, site, ground });
-      stage.unlimit();
+      const report = await playStory({ name, options, narrator, waits, site, ground });
+      waits.unlimit();
       judge(name, report, lines);
     });
   } finally {

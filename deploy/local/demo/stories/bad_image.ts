@@ -3,7 +3,7 @@ import { poolPath, type Release, releasePatch } from "../pool_objects.ts";
 import { livingOf, lostOf, newcomers } from "./machine_groups.ts";
 import { checkGoneBack } from "./gone_back.ts";
 import { conditionOf } from "./rollout_desk.ts";
-import type { Play, Story } from "./story.ts";
+import type { Story, StoryScene } from "./story.ts";
 
 /** A release whose machines register but never become Ready. */
 const badRelease: Release = { image: "docker://ostler.example/ubuntu:24.04-broken", kubelet: "1.36.1" };
@@ -25,21 +25,21 @@ export const badImage: Story = {
     maxFailed: 1,
     join: { instance: "20s", address: "20s", registered: "20s", ready: "20s", attempts: 1 },
   },
-  async tell(play: Play): Promise<void> {
-    const before = livingOf(play.observer.report().lives);
-    play.narrator.say("  a user rolls out an image whose machines never become Ready");
-    await play.cluster.patch(poolPath, releasePatch(badRelease));
-    await checkGoneBack(play, { before, bad: badRelease });
-    const { lives } = play.observer.report();
+  async tell(scene: StoryScene): Promise<void> {
+    const before = livingOf(scene.observer.report().lives);
+    scene.narrator.say("  a user rolls out an image whose machines never become Ready");
+    await scene.cluster.patch(poolPath, releasePatch(badRelease));
+    await checkGoneBack(scene, { before, bad: badRelease });
+    const { lives } = scene.observer.report();
     const tried = newcomers(lives, before).length;
-    play.checks.equal("machines created with the bad image", { seen: tried, wanted: 2 });
-    await applyAgain(play, before);
-    await fixAndRetry(play);
+    scene.checks.equal("machines created with the bad image", { seen: tried, wanted: 2 });
+    await applyAgain(scene, before);
+    await fixAndRetry(scene);
   },
 };
 
-async function applyAgain(play: Play, before: readonly string[]): Promise<void> {
-  const { cluster, checks, observer, narrator, rollout } = play;
+async function applyAgain(scene: StoryScene, before: readonly string[]): Promise<void> {
+  const { cluster, checks, observer, narrator, rollout } = scene;
   narrator.say(`  a tool applies the bad image again, ${applications} times`);
   const tried = newcomers(observer.report().lives, before).length;
   for (let done = 0; done < applications; done++) {
@@ -61,7 +61,7 @@ async function applyAgain(play: Play, before: readonly string[]): Promise<void> 
   });
 }
 
-async function fixAndRetry({ site, narrator, rollout, checks }: Play): Promise<void> {
+async function fixAndRetry({ site, narrator, rollout, checks }: StoryScene): Promise<void> {
   narrator.say("  the image is fixed under the same name, and the administrator sends retry");
   site.cloud.script({ faults: [] });
   await rollout.ask("retry", { reason: "the image was rebuilt" });

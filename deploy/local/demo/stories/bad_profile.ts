@@ -1,7 +1,7 @@
 import { firstRelease, type Manifest, pool, poolPath } from "../pool_objects.ts";
 import { checkGoneBack } from "./gone_back.ts";
 import { livingOf, newcomers } from "./machine_groups.ts";
-import type { Play, Story } from "./story.ts";
+import type { Story, StoryScene } from "./story.ts";
 
 const missing = "no-such-agent";
 const profileName = "pool-profile";
@@ -36,19 +36,19 @@ export const badProfile: Story = {
     onFailure: "Rollback",
     join: { instance: "20s", address: "20s", registered: "20s", ready: "20s", attempts: 0 },
   },
-  async tell(play: Play): Promise<void> {
-    const before = livingOf(play.observer.report().lives);
-    play.narrator.say(`  profile "${profileName}" v1.0.1 installs package "${missing}"`);
-    await play.cluster.patch(`${group}/operatingsystemprofiles/${profileName}`, {
+  async tell(scene: StoryScene): Promise<void> {
+    const before = livingOf(scene.observer.report().lives);
+    scene.narrator.say(`  profile "${profileName}" v1.0.1 installs package "${missing}"`);
+    await scene.cluster.patch(`${group}/operatingsystemprofiles/${profileName}`, {
       spec: profile("v1.0.1", ["chrony", missing]).spec,
     });
-    await checkFailure(play, before);
-    await checkGoneBack(play, { before, bad: firstRelease });
-    await scaleUp(play, before);
+    await checkFailure(scene, before);
+    await checkGoneBack(scene, { before, bad: firstRelease });
+    await scaleUp(scene, before);
   },
 };
 
-async function checkFailure({ cluster, checks, site }: Play, before: readonly string[]): Promise<void> {
+async function checkFailure({ cluster, checks, site }: StoryScene, before: readonly string[]): Promise<void> {
   const verdict = await cluster.until("the failure of the first machine", async () => {
     const events = await cluster.list<{ message: string }>(
       `/api/v1/namespaces/${pool.namespace}/events?fieldSelector=involvedObject.name=${pool.name}`,
@@ -60,8 +60,8 @@ async function checkFailure({ cluster, checks, site }: Play, before: readonly st
   checks.equal("machines created with the bad profile", { seen: failed.length, wanted: 1 });
 }
 
-async function scaleUp(play: Play, before: readonly string[]): Promise<void> {
-  const { cluster, checks, observer, narrator, rollout } = play;
+async function scaleUp(scene: StoryScene, before: readonly string[]): Promise<void> {
+  const { cluster, checks, observer, narrator, rollout } = scene;
   narrator.say("  the pool is scaled up: its next machine boots with the last good config");
   const known = newcomers(observer.report().lives, []).map(({ name }) => name);
   await cluster.patch(poolPath, { spec: { replicas: before.length + 1 } });

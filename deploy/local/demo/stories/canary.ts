@@ -1,7 +1,7 @@
 import { guests, nextRelease, poolPath, releasePatch } from "../pool_objects.ts";
 import { shortImage } from "../machine_board.ts";
 import { between, livingOf, newcomers, type Ordered } from "./machine_groups.ts";
-import type { Play, Story } from "./story.ts";
+import type { Story, StoryScene } from "./story.ts";
 
 const soakMs = 3_000;
 const stale = "0".repeat(12);
@@ -23,26 +23,26 @@ export const canary: Story = {
     }],
     approval: "BeforeFirst",
   },
-  async tell(play: Play): Promise<void> {
-    const before = livingOf(play.observer.report().lives);
-    await play.cluster.patch(poolPath, releasePatch(nextRelease));
-    play.narrator.say(`  the pool changes to image ${shortImage(nextRelease.image)}, and waits for approval`);
-    await approve(play, before);
-    const soaking = await play.rollout.until("the soak of the first wave", ({ waves = [] }) => {
+  async tell(scene: StoryScene): Promise<void> {
+    const before = livingOf(scene.observer.report().lives);
+    await scene.cluster.patch(poolPath, releasePatch(nextRelease));
+    scene.narrator.say(`  the pool changes to image ${shortImage(nextRelease.image)}, and waits for approval`);
+    await approve(scene, before);
+    const soaking = await scene.rollout.until("the soak of the first wave", ({ waves = [] }) => {
       return waves[0]?.soakUntil !== undefined;
     });
-    const done = await play.rollout.converged(nextRelease);
-    const fresh = newcomers(play.observer.report().lives, before);
-    checkWaves(play, { fresh, soakUntil: soaking.waves?.[0]?.soakUntil });
+    const done = await scene.rollout.converged(nextRelease);
+    const fresh = newcomers(scene.observer.report().lives, before);
+    checkWaves(scene, { fresh, soakUntil: soaking.waves?.[0]?.soakUntil });
     const entry = done.history?.at(-1);
-    play.checks.equal("outcome in the history", {
+    scene.checks.equal("outcome in the history", {
       seen: `${entry?.outcome} ${entry?.image}, ${entry?.machines} machines, ${entry?.failed} failed`,
       wanted: `Converged ${nextRelease.image}, 6 machines, 0 failed`,
     });
   },
 };
 
-async function approve({ rollout, checks, narrator, observer }: Play, before: readonly string[]): Promise<void> {
+async function approve({ rollout, checks, narrator, observer }: StoryScene, before: readonly string[]): Promise<void> {
   const { plan } = await rollout.until("a plan that awaits approval", ({ plan, blockedReason }) => {
     return blockedReason === "AwaitingApproval" && Boolean(plan?.hash);
   });
@@ -61,7 +61,7 @@ async function approve({ rollout, checks, narrator, observer }: Play, before: re
 }
 
 function checkWaves(
-  { checks }: Play,
+  { checks }: StoryScene,
   { fresh, soakUntil }: { fresh: readonly Ordered[]; soakUntil: string | undefined },
 ): void {
   checks.equal("new machines ordered", { seen: fresh.length, wanted: 6 });

@@ -6,7 +6,7 @@ import { inPlace } from "./in_place/in_place.ts";
 import { inPlaceOnMachines } from "./in_place/in_place_on_machines.ts";
 import { scalingGroup } from "./scaling_group.ts";
 import type { MachinesOption } from "../options.ts";
-import type { Play, Story } from "./story.ts";
+import type { Story, StoryScene } from "./story.ts";
 import type { StoryName } from "./story_names.ts";
 import { window } from "./window.ts";
 import { moveIn } from "./installed/move_in.ts";
@@ -27,8 +27,8 @@ const abort: Story = {
   surge: 2,
   script: { bootSeconds: { min: 1.5, max: 3 } },
   policy: { budget: { machines: 2 } },
-  async tell(play: Play): Promise<void> {
-    const { cluster, rollout, narrator, observer } = play;
+  async tell(scene: StoryScene): Promise<void> {
+    const { cluster, rollout, narrator, observer } = scene;
     const before = livingOf(observer.report().lives);
     await cluster.patch(poolPath, releasePatch(nextRelease));
     await rollout.until("the middle of the rollout", ({ underway = [] }) => {
@@ -37,17 +37,17 @@ const abort: Story = {
     });
     narrator.say("  the administrator aborts in the middle of the rollout");
     await rollout.ask("abort", { reason });
-    await checkGone(play);
+    await checkGone(scene);
   },
 };
 
 /** Checks that no taint is left; the taint of a cordon is removed shortly after the cordon itself. */
-export async function checkTaints({ cluster, checks }: Pick<Play, "cluster" | "checks">): Promise<void> {
+export async function checkTaints({ cluster, checks }: Pick<StoryScene, "cluster" | "checks">): Promise<void> {
   const seen = await cluster.settled("the removal of all taints", { look: () => taintsLeft(cluster), wanted: [] });
   checks.equal("taints left", { seen, wanted: [] });
 }
 
-async function checkGone({ cluster, rollout, checks }: Play): Promise<void> {
+async function checkGone({ cluster, rollout, checks }: StoryScene): Promise<void> {
   const status = await rollout.until("the end of the abort", ({ phase }) => phase === "Aborted", 150);
   checks.equal("image of the template, the last good one", {
     seen: await desiredImage(cluster),
@@ -81,11 +81,11 @@ const installed: Story = {
     waves: [{ upTo: 1, soak: untilPromoted }, { upTo: 2, soak: untilPromoted }, { upTo: "100%" }],
   },
   prepare: moveIn,
-  async tell(play: Play): Promise<void> {
-    await rollThroughTrouble(play);
-    await notices(play);
-    await scrapeAll(play);
-    await rollHome(play);
+  async tell(scene: StoryScene): Promise<void> {
+    await rollThroughTrouble(scene);
+    await notices(scene);
+    await scrapeAll(scene);
+    await rollHome(scene);
   },
 };
 

@@ -2,15 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import { waitFor } from "../../process/wait_until.ts";
 import type { ApiConnection } from "../../stack/api_connection.ts";
 import { ApiObjects } from "../../stack/api_objects.ts";
-import type { Stage } from "../stage.ts";
+import type { Waits } from "../waits.ts";
 
 /** The cluster of a story, as its administrator has it. */
 export class Cluster extends ApiObjects {
-  readonly #stage: Stage;
+  readonly #waits: Waits;
 
-  constructor({ api, stage }: { api: ApiConnection; stage: Stage }) {
+  constructor({ api, waits }: { api: ApiConnection; waits: Waits }) {
     super(api);
-    this.#stage = stage;
+    this.#waits = waits;
   }
 
   /**
@@ -24,7 +24,7 @@ export class Cluster extends ApiObjects {
       return isDeepStrictEqual(last, wanted);
     };
     await this.until(what, isSettled, seconds).catch((error: unknown) => {
-      this.#stage.signal.throwIfAborted();
+      this.#waits.signal.throwIfAborted();
       if (last === undefined) throw error;
     });
     return last as T;
@@ -32,7 +32,7 @@ export class Cluster extends ApiObjects {
 
   /** Waits at most so many seconds until `look` returns a value, and returns it; errors of `look` count as no value. */
   async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
-    const { signal } = this.#stage;
-    return await this.#stage.until(what, waitFor(look, { what, timeoutMs: seconds * 1000, signal }));
+    const { signal } = this.#waits;
+    return await this.#waits.until(what, waitFor(look, { what, timeoutMs: seconds * 1000, signal }));
   }
 }

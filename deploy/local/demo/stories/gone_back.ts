@@ -1,15 +1,15 @@
 import { firstRelease, type Release } from "../pool_objects.ts";
 import { lostOf } from "./machine_groups.ts";
 import { conditionOf, type RolloutStatus } from "./rollout_desk.ts";
-import type { Play } from "./story.ts";
+import type { StoryScene } from "./story.ts";
 import { desiredImage, imagesOf } from "./traces.ts";
 
 /** Waits until the pool is rolled back, and checks that no working machine was affected. */
 export async function checkGoneBack(
-  play: Play,
+  scene: StoryScene,
   { before, bad }: { before: readonly string[]; bad: Release },
 ): Promise<RolloutStatus> {
-  const { rollout, checks, cluster, observer } = play;
+  const { rollout, checks, cluster, observer } = scene;
   const back = await rollout.until("the rollback", ({ phase }) => phase === "RolledBack", 120);
   checks.equal("working machines removed", { seen: lostOf(observer.report().lives, before), wanted: [] });
   checks.equal("image of the template, the last good one", {
@@ -19,11 +19,11 @@ export async function checkGoneBack(
   const images = new Set((await imagesOf(cluster)).values());
   checks.equal("images of all machines", { seen: [...images], wanted: [firstRelease.image] });
   checks.equal("condition RolledBack", { seen: conditionOf(back, "RolledBack").split(" ")[0], wanted: "True" });
-  checkQuarantine(play, back, bad);
+  checkQuarantine(scene, back, bad);
   return back;
 }
 
-function checkQuarantine({ checks }: Play, status: RolloutStatus, bad: Release): void {
+function checkQuarantine({ checks }: StoryScene, status: RolloutStatus, bad: Release): void {
   const [quarantined] = status.quarantine ?? [];
   checks.equal("image in quarantine", { seen: quarantined?.image, wanted: bad.image });
   checks.add({

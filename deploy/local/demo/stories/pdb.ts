@@ -2,7 +2,7 @@ import type { Blocker } from "../../../../workflows/contracts/mod.ts";
 import { guests, nextRelease, poolPath, releasePatch } from "../pool_objects.ts";
 import { livingOf, newcomers } from "./machine_groups.ts";
 import type { RolloutStatus } from "./rollout_desk.ts";
-import type { Play, Story } from "./story.ts";
+import type { Story, StoryScene } from "./story.ts";
 
 const budgetPath = `/apis/policy/v1/namespaces/${guests.namespace}/poddisruptionbudgets/${guests.name}`;
 interface Node {
@@ -20,22 +20,22 @@ export const pdb: Story = {
   extra: 1,
   script: { bootSeconds: { min: 0.3, max: 0.8 } },
   policy: { drain: { timeout: "3s", onBlocked: "Wait" } },
-  async tell(play: Play): Promise<void> {
-    const before = livingOf(play.observer.report().lives);
-    play.narrator.say(
+  async tell(scene: StoryScene): Promise<void> {
+    const before = livingOf(scene.observer.report().lives);
+    scene.narrator.say(
       `  PodDisruptionBudget "${budgetName}" allows no disruption, and the pool changes to another image`,
     );
-    await play.cluster.patch(budgetPath, { spec: { minAvailable: guests.replicas } });
-    await play.cluster.patch(poolPath, releasePatch(nextRelease));
-    await checkBlocked(play);
-    await scaleUp(play);
-    play.narrator.say("  the PodDisruptionBudget is relaxed");
-    await play.cluster.patch(budgetPath, { spec: { minAvailable: guests.needed } });
-    await goOn(play, before);
+    await scene.cluster.patch(budgetPath, { spec: { minAvailable: guests.replicas } });
+    await scene.cluster.patch(poolPath, releasePatch(nextRelease));
+    await checkBlocked(scene);
+    await scaleUp(scene);
+    scene.narrator.say("  the PodDisruptionBudget is relaxed");
+    await scene.cluster.patch(budgetPath, { spec: { minAvailable: guests.needed } });
+    await goOn(scene, before);
   },
 };
 
-async function checkBlocked({ cluster, rollout, checks, observer }: Play): Promise<void> {
+async function checkBlocked({ cluster, rollout, checks, observer }: StoryScene): Promise<void> {
   const status = await rollout.until("a reported blocker", (reported) => blockersOf(reported).length > 0);
   const [blocker] = blockersOf(status);
   checks.add({
@@ -68,7 +68,7 @@ function isNamed(blocker: Blocker | undefined): boolean {
     blocker.why.includes(`PodDisruptionBudget ${budgetName}`);
 }
 
-async function scaleUp({ cluster, checks, observer, narrator, rollout }: Play): Promise<void> {
+async function scaleUp({ cluster, checks, observer, narrator, rollout }: StoryScene): Promise<void> {
   narrator.say("  the autoscaler scales the pool up by one machine");
   const known = livingOf(observer.report().lives);
   await cluster.patch(poolPath, { spec: { replicas: 4 } });
@@ -84,8 +84,8 @@ async function scaleUp({ cluster, checks, observer, narrator, rollout }: Play): 
   });
 }
 
-async function goOn(play: Play, before: readonly string[]): Promise<void> {
-  const { cluster, rollout, checks, narrator, observer } = play;
+async function goOn(scene: StoryScene, before: readonly string[]): Promise<void> {
+  const { cluster, rollout, checks, narrator, observer } = scene;
   await rollout.until("the end of the drain", (status) => blockersOf(status).length === 0);
   narrator.say("  the autoscaler scales the pool down to three machines");
   await cluster.patch(poolPath, { spec: { replicas: 3 } });

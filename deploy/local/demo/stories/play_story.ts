@@ -9,7 +9,7 @@ import { explain } from "../ending.ts";
 import type { Narrator } from "../narrator.ts";
 import { guests as wanted } from "../pool_objects.ts";
 import { setScene } from "../set_scene.ts";
-import type { Stage } from "../stage.ts";
+import type { Waits } from "../waits.ts";
 import { Stopwatch } from "../stopwatch.ts";
 import { Checklist } from "./checklist.ts";
 import { Cluster } from "./cluster.ts";
@@ -17,7 +17,7 @@ import { storyOf } from "./catalogue.ts";
 import { GuestWatch } from "./guest_watch.ts";
 import { rolloutPolicy } from "./policy_objects.ts";
 import { RolloutDesk } from "./rollout_desk.ts";
-import type { Play, Story } from "./story.ts";
+import type { Story, StoryScene } from "./story.ts";
 import type { StoryName } from "./story_names.ts";
 import { observerChecks, type StoryReport, storyText } from "./story_report.ts";
 
@@ -26,27 +26,27 @@ export interface Playing {
   readonly name: StoryName;
   readonly options: DemoOptions;
   readonly narrator: Narrator;
-  readonly stage: Stage;
+  readonly waits: Waits;
   readonly site: Site;
   readonly ground: Ground;
 }
 
 /** Plays the story and returns its report; a story that gets stuck only adds a failed check. */
 export async function playStory(playing: Playing): Promise<StoryReport> {
-  const { name, options, narrator, stage, site } = playing;
+  const { name, options, narrator, waits, site } = playing;
   const story = storyOf(name, options.machines);
   await using props = new AsyncDisposableStack();
-  const play = await openPlay(props, story, playing);
-  await story.prepare?.(play);
+  const scene = await openScene(props, story, playing);
+  await story.prepare?.(scene);
   narrator.say(`3/5 Create a pool of ${story.replicas} machines and its RolloutPolicy`);
-  await createAll(play, story);
+  await createAll(scene, story);
   const stopwatch = new Stopwatch();
   narrator.say(`4/5 ${story.title}`);
-  await tell(play, story);
+  await tell(scene, story);
   const seconds = stopwatch.lap();
-  await play.fleet.stop();
-  const observed = await stage.until("the last snapshot of the observer", play.observer.stop());
-  const checks = [...play.checks.all, ...observerChecks(observed), guestCheck(play)];
+  await scene.fleet.stop();
+  const observed = await waits.until("the last snapshot of the observer", scene.observer.stop());
+  const checks = [...scene.checks.all, ...observerChecks(observed), guestCheck(scene)];
   const { violations, gaps } = observed;
   const facts = { story: name, seed: options.seed, replicas: story.replicas, seconds, violations, gaps };
   const report = { ok: checks.every(({ ok }) => ok), ...facts, checks, webUi: site.stack.temporal.uiUrl };
@@ -54,48 +54,48 @@ export async function playStory(playing: Playing): Promise<StoryReport> {
   return report;
 }
 
-async function openPlay(
+async function openScene(
   props: AsyncDisposableStack,
   { replicas, surge, extra = 0, down = 0, namespace }: Story,
-  { options, narrator, stage, site, ground }: Playing,
-): Promise<Play> {
+  { options, narrator, waits, site, ground }: Playing,
+): Promise<StoryScene> {
   const where = namespace === undefined ? {} : { namespace };
   const least = { replicas: replicas - down, surge: surge + extra + down };
-  const setting = { narrator, stage, site, ...least, mayHalt: true, ...where };
+  const setting = { narrator, waits, site, ...least, mayHalt: true, ...where };
   const scene = await setScene(props, setting);
   const guests = await GuestWatch.start(site.stack.adminKubeconfig);
   props.defer(() => guests.stop());
   const cluster = new Cluster(scene);
   const rollout = new RolloutDesk({ cluster, client: scene.client });
   const { premises } = ground;
-  const installed = premises && props.use(await Installation.open({ ...premises, site, signal: stage.signal }));
+  const installed = premises && props.use(await Installation.open({ ...premises, site, signal: waits.signal }));
   const optional = installed ? { installation: installed } : {};
   return { ...scene, cluster, rollout, guests, checks: new Checklist(narrator), options, ground, ...optional };
 }
 
-async function createAll(play: Play, { profile, policy, replicas, surge }: Story): Promise<void> {
-  const { site, stage, fleet, observer, guests, ground } = play;
+async function createAll(scene: StoryScene, { profile, policy, replicas, surge }: Story): Promise<void> {
+  const { site, waits, fleet, observer, guests, ground } = scene;
   const objects = [...(profile ? [profile] : []), rolloutPolicy(policy)];
-  await stage.until("profile and policy", applyObjects(site.stack.adminKubeconfig, objects));
+  await waits.until("profile and policy", applyObjects(site.stack.adminKubeconfig, objects));
   fleet.start();
   const name = profile === undefined ? {} : { profile: profile.metadata.name };
   const shape = { ...ground.shape, ...name, replicas, surge, release: ground.releases[0] };
-  await createPool(play, shape, ground.guestImage);
+  await createPool(scene, shape, ground.guestImage);
   observer.arm();
   guests.arm();
 }
 
-async function tell({ checks, stage, ...play }: Play, story: Story): Promise<void> {
+async function tell({ checks, waits, ...scene }: StoryScene, story: Story): Promise<void> {
   try {
-    await story.tell({ ...play, checks, stage });
+    await story.tell({ ...scene, checks, waits });
   } catch (error) {
-    // An error after the end of the stage is a consequence of that end.
-    stage.signal.throwIfAborted();
+    // An error after the end of the demo is a consequence of that end.
+    waits.signal.throwIfAborted();
     checks.add({ name: "the story finished", ok: false, detail: explain(error) });
   }
 }
 
-function guestCheck({ guests }: Play): StoryReport["checks"][number] {
+function guestCheck({ guests }: StoryScene): StoryReport["checks"][number] {
   const { needed } = wanted;
   const name = `at least ${needed} guests available at any time`;
   return { name, ok: guests.least >= needed, detail: `minimum ${guests.least}` };

@@ -4,7 +4,7 @@ import { first, type GroupGround, kinds, type Version } from "../../cloud/groups
 import { GroupObserver } from "../../cloud/groups/group_observer.ts";
 import { applyObjects } from "../../stack/manifests.ts";
 import { kubelets, nextComponents, nextImage } from "../groups_ground.ts";
-import type { Play, Story } from "./story.ts";
+import type { Story, StoryScene } from "./story.ts";
 import { Buffer } from "node:buffer";
 import { X509Certificate } from "node:crypto";
 import type { ContainerHost } from "../../machines/container_host.ts";
@@ -30,52 +30,52 @@ export const scalingGroup: Story = {
   surge: 1,
   policy: {},
   prepare,
-  async tell(play: Play): Promise<void> {
-    const { cluster } = play;
-    const ground = groundOf(play);
-    const { budget } = scaleOf(play);
+  async tell(scene: StoryScene): Promise<void> {
+    const { cluster } = scene;
+    const ground = groundOf(scene);
+    const { budget } = scaleOf(scene);
     using observer = new GroupObserver({ admin: cluster }, ground, { blue: budget, green: budget });
-    const before = await label(play);
+    const before = await label(scene);
     const made = ground.cloud.instances().length;
     const image = { ...first, image: nextImage };
     await ground.ask(cluster, image);
-    play.narrator.say(`  NodeVersion "constellation-version" changes to ${image.image}`);
-    await killOnTheWay(play, ground);
-    await arrive(play, image);
+    scene.narrator.say(`  NodeVersion "constellation-version" changes to ${image.image}`);
+    await killOnTheWay(scene, ground);
+    await arrive(scene, image);
     const components = { ...image, components: nextComponents };
     await ground.ask(cluster, components);
-    play.narrator.say(`  NodeVersion "constellation-version" changes to ${components.components} with the same image`);
-    await arrive(play, components);
-    await check(play, { observer, before, made: ground.cloud.instances().length - made });
+    scene.narrator.say(`  NodeVersion "constellation-version" changes to ${components.components} with the same image`);
+    await arrive(scene, components);
+    await check(scene, { observer, before, made: ground.cloud.instances().length - made });
   },
 };
 
-async function prepare(play: Play): Promise<void> {
-  const { stage, site, cluster } = play;
-  const { budget } = scaleOf(play);
+async function prepare(scene: StoryScene): Promise<void> {
+  const { waits, site, cluster } = scene;
+  const { budget } = scaleOf(scene);
   const { adminKubeconfig } = site.stack;
   const policy = {
     ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy" },
     metadata: { namespace: "kube-system", name: "scaling-groups" },
     spec: { selector: { matchLabels: { kind: "scaling-group" } }, budget: { machines: budget } },
   };
-  await stage.until("the policy of the scaling groups", applyObjects(adminKubeconfig, [policy]));
-  await stage.until("two scaling groups", groundOf(play).settle(cluster, groupsOf(play)));
-  const isThere = async (): Promise<boolean> => (await nodesOf(play)).length === totalOf(play);
-  await cluster.until(`${totalOf(play)} nodes of the scaling groups`, isThere, 600);
-  await arrive(play, first);
+  await waits.until("the policy of the scaling groups", applyObjects(adminKubeconfig, [policy]));
+  await waits.until("two scaling groups", groundOf(scene).settle(cluster, groupsOf(scene)));
+  const isThere = async (): Promise<boolean> => (await nodesOf(scene)).length === totalOf(scene);
+  await cluster.until(`${totalOf(scene)} nodes of the scaling groups`, isThere, 600);
+  await arrive(scene, first);
 }
 
-function scaleOf({ options }: Play): typeof scales[keyof typeof scales] {
+function scaleOf({ options }: StoryScene): typeof scales[keyof typeof scales] {
   return scales[options.machines];
 }
 
-function totalOf(play: Play): number {
-  return names.length * scaleOf(play).size;
+function totalOf(scene: StoryScene): number {
+  return names.length * scaleOf(scene).size;
 }
 
-function groupsOf(play: Play): GroupSpec[] {
-  const { size } = scaleOf(play);
+function groupsOf(scene: StoryScene): GroupSpec[] {
+  const { size } = scaleOf(scene);
   const template = { image: first.image, disk: "20G" };
   const shared = { role: "Worker", min: 1, max: size + 3, size, zones: ["a", "b", "c"], template } as const;
   return names.map((name) => {
@@ -83,52 +83,52 @@ function groupsOf(play: Play): GroupSpec[] {
   });
 }
 
-function groundOf({ ground }: Play): GroupGround {
+function groundOf({ ground }: StoryScene): GroupGround {
   if (!ground.groups) throw new Error("Failed to find scaling groups: this ground has none");
   return ground.groups;
 }
 
-async function nodesOf({ cluster }: Play): Promise<Node[]> {
+async function nodesOf({ cluster }: StoryScene): Promise<Node[]> {
   return (await cluster.list<Node>("/api/v1/nodes")).filter(({ spec }) => spec.providerID?.startsWith("sim:"));
 }
 
 /** Gives each node its own label, and returns all labels. */
-async function label(play: Play): Promise<string[]> {
-  const nodes = await nodesOf(play);
+async function label(scene: StoryScene): Promise<string[]> {
+  const nodes = await nodesOf(scene);
   for (const [nth, { metadata }] of nodes.entries()) {
-    await play.cluster.patch(`/api/v1/nodes/${metadata.name}`, { metadata: { labels: { slot: `slot-${nth}` } } });
+    await scene.cluster.patch(`/api/v1/nodes/${metadata.name}`, { metadata: { labels: { slot: `slot-${nth}` } } });
   }
   return nodes.map((_, nth) => `slot-${nth}`).sort();
 }
 
-async function killOnTheWay(play: Play, { cloud }: GroupGround): Promise<void> {
-  const { narrator, stage, site, cluster } = play;
+async function killOnTheWay(scene: StoryScene, { cloud }: GroupGround): Promise<void> {
+  const { narrator, waits, site, cluster } = scene;
   const { worker } = site.ostler;
-  const { killAt } = scaleOf(play);
+  const { killAt } = scaleOf(scene);
   const isUnderWay = (): boolean => cloud.instances().filter(({ token }) => token !== undefined).length >= killAt;
   await cluster.until(`order ${killAt}`, () => Promise.resolve(isUnderWay()));
   narrator.say(`  the worker (process ${worker.pid}) is killed with SIGKILL while machines join`);
   worker.kill("SIGKILL");
-  await stage.until("the worker to exit", worker.exit);
-  await stage.until("the time without a worker", pause(2_000));
-  await stage.until("the worker to start again", worker.start(stage.signal));
+  await waits.until("the worker to exit", worker.exit);
+  await waits.until("the time without a worker", pause(2_000));
+  await waits.until("the worker to start again", worker.start(waits.signal));
 }
 
 /** Waits until all nodes run a version and the NodeVersion reports it. */
-async function arrive(play: Play, version: Version): Promise<void> {
+async function arrive(scene: StoryScene, version: Version): Promise<void> {
   const { image, components } = version;
-  await play.cluster.until(`all nodes to run ${image} and ${components}`, async () => {
-    const runs = (await nodesOf(play)).map(({ metadata: { annotations = {} } }) =>
+  await scene.cluster.until(`all nodes to run ${image} and ${components}`, async () => {
+    const runs = (await nodesOf(scene)).map(({ metadata: { annotations = {} } }) =>
       `${annotations[`${prefix}/node-image`]} ${annotations[`${prefix}/kubernetes-components`]}`
     );
-    const isThere = runs.length === totalOf(play) && runs.every((each) => each === `${image} ${components}`);
-    return isThere && await reasonOf(play) === "UpToDate";
+    const isThere = runs.length === totalOf(scene) && runs.every((each) => each === `${image} ${components}`);
+    return isThere && await reasonOf(scene) === "UpToDate";
   }, 600);
-  play.narrator.say(`  all ${totalOf(play)} nodes run ${image} and ${components}`);
-  await checkBooted(play, version);
+  scene.narrator.say(`  all ${totalOf(scene)} nodes run ${image} and ${components}`);
+  await checkBooted(scene, version);
 }
 
-async function reasonOf({ cluster }: Play): Promise<string | undefined> {
+async function reasonOf({ cluster }: StoryScene): Promise<string | undefined> {
   const version = await cluster.get<{ status?: { conditions?: { type: string; reason: string }[] } }>(
     `${kinds}/nodeversions/constellation-version`,
   );
@@ -136,21 +136,21 @@ async function reasonOf({ cluster }: Play): Promise<string | undefined> {
 }
 
 async function check(
-  play: Play,
+  scene: StoryScene,
   { observer, before, made }: { observer: GroupObserver; before: string[]; made: number },
 ): Promise<void> {
-  const { checks, cluster } = play;
-  const { size } = scaleOf(play);
+  const { checks, cluster } = scene;
+  const { size } = scaleOf(scene);
   checks.equal("violations seen by the observer: too many machines, or too few Ready ones", {
     seen: observer.broken,
     wanted: [],
   });
-  checks.equal("machines created, one for each replacement", { seen: made, wanted: 2 * totalOf(play) });
-  const slots = (await nodesOf(play)).map(({ metadata }) => metadata.labels?.["slot"] ?? "none").sort();
+  checks.equal("machines created, one for each replacement", { seen: made, wanted: 2 * totalOf(scene) });
+  const slots = (await nodesOf(scene)).map(({ metadata }) => metadata.labels?.["slot"] ?? "none").sort();
   checks.equal("each new node has the label of the node that it replaced", { seen: slots, wanted: before });
-  const sizes = groundOf(play).cloud.groups().map(({ size }) => size);
+  const sizes = groundOf(scene).cloud.groups().map(({ size }) => size);
   checks.equal("sizes of both groups, unchanged", { seen: sizes, wanted: [size, size] });
-  await checkCertificates(play, (await nodesOf(play)).map(({ metadata }) => metadata.name));
+  await checkCertificates(scene, (await nodesOf(scene)).map(({ metadata }) => metadata.name));
   for (const kind of ["pendingnodes", "joiningnodes"]) {
     const seen = await cluster.settled(kind, {
       look: async () => (await cluster.list(`${kinds}/${kind}`)).length,
@@ -179,7 +179,7 @@ const signer = "kubernetes.io/kube-apiserver-client-kubelet";
 /**
  * Checks that each node has a certificate in its own name, requested with a bootstrap token that no other node used.
  */
-async function checkCertificates({ cluster, checks }: Play, nodes: readonly string[]): Promise<void> {
+async function checkCertificates({ cluster, checks }: StoryScene, nodes: readonly string[]): Promise<void> {
   const issued = (await cluster.list<SigningRequest>(requests)).flatMap(({ spec, status }) => {
     if (spec.signerName !== signer || !status?.certificate) return [];
     const { subject } = new X509Certificate(Buffer.from(status.certificate, "base64"));
@@ -199,7 +199,7 @@ async function checkCertificates({ cluster, checks }: Play, nodes: readonly stri
 }
 
 /** Checks real machines: they report their own versions, and the engine has containers only for living instances. */
-async function checkBooted({ cluster, checks, ground }: Play, { image, components }: Version): Promise<void> {
+async function checkBooted({ cluster, checks, ground }: StoryScene, { image, components }: Version): Promise<void> {
   const { host, groups } = ground;
   if (host === undefined || groups === undefined) return;
   const nodes = (await cluster.list<CheckedNode>("/api/v1/nodes")).filter(({ spec }) =>

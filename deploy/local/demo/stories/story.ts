@@ -27,13 +27,13 @@ export interface Story {
   /** Temporal's namespace of the rollouts; default: the first namespace of the server. */
   readonly namespace?: string;
   /** Runs before the pool is created. */
-  prepare?(play: Play): Promise<void>;
+  prepare?(scene: StoryScene): Promise<void>;
   /** Plays the story; starts with a converged pool on the first release, and leaves a converged pool. */
-  tell(play: Play): Promise<void>;
+  tell(scene: StoryScene): Promise<void>;
 }
 
-/** Everything that the steps of a story use. */
-export interface Play extends Scene {
+/** The scene of a story about one feature: has also what makes its changes and records its checks. */
+export interface StoryScene extends Scene {
   readonly cluster: Cluster;
   readonly rollout: RolloutDesk;
   readonly guests: GuestWatch;

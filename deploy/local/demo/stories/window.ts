@@ -2,7 +2,7 @@ import { nextRelease, poolPath, releasePatch } from "../pool_objects.ts";
 import { between, livingOf, newcomers } from "./machine_groups.ts";
 import { policyPath } from "./policy_objects.ts";
 import type { RolloutStatus } from "./rollout_desk.ts";
-import type { Play, Story } from "./story.ts";
+import type { Story, StoryScene } from "./story.ts";
 
 /** Seconds by which the window exceeds a typical replacement, and by which this replacement exceeds the window. */
 const spareSeconds = 4;
@@ -14,8 +14,8 @@ export const window: Story = {
   surge: 1,
   script: { bootSeconds: { min: 0.3, max: 0.8 } },
   policy: {},
-  async tell(play: Play): Promise<void> {
-    const { cluster, rollout, checks, narrator, site, observer } = play;
+  async tell(scene: StoryScene): Promise<void> {
+    const { cluster, rollout, checks, narrator, site, observer } = scene;
     const before = livingOf(observer.report().lives);
     const opensAt = nextMinute(8_000);
     const seconds = usualSeconds(await rollout.status()) + spareSeconds;
@@ -26,7 +26,7 @@ export const window: Story = {
     narrator.say(`  the pool changes to another image; the window opens at ${iso(opensAt)} for ${seconds} s`);
     const closed = await rollout.until("a closed window", ({ blockedReason }) => blockedReason === "OutsideWindow");
     checks.add({ name: "the Rollout reports that it waits for the window", ok: true, detail: closed.message ?? "" });
-    await checkOneBegan(play, { before, opensAt, closesAt: opensAt + seconds * 1000 });
+    await checkOneBegan(scene, { before, opensAt, closesAt: opensAt + seconds * 1000 });
     narrator.say("  the windows are removed from the policy");
     site.cloud.script({ bootSeconds: { min: 0.3, max: 0.8 } });
     await cluster.patch(policyPath, { spec: { windows: null } });
@@ -36,10 +36,10 @@ export const window: Story = {
 };
 
 async function checkOneBegan(
-  play: Play,
+  scene: StoryScene,
   { before, opensAt, closesAt }: { before: string[]; opensAt: number; closesAt: number },
 ): Promise<void> {
-  const { cluster, checks, observer, rollout } = play;
+  const { cluster, checks, observer, rollout } = scene;
   const first = await cluster.until("the replacement of the first machine", () => {
     const [newMachine] = newcomers(observer.report().lives, before);
     const isDone = observer.report().lives.some(({ name, goneAt }) => before.includes(name) && goneAt !== undefined);

@@ -3,7 +3,7 @@ import { poolOfNodePool, workflowIdOf } from "../../../../../workflows/commands/
 import { NotYet } from "../../../process/wait_until.ts";
 import { applyObjects } from "../../../stack/manifests.ts";
 import type { Cluster } from "../cluster.ts";
-import type { Play } from "../story.ts";
+import type { StoryScene } from "../story.ts";
 
 const kind = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
 const named = { metadata: { namespace: "kube-system", name: "edge", labels: { kind: "edge" } } };
@@ -60,17 +60,17 @@ export async function stands({ cluster }: Place, phase: string, reference: strin
 }
 
 /** Sends abort for the image that fails to boot. */
-export async function abort({ client }: Play): Promise<void> {
+export async function abort({ client }: StoryScene): Promise<void> {
   const handle = client.workflow.getHandle(workflowIdOf(poolOfNodePool("kube-system", "edge")));
   await handle.executeUpdate("abort", { args: [{ by: "the story", reason: "the image fails to boot" }] });
 }
 
 /** Kills the worker in the middle of its work, and starts it again. */
-export async function killWorker({ stage, site }: Play): Promise<void> {
+export async function killWorker({ waits, site }: StoryScene): Promise<void> {
   const { worker } = site.ostler;
   worker.kill("SIGKILL");
-  await stage.until("the worker to exit", worker.exit);
-  await stage.until("the worker to start again", worker.start(stage.signal));
+  await waits.until("the worker to exit", worker.exit);
+  await waits.until("the worker to start again", worker.start(waits.signal));
 }
 
 /** Returns the names of the cordoned nodes. */

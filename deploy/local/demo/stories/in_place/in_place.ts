@@ -1,6 +1,6 @@
 import type { ImageGround } from "../../../cloud/image_nodes/image_ground.ts";
 import { digestOf, imageOf } from "../../images_ground.ts";
-import type { Play, Story } from "../story.ts";
+import type { Story, StoryScene } from "../story.ts";
 import { abort, ask, cordoned, createEdge, killWorker, stands } from "./edge_pool.ts";
 
 /** Nodes on which the bad image may fail before the pool halts. */
@@ -14,32 +14,32 @@ export const inPlace: Story = {
   surge: 1,
   policy: {},
   prepare,
-  async tell(play: Play): Promise<void> {
-    await rollOut(play);
-    await stopAtBad(play);
-    await goBack(play);
+  async tell(scene: StoryScene): Promise<void> {
+    await rollOut(scene);
+    await stopAtBad(scene);
+    await goBack(scene);
   },
 };
 
-async function prepare(play: Play): Promise<void> {
-  const { stage, site } = play;
-  await stage.until("twelve nodes with images", groundOf(play).settle(site.stack.adminKubeconfig));
+async function prepare(scene: StoryScene): Promise<void> {
+  const { waits, site } = scene;
+  await waits.until("twelve nodes with images", groundOf(scene).settle(site.stack.adminKubeconfig));
   const edge = { labels: { pool: "edge" }, driver: "bootc", reference: imageOf("a") } as const;
   const policy = { budget: { machines: budget }, maxFailed: allowed };
-  await stage.until("a NodePool and its policy", createEdge(play, { ...edge, policy }));
-  await stands(play, "Converged", imageOf("a"));
+  await waits.until("a NodePool and its policy", createEdge(scene, { ...edge, policy }));
+  await stands(scene, "Converged", imageOf("a"));
 }
 
-async function rollOut(play: Play): Promise<void> {
-  const { narrator, checks } = play;
-  const ground = groundOf(play);
+async function rollOut(scene: StoryScene): Promise<void> {
+  const { narrator, checks } = scene;
+  const ground = groundOf(scene);
   narrator.say(
     `  NodePool "edge" changes to ${imageOf("b").slice(0, 40)}…; on the way the worker is killed with SIGKILL`,
   );
-  await ask(play, imageOf("b"));
-  await play.cluster.until("the second boot of a node", () => Promise.resolve(bootsOf(ground) >= 2));
-  await killWorker(play);
-  await stands(play, "Converged", imageOf("b"));
+  await ask(scene, imageOf("b"));
+  await scene.cluster.until("the second boot of a node", () => Promise.resolve(bootsOf(ground) >= 2));
+  await killWorker(scene);
+  await stands(scene, "Converged", imageOf("b"));
   checks.equal("images of the nodes", { seen: runsOf(ground), wanted: "b".repeat(12) });
   checks.equal("boots ordered for each node", { seen: [...new Set(bootsEach(ground))], wanted: [1] });
   checks.add({
@@ -47,18 +47,18 @@ async function rollOut(play: Play): Promise<void> {
     ok: ground.mostDown <= budget,
     detail: `${ground.mostDown}, budget ${budget}`,
   });
-  checks.equal("nodes left cordoned", { seen: await cordoned(play), wanted: [] });
+  checks.equal("nodes left cordoned", { seen: await cordoned(scene), wanted: [] });
 }
 
-async function stopAtBad(play: Play): Promise<void> {
-  const { narrator, checks } = play;
-  const ground = groundOf(play);
+async function stopAtBad(scene: StoryScene): Promise<void> {
+  const { narrator, checks } = scene;
+  const ground = groundOf(scene);
   narrator.say('  NodePool "edge" changes to an image that fails to boot: its nodes boot the previous image instead');
   ground.fate = () => "rolls back";
-  await ask(play, imageOf("c"));
-  const { quarantine = [] } = await stands(play, "Halted", imageOf("c"));
+  await ask(scene, imageOf("c"));
+  const { quarantine = [] } = await stands(scene, "Halted", imageOf("c"));
   // Updates that are in progress when the pool halts are finished, and their nodes are uncordoned.
-  await play.cluster.until("the end of the updates in progress", async () => (await cordoned(play)).length === 0);
+  await scene.cluster.until("the end of the updates in progress", async () => (await cordoned(scene)).length === 0);
   const reason = quarantine.at(-1)?.reason ?? "";
   checks.add({
     name: "the Rollout reports which node booted which image",
@@ -72,25 +72,25 @@ async function stopAtBad(play: Play): Promise<void> {
     detail: `${tried}; the pool halts after ${allowed} failures, and finishes updates in progress`,
   });
   checks.equal("images of the nodes after the halt", { seen: runsOf(ground), wanted: "b".repeat(12) });
-  checks.equal("nodes left cordoned after the halt", { seen: await cordoned(play), wanted: [] });
+  checks.equal("nodes left cordoned after the halt", { seen: await cordoned(scene), wanted: [] });
 }
 
-async function goBack(play: Play): Promise<void> {
-  const { narrator, checks } = play;
-  const ground = groundOf(play);
+async function goBack(scene: StoryScene): Promise<void> {
+  const { narrator, checks } = scene;
+  const ground = groundOf(scene);
   ground.fate = () => "boots";
   narrator.say("  the administrator aborts: the pool returns to the last good image");
-  await abort(play);
-  await stands(play, "Aborted", imageOf("b"));
+  await abort(scene);
+  await stands(scene, "Aborted", imageOf("b"));
   checks.equal("images of the nodes after the abort", { seen: runsOf(ground), wanted: "b".repeat(12) });
   narrator.say('  NodePool "edge" changes to the first image again, whose digest ran before');
-  await ask(play, imageOf("a"));
-  await stands(play, "Converged", imageOf("a"));
+  await ask(scene, imageOf("a"));
+  await stands(scene, "Converged", imageOf("a"));
   checks.equal("images of the nodes at the end", { seen: runsOf(ground), wanted: "a".repeat(12) });
-  checks.equal("nodes left cordoned at the end", { seen: await cordoned(play), wanted: [] });
+  checks.equal("nodes left cordoned at the end", { seen: await cordoned(scene), wanted: [] });
 }
 
-function groundOf({ ground }: Play): ImageGround {
+function groundOf({ ground }: StoryScene): ImageGround {
   if (!ground.images) throw new Error("Failed to find nodes with images: this ground has none");
   return ground.images;
 }

@@ -1,4 +1,4 @@
-import type { Play, Story } from "../story.ts";
+import type { Story, StoryScene } from "../story.ts";
 import { BootWatch } from "./boot_watch.ts";
 import { abort, ask, cordoned, createEdge, killWorker, stands } from "./edge_pool.ts";
 import { type Commits, commitsOn, nodesOf, systems, triedOn } from "./ostree_nodes.ts";
@@ -16,84 +16,84 @@ export const inPlaceOnMachines: Story = {
   surge: 1,
   down: budget,
   policy: {},
-  async tell(play: Play): Promise<void> {
-    const before = await machinesOf(play);
-    const commits = await settle(play);
-    await rollOut(play, commits);
-    await stopAtBad(play, commits);
-    await goBack(play, commits);
-    play.checks.equal("machines of the pool, none replaced", { seen: await machinesOf(play), wanted: before });
+  async tell(scene: StoryScene): Promise<void> {
+    const before = await machinesOf(scene);
+    const commits = await settle(scene);
+    await rollOut(scene, commits);
+    await stopAtBad(scene, commits);
+    await goBack(scene, commits);
+    scene.checks.equal("machines of the pool, none replaced", { seen: await machinesOf(scene), wanted: before });
   },
 };
 
-async function settle(play: Play): Promise<Commits> {
-  const commits = await commitsOn(play);
-  for (const { metadata: { name } } of await nodesOf(play)) {
-    await play.cluster.patch(`/api/v1/nodes/${name}`, { metadata: { labels } });
+async function settle(scene: StoryScene): Promise<Commits> {
+  const commits = await commitsOn(scene);
+  for (const { metadata: { name } } of await nodesOf(scene)) {
+    await scene.cluster.patch(`/api/v1/nodes/${name}`, { metadata: { labels } });
   }
   const edge = { labels, driver: "ostree", reference: commits.a } as const;
   const policy = { budget: { machines: budget }, maxFailed: allowed, inPlace: { boot: "3m" } };
-  await play.stage.until("a NodePool and its policy", createEdge(play, { ...edge, policy }));
-  await stands(play, "Converged", commits.a);
+  await scene.waits.until("a NodePool and its policy", createEdge(scene, { ...edge, policy }));
+  await stands(scene, "Converged", commits.a);
   return commits;
 }
 
-async function rollOut(play: Play, { b }: Commits): Promise<void> {
-  using watch = await BootWatch.start(play.cluster);
-  play.narrator.say(`  NodePool "edge" changes to ${b.slice(0, 40)}…; on the way the worker is killed with SIGKILL`);
-  await ask(play, b);
-  await play.cluster.until("the reboot of a node", () => Promise.resolve(countsOf(watch).includes(1)), 300);
-  await killWorker(play);
-  await stands(play, "Converged", b);
-  await checkNodes(play, "b", "with the second commit");
-  checkBoots(play, watch, "to the second commit");
+async function rollOut(scene: StoryScene, { b }: Commits): Promise<void> {
+  using watch = await BootWatch.start(scene.cluster);
+  scene.narrator.say(`  NodePool "edge" changes to ${b.slice(0, 40)}…; on the way the worker is killed with SIGKILL`);
+  await ask(scene, b);
+  await scene.cluster.until("the reboot of a node", () => Promise.resolve(countsOf(watch).includes(1)), 300);
+  await killWorker(scene);
+  await stands(scene, "Converged", b);
+  await checkNodes(scene, "b", "with the second commit");
+  checkBoots(scene, watch, "to the second commit");
 }
 
-async function stopAtBad(play: Play, { c }: Commits): Promise<void> {
-  const { narrator, checks } = play;
-  using watch = await BootWatch.start(play.cluster);
+async function stopAtBad(scene: StoryScene, { c }: Commits): Promise<void> {
+  const { narrator, checks } = scene;
+  using watch = await BootWatch.start(scene.cluster);
   narrator.say('  NodePool "edge" changes to a commit whose health check fails: a node boots the previous one instead');
-  await ask(play, c);
-  const { quarantine = [] } = await stands(play, "Halted", c);
-  await checkNodes(play, "b", "after the bad commit");
+  await ask(scene, c);
+  const { quarantine = [] } = await stands(scene, "Halted", c);
+  await checkNodes(scene, "b", "after the bad commit");
   const reason = quarantine.at(-1)?.reason ?? "";
   checks.add({
     name: "the Rollout reports that a node rolled back",
     ok: reason.includes("UpdateRolledBack"),
     detail: reason.slice(0, 120),
   });
-  const tried = await triedOn(play, c);
+  const tried = await triedOn(scene, c);
   checks.equal("nodes that booted the bad commit", { seen: tried.length, wanted: allowed });
   const booted = [...watch.boots].filter(([, boots]) => boots > 0).map(([name]) => name);
   checks.equal("nodes that rebooted during the rollout of the bad commit", { seen: booted, wanted: tried });
 }
 
-async function goBack(play: Play, { a, b }: Commits): Promise<void> {
-  using watch = await BootWatch.start(play.cluster);
-  play.narrator.say("  the administrator aborts: the pool returns to the last good commit");
-  await abort(play);
-  await stands(play, "Aborted", b);
-  await checkNodes(play, "b", "after the abort");
-  play.narrator.say('  NodePool "edge" changes to the first commit again');
-  await ask(play, a);
-  await stands(play, "Converged", a);
-  await checkNodes(play, "a", "with the first commit again");
-  checkBoots(play, watch, "back to the first commit");
+async function goBack(scene: StoryScene, { a, b }: Commits): Promise<void> {
+  using watch = await BootWatch.start(scene.cluster);
+  scene.narrator.say("  the administrator aborts: the pool returns to the last good commit");
+  await abort(scene);
+  await stands(scene, "Aborted", b);
+  await checkNodes(scene, "b", "after the abort");
+  scene.narrator.say('  NodePool "edge" changes to the first commit again');
+  await ask(scene, a);
+  await stands(scene, "Converged", a);
+  await checkNodes(scene, "a", "with the first commit again");
+  checkBoots(scene, watch, "back to the first commit");
 }
 
 /** Checks that all nodes run a commit, and that none is left cordoned. */
-async function checkNodes(play: Play, commit: keyof typeof systems, when: string): Promise<void> {
-  const { checks, cluster } = play;
-  const look = async (): Promise<string[]> => (await nodesOf(play)).map(({ status }) => status.nodeInfo.osImage);
+async function checkNodes(scene: StoryScene, commit: keyof typeof systems, when: string): Promise<void> {
+  const { checks, cluster } = scene;
+  const look = async (): Promise<string[]> => (await nodesOf(scene)).map(({ status }) => status.nodeInfo.osImage);
   const wanted = Array<string>(replicas).fill(systems[commit]);
   const seen = await cluster.settled("the OS images that nodes report", { look, wanted });
   checks.equal(`OS images that the nodes report ${when}`, { seen, wanted });
-  const left = await cluster.settled("the uncordon of all nodes", { look: () => cordoned(play), wanted: [] });
+  const left = await cluster.settled("the uncordon of all nodes", { look: () => cordoned(scene), wanted: [] });
   checks.equal(`nodes left cordoned ${when}`, { seen: left, wanted: [] });
 }
 
 /** Checks that each node booted once, one after another. */
-function checkBoots({ checks }: Play, watch: BootWatch, target: string): void {
+function checkBoots({ checks }: StoryScene, watch: BootWatch, target: string): void {
   checks.equal(`boots of each node ${target}`, { seen: countsOf(watch), wanted: Array<number>(replicas).fill(1) });
   checks.add({
     name: `most nodes out of service at once on the way ${target}`,
@@ -106,7 +106,7 @@ function countsOf({ boots }: BootWatch): number[] {
   return [...boots.values()];
 }
 
-async function machinesOf({ cluster }: Play): Promise<string[]> {
+async function machinesOf({ cluster }: StoryScene): Promise<string[]> {
   const path = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
   const machines = await cluster.list<{ metadata: { name: string } }>(path);
   return machines.map(({ metadata }) => metadata.name).sort();

@@ -1,7 +1,7 @@
 /** The nodes of the pool, and their ostree commits. */
 import type { ContainerHost } from "../../../machines/container_host.ts";
 import { type Build, ostreeRemote, remoteRepository } from "../../../machines/ostree/ostree_image.ts";
-import type { Play } from "../story.ts";
+import type { StoryScene } from "../story.ts";
 import type { BootedNode } from "./boot_watch.ts";
 
 /** References of the commits in the remote of the machines. */
@@ -10,14 +10,14 @@ export type Commits = Readonly<Record<Build, string>>;
 /** The OS image that kubelet reports on a node with a commit. */
 export const systems = { a: "Debian GNU/Linux 12 (bookworm)", b: "Debian GNU/Linux 12, b" } as const;
 
-export async function nodesOf({ cluster }: Play): Promise<BootedNode[]> {
+export async function nodesOf({ cluster }: StoryScene): Promise<BootedNode[]> {
   return await cluster.list<BootedNode>("/api/v1/nodes");
 }
 
 /** Returns the commits; reads them on one machine, because all have the same remote. */
-export async function commitsOn(play: Play): Promise<Commits> {
-  const [node] = await nodesOf(play);
-  return await commitsOf(hostOf(play), node?.metadata.name ?? "");
+export async function commitsOn(scene: StoryScene): Promise<Commits> {
+  const [node] = await nodesOf(scene);
+  return await commitsOf(hostOf(scene), node?.metadata.name ?? "");
 }
 
 /** Returns the commits as the remote of a machine has them. */
@@ -31,10 +31,10 @@ export async function commitsOf(host: ContainerHost, node: string): Promise<Comm
 }
 
 /** Returns the names of the nodes whose boot loader has ever booted a commit. */
-export async function triedOn(play: Play, reference: string): Promise<string[]> {
+export async function triedOn(scene: StoryScene, reference: string): Promise<string[]> {
   const tried: string[] = [];
-  for (const { metadata: { name } } of await nodesOf(play)) {
-    if (await wasTried(hostOf(play), name, reference)) tried.push(name);
+  for (const { metadata: { name } } of await nodesOf(scene)) {
+    if (await wasTried(hostOf(scene), name, reference)) tried.push(name);
   }
   return tried;
 }
@@ -46,7 +46,7 @@ export async function wasTried(host: ContainerHost, node: string, reference: str
   return (await machine.run(["test", "-e", `/sysroot/boots/tried-${commit}.0`])).exitCode === 0;
 }
 
-function hostOf({ ground }: Play): ContainerHost {
+function hostOf({ ground }: StoryScene): ContainerHost {
   if (!ground.host) throw new Error("Failed to find machines that boot: this ground has none");
   return ground.host;
 }

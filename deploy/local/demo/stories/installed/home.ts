@@ -1,7 +1,7 @@
 /** The pool that runs Ostler's pods, and the pods. */
 import type { Installation } from "../../../installation/installation.ts";
 import type { RolloutStatus } from "../rollout_desk.ts";
-import type { Play } from "../story.ts";
+import type { StoryScene } from "../story.ts";
 
 /** Name of its MachineDeployment. */
 export const home = "home";
@@ -10,13 +10,13 @@ export const home = "home";
 export const bootSeconds = 420;
 
 /** Returns the installation of Ostler; throws if the ground has no machines for it. */
-export function installationOf({ installation }: Play): Installation {
+export function installationOf({ installation }: StoryScene): Installation {
   if (installation === undefined) throw new Error("Failed to install Ostler: this ground has no machines for it");
   return installation;
 }
 
 /** Waits until the pool has converged on an image. */
-export async function homeConverged({ cluster }: Play, image: string): Promise<void> {
+export async function homeConverged({ cluster }: StoryScene, image: string): Promise<void> {
   const path = `/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts/${home}`;
   await cluster.until(`pool "${home}" on "${image}"`, async () => {
     const status = (await cluster.get<{ status?: RolloutStatus }>(path))?.status;
@@ -25,7 +25,7 @@ export async function homeConverged({ cluster }: Play, image: string): Promise<v
 }
 
 /** Waits until all pods are Ready. */
-export async function untilWhole(play: Play): Promise<void> {
-  const { pods } = installationOf(play);
-  await play.cluster.until("all pods of Ostler", () => pods.isWhole(), 180);
+export async function untilWhole(scene: StoryScene): Promise<void> {
+  const { pods } = installationOf(scene);
+  await scene.cluster.until("all pods of Ostler", () => pods.isWhole(), 180);
 }

@@ -1,36 +1,36 @@
 import { homeLabels, metricsPort } from "../../../installation/values.ts";
 import { applyObjects } from "../../../stack/manifests.ts";
 import { machineDeployment } from "../../pool_objects.ts";
-import type { Play } from "../story.ts";
+import type { StoryScene } from "../story.ts";
 import { home, homeConverged, installationOf, untilWhole } from "./home.ts";
 import { type Placed, placeOf } from "../../../installation/pod_reach.ts";
 
 /** Creates two machines with processes beside the control plane, then installs Ostler as pods on them. */
-export async function moveIn(play: Play): Promise<void> {
-  const { narrator, site, stage, ground, fleet } = play;
-  const installation = installationOf(play);
+export async function moveIn(scene: StoryScene): Promise<void> {
+  const { narrator, site, waits, ground, fleet } = scene;
+  const installation = installationOf(scene);
   const [release] = ground.releases;
   narrator.say(`  two machines are created for Ostler, pool "${home}"`);
   const pool = machineDeployment({ ...ground.shape, name: home, replicas: 2, release, nodeLabels: homeLabels });
   fleet.start();
-  await stage.until("the pool to be created", applyObjects(site.stack.adminKubeconfig, [pool]));
-  await homeConverged(play, release.image);
+  await waits.until("the pool to be created", applyObjects(site.stack.adminKubeconfig, [pool]));
+  await homeConverged(scene, release.image);
   for (const part of [site.ostler.controller, site.ostler.worker]) {
-    await stage.until("the end of a process", part.stop());
+    await waits.until("the end of a process", part.stop());
   }
   narrator.say(
     "  the processes beside the control plane are stopped; the commands of docs/how-to/install.md install Ostler:",
   );
-  const table = await stage.until("Ostler to be installed", installation.install());
+  const table = await waits.until("Ostler to be installed", installation.install());
   narrator.say(table.trimEnd().replace(/^/gm, "  | "));
-  await untilWhole(play);
-  await checkPods(play, table);
-  await policiesHold(play);
+  await untilWhole(scene);
+  await checkPods(scene, table);
+  await policiesHold(scene);
 }
 
-async function checkPods(play: Play, table: string): Promise<void> {
-  const { checks } = play;
-  const { pods } = installationOf(play);
+async function checkPods(scene: StoryScene, table: string): Promise<void> {
+  const { checks } = scene;
+  const { pods } = installationOf(scene);
   const all = await pods.all();
   const nodesOf = (process: string): string[] => all.filter((pod) => pod.process === process).map(({ node }) => node);
   const spread = ["controller", "worker"].map((process) => `${new Set(nodesOf(process)).size} ${process}s apart`);
@@ -50,21 +50,21 @@ const strangerPath = "/api/v1/namespaces/default/pods/stranger";
  * Checks the NetworkPolicies: Ostler's pods reach Temporal but not the mirror; another pod reaches the mirror but none
  * of their ports.
  */
-async function policiesHold(play: Play): Promise<void> {
-  const { checks, stage } = play;
-  const installation = installationOf(play);
+async function policiesHold(scene: StoryScene): Promise<void> {
+  const { checks, waits } = scene;
+  const installation = installationOf(scene);
   const pods = await installation.pods.all();
   const [mirror, temporal] = [placeOf(installation.registry), placeOf(installation.temporal.address)];
-  const ours = await stage.until(
+  const ours = await waits.until(
     "connections of the pods",
     Promise.all(pods.map((pod) => installation.reach(pod, [temporal, mirror]))),
   );
   const seen = [...new Set(ours.map((reaches) => reaches.join(", ")))];
   checks.equal("pods reach Temporal, and nothing that no NetworkPolicy names", { seen, wanted: ["open, forbidden"] });
-  const stranger = await startStranger(play, pods[0]?.node ?? "");
+  const stranger = await startStranger(scene, pods[0]?.node ?? "");
   const beside = pods.filter(({ node }) => node === stranger.node).map(({ address = "" }) => address);
   const doors = beside.flatMap((host) => [healthPort, metricsPort].map((port) => ({ host, port })));
-  const theirs = await stage.until("connections of another pod", installation.reach(stranger, [mirror, ...doors]));
+  const theirs = await waits.until("connections of another pod", installation.reach(stranger, [mirror, ...doors]));
   checks.equal("another pod reaches the mirror, and no port of Ostler's pods", {
     seen: theirs,
     wanted: ["open", ...doors.map(() => "forbidden")],
@@ -73,11 +73,11 @@ async function policiesHold(play: Play): Promise<void> {
 }
 
 /** Starts a pod that no NetworkPolicy selects. */
-async function startStranger({ site, stage, cluster, ground }: Play, node: string): Promise<Placed> {
+async function startStranger({ site, waits, cluster, ground }: StoryScene, node: string): Promise<Placed> {
   const metadata = { name: "stranger", namespace: "default" };
   const spec = { nodeName: node, containers: [{ name: "server", image: ground.guestImage }] };
   const pod = { apiVersion: "v1", kind: "Pod", metadata, spec };
-  await stage.until('pod "stranger"', applyObjects(site.stack.adminKubeconfig, [pod]));
+  await waits.until('pod "stranger"', applyObjects(site.stack.adminKubeconfig, [pod]));
   const address = await cluster.until('the start of pod "stranger"', async () => {
     const { phase, podIP } = (await cluster.get<{ status: { phase: string; podIP?: string } }>(strangerPath))?.status ??
       {};

@@ -1,13 +1,13 @@
 import { pool, poolPath } from "../../pool_objects.ts";
-import type { Play } from "../story.ts";
+import type { StoryScene } from "../story.ts";
 import { installationOf } from "./home.ts";
 
 const annotation = "k8c.io/operating-system-profile";
 
 /** Checks the notifications of the end of the rollout and of a halt, one each. */
-export async function notices(play: Play): Promise<void> {
-  const { cluster, rollout, narrator, ground, checks } = play;
-  const { notices: { told } } = installationOf(play);
+export async function notices(scene: StoryScene): Promise<void> {
+  const { cluster, rollout, narrator, ground, checks } = scene;
+  const { notices: { told } } = installationOf(scene);
   const [, next] = ground.releases;
   await cluster.until("the notification that the pool converged", () => {
     return Promise.resolve(told.some(({ kind, image }) => kind === "Converged" && image === next.image));

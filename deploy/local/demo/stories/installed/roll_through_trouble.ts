@@ -1,7 +1,7 @@
 import { nextVersion } from "../../../installation/versions.ts";
 import { poolPath, releasePatch } from "../../pool_objects.ts";
 import { shortImage } from "../../machine_board.ts";
-import type { Play } from "../story.ts";
+import type { StoryScene } from "../story.ts";
 import { bootSeconds, installationOf, untilWhole } from "./home.ts";
 import { isAdmitted } from "../../../installation/is_admitted.ts";
 import type { Pod } from "../../../installation/ostler_pods.ts";
@@ -9,40 +9,40 @@ import { setTimeout as pause } from "node:timers/promises";
 import { stepsBegun } from "../traces.ts";
 
 /** Plays one rollout in three waves; the administrator promotes each wave after its failures are over. */
-export async function rollThroughTrouble(play: Play): Promise<void> {
-  const { cluster, narrator, ground, rollout, checks } = play;
+export async function rollThroughTrouble(scene: StoryScene): Promise<void> {
+  const { cluster, narrator, ground, rollout, checks } = scene;
   const [, next] = ground.releases;
   await cluster.patch(poolPath, releasePatch(next));
   narrator.say(`  the pool changes to image ${shortImage(next.image)} and kubelet ${next.kubelet}`);
-  await underWay(play, 1);
-  await cutTemporal(play);
-  await changeLeader(play);
-  await endOfWave(play, 1);
+  await underWay(scene, 1);
+  await cutTemporal(scene);
+  await changeLeader(scene);
+  await endOfWave(scene, 1);
 
-  const before = await giveNewAccess(play);
+  const before = await giveNewAccess(scene);
   await rollout.ask("promote", {});
-  await underWay(play, 2);
-  await drainAHome(play);
-  await retireOldAccess(play, before);
-  await replaceAllPods(play);
-  await endOfWave(play, 2);
+  await underWay(scene, 2);
+  await drainAHome(scene);
+  await retireOldAccess(scene, before);
+  await replaceAllPods(scene);
+  await endOfWave(scene, 2);
 
-  const upgraded = upgrade(play);
+  const upgraded = upgrade(scene);
   await rollout.ask("promote", {});
   await Promise.all([upgraded, rollout.converged(next, bootSeconds)]);
   const done = await rollout.status();
   checks.equal("updated machines", { seen: done.updated, wanted: "3/3" });
-  await untilWhole(play);
+  await untilWhole(scene);
 }
 
 /** Waits until a machine of the wave is being created, so that failures occur during that time. */
-async function underWay({ rollout }: Play, wave: number): Promise<void> {
+async function underWay({ rollout }: StoryScene, wave: number): Promise<void> {
   await rollout.until(`the start of machine ${wave}`, ({ phase, updated, underway = [] }) => {
     return phase === "Rolling" && Number.parseInt(updated ?? "0") < wave && underway.length > 0;
   }, bootSeconds);
 }
 
-async function endOfWave({ rollout, checks, options }: Play, wave: number): Promise<void> {
+async function endOfWave({ rollout, checks, options }: StoryScene, wave: number): Promise<void> {
   const isOver = `the end of wave ${wave}`;
   const soaking = await rollout.until(isOver, ({ reason, updated }) => {
     return reason === "Soaking" && updated === `${wave}/3`;
@@ -50,11 +50,11 @@ async function endOfWave({ rollout, checks, options }: Play, wave: number): Prom
   checks.equal(`wave ${wave} ended despite the failures`, { seen: soaking.updated, wanted: `${wave}/3` });
 }
 
-async function upgrade(play: Play): Promise<void> {
-  const { narrator, stage, checks } = play;
-  const installation = installationOf(play);
+async function upgrade(scene: StoryScene): Promise<void> {
+  const { narrator, waits, checks } = scene;
+  const installation = installationOf(scene);
   narrator.say(`  Ostler is upgraded with helm to version ${nextVersion}`);
-  await stage.until("the new version", installation.upgrade(nextVersion));
+  await waits.until("the new version", installation.upgrade(nextVersion));
   const versions = new Set((await installation.pods.all()).map(({ version }) => version));
   checks.equal("versions of the pods", { seen: [...versions].join(), wanted: nextVersion });
 }
@@ -74,22 +74,22 @@ type Before = readonly string[];
 /**
  * Changes Secrets while the old ones are still valid: certificate, key and CA for Temporal, and the webhook's address.
  */
-async function giveNewAccess(play: Play): Promise<Before> {
-  const { narrator, stage } = play;
-  const installation = installationOf(play);
+async function giveNewAccess(scene: StoryScene): Promise<Before> {
+  const { narrator, waits } = scene;
+  const installation = installationOf(scene);
   const leader = await installation.pods.leader();
   const isConnected = ({ name, process }: Pod): boolean => process === "worker" || name === leader;
   const before = (await installation.pods.all()).filter(isConnected).map(({ name }) => name);
   narrator.say("  the Secrets get a new certificate, key and CA for Temporal, and a new address for notifications");
   installation.notices.moveOn();
-  await stage.until("the Secrets", installation.give(await installation.temporal.nextAccess()));
+  await waits.until("the Secrets", installation.give(await installation.temporal.nextAccess()));
   return before;
 }
 
 /** Retires the old CA after every process has reconnected, and checks that the old certificate is refused. */
-async function retireOldAccess(play: Play, before: Before): Promise<void> {
-  const { cluster, narrator, stage, checks } = play;
-  const installation = installationOf(play);
+async function retireOldAccess(scene: StoryScene, before: Before): Promise<void> {
+  const { cluster, narrator, waits, checks } = scene;
+  const installation = installationOf(scene);
   const { temporal, pods } = installation;
   const left = await cluster.until("the reconnection of all processes", async () => {
     const names = (await pods.all()).map(({ name }) => name).filter((name) => before.includes(name));
@@ -98,16 +98,16 @@ async function retireOldAccess(play: Play, before: Before): Promise<void> {
   }, arrivalSeconds);
   checks.add({ name: "processes reconnected without a restart", ok: left.length > 0, detail: left.join(", ") });
   narrator.say("  the old CA is retired");
-  await stage.until("the end of the old CA", temporal.retire());
+  await waits.until("the end of the old CA", temporal.retire());
   const [old, next] = [await temporal.oldAccess(), await temporal.nextAccess()];
   const seen = [await isAdmitted(temporal.address, old), await isAdmitted(temporal.address, next)];
   checks.equal("old and new certificate accepted", { seen, wanted: [false, true] });
 }
 
 /** Deletes the pod of the leader, and waits until another controller leads. */
-async function changeLeader(play: Play): Promise<void> {
-  const { cluster, narrator, checks } = play;
-  const { pods } = installationOf(play);
+async function changeLeader(scene: StoryScene): Promise<void> {
+  const { cluster, narrator, checks } = scene;
+  const { pods } = installationOf(scene);
   const before = await cluster.until("a leader", () => pods.leader());
   narrator.say(`  the pod of the leader, "${before}", is deleted`);
   await pods.remove(before);
@@ -122,11 +122,11 @@ async function changeLeader(play: Play): Promise<void> {
 const inFlightMs = 5_000;
 
 /** Makes Temporal unreachable for a while. */
-async function cutTemporal(play: Play): Promise<void> {
-  const { cluster, narrator, stage, checks, options: { cutSeconds } } = play;
-  const { temporal, pods } = installationOf(play);
+async function cutTemporal(scene: StoryScene): Promise<void> {
+  const { cluster, narrator, waits, checks, options: { cutSeconds } } = scene;
+  const { temporal, pods } = installationOf(scene);
   const passed = (ms: number): Promise<void> =>
-    stage.until("the outage of Temporal", pause(ms, undefined, { signal: stage.signal }));
+    waits.until("the outage of Temporal", pause(ms, undefined, { signal: waits.signal }));
   const stood = await pods.starts();
   temporal.cut(true);
   narrator.say(`  Temporal is disconnected for ${cutSeconds} s`);
@@ -139,32 +139,32 @@ async function cutTemporal(play: Play): Promise<void> {
   });
   temporal.cut(false);
   checks.equal("pods keep running without Temporal", { seen: await pods.starts(), wanted: stood });
-  await untilWhole(play);
+  await untilWhole(scene);
 }
 
 /** Drains the node of a worker with kubectl, and uncordons it. */
-async function drainAHome(play: Play): Promise<void> {
-  const { narrator, stage, checks } = play;
-  const installation = installationOf(play);
+async function drainAHome(scene: StoryScene): Promise<void> {
+  const { narrator, waits, checks } = scene;
+  const installation = installationOf(scene);
   const node = (await installation.pods.all()).find(({ process }) => process === "worker")?.node ?? "";
   narrator.say(`  node "${node}", which runs pods of Ostler, is drained`);
   const flags = "--ignore-daemonsets --delete-emptydir-data --timeout=180s";
-  await stage.until("the drain", installation.run(`kubectl drain ${node} ${flags}`));
-  await untilWhole(play);
+  await waits.until("the drain", installation.run(`kubectl drain ${node} ${flags}`));
+  await untilWhole(scene);
   const left = (await installation.pods.all()).filter((pod) => pod.node === node);
   checks.equal("pods of Ostler left on the drained node", { seen: left.length, wanted: 0 });
   await installation.run(`kubectl uncordon ${node}`);
 }
 
 /** Deletes every pod, one after another. */
-async function replaceAllPods(play: Play): Promise<void> {
-  const { narrator, checks } = play;
-  const { pods } = installationOf(play);
+async function replaceAllPods(scene: StoryScene): Promise<void> {
+  const { narrator, checks } = scene;
+  const { pods } = installationOf(scene);
   const before = (await pods.all()).map(({ name }) => name);
   narrator.say(`  all ${before.length} pods of Ostler are deleted, one after another`);
   for (const name of before) {
     await pods.remove(name);
-    await untilWhole(play);
+    await untilWhole(scene);
   }
   const left = (await pods.all()).filter(({ name }) => before.includes(name));
   checks.equal("pods that were not replaced", { seen: left.length, wanted: 0 });

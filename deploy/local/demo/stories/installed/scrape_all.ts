@@ -1,12 +1,12 @@
-import type { Play } from "../story.ts";
+import type { StoryScene } from "../story.ts";
 import { installationOf } from "./home.ts";
 
 const bothConverged = /^ostler_rollouts\{phase="Converged"\} 2$/m;
 
 /** Checks that every pod serves its metrics. */
-export async function scrapeAll(play: Play): Promise<void> {
-  const { cluster, checks } = play;
-  const installation = installationOf(play);
+export async function scrapeAll(scene: StoryScene): Promise<void> {
+  const { cluster, checks } = scene;
+  const installation = installationOf(scene);
   const pods = await installation.pods.all();
   const texts = await cluster.until("the metrics of every pod and of both pools", async () => {
     const scraped = await Promise.all(pods.map((pod) => installation.scrape(pod)));

@@ -2,21 +2,21 @@ import assert from "node:assert/strict";
 import { Checklist } from "../../../../../deploy/local/demo/stories/checklist.ts";
 import { checkTaints } from "../../../../../deploy/local/demo/stories/catalogue.ts";
 import { Cluster } from "../../../../../deploy/local/demo/stories/cluster.ts";
-import { Stage } from "../../../../../deploy/local/demo/stage.ts";
+import { Waits } from "../../../../../deploy/local/demo/waits.ts";
 import type { ApiConnection } from "../../../../../deploy/local/stack/api_connection.ts";
 
 const taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 /** An API server whose only node has these taints, one set per read, and then the last one. */
-function given(...looks: object[][]): { cluster: Cluster; checks: Checklist; stage: Stage } {
+function given(...looks: object[][]): { cluster: Cluster; checks: Checklist; waits: Waits } {
   let at = 0;
   const call = (): Promise<object> => {
     const taints = looks[Math.min(at++, looks.length - 1)];
     return Promise.resolve({ items: [{ metadata: { name: "pool-1" }, spec: { taints } }] });
   };
-  const stage = new Stage();
-  const cluster = new Cluster({ api: { call } as unknown as ApiConnection, stage });
-  return { cluster, checks: new Checklist({ say: () => {} }), stage };
+  const waits = new Waits();
+  const cluster = new Cluster({ api: { call } as unknown as ApiConnection, waits });
+  return { cluster, checks: new Checklist({ say: () => {} }), waits };
 }
 
 Deno.test("checkTaints: waits for the taint that kube-controller-manager removes a moment after the uncordon", async () => {
@@ -32,9 +32,9 @@ Deno.test("Cluster.settled: returns the last read when others do not act in time
 });
 
 Deno.test("Cluster.settled: ends when the demo does", async () => {
-  const { cluster, stage } = given([taint]);
+  const { cluster, waits } = given([taint]);
   const look = async (): Promise<number> => (await cluster.list("/api/v1/nodes")).length;
   const waiting = cluster.settled("no node", { look, wanted: 0 });
-  stage.end(new Error("Stopped by SIGINT"));
+  waits.end(new Error("Stopped by SIGINT"));
   await assert.rejects(waiting, /^Error: Stopped by SIGINT$/);
 });

@@ -1,7 +1,7 @@
 /** Runs all waits of the demo, so that its end also ends every wait, and can name the pending ones. */
-export class Stage {
+export class Waits {
   readonly #ending = new AbortController();
-  readonly #waits = new Set<string>();
+  readonly #pending = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Aborts when the demo must end early. */
@@ -10,8 +10,8 @@ export class Stage {
   }
 
   /** The pending waits, in words. */
-  get waitsFor(): string {
-    return [...this.#waits].join(" and ") || "nothing";
+  get pending(): string {
+    return [...this.#pending].join(" and ") || "nothing";
   }
 
   /** Ends the demo; only the first reason is kept. */
@@ -24,7 +24,7 @@ export class Stage {
   limit(seconds: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
-      this.end(new Error(`Failed to finish within ${Math.round(seconds)} s: still waiting for ${this.waitsFor}`));
+      this.end(new Error(`Failed to finish within ${Math.round(seconds)} s: still waiting for ${this.pending}`));
     }, seconds * 1000);
   }
 
@@ -37,11 +37,11 @@ export class Stage {
    * Settles like the work, even after the end of the demo, for work that observes the signal itself and must clean up.
    */
   async during<T>(what: string, work: Promise<T>): Promise<T> {
-    this.#waits.add(what);
+    this.#pending.add(what);
     try {
       return await work;
     } finally {
-      this.#waits.delete(what);
+      this.#pending.delete(what);
     }
   }
 
