@@ -4,7 +4,7 @@
  * and processor time for each node. `deno run -A test/bench/large_node_pool.ts [NODES] [AT ONCE]`.
  */
 import process from "node:process";
-import { NodeStage } from "../support/node_stage.ts";
+import { FakeNodes } from "../support/fake_nodes.ts";
 import { Stage } from "../support/workflow_stage.ts";
 import { historyOf } from "./history.ts";
 
@@ -14,7 +14,7 @@ const stage = new Stage();
 await stage.open();
 try {
   const policy = { budget: { machines: atOnce }, inPlace: { stageAtOnce: atOnce } };
-  const pool = new NodeStage({ nodes, policy, bootMs: 1000 });
+  const pool = new FakeNodes({ nodes, policy, bootMs: 1000 });
   await (await pool.rollOut(stage, { deadlines: {} })).result();
   const query = `WorkflowId = "${pool.workflowId}"`;
   const before = new Set((await Array.fromAsync(stage.client.workflow.list({ query }))).map(({ runId }) => runId));

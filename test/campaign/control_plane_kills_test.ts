@@ -3,22 +3,22 @@ import assert from "node:assert/strict";
 import {
   assertSteady,
   control,
+  type ControlPlaneScene,
   machines,
   membersAre,
-  onStage,
   running,
-  type Stage,
+  withControlPlanes,
 } from "../integration/control_plane_scene.ts";
 import { Killer } from "../integration/group_chaos.ts";
-import { upToDate } from "../support/group_play.ts";
+import { upToDate } from "../support/group_story.ts";
 import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { SteadyEtcdClient } from "../support/steady/steady_etcd_client.ts";
 
 Deno.test("K22 control planes: are replaced while their worker is killed at cloud calls, in snapshots, and after a removal", async () => {
-  await onStage(rollsAmongKills);
+  await withControlPlanes(rollsAmongKills);
 });
 
-async function rollsAmongKills({ world, ground, etcd, snapshots, befalls }: Stage): Promise<void> {
+async function rollsAmongKills({ world, ground, etcd, snapshots, befalls }: ControlPlaneScene): Promise<void> {
   // All reads are equivalent; changes matter here.
   const killer = new Killer(3, 1_000);
   const before = ground.cloud.instances(control.id).length;
@@ -45,7 +45,11 @@ async function rollsAmongKills({ world, ground, etcd, snapshots, befalls }: Stag
 }
 
 /** Between the removal of a member and that of its instance; returns how often. */
-async function killAtRemovals({ etcd }: Pick<Stage, "etcd">, killer: Killer, signal: AbortSignal): Promise<number> {
+async function killAtRemovals(
+  { etcd }: Pick<ControlPlaneScene, "etcd">,
+  killer: Killer,
+  signal: AbortSignal,
+): Promise<number> {
   let known = 0;
   let seen = 0;
   while (!signal.aborted) {

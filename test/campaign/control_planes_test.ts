@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
 import type { ControlPlanes } from "../support/kubeadm/control_planes.ts";
-import { policies, upToDate } from "../support/group_play.ts";
+import { policies, upToDate } from "../support/group_story.ts";
 import { etcdMembers, planes, readyNodes } from "./control_plane_facts.ts";
 import { control, type ControlPlaneScene, images, withControlPlanes, workers } from "./control_plane_world.ts";
 import { machineTest } from "../machines/real_machines.ts";

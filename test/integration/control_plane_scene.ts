@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { EtcdFleet, type EtcdGround } from "./etcd_fleet.ts";
-import { alpha, control as lone, policies, standing, upToDate } from "../support/group_play.ts";
+import { alpha, control as lone, policies, standing, upToDate } from "../support/group_story.ts";
 import { inScene, type Scene } from "./group_scene.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { SnapshotStore } from "./snapshot_store.ts";
@@ -19,16 +19,16 @@ export const machines = control.size + workers.size;
 /** The longest time without an acknowledged write while control planes are replaced. */
 const mostDownMs = 15_000;
 
-export interface Stage extends Scene {
+export interface ControlPlaneScene extends Scene {
   etcd: EtcdGround;
   snapshots: SnapshotStore;
 }
 
 /**
- * Three control planes and two workers run the first version; the stage ends with the story, and describes its state
+ * Three control planes and two workers run the first version; the scene ends with the story, and describes its state
  * after a failure.
  */
-export async function onStage(play: (stage: Stage) => Promise<void>): Promise<void> {
+export async function withControlPlanes(story: (scene: ControlPlaneScene) => Promise<void>): Promise<void> {
   await using etcd = await EtcdFleet.ground();
   await using snapshots = await SnapshotStore.open();
   const prepare = async (world: World): Promise<void> => {
@@ -39,7 +39,7 @@ export async function onStage(play: (stage: Stage) => Promise<void>): Promise<vo
   await inScene({ cast, fleet: (world) => etcd.open(world), prepare }, async (scene) => {
     await scene.ground.create(scene.world, control);
     await upToDate(scene.world, first, machines);
-    await play({ ...scene, etcd, snapshots }).catch(async (error: unknown) => {
+    await story({ ...scene, etcd, snapshots }).catch(async (error: unknown) => {
       const troubles = etcd.fleet.troubles.map(String).join("; ");
       throw new Error(`${await standing(scene.world, scene.ground)}; etcd: ${troubles}`, { cause: error });
     });

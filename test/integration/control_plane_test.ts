@@ -2,13 +2,21 @@
 import assert from "node:assert/strict";
 import type { EtcdGround } from "./etcd_fleet.ts";
 import { first, type Version } from "../../deploy/local/cloud/groups/group_ground.ts";
-import { upToDate } from "../support/group_play.ts";
-import { assertSteady, control, machines, membersAre, onStage, running, type Stage } from "./control_plane_scene.ts";
+import { upToDate } from "../support/group_story.ts";
+import {
+  assertSteady,
+  control,
+  type ControlPlaneScene,
+  machines,
+  membersAre,
+  running,
+  withControlPlanes,
+} from "./control_plane_scene.ts";
 import type { SnapshotStore } from "./snapshot_store.ts";
 import { SteadyEtcdClient } from "../support/steady/steady_etcd_client.ts";
 import type { World } from "./world.ts";
 
-const stories: [string, (stage: Stage) => Promise<void>][] = [
+const stories: [string, (scene: ControlPlaneScene) => Promise<void>][] = [
   [
     "K27 another image while a member does not respond: none is ordered or removed before it responds; then one by one, then the " +
     "workers, and no acknowledged write is lost",
@@ -22,14 +30,14 @@ const stories: [string, (stage: Stage) => Promise<void>][] = [
 ];
 
 Deno.test("control planes: are replaced one by one with a real etcd member each, and a simulated kubeadm", async (t) => {
-  await onStage(async (stage) => {
+  await withControlPlanes(async (scene) => {
     for (const [name, story] of stories) {
-      if (!await t.step(name, () => story(stage))) throw new Error(`Failed to continue after "${name}"`);
+      if (!await t.step(name, () => story(scene))) throw new Error(`Failed to continue after "${name}"`);
     }
   });
 });
 
-async function rolls({ world, ground, etcd, snapshots }: Stage): Promise<void> {
+async function rolls({ world, ground, etcd, snapshots }: ControlPlaneScene): Promise<void> {
   const [silent = ""] = running(ground).map(({ node }) => node);
   const before = ground.cloud.instances(control.id).length;
   etcd.cluster.stop(silent);
@@ -69,16 +77,16 @@ async function inDoubt(world: World, why: string): Promise<void> {
 }
 
 /** The machine that would be replaced last, while the first new one boots and is a learner. */
-async function losesOne(stage: Stage): Promise<void> {
-  await loses(stage, { ...first, image: "image-3" }, "onceAdded");
+async function losesOne(scene: ControlPlaneScene): Promise<void> {
+  await loses(scene, { ...first, image: "image-3" }, "onceAdded");
 }
 
-async function losesOneFirst(stage: Stage): Promise<void> {
-  await loses(stage, { ...first, image: "image-4" }, "beforeAdded");
+async function losesOneFirst(scene: ControlPlaneScene): Promise<void> {
+  await loses(scene, { ...first, image: "image-4" }, "beforeAdded");
 }
 
 async function loses(
-  { world, ground, etcd }: Stage,
+  { world, ground, etcd }: ControlPlaneScene,
   version: Version,
   when: keyof EtcdGround["fleet"]["befalls"],
 ): Promise<void> {

@@ -26,7 +26,7 @@ import { eventually } from "../support/eventually.ts";
 /** The time limit for every call, whatever does not respond. */
 const longestMs = 15_000;
 
-interface Stage {
+interface Scene {
   cluster: EtcdCluster;
   access: EtcdAccess;
   places: EtcdPlace[];
@@ -38,7 +38,7 @@ interface Stage {
 
 async function withEtcd(
   { voters = 3, args = [] }: { voters?: number; args?: string[] },
-  story: (stage: Stage) => Promise<void>,
+  story: (scene: Scene) => Promise<void>,
 ): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "ostler-etcd-"));
   const supervisor = new Supervisor({ directory });

@@ -4,7 +4,7 @@ import type { Call, Fault } from "../../deploy/local/cloud/groups/group_api.ts";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { randomStream } from "../../deploy/local/cloud/machine.ts";
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
-import { upToDate } from "../support/group_play.ts";
+import { upToDate } from "../support/group_story.ts";
 import { first, GroupGround, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";

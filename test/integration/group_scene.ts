@@ -8,18 +8,18 @@ import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts
 import {
   type Befalls,
   type Cast,
+  type GroupScene,
   type GroupStory as Story,
   type JoinSeconds,
   prepareGroups,
-  type Scene as Play,
   tell,
   upToDate,
-} from "../support/group_play.ts";
+} from "../support/group_story.ts";
 import { first, GroupGround } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
-export type Scene = Play<World>;
+export type Scene = GroupScene<World>;
 export type GroupStory = Story<World>;
 
 /** Machines come up in seconds. */
@@ -56,7 +56,7 @@ export interface Setting {
 /** A world whose groups run the first version; it ends with the story. */
 export async function inScene(
   { cast, mayRevive = false, fleet, prepare }: Setting,
-  play: (scene: Scene) => Promise<void>,
+  story: (scene: Scene) => Promise<void>,
 ): Promise<void> {
   const befalls: Befalls = {};
   await using ground = new GroupGround({
@@ -78,6 +78,6 @@ export async function inScene(
     const surges = Object.fromEntries(cast.map(([{ name }, surge]) => [name, surge]));
     using observer = new GroupObserver({ admin: world }, ground, surges);
     const idle = (): Promise<void> => pause(idleMs);
-    await play({ world, ground, observer, befalls, joinSeconds, idle });
+    await story({ world, ground, observer, befalls, joinSeconds, idle });
   });
 }

@@ -10,7 +10,7 @@ import type { CloudInstance, GroupSpec } from "../../deploy/local/cloud/groups/g
 import { ask, askAndOrder, came, holdNodes, isReady, madeOf, untilTold } from "../support/group_steps.ts";
 import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import type { GroupStory, Scene } from "./group_scene.ts";
-import { alpha, conditionOf, nodesOf, upToDate } from "../support/group_play.ts";
+import { alpha, conditionOf, nodesOf, upToDate } from "../support/group_story.ts";
 
 export const troubles: GroupStory[] = [
   ["K3, K6 a drain waits for a named budget; the new machine dies meanwhile, and is replaced", heirDies],

@@ -1,6 +1,6 @@
 /** Scaling groups are rolled on a real API server, a real Temporal, and a cloud simulated over HTTP. */
 import { image } from "../support/group_everyday.ts";
-import { alpha, beta } from "../support/group_play.ts";
+import { alpha, beta } from "../support/group_story.ts";
 import { tellGroupStories } from "./group_scene.ts";
 import { troubles } from "./group_troubles.ts";
 

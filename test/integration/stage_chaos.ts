@@ -8,7 +8,7 @@ import type { Call, Fault } from "../../deploy/local/cloud/groups/group_api.ts";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { first, GroupGround, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
-import { alpha, type Cast, control as lone, prepareGroups, strategies, upToDate } from "../support/group_play.ts";
+import { alpha, type Cast, control as lone, prepareGroups, strategies, upToDate } from "../support/group_story.ts";
 import { SteadyEtcdClient } from "../support/steady/steady_etcd_client.ts";
 import { assertSteady, giveAccess, membersAre } from "./control_plane_scene.ts";
 import { EtcdFleet } from "./etcd_fleet.ts";

@@ -5,7 +5,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };
-import { alpha, beta } from "../support/group_play.ts";
+import { alpha, beta } from "../support/group_story.ts";
 import { inScene, type Scene } from "../integration/group_scene.ts";
 import { badImage, image } from "../support/group_everyday.ts";
 import { plainHistory } from "./plain_history.ts";

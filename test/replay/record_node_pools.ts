@@ -2,12 +2,12 @@
  * Rollouts of NodePools that are recorded, and of machines that are replaced because they cannot be updated in place.
  */
 import { eventually } from "../support/eventually.ts";
-import { NodeStage } from "../support/node_stage.ts";
+import { FakeNodes } from "../support/fake_nodes.ts";
 import { rolling } from "../support/replaced_story.ts";
 import type { Handle, Stage } from "../support/workflow_stage.ts";
 
-async function whileBooting(stage: Stage): Promise<{ nodes: NodeStage; handle: Handle }> {
-  const nodes = new NodeStage({ nodes: 3, bootMs: 500 });
+async function whileBooting(stage: Stage): Promise<{ nodes: FakeNodes; handle: Handle }> {
+  const nodes = new FakeNodes({ nodes: 3, bootMs: 500 });
   await nodes.settle(stage);
   nodes.ask("b");
   const handle = await nodes.rollOut(stage);
@@ -23,13 +23,13 @@ export const nodePools: Record<string, (stage: Stage) => Promise<Handle>> = {
       inPlace: { soak: "1s" },
       waves: [{ upTo: 1 }, { upTo: "100%" }],
     };
-    const nodes = new NodeStage({ nodes: 4, policy });
+    const nodes = new FakeNodes({ nodes: 4, policy });
     await nodes.settle(stage);
     nodes.ask("b");
     return await nodes.rollOut(stage);
   },
   "rolled_back_halted_retried": async (stage) => {
-    const nodes = new NodeStage({ nodes: 2, policy: { inPlace: { boot: "5s" } }, fate: () => "rolls back" });
+    const nodes = new FakeNodes({ nodes: 2, policy: { inPlace: { boot: "5s" } }, fate: () => "rolls back" });
     await nodes.settle(stage);
     nodes.ask("b");
     const handle = await nodes.rollOut(stage);

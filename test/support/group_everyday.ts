@@ -1,5 +1,5 @@
 /**
- * Everyday events of two scaling groups, for any stage: another image, other components, an image that does not boot.
+ * Everyday events of two scaling groups, for any scene: another image, other components, an image that does not boot.
  */
 import assert from "node:assert/strict";
 import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
@@ -7,19 +7,19 @@ import {
   alpha,
   beta,
   conditionOf,
+  type GroupScene,
   type GroupWorld,
   type JoinSeconds,
   nodesOf,
   policies,
-  type Scene,
   strategies,
   upToDate,
-} from "./group_play.ts";
+} from "./group_story.ts";
 
 /** Machines of both groups. */
 const machines = alpha.size + beta.size;
 
-export async function image({ world, ground }: Scene): Promise<void> {
+export async function image({ world, ground }: GroupScene): Promise<void> {
   const nodes = (await nodesOf(world)).sort();
   for (const [nth, name] of nodes.entries()) {
     const taints = [{ key: "example.com/slot", value: `${nth}`, effect: "PreferNoSchedule" }];
@@ -54,14 +54,14 @@ async function bornBy(world: GroupWorld): Promise<string[]> {
   }).sort();
 }
 
-export async function components({ world, ground }: Scene): Promise<void> {
+export async function components({ world, ground }: GroupScene): Promise<void> {
   const before = ground.cloud.instances().length;
   await ground.ask(world, { image: "image-2", components: "components-2" });
   await upToDate(world, { image: "image-2", components: "components-2" }, machines);
   assert.equal(ground.cloud.instances().length - before, machines);
 }
 
-export async function badImage(scene: Scene): Promise<void> {
+export async function badImage(scene: GroupScene): Promise<void> {
   const { world, ground, befalls, joinSeconds, idle } = scene;
   befalls.isDead = ({ template }) => template.fields.image === "image-dead";
   await world.patch(`${policies}/alpha`, { spec: { join: { ...durations(joinSeconds, 1), attempts: 1 } } });
@@ -102,7 +102,7 @@ export function durations(join: JoinSeconds, times: number): Record<string, stri
 }
 
 /** Terminates a new machine, deletes its record, and changes the template of its group, like another controller. */
-export async function meddled({ world, ground }: Scene): Promise<void> {
+export async function meddled({ world, ground }: GroupScene): Promise<void> {
   const known = ground.cloud.instances().length;
   const version = { ...first, image: "image-4" };
   await ground.ask(world, version);

@@ -22,7 +22,7 @@ import type { RolloutStatus } from "../integration/pool_objects.ts";
 import { breakEachOnce } from "./broken_steps.ts";
 import { eventually } from "./eventually.ts";
 import { FakeKube, overBudget, type Stored } from "./fake_kube.ts";
-import type { Befalls } from "./group_play.ts";
+import type { Befalls } from "./group_story.ts";
 import { GroupSiteMachines } from "./group_site_machines.ts";
 import { KubeStreams } from "./kube_streams.ts";
 import type { Stage } from "./workflow_stage.ts";

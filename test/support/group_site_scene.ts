@@ -1,11 +1,19 @@
 /** Runs stories of scaling groups concurrently on one stage, each in its own cluster in memory. */
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
-import { type Befalls, type Cast, type GroupStory, prepareGroups, type Scene, tell, upToDate } from "./group_play.ts";
+import {
+  type Befalls,
+  type Cast,
+  type GroupScene,
+  type GroupStory,
+  prepareGroups,
+  tell,
+  upToDate,
+} from "./group_story.ts";
 import { GroupSite } from "./group_site.ts";
 import type { Stage } from "./workflow_stage.ts";
 
-export type SiteScene = Scene<GroupSite>;
+export type SiteScene = GroupScene<GroupSite>;
 export type SiteStory = GroupStory<GroupSite>;
 
 /** Machines come up in tenths of a second; policies have whole seconds. */

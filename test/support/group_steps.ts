@@ -1,10 +1,10 @@
 /** Common steps of stories of scaling groups: ask for an image, hold nodes, wait for a status. */
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
-import { alpha, nodesOf, type Scene, upToDate } from "./group_play.ts";
+import { alpha, type GroupScene, nodesOf, upToDate } from "./group_story.ts";
 
 /** Asks for an image, and waits for the first machine that is ordered for it. */
-export async function askAndOrder(scene: Scene, image: string): Promise<CloudInstance> {
+export async function askAndOrder(scene: GroupScene, image: string): Promise<CloudInstance> {
   const { ground, world } = scene;
   const known = ground.cloud.instances().length;
   await ask(scene, image);
@@ -13,21 +13,21 @@ export async function askAndOrder(scene: Scene, image: string): Promise<CloudIns
 }
 
 /** Asks for an image with the first components. */
-export function ask({ ground, world }: Scene, image: string): Promise<void> {
+export function ask({ ground, world }: GroupScene, image: string): Promise<void> {
   return ground.ask(world, { ...first, image });
 }
 
 /** Waits until all machines of group alpha run it. */
-export function came({ world }: Scene, image: string): Promise<void> {
+export function came({ world }: GroupScene, image: string): Promise<void> {
   return upToDate(world, { ...first, image }, alpha.size);
 }
 
 /** Machines that were ordered with an image. */
-export function madeOf({ ground }: Scene, image: string): number {
+export function madeOf({ ground }: GroupScene, image: string): number {
   return ground.cloud.instances().filter(({ template, token }) => token && template.fields.image === image).length;
 }
 
-export async function isReady({ world }: Scene, name: string): Promise<void> {
+export async function isReady({ world }: GroupScene, name: string): Promise<void> {
   await world.until(`node "${name}" to be Ready`, async () => {
     const node = await world.get<{ status?: { conditions?: { type: string; status: string }[] } }>(
       `/api/v1/nodes/${name}`,
@@ -37,7 +37,7 @@ export async function isReady({ world }: Scene, name: string): Promise<void> {
 }
 
 /** The message of the Rollout of group alpha. */
-export async function untilTold({ world }: Scene, said: RegExp): Promise<void> {
+export async function untilTold({ world }: GroupScene, said: RegExp): Promise<void> {
   await world.until(`the rollout to say ${said}`, async () => {
     const status = await world.status("scaling-group.alpha");
     return said.test(JSON.stringify(status ?? {}));
@@ -45,7 +45,7 @@ export async function untilTold({ world }: Scene, said: RegExp): Promise<void> {
 }
 
 /** Puts a pod on each node whose budget blocks its eviction; returns a function that unblocks them. */
-export async function holdNodes({ world }: Scene): Promise<() => Promise<void>> {
+export async function holdNodes({ world }: GroupScene): Promise<() => Promise<void>> {
   const [pods, budgets] = [
     "/api/v1/namespaces/default/pods",
     "/apis/policy/v1/namespaces/default/poddisruptionbudgets",

@@ -1,9 +1,9 @@
 /**
- * machine-controller for the nodes of a stage that it makes: a deleted Machine is deleted with its node, and another
- * one is made.
+ * machine-controller for fake nodes, which it makes: a deleted Machine is deleted with its node, and another one is
+ * made.
  */
 import { hold, machine, machineDeployment, machineSet } from "./machine_objects.ts";
-import type { NodeStage } from "./node_stage.ts";
+import type { FakeNodes } from "./fake_nodes.ts";
 
 export interface NodeMakerOptions {
   /** From the release of the Machine until its node is deleted. */
@@ -12,23 +12,23 @@ export interface NodeMakerOptions {
   sameName?: boolean;
 }
 
-/** Makes a Machine of MachineDeployment fleet/pool for each node of a stage, and for later ones. */
+/** Makes a Machine of MachineDeployment fleet/pool for each fake node, and for later ones. */
 export class NodeMaker {
   /** Deleted nodes, in order. */
   readonly gone: string[] = [];
   /** The pods left on a node when its Machine was deleted. */
   readonly podsLeft: string[] = [];
-  readonly #stage: NodeStage;
+  readonly #nodes: FakeNodes;
   readonly #options: Required<NodeMakerOptions>;
   #made = 0;
 
-  constructor(stage: NodeStage, { goneMs = 50, sameName = false }: NodeMakerOptions = {}) {
-    this.#stage = stage;
+  constructor(nodes: FakeNodes, { goneMs = 50, sameName = false }: NodeMakerOptions = {}) {
+    this.#nodes = nodes;
     this.#options = { goneMs, sameName };
-    const { kube } = stage;
+    const { kube } = nodes;
     kube.put("machinedeployments", machineDeployment());
     kube.put("machinesets", machineSet());
-    for (const node of stage.nodes.keys()) this.#make(node);
+    for (const node of nodes.nodes.keys()) this.#make(node);
     const counted = kube.onChange;
     kube.onChange = (change) => {
       counted(change);
@@ -38,18 +38,18 @@ export class NodeMaker {
 
   /** Machines whose deletion was requested, each as often as it was. */
   get deleted(): string[] {
-    return this.#stage.kube.writes.filter((write) => write.startsWith("delete machines "))
+    return this.#nodes.kube.writes.filter((write) => write.startsWith("delete machines "))
       .map((write) => write.slice("delete machines fleet/".length));
   }
 
   machineOf(node: string): string | undefined {
-    return this.#stage.kube.all("machines").find(({ status }) => refOf(status) === node)?.metadata.name;
+    return this.#nodes.kube.all("machines").find(({ status }) => refOf(status) === node)?.metadata.name;
   }
 
   #make(node: string): void {
-    const uid = this.#stage.kube.get("nodes", node)?.metadata.uid;
+    const uid = this.#nodes.kube.get("nodes", node)?.metadata.uid;
     const status = { nodeRef: { name: node, uid }, conditions: [{ type: "Ready", status: "True" }] };
-    this.#stage.kube.put("machines", machine(`pool-hash-1-${++this.#made}`, { status }));
+    this.#nodes.kube.put("machines", machine(`pool-hash-1-${++this.#made}`, { status }));
   }
 
   #control(
@@ -60,21 +60,21 @@ export class NodeMaker {
     },
   ): void {
     if (!deletionTimestamp || annotations[hold]) return;
-    const node = refOf(this.#stage.kube.get("machines", name, "fleet")?.["status"]);
+    const node = refOf(this.#nodes.kube.get("machines", name, "fleet")?.["status"]);
     if (!node || this.gone.includes(node)) return;
     this.gone.push(node);
-    const left = this.#stage.kube.all("pods").filter(({ spec }) => (spec as { nodeName: string }).nodeName === node);
+    const left = this.#nodes.kube.all("pods").filter(({ spec }) => (spec as { nodeName: string }).nodeName === node);
     this.podsLeft.push(...left.map(({ metadata }) => metadata.name));
     setTimeout(() => this.#replace(name, node), this.#options.goneMs);
   }
 
   #replace(name: string, node: string): void {
-    const { kube, nodes } = this.#stage;
+    const { kube, nodes } = this.#nodes;
     nodes.delete(node);
     kube.remove("nodes", node);
     kube.remove("machines", name, "fleet");
     const next = this.#options.sameName ? node : `${node}-next`;
-    this.#stage.addNode(next, {}, `uid-${this.#made}-of-${next}`);
+    this.#nodes.addNode(next, {}, `uid-${this.#made}-of-${next}`);
     this.#make(next);
   }
 }

@@ -4,8 +4,8 @@ import type { OsFinding, OsRefusal, Progress } from "../../workflows/contracts/m
 import { eventually } from "./eventually.ts";
 import { NodeMaker } from "./node_maker.ts";
 import type { NodeMakerOptions } from "./node_maker.ts";
-import { NodeStage } from "./node_stage.ts";
-import type { Fate } from "./node_stage.ts";
+import { FakeNodes } from "./fake_nodes.ts";
+import type { Fate } from "./fake_nodes.ts";
 import type { Handle, Stage } from "./workflow_stage.ts";
 
 /** A policy that has nodes replaced, each step in a second. */
@@ -14,8 +14,8 @@ export const replacing = { onImageChange: "ReplaceIfRefused", maxFailed: 3, inPl
 /** The same policy without the setting for that. */
 export const { onImageChange: _, ...neverReplacing } = replacing;
 
-export interface World {
-  nodes: NodeStage;
+export interface Scene {
+  nodes: FakeNodes;
   maker: NodeMaker;
   handle: Handle;
   /** The node that is bad. */
@@ -36,9 +36,9 @@ export interface Story extends NodeMakerOptions {
 }
 
 /** A pool that runs image a, is asked for b, and has one node that is bad. */
-export async function rolling(stage: Stage, story: Story): Promise<World> {
+export async function rolling(stage: Stage, story: Story): Promise<Scene> {
   const { policy = replacing, count = 3, nth = 1, bootMs = 50, fate, refuses, isMade = true, ...options } = story;
-  const nodes = new NodeStage({ nodes: count, policy, bootMs });
+  const nodes = new FakeNodes({ nodes: count, policy, bootMs });
   const bad = `${nodes.name}-${nth}`;
   await nodes.settle(stage);
   const maker = isMade ? new NodeMaker(nodes, options) : undefined;
@@ -54,24 +54,24 @@ export async function rolling(stage: Stage, story: Story): Promise<World> {
 }
 
 /** Whether the first node of that name is meant, and not a later one. */
-function bootsOnceOf({ kube }: NodeStage, name: string): () => boolean {
+function bootsOnceOf({ kube }: FakeNodes, name: string): () => boolean {
   return () => kube.get("nodes", name)?.metadata.uid === `uid-of-${name}`;
 }
 
-function putPod({ kube }: NodeStage, nodeName: string): void {
+function putPod({ kube }: FakeNodes, nodeName: string): void {
   const metadata = { namespace: "default", name: "web-1", labels: { app: "web" } };
   kube.put("pods", { metadata, spec: { nodeName }, status: { phase: "Running" } });
 }
 
 /** The pool converges, and again with the new node. */
-export async function converged(stage: Stage, { nodes, handle, maker, bad }: World): Promise<void> {
+export async function converged(stage: Stage, { nodes, handle, maker, bad }: Scene): Promise<void> {
   equal((await handle.result()).outcome, "Converged");
   await eventually("another node", () => maker.gone.length > 0 && nodes.nodes.size === 3);
   equal((await (await nodes.rollOut(stage)).result()).outcome, "Converged");
   deepEqual([nodes.booted(), nodes.cordoned(), maker.gone], ["bbb", [], [bad]]);
 }
 
-export async function halted(stage: Stage, nodes: NodeStage): Promise<Progress> {
+export async function halted(stage: Stage, nodes: FakeNodes): Promise<Progress> {
   await eventually("a halt", () => nodes.told()?.phase === "Halted");
   return await eventually("a halt at rest", async () => {
     const progress = await nodes.progress(stage);
@@ -79,7 +79,7 @@ export async function halted(stage: Stage, nodes: NodeStage): Promise<Progress> 
   });
 }
 
-export function eventsOf({ kube }: NodeStage, reason: string): string[] {
+export function eventsOf({ kube }: FakeNodes, reason: string): string[] {
   const events = kube.all("events") as unknown as { reason: string; message: string }[];
   return events.filter((each) => each.reason === reason).map(({ message }) => message);
 }

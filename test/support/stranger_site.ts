@@ -8,7 +8,7 @@ import type { Version } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
 import { ClusterAutoscaler, scaleDownDisabled } from "./cluster_autoscaler.ts";
 import type { Stored } from "./fake_kube.ts";
-import { runsOf, standing, upToDate } from "./group_play.ts";
+import { runsOf, standing, upToDate } from "./group_story.ts";
 import { GroupSite } from "./group_site.ts";
 import type { Stage } from "./workflow_stage.ts";
 import { ZonalPods } from "./zonal_pods.ts";

@@ -317,13 +317,13 @@ async function seen(
 
 const stages = new Map<string, Stage>();
 
-type Play = (stage: Stage, t: Deno.TestContext) => Promise<void>;
+type Story = (stage: Stage, t: Deno.TestContext) => Promise<void>;
 
 /**
  * Registers tests with the stage of this process that has these options; the stage opens before the first and closes
  * after the last. The timeout of a test with several stories as its steps is multiplied.
  */
-export function onStage(options: StageOptions = {}): (name: string, run: Play, stories?: number) => void {
+export function onStage(options: StageOptions = {}): (name: string, run: Story, stories?: number) => void {
   const stage = stages.get(JSON.stringify(options)) ?? newStage(options);
   return (name, run, stories = 1) => {
     const fn = async (t: Deno.TestContext): Promise<void> => {

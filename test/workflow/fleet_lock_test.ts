@@ -3,28 +3,28 @@ import { deepEqual, equal } from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
 import { overBudget } from "../support/fake_kube.ts";
-import { NodeStage, type NodeStageOptions } from "../support/node_stage.ts";
+import { FakeNodes, type FakeNodesOptions } from "../support/fake_nodes.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-function selfUpdating(options: NodeStageOptions): { nodes: NodeStage; names: string[] } {
-  const nodes = new NodeStage(options);
+function selfUpdating(options: FakeNodesOptions): { nodes: FakeNodes; names: string[] } {
+  const nodes = new FakeNodes(options);
   nodes.letUpdateThemselves();
   return { nodes, names: [...nodes.nodes.keys()] };
 }
 
-function ask(nodes: NodeStage, ...names: string[]): void {
+function ask(nodes: FakeNodes, ...names: string[]): void {
   for (const name of names) {
     nodes.setLock(name, { id: "0".repeat(32), group: "default", asked: Date.now(), held: 0, failed: 0, bootId: "" });
   }
 }
 
-function holders(nodes: NodeStage): string[] {
+function holders(nodes: FakeNodes): string[] {
   return [...nodes.nodes.keys()].filter((name) => nodes.lockOf(name)?.held);
 }
 
-const aHolder = (nodes: NodeStage): Promise<string> => eventually("a lock", () => Promise.resolve(holders(nodes)[0]));
+const aHolder = (nodes: FakeNodes): Promise<string> => eventually("a lock", () => Promise.resolve(holders(nodes)[0]));
 
 /** Long enough for a run to grant a lock. */
 const quietMs = 1_500;

@@ -1,13 +1,13 @@
 /** NodePools that name an OSImage run its accepted digest, and nothing else. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
-import { digestOf, NodeStage } from "../support/node_stage.ts";
+import { digestOf, FakeNodes } from "../support/fake_nodes.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
 test("A15 OSImage: a refused image is not rolled out, and the Rollout has the reason", async (stage) => {
-  const nodes = new NodeStage({ nodes: 2 });
+  const nodes = new FakeNodes({ nodes: 2 });
   nodes.askForOSImage("edge");
   nodes.judge("edge", { reason: "SignatureMissing" });
   const handle = await nodes.rollOut(stage);
@@ -24,7 +24,7 @@ test("A15 OSImage: a refused image is not rolled out, and the Rollout has the re
 });
 
 test("A2 H6 OSImage: the same tag with another digest is rolled out", async (stage) => {
-  const nodes = new NodeStage({ nodes: 2 });
+  const nodes = new FakeNodes({ nodes: 2 });
   nodes.askForOSImage("edge");
   nodes.judge("edge", { letter: "b" });
   await nodes.settle(stage);
@@ -35,7 +35,7 @@ test("A2 H6 OSImage: the same tag with another digest is rolled out", async (sta
 });
 
 test("OSImage: an image that is not accepted any more stops the pool: nodes in progress finish, and no other begins", async (stage) => {
-  const nodes = new NodeStage({ nodes: 4, fate: () => "never comes back" });
+  const nodes = new FakeNodes({ nodes: 4, fate: () => "never comes back" });
   nodes.askForOSImage("edge");
   nodes.judge("edge", { letter: "b" });
   const handle = await nodes.rollOut(stage);

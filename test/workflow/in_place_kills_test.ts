@@ -5,14 +5,14 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { assertAllBroken, breakEachOnce } from "../support/broken_steps.ts";
 import { eventually } from "../support/eventually.ts";
-import { NodeStage } from "../support/node_stage.ts";
+import { FakeNodes } from "../support/fake_nodes.ts";
 import { onStage } from "../support/workflow_stage.ts";
 import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage({ maxCachedWorkflows: 0 });
 
 /** Starts a rollout whose steps fail once at each point. */
-async function breakOff(stage: Stage, nodes: NodeStage): Promise<{ handle: Handle; broken: Set<string> }> {
+async function breakOff(stage: Stage, nodes: FakeNodes): Promise<{ handle: Handle; broken: Set<string> }> {
   const handle = await nodes.rollOut(stage);
   const { others } = stage.activities;
   const { steps, broken } = breakEachOnce(others.get(nodes.pool.name) ?? {});
@@ -21,7 +21,7 @@ async function breakOff(stage: Stage, nodes: NodeStage): Promise<{ handle: Handl
 }
 
 test("A7 update in place: interrupted before and after every step, each node boots once and none stays cordoned", async (stage) => {
-  const nodes = new NodeStage({ nodes: 2, policy: { inPlace: { soak: "1s" }, budget: { machines: 1, cluster: 1 } } });
+  const nodes = new FakeNodes({ nodes: 2, policy: { inPlace: { soak: "1s" }, budget: { machines: 1, cluster: 1 } } });
   await nodes.settle(stage);
   nodes.ask("b");
   const { handle, broken } = await breakOff(stage, nodes);
@@ -33,7 +33,7 @@ test("A7 update in place: interrupted before and after every step, each node boo
 });
 
 test("A7 update in place: interrupted before and after every step, a rolled back node counts once and serves", async (stage) => {
-  const nodes = new NodeStage({ nodes: 3, policy: { maxFailed: 2 }, fate: () => "rolls back" });
+  const nodes = new FakeNodes({ nodes: 3, policy: { maxFailed: 2 }, fate: () => "rolls back" });
   await nodes.settle(stage);
   nodes.ask("b");
   const { handle, broken } = await breakOff(stage, nodes);

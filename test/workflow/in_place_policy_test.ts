@@ -2,13 +2,13 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { OsOrder, OsOutcome } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
-import { NodeStage } from "../support/node_stage.ts";
+import { FakeNodes } from "../support/fake_nodes.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
 test("inPlace.stageAtOnce: is how many nodes fetch an image at once", async (stage) => {
-  const nodes = new NodeStage({ nodes: 5, policy: { inPlace: { stageAtOnce: 2 } } });
+  const nodes = new FakeNodes({ nodes: 5, policy: { inPlace: { stageAtOnce: 2 } } });
   await nodes.settle(stage);
   let [now, most] = [0, 0];
   const giveOrder = nodes.giveOrder.bind(nodes);
@@ -25,7 +25,7 @@ test("inPlace.stageAtOnce: is how many nodes fetch an image at once", async (sta
 });
 
 test("inPlace.stage: is the deadline of a download", async (stage) => {
-  const nodes = new NodeStage({ nodes: 1, policy: { inPlace: { stage: "7m" } } });
+  const nodes = new FakeNodes({ nodes: 1, policy: { inPlace: { stage: "7m" } } });
   await nodes.settle(stage);
   const given: number[] = [];
   nodes.meet = ({ verb, until }) => void (verb === "Stage" && given.push(until - Date.now()));
@@ -36,7 +36,7 @@ test("inPlace.stage: is the deadline of a download", async (stage) => {
 });
 
 test("inPlace.boot: is how long a node may be away", async (stage) => {
-  const nodes = new NodeStage({ nodes: 2, policy: { inPlace: { boot: "1s" } }, fate: () => "never comes back" });
+  const nodes = new FakeNodes({ nodes: 2, policy: { inPlace: { boot: "1s" } }, fate: () => "never comes back" });
   await nodes.settle(stage);
   nodes.ask("b");
   await nodes.rollOut(stage);
@@ -48,7 +48,7 @@ test("inPlace.boot: is how long a node may be away", async (stage) => {
 });
 
 test("inPlace.soak: is how long a node is watched before it is uncordoned", async (stage) => {
-  const nodes = new NodeStage({ nodes: 2, policy: { inPlace: { soak: "2s" } } });
+  const nodes = new FakeNodes({ nodes: 2, policy: { inPlace: { soak: "2s" } } });
   await nodes.settle(stage);
   nodes.ask("b");
   const handle = await nodes.rollOut(stage);

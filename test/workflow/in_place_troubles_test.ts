@@ -1,14 +1,14 @@
 /** Updates in place during kills, deletions, and changes by others. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
-import { digestOf, NodeStage } from "../support/node_stage.ts";
+import { digestOf, FakeNodes } from "../support/fake_nodes.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
 // The server asks for continue-as-new after a few updates, and no workflow stays in memory.
 const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
 
 test("A7 update in place: a worker killed during a reboot sends no second order, and loses no slot", async (stage) => {
-  const nodes = new NodeStage({ nodes: 3, bootMs: 1500 });
+  const nodes = new FakeNodes({ nodes: 3, bootMs: 1500 });
   await nodes.settle(stage);
   nodes.ask("b");
   const handle = await nodes.rollOut(stage);
@@ -20,7 +20,7 @@ test("A7 update in place: a worker killed during a reboot sends no second order,
 });
 
 test("A7 update in place: a worker killed after each order resumes the update", async (stage) => {
-  const nodes = new NodeStage({ nodes: 2, policy: { inPlace: { soak: "1s" } } });
+  const nodes = new FakeNodes({ nodes: 2, policy: { inPlace: { soak: "1s" } } });
   await nodes.settle(stage);
   nodes.ask("b");
   const handle = await nodes.rollOut(stage);
@@ -34,7 +34,7 @@ test("A7 update in place: a worker killed after each order resumes the update", 
 });
 
 test("update in place: a new run of the chain continues updates, and extends no deadline", async (stage) => {
-  const nodes = new NodeStage({ nodes: 8 });
+  const nodes = new FakeNodes({ nodes: 8 });
   await nodes.settle(stage);
   nodes.ask("b");
   const first = await nodes.rollOut(stage);
@@ -50,7 +50,7 @@ test("update in place: a new run of the chain continues updates, and extends no 
 });
 
 test("A8 H10 update in place: a node cordoned by a person stays cordoned", async (stage) => {
-  const nodes = new NodeStage({ nodes: 2 });
+  const nodes = new FakeNodes({ nodes: 2 });
   await nodes.settle(stage);
   const name = `${nodes.name}-2`;
   const node = nodes.kube.get("nodes", name);
@@ -63,14 +63,14 @@ test("A8 H10 update in place: a node cordoned by a person stays cordoned", async
 test("H2 H14 H15 update in place: control planes are never members, whatever the selector, so that etcd is not touched", async (stage) => {
   const labels = (nth: number): Record<string, string> =>
     nth === 1 ? { "node-role.kubernetes.io/control-plane": "" } : {};
-  const nodes = new NodeStage({ nodes: 3, labels });
+  const nodes = new FakeNodes({ nodes: 3, labels });
   nodes.ask("b");
   equal((await (await nodes.rollOut(stage)).result()).outcome, "Converged");
   deepEqual([nodes.booted(), nodes.given("Check").includes(`${nodes.name}-1`)], ["abb", false]);
 });
 
 test("update in place: a pool deleted during a reboot leaves no node cordoned", async (stage) => {
-  const nodes = new NodeStage({ nodes: 2, bootMs: 60_000 });
+  const nodes = new FakeNodes({ nodes: 2, bootMs: 60_000 });
   await nodes.settle(stage);
   nodes.ask("b");
   const handle = await nodes.rollOut(stage);
@@ -84,7 +84,7 @@ test("update in place: a pool deleted during a reboot leaves no node cordoned", 
 });
 
 test("update in place: a node deleted during its reboot ends the wait", async (stage) => {
-  const nodes = new NodeStage({ nodes: 3, bootMs: 60_000 });
+  const nodes = new FakeNodes({ nodes: 3, bootMs: 60_000 });
   await nodes.settle(stage);
   nodes.ask("b");
   const handle = await nodes.rollOut(stage);
@@ -98,7 +98,7 @@ test("update in place: a node deleted during its reboot ends the wait", async (s
 });
 
 test("update in place: two pools that select one node both refuse, and touch nothing", async (stage) => {
-  const nodes = new NodeStage({ nodes: 2 });
+  const nodes = new FakeNodes({ nodes: 2 });
   const found = nodes.kube.get("nodepools", nodes.name, "fleet");
   nodes.kube.put("nodepools", { ...found, metadata: { namespace: "other", name: "rival", uid: "uid-of-another" } });
   nodes.ask("b");
@@ -113,7 +113,7 @@ test("update in place: two pools that select one node both refuse, and touch not
 
 test("H1 update in place: two at once are two, and a wave begins after the end of the previous one", async (stage) => {
   const policy = { budget: { machines: 2 }, waves: [{ upTo: 1, soak: "3s" }, { upTo: "100%" }] };
-  const nodes = new NodeStage({ nodes: 6, policy, bootMs: 200 });
+  const nodes = new FakeNodes({ nodes: 6, policy, bootMs: 200 });
   await nodes.settle(stage);
   nodes.ask("b");
   const handle = await nodes.rollOut(stage);
@@ -124,7 +124,7 @@ test("H1 update in place: two at once are two, and a wave begins after the end o
 });
 
 test("H13 update in place: a paused pool begins no update, and finishes the running ones", async (stage) => {
-  const nodes = new NodeStage({ nodes: 3, fate: () => "never comes back" });
+  const nodes = new FakeNodes({ nodes: 3, fate: () => "never comes back" });
   await nodes.settle(stage);
   nodes.ask("b");
   const handle = await nodes.rollOut(stage);

@@ -2,8 +2,8 @@
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { overBudget } from "../support/fake_kube.ts";
 import { eventually } from "../support/eventually.ts";
-import { digestOf, imageOf, NodeStage } from "../support/node_stage.ts";
-import type { NodeStageOptions } from "../support/node_stage.ts";
+import { digestOf, FakeNodes, imageOf } from "../support/fake_nodes.ts";
+import type { FakeNodesOptions } from "../support/fake_nodes.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Handle, Stage } from "../support/workflow_stage.ts";
 import type { Progress } from "../../workflows/contracts/mod.ts";
@@ -13,14 +13,14 @@ const test = onStage();
 const soon = { stage: "20s", boot: "1s" };
 
 /** A pool that runs image a, and is asked for b. */
-async function rolling(stage: Stage, options: NodeStageOptions): Promise<{ nodes: NodeStage; handle: Handle }> {
-  const nodes = new NodeStage({ nodes: 4, ...options });
+async function rolling(stage: Stage, options: FakeNodesOptions): Promise<{ nodes: FakeNodes; handle: Handle }> {
+  const nodes = new FakeNodes({ nodes: 4, ...options });
   await nodes.settle(stage);
   nodes.ask("b");
   return { nodes, handle: await nodes.rollOut(stage) };
 }
 
-async function halted(stage: Stage, nodes: NodeStage): Promise<Progress> {
+async function halted(stage: Stage, nodes: FakeNodes): Promise<Progress> {
   return await eventually("a halt", async () => {
     const progress = await nodes.progress(stage);
     return progress.quarantine.length > 0 && progress.underway.length === 0 && progress;
@@ -91,7 +91,7 @@ test("verdicts: a node that booted the image without a kubelet is NotReady, and 
 });
 
 test("A3 H3 verdicts: a failed stage is retried, and never counted as done", async (stage) => {
-  const nodes = new NodeStage({ nodes: 1 });
+  const nodes = new FakeNodes({ nodes: 1 });
   await nodes.settle(stage);
   let tries = 0;
   nodes.meet = ({ verb }) =>
@@ -109,7 +109,7 @@ test("A3 H3 verdicts: a failed stage is retried, and never counted as done", asy
 });
 
 test("verdicts: obstacles to an update are named before any node is cordoned", async (stage) => {
-  const nodes = new NodeStage({ nodes: 2 });
+  const nodes = new FakeNodes({ nodes: 2 });
   await nodes.settle(stage);
   nodes.findings = [{ kind: "OtherUpdater", stops: true, message: 'unit "zincati.service" is enabled' }];
   nodes.ask("b");
@@ -120,7 +120,7 @@ test("verdicts: obstacles to an update are named before any node is cordoned", a
 });
 
 test("A5 verdicts: a rollback to an earlier digest needs no registry", async (stage) => {
-  const nodes = new NodeStage({ nodes: 2 });
+  const nodes = new FakeNodes({ nodes: 2 });
   await nodes.settle(stage);
   nodes.ask("b");
   await nodes.settle(stage);
@@ -136,7 +136,7 @@ test("A5 verdicts: a rollback to an earlier digest needs no registry", async (st
 
 test("onFailure: Rollback returns the pool to the previous image, from what the nodes have kept", async (stage) => {
   const policy = { onFailure: "Rollback", maxFailed: 1, inPlace: soon };
-  const nodes = new NodeStage({ nodes: 3, policy });
+  const nodes = new FakeNodes({ nodes: 3, policy });
   await nodes.settle(stage);
   let booted = 0;
   nodes.fate = (_, digest) => digest === digestOf("b") && ++booted > 1 ? "rolls back" : "boots";
@@ -157,7 +157,7 @@ test("abort: rolls back to the previous image", async (stage) => {
 
 test("A9 H9 drain: SetAside keeps a node in service whose drain a PodDisruptionBudget blocks past the timeout", async (stage) => {
   const policy = { drain: { timeout: "1s", onBlocked: "SetAside" }, inPlace: soon };
-  const nodes = new NodeStage({ nodes: 2, policy });
+  const nodes = new FakeNodes({ nodes: 2, policy });
   await nodes.settle(stage);
   const stuck = `${nodes.name}-1`;
   const labels = { app: "web" };
@@ -181,7 +181,7 @@ test("A9 H9 drain: SetAside keeps a node in service whose drain a PodDisruptionB
 test("verdicts: a node that failed its gates stays out of service, and keeps its slot", async (stage) => {
   const gates = [{ name: "agent", nodeCondition: { type: "Ready", status: "False" }, within: "1s" }];
   const policy = { maxFailed: 3, gates, inPlace: soon };
-  const nodes = new NodeStage({ nodes: 3 });
+  const nodes = new FakeNodes({ nodes: 3 });
   await nodes.settle(stage);
   nodes.kube.put("rolloutpolicies", { metadata: { namespace: "fleet", name: "p" }, spec: { selector: {}, ...policy } });
   nodes.ask("b");
@@ -201,7 +201,7 @@ test("verdicts: a node that failed its gates stays out of service, and keeps its
 
 test("abort: leaves no node cordoned without a previous image, not even a failed one", async (stage) => {
   const gates = [{ name: "agent", nodeCondition: { type: "Ready", status: "False" }, within: "1s" }];
-  const nodes = new NodeStage({ nodes: 2, policy: { maxFailed: 3, gates, inPlace: soon } });
+  const nodes = new FakeNodes({ nodes: 2, policy: { maxFailed: 3, gates, inPlace: soon } });
   nodes.ask("b");
   const handle = await nodes.rollOut(stage);
   await eventually("the gate failed", async () => {
@@ -225,7 +225,7 @@ test("update in place: a node that its pool does not select any more completes i
 });
 
 test("update in place: a node that boots by itself before its order has not failed, and gets the order again", async (stage) => {
-  const nodes = new NodeStage({ nodes: 1, policy: { inPlace: soon } });
+  const nodes = new FakeNodes({ nodes: 1, policy: { inPlace: soon } });
   await nodes.settle(stage);
   const crash = (): void => nodes.comeUp(`${nodes.name}-1`, digestOf("a"));
   nodes.kube.put("pods", {

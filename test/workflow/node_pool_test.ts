@@ -1,18 +1,18 @@
 /** NodePools are updated to their image node by node, in place. */
 import { deepEqual, equal, ok } from "node:assert/strict";
-import { NodeStage } from "../support/node_stage.ts";
+import { FakeNodes } from "../support/fake_nodes.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
 test("NodePool: a pool whose nodes are up to date converges without stopping any", async (stage) => {
-  const nodes = new NodeStage();
+  const nodes = new FakeNodes();
   const { outcome } = await (await nodes.rollOut(stage)).result();
   deepEqual([outcome, nodes.given("Stage"), nodes.given("Apply"), nodes.mostOut], ["Converged", [], [], 0]);
 });
 
 test("NodePool: nodes are staged before any is cordoned, and reboot one at a time", async (stage) => {
-  const nodes = new NodeStage({ nodes: 4 });
+  const nodes = new FakeNodes({ nodes: 4 });
   await nodes.settle(stage);
   nodes.ask("b");
   const result = await (await nodes.rollOut(stage)).result();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
-import { alpha, upToDate } from "../support/group_play.ts";
+import { alpha, upToDate } from "../support/group_story.ts";
 import { type SiteScene, type SiteStory, tellOnSites } from "../support/group_site_scene.ts";
 import { ask, askAndOrder, came } from "../support/group_steps.ts";
 import { onStage, type Stage } from "../support/workflow_stage.ts";

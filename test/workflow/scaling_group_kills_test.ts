@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { assertAllBroken } from "../support/broken_steps.ts";
-import { alpha } from "../support/group_play.ts";
+import { alpha } from "../support/group_story.ts";
 import { type SiteScene, type SiteStory, tellOnSites } from "../support/group_site_scene.ts";
 import { ask, came } from "../support/group_steps.ts";
 import { onStage, type Stage } from "../support/workflow_stage.ts";

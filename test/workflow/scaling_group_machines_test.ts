@@ -1,7 +1,7 @@
 /** Machines of a group that do not come up, come up halfway, or die at the wrong moment. */
 import assert from "node:assert/strict";
 import { durations } from "../support/group_everyday.ts";
-import { alpha, conditionOf, nodesOf, policies } from "../support/group_play.ts";
+import { alpha, conditionOf, nodesOf, policies } from "../support/group_story.ts";
 import { type SiteScene, type SiteStory, tellOnSites } from "../support/group_site_scene.ts";
 import { ask, askAndOrder, came, holdNodes, isReady, madeOf, untilTold } from "../support/group_steps.ts";
 import { onStage, type Stage } from "../support/workflow_stage.ts";

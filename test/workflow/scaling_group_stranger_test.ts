@@ -1,7 +1,7 @@
 /** Clusters that others set up, and that know nothing of Ostler, are rolled without harm. */
 import assert from "node:assert/strict";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
-import { conditionOf } from "../support/group_play.ts";
+import { conditionOf } from "../support/group_story.ts";
 import { amongStrangers, first, rollTo, type StrangerScene } from "../support/stranger_site.ts";
 import { onStage, type Stage } from "../support/workflow_stage.ts";
 

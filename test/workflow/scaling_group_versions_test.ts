@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { badImage, components, meddled } from "../support/group_everyday.ts";
-import { alpha, beta, conditionOf, control, strategies, upToDate } from "../support/group_play.ts";
+import { alpha, beta, conditionOf, control, strategies, upToDate } from "../support/group_story.ts";
 import { type SiteScene, type SiteStory, tellOnSites } from "../support/group_site_scene.ts";
 import { ask } from "../support/group_steps.ts";
 import { onStage, type Stage } from "../support/workflow_stage.ts";

@@ -64,7 +64,8 @@ export interface JoinSeconds {
   ready: number;
 }
 
-export interface Scene<World extends GroupWorld = GroupWorld> {
+/** The groups of a story and their environment, in any kind of world. */
+export interface GroupScene<World extends GroupWorld = GroupWorld> {
   world: World;
   ground: GroupGround;
   observer: GroupObserver;
@@ -77,7 +78,7 @@ export interface Scene<World extends GroupWorld = GroupWorld> {
 /** A story with its name. */
 export type GroupStory<World extends GroupWorld = GroupWorld> = [
   name: string,
-  story: (scene: Scene<World>) => Promise<void>,
+  story: (scene: GroupScene<World>) => Promise<void>,
 ];
 
 /** A group with its budget; 0 when one is deleted first. */
@@ -91,7 +92,7 @@ export async function prepareGroups(world: GroupWorld, cast: Cast): Promise<void
 
 /** Runs a story, which leaves nothing behind. */
 export async function tell<World extends GroupWorld>(
-  scene: Scene<World>,
+  scene: GroupScene<World>,
   groups: readonly GroupSpec[],
   story: GroupStory<World>[1],
 ): Promise<void> {

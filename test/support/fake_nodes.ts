@@ -26,13 +26,13 @@ export function digestOf(letter: string): string {
 /** The reaction of a node to a boot order. */
 export type Fate = "boots" | "rolls back" | "never comes back" | "comes back without kubelet" | "stays up";
 
-export interface StagedNode extends Omit<OsStatus, "bootId"> {
+export interface FakeNode extends Omit<OsStatus, "bootId"> {
   name: string;
   boots: number;
   isDown: boolean;
 }
 
-export interface NodeStageOptions {
+export interface FakeNodesOptions {
   nodes?: number;
   /** A RolloutPolicy's spec. */
   policy?: Record<string, unknown>;
@@ -43,13 +43,13 @@ export interface NodeStageOptions {
   bootMs?: number;
 }
 
-let stages = 0;
+let pools = 0;
 
-export class NodeStage {
+export class FakeNodes {
   readonly kube = new FakeKube();
-  readonly name = `edge${++stages}`;
+  readonly name = `edge${++pools}`;
   readonly pool = poolOfNodePool("fleet", this.name);
-  readonly nodes = new Map<string, StagedNode>();
+  readonly nodes = new Map<string, FakeNode>();
   /** Every order as "verb node", in order. */
   readonly orders: string[] = [];
   /** Maximum number of nodes that were down, or cordoned, at once. */
@@ -60,7 +60,7 @@ export class NodeStage {
   findings: OsFinding[] = [];
   bootMs: number;
 
-  constructor({ nodes = 3, policy, fate = () => "boots", labels = () => ({}), bootMs = 50 }: NodeStageOptions = {}) {
+  constructor({ nodes = 3, policy, fate = () => "boots", labels = () => ({}), bootMs = 50 }: FakeNodesOptions = {}) {
     this.fate = fate;
     this.bootMs = bootMs;
     for (let nth = 1; nth <= nodes; nth++) this.addNode(`${this.name}-${nth}`, labels(nth));
@@ -233,7 +233,7 @@ export class NodeStage {
     return { outcome: "Done", status: { bootId, booted, staged, fallback }, findings: this.findings };
   }
 
-  #boot(node: StagedNode, { verb }: OsOrder): void {
+  #boot(node: FakeNode, { verb }: OsOrder): void {
     const next = verb === "GoBack" ? node.fallback : node.staged;
     const fate = this.fate(node.name, next);
     if (fate === "stays up") return;
@@ -262,7 +262,7 @@ export class NodeStage {
   }
 
   #statusOf(name: string): { status: object } {
-    const node = this.nodes.get(name) as StagedNode;
+    const node = this.nodes.get(name) as FakeNode;
     const ready = {
       type: "Ready",
       status: node.isDown ? "Unknown" : "True",
@@ -283,6 +283,6 @@ export class NodeStage {
   }
 }
 
-function bootIdOf({ name, boots }: StagedNode): string {
+function bootIdOf({ name, boots }: FakeNode): string {
   return `boot-${boots}-of-${name}`;
 }
