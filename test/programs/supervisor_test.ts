@@ -9,7 +9,7 @@ import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { eventually } from "../support/eventually.ts";
 import { scratchDirectory } from "../support/scratch_directory.ts";
 
-interface World extends AsyncDisposable {
+interface Scene extends AsyncDisposable {
   readonly supervisor: Supervisor;
   /** A process that creates a file when ready, and appends its name to the file `ended` when it must stop. */
   readonly spec: (name: string, overrides?: Partial<ProcessSpec>) => ProcessSpec;
@@ -17,7 +17,7 @@ interface World extends AsyncDisposable {
 }
 
 /** A supervisor in a directory of its own; everything in it is stopped and removed at the end of the scope. */
-async function given(options: Partial<SupervisorOptions> = {}): Promise<World> {
+async function given(options: Partial<SupervisorOptions> = {}): Promise<Scene> {
   const scratch = await scratchDirectory();
   const supervisor = new Supervisor({ directory: scratch.path, ...options });
   const spec = (name: string, overrides: Partial<ProcessSpec> = {}): ProcessSpec => ({
@@ -53,25 +53,25 @@ const isAlive = (pid: number) => {
 };
 
 Deno.test("Supervisor: resolves a start when the probe succeeds and writes the log to its file", async () => {
-  await using world = await given();
-  const started = await world.supervisor.start(world.spec("web"));
+  await using scene = await given();
+  const started = await scene.supervisor.start(scene.spec("web"));
   assert.ok(started.pid !== undefined && isAlive(started.pid));
-  assert.match(await world.read("logs/web.log"), /up web/);
+  assert.match(await scene.read("logs/web.log"), /up web/);
 });
 
 Deno.test("Supervisor: stops processes in the reverse order of their starts", async () => {
-  await using world = await given();
-  for (const name of ["first", "second", "third"]) await world.supervisor.start(world.spec(name));
-  const pids = world.supervisor.processes.map((one) => one.pid);
-  await world.supervisor.stop();
-  assert.equal(await world.read("ended"), "third\nsecond\nfirst\n");
+  await using scene = await given();
+  for (const name of ["first", "second", "third"]) await scene.supervisor.start(scene.spec(name));
+  const pids = scene.supervisor.processes.map((one) => one.pid);
+  await scene.supervisor.stop();
+  assert.equal(await scene.read("ended"), "third\nsecond\nfirst\n");
   assert.ok(pids.every((pid) => pid !== undefined && !isAlive(pid)));
 });
 
 Deno.test("Supervisor: rejects a start with the last log lines when the process exits before it is ready", async () => {
-  await using world = await given();
+  await using scene = await given();
   const args = ["-c", "echo one; echo cannot open the vault >&2; exit 3"];
-  const start = world.supervisor.start(world.spec("vault", { args, ready: never, readyTimeoutMs: 600_000 }));
+  const start = scene.supervisor.start(scene.spec("vault", { args, ready: never, readyTimeoutMs: 600_000 }));
   await assert.rejects(start, (error) => {
     assert.ok(error instanceof ProcessCrash);
     assert.equal(error.exit.code, 3);
@@ -82,41 +82,41 @@ Deno.test("Supervisor: rejects a start with the last log lines when the process 
 });
 
 Deno.test("Supervisor: rejects a start when the binary does not exist", async () => {
-  await using world = await given();
-  const start = world.supervisor.start(world.spec("ghost", { command: "/nonexistent/ghost", ready: never }));
+  await using scene = await given();
+  const start = scene.supervisor.start(scene.spec("ghost", { command: "/nonexistent/ghost", ready: never }));
   await assert.rejects(start, /Process "ghost" failed to start \(.*ENOENT/);
 });
 
 Deno.test("Supervisor: rejects a start at its deadline with the probe's reason, and stops the process", async () => {
-  await using world = await given();
-  const start = world.supervisor.start(world.spec("slow", { ready: never, readyTimeoutMs: 200, graceMs: 100 }));
+  await using scene = await given();
+  const start = scene.supervisor.start(scene.spec("slow", { ready: never, readyTimeoutMs: 200, graceMs: 100 }));
   await assert.rejects(
     start,
     /Timed out after 0.2 s waiting for process "slow" to become ready: the ready file is missing/,
   );
-  assert.equal(world.supervisor.get("slow").isRunning, false);
+  assert.equal(scene.supervisor.get("slow").isRunning, false);
 });
 
 Deno.test("Supervisor: cancels a start when its signal aborts", async () => {
-  await using world = await given();
+  await using scene = await given();
   const abort = new AbortController();
   const probe = () => {
     abort.abort(new Error("Interrupted"));
     return never();
   };
   await assert.rejects(
-    world.supervisor.start(world.spec("web", { ready: probe }), abort.signal),
+    scene.supervisor.start(scene.spec("web", { ready: probe }), abort.signal),
     /^Error: Interrupted$/,
   );
-  assert.equal(world.supervisor.get("web").isRunning, false);
+  assert.equal(scene.supervisor.get("web").isRunning, false);
 });
 
 Deno.test("Supervisor: reports an unexpected exit of a ready process by callback and promise", async () => {
   const crashes: Error[] = [];
-  await using world = await given({ onCrash: (crash) => crashes.push(crash) });
-  const { pid } = await world.supervisor.start(world.spec("web"));
+  await using scene = await given({ onCrash: (crash) => crashes.push(crash) });
+  const { pid } = await scene.supervisor.start(scene.spec("web"));
   process.kill(pid!, "SIGKILL");
-  const crash = await world.supervisor.firstCrash;
+  const crash = await scene.supervisor.firstCrash;
   assert.ok(crash instanceof ProcessCrash);
   assert.deepEqual([crash.processName, crash.exit.signal, crashes.length], ["web", "SIGKILL", 1]);
   assert.match(crash.message, /up web/);
@@ -124,11 +124,11 @@ Deno.test("Supervisor: reports an unexpected exit of a ready process by callback
 
 Deno.test("Supervisor: restarts a process after an unexpected exit with one line, and reports no crash", async () => {
   const [crashes, lines]: [Error[], string[]] = [[], []];
-  await using world = await given({
+  await using scene = await given({
     onCrash: (crash) => crashes.push(crash),
     onRevival: (line) => lines.push(line),
   });
-  const web = await world.supervisor.start(world.spec("web", { isRevived: true }));
+  const web = await scene.supervisor.start(scene.spec("web", { isRevived: true }));
   const before = web.pid!;
   process.kill(before, "SIGKILL");
   await eventually("another run", () => web.pid !== undefined && web.pid !== before);
@@ -138,19 +138,19 @@ Deno.test("Supervisor: restarts a process after an unexpected exit with one line
 
 Deno.test("SupervisedProcess.kill: ends the process without counting as a crash", async () => {
   const crashes: Error[] = [];
-  await using world = await given({ onCrash: (crash) => crashes.push(crash) });
-  const web = await world.supervisor.start(world.spec("web"));
+  await using scene = await given({ onCrash: (crash) => crashes.push(crash) });
+  const web = await scene.supervisor.start(scene.spec("web"));
   web.kill("SIGKILL");
   assert.deepEqual(await web.exit, { code: null, signal: "SIGKILL", isExpected: true });
-  await world.supervisor.stop();
+  await scene.supervisor.stop();
   assert.deepEqual(crashes, []);
 });
 
 Deno.test("SupervisedProcess.restart: starts a new run of a killed process and keeps its log", async () => {
-  await using world = await given();
+  await using scene = await given();
   let log = "up web\n";
-  const ready = async (): Promise<void> => assert.equal(await world.read("logs/web.log"), log);
-  const web = await world.supervisor.start(world.spec("web", { ready }));
+  const ready = async (): Promise<void> => assert.equal(await scene.read("logs/web.log"), log);
+  const web = await scene.supervisor.start(scene.spec("web", { ready }));
   const before = web.pid;
   web.kill("SIGKILL");
   await web.exit;
@@ -160,31 +160,31 @@ Deno.test("SupervisedProcess.restart: starts a new run of a killed process and k
 });
 
 Deno.test("SupervisedProcess.stop: sends SIGKILL when SIGTERM is ignored", async () => {
-  await using world = await given();
+  await using scene = await given();
   const args = ["-c", "trap '' TERM; touch deaf; while :; do sleep 0.02; done"];
-  const deaf = await world.supervisor.start(world.spec("deaf", { args, graceMs: 100 }));
+  const deaf = await scene.supervisor.start(scene.spec("deaf", { args, graceMs: 100 }));
   await deaf.stop();
   assert.equal((await deaf.exit).signal, "SIGKILL");
 });
 
 Deno.test("SupervisedProcess.stop: ends the child processes as well", async () => {
-  await using world = await given();
+  await using scene = await given();
   const args = ["-c", "sleep 600 & echo $! > inner; touch outer; wait"];
-  const outer = await world.supervisor.start(world.spec("outer", { args }));
-  const inner = Number(await world.read("inner"));
+  const outer = await scene.supervisor.start(scene.spec("outer", { args }));
+  const inner = Number(await scene.read("inner"));
   assert.ok(isAlive(inner));
   await outer.stop();
   await waitUntil(() => isAlive(inner) ? never() : Promise.resolve(), { what: "the child gone", timeoutMs: 10_000 });
 });
 
 Deno.test("Supervisor: refuses a second process with a running name, and any start after its stop", async () => {
-  await using world = await given();
-  await world.supervisor.start(world.spec("web"));
+  await using scene = await given();
+  await scene.supervisor.start(scene.spec("web"));
   await assert.rejects(
-    world.supervisor.start(world.spec("web")),
+    scene.supervisor.start(scene.spec("web")),
     /Failed to start process "web": it is already running/,
   );
-  await world.supervisor.stop();
-  await assert.rejects(world.supervisor.start(world.spec("late")), /the supervisor was stopped/);
-  await assert.rejects(world.supervisor.get("web").restart(), /the supervisor was stopped/);
+  await scene.supervisor.stop();
+  await assert.rejects(scene.supervisor.start(scene.spec("late")), /the supervisor was stopped/);
+  await assert.rejects(scene.supervisor.get("web").restart(), /the supervisor was stopped/);
 });

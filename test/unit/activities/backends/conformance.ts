@@ -1,4 +1,4 @@
-/** The promises of every backend; each backend runs this suite over its own stage. */
+/** The promises of every backend; each backend runs this suite over its own scene. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { ProfilePlace, With } from "../../../../activities/backends/contract.ts";
 import type { PoolRef } from "../../../../workflows/contracts/mod.ts";
@@ -7,8 +7,8 @@ import type { Interruption } from "../../../support/interrupted.ts";
 
 type Replacing = With<"orders">;
 
-/** A pool in its own world, made anew for each test. */
-export interface Stage {
+/** A pool and its environment, made anew for each test. */
+export interface Scene {
   pool: PoolRef;
   place: ProfilePlace;
   /** A new machine that waits for admission, and the machine that it replaces if the backend needs one. */
@@ -22,15 +22,15 @@ export interface Stage {
   idle?: readonly string[];
   /** The backend, interrupted or not; each of its requests calls `onCall`. */
   backend(interruption?: Interruption, onCall?: () => void): Replacing;
-  /** Returns the world as text, equal for equal worlds, without Events. */
-  world(): string;
+  /** Returns the state of everything as text, equal for equal states, without Events. */
+  dump(): string;
   /** Deletes the pool and its machines. */
   clear(): void;
   /** Makes the API refuse, throttle, or reject as invalid every further request of the backend. */
   answerAll(with_: "Forbidden" | "Throttled" | "Invalid"): void;
 }
 
-type Act = (backend: Replacing, stage: Stage) => Promise<unknown>;
+type Act = (backend: Replacing, scene: Scene) => Promise<unknown>;
 
 const orders: Record<string, Act> = {
   "admit": (backend, { pool, held, victim }) =>
@@ -59,8 +59,8 @@ const reads: Record<string, Act> = {
 const moot = ["MachineGone", "GenerationStale"];
 const sorted = { Forbidden: "AccessDenied", Throttled: "ApiUnavailable", Invalid: "ObjectInvalid" } as const;
 
-function run(act: Act, stage: Stage, backend: Replacing): Promise<unknown> {
-  return inActivity(() => act(backend, stage));
+function run(act: Act, scene: Scene, backend: Replacing): Promise<unknown> {
+  return inActivity(() => act(backend, scene));
 }
 
 /** Returns the type of the failure, "" for none; rethrows a failure without a type. */
@@ -75,23 +75,23 @@ async function failureOf(work: Promise<unknown>): Promise<string> {
   }
 }
 
-async function requestsOf(act: Act, stage: Stage): Promise<number> {
+async function requestsOf(act: Act, scene: Scene): Promise<number> {
   let calls = 0;
-  await run(act, stage, stage.backend({ at: Infinity, when: "before", then: "alive" }, () => void (calls += 1)));
+  await run(act, scene, scene.backend({ at: Infinity, when: "before", then: "alive" }, () => void (calls += 1)));
   return calls;
 }
 
-/** Tests all promises of a backend; `make` returns a stage in its initial state. */
-export function prove(name: string, make: () => Stage): void {
+/** Tests all promises of a backend; `make` returns a scene in its initial state. */
+export function prove(name: string, make: () => Scene): void {
   for (const [verb, act] of Object.entries(orders)) {
     Deno.test(`${name}: ${verb} has the same effect twice as once`, async () => {
-      const stage = make();
-      const before = stage.world();
-      await run(act, stage, stage.backend());
-      const once = stage.world();
-      await run(act, stage, stage.backend());
-      equal(stage.world(), once);
-      if (!/staying|leaving/.test(verb) && !stage.idle?.includes(verb)) {
+      const scene = make();
+      const before = scene.dump();
+      await run(act, scene, scene.backend());
+      const once = scene.dump();
+      await run(act, scene, scene.backend());
+      equal(scene.dump(), once);
+      if (!/staying|leaving/.test(verb) && !scene.idle?.includes(verb)) {
         ok(once !== before, "The verb changed nothing");
       }
     });
@@ -103,10 +103,10 @@ export function prove(name: string, make: () => Stage): void {
           const requests = await requestsOf(act, whole);
           ok(requests > 0 || whole.idle?.includes(verb));
           for (let at = 0; at < requests; at++) {
-            const stage = make();
-            await failureOf(run(act, stage, stage.backend({ at, when, then })));
-            await run(act, stage, stage.backend());
-            equal(stage.world(), whole.world(), `interrupted at request ${at} of ${requests}`);
+            const scene = make();
+            await failureOf(run(act, scene, scene.backend({ at, when, then })));
+            await run(act, scene, scene.backend());
+            equal(scene.dump(), whole.dump(), `interrupted at request ${at} of ${requests}`);
           }
         });
       }
@@ -115,39 +115,39 @@ export function prove(name: string, make: () => Stage): void {
 
   for (const [verb, act] of Object.entries({ ...orders, ...reads })) {
     Deno.test(`${name}: ${verb} succeeds or is moot for a deleted pool, and writes nothing`, async () => {
-      const stage = make();
-      stage.clear();
-      const before = stage.world();
-      const type = await failureOf(run(act, stage, stage.backend()));
+      const scene = make();
+      scene.clear();
+      const before = scene.dump();
+      const type = await failureOf(run(act, scene, scene.backend()));
       ok(type === "" || moot.includes(type), type);
-      equal(stage.world(), before);
+      equal(scene.dump(), before);
     });
 
     for (const [answered, type] of Object.entries(sorted)) {
       Deno.test(`${name}: ${verb} fails with ${type} when the API answers ${answered}`, async () => {
-        const stage = make();
-        stage.answerAll(answered as keyof typeof sorted);
+        const scene = make();
+        scene.answerAll(answered as keyof typeof sorted);
         // A verb that sends no request cannot fail.
-        const isAsked = !stage.idle?.includes(verb) || (await requestsOf(act, make())) > 0;
-        equal(await failureOf(run(act, stage, stage.backend())), isAsked ? type : "");
+        const isAsked = !scene.idle?.includes(verb) || (await requestsOf(act, make())) > 0;
+        equal(await failureOf(run(act, scene, scene.backend())), isAsked ? type : "");
       });
     }
   }
 
   for (const [verb, act] of Object.entries(reads)) {
     Deno.test(`${name}: ${verb} writes nothing, and returns the same twice`, async () => {
-      const stage = make();
-      const before = stage.world();
-      const first = await run(act, stage, stage.backend());
-      deepEqual(await run(act, stage, stage.backend()), first);
-      equal(stage.world(), before);
+      const scene = make();
+      const before = scene.dump();
+      const first = await run(act, scene, scene.backend());
+      deepEqual(await run(act, scene, scene.backend()), first);
+      equal(scene.dump(), before);
     });
   }
 
   Deno.test(`${name}: observe returns held, leaving, chosen and unmarked machines`, async () => {
-    const stage = make();
-    const { pool, held, serving: { machine }, leaving } = stage;
-    const backend = stage.backend();
+    const scene = make();
+    const { pool, held, serving: { machine }, leaving } = scene;
+    const backend = scene.backend();
     const member = async (id: string): Promise<object> => {
       const { phase, marked, held } = (await backend.observe(pool)).members.find((each) => each.id === id) ?? {};
       return { phase, marked, held };

@@ -30,7 +30,7 @@ function putMachine(kube: FakeKube, name: string, { uid = "uid-of-n1", metadata 
 }
 
 /** A node of NodePool edge, and its machine of MachineDeployment pool. */
-function world(): FakeKube {
+function kubeWithNode(): FakeKube {
   const kube = new FakeKube();
   const spec = { nodeSelector: { matchLabels: { pool: "edge" } }, driver: "bootc", image: { reference: image } };
   kube.put("nodepools", { metadata: { namespace: "fleet", name: "edge" }, spec });
@@ -49,7 +49,7 @@ const replaced = (kube: FakeKube): Promise<string> =>
   inActivity(() => ensureNodeReplaced(replacing(kube.client), { ...update, maker }));
 
 Deno.test("readMaker: finds the machine of a MachineDeployment by uid, and writes nothing", async () => {
-  const kube = world();
+  const kube = kubeWithNode();
   deepEqual(await found(kube), maker);
   deepEqual(await found(kube, { bootId: "boot-1" }), maker);
   deepEqual(kube.writes, []);
@@ -80,22 +80,22 @@ const nodesWithoutMachine: Record<string, (kube: FakeKube) => void> = {
 
 for (const [what, act] of Object.entries(nodesWithoutMachine)) {
   Deno.test(`readMaker: finds no machine for a node that ${what}`, async () => {
-    const kube = world();
+    const kube = kubeWithNode();
     act(kube);
     equal(await found(kube), null);
   });
 }
 
 Deno.test("readMaker: finds no machine for a node younger than its boot request, or one that updates itself", async () => {
-  const kube = world();
+  const kube = kubeWithNode();
   putNode(kube, "uid-of-later");
   putMachine(kube, "pool-hash-1-a", { uid: "uid-of-later" });
   equal(await found(kube, { bootId: "boot-1" }), null);
-  equal(await found(world(), { image: "FleetLock/default" }), null);
+  equal(await found(kubeWithNode(), { image: "FleetLock/default" }), null);
 });
 
 Deno.test("ensureNodeReplaced: deletes the machine once, without a second drain", async () => {
-  const kube = world();
+  const kube = kubeWithNode();
   equal(await replaced(kube), "Replaced");
   const { metadata } = kube.get("machines", "pool-hash-1-a", "fleet") ?? { metadata: { name: "" } };
   deepEqual([metadata.deletionTimestamp !== undefined, metadata.annotations?.[hold]], [true, undefined]);
@@ -110,7 +110,7 @@ Deno.test("ensureNodeReplaced: deletes the machine once, without a second drain"
 async function callsOf(): Promise<number> {
   let calls = 0;
   const never = { at: Infinity, when: "before", then: "alive" } as const;
-  const counted = openCluster(interrupted(world().clients, never, () => void calls++));
+  const counted = openCluster(interrupted(kubeWithNode().clients, never, () => void calls++));
   await inActivity(() => ensureNodeReplaced(replacing(counted), { ...update, maker }));
   return calls;
 }
@@ -119,7 +119,7 @@ Deno.test("ensureNodeReplaced: deletes only that machine when killed at any requ
   const calls = await callsOf();
   for (const at of Array(calls).keys()) {
     for (const when of ["before", "after"] as const) {
-      const kube = world();
+      const kube = kubeWithNode();
       const broken = openCluster(interrupted(kube.clients, { at, when, then: "dead" }, () => {}));
       await inActivity(() => ensureNodeReplaced(replacing(broken), { ...update, maker })).catch(() => "killed");
       equal(await replaced(kube), "Replaced", `${at} ${when}`);
@@ -132,12 +132,12 @@ Deno.test("ensureNodeReplaced: deletes only that machine when killed at any requ
 });
 
 Deno.test("ensureNodeReplaced: leaves a node that returned under the same name, and another machine, alone", async () => {
-  const back = world();
+  const back = kubeWithNode();
   putNode(back, "uid-of-later");
   putMachine(back, "pool-hash-1-a", { uid: "uid-of-later" });
-  const other = world();
+  const other = kubeWithNode();
   putMachine(other, "pool-hash-1-a", { metadata: { uid: "uid-of-later" } });
-  const orphan = world();
+  const orphan = kubeWithNode();
   putMachine(orphan, "pool-hash-1-a", { metadata: { ownerReferences: [] } });
   deepEqual([await replaced(back), await replaced(other), await replaced(orphan)], ["Gone", "Kept", "Kept"]);
   deepEqual([...back.writes, ...other.writes, ...orphan.writes], []);
@@ -147,7 +147,7 @@ Deno.test("awaitNodeGone: ends when the node is deleted or its name is reused, a
   const until = Date.now();
   const gone = (kube: FakeKube): Promise<boolean> =>
     inActivity(() => awaitNodeGone(kube.client, { ...update, maker, until }));
-  const [there, away, other] = [world(), world(), world()];
+  const [there, away, other] = [kubeWithNode(), kubeWithNode(), kubeWithNode()];
   away.remove("nodes", "n1");
   putNode(other, "uid-of-later");
   deepEqual([await gone(there), await gone(away), await gone(other)], [false, true, true]);

@@ -129,8 +129,8 @@ type Overtaker = "own" | "other";
 
 /** Publishes revision 2; revision 3 is desired and published whole before its nth request. */
 async function overtaken(by: Overtaker, nth: number): Promise<FakeKube | undefined> {
-  const world = await processes();
-  const { kube, own } = world;
+  const scene = await processes();
+  const { kube, own } = scene;
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
   const { promise: resumed, resolve: resume } = Promise.withResolvers<void>();
   let requests = 0;
@@ -144,7 +144,7 @@ async function overtaken(by: Overtaker, nth: number): Promise<FakeKube | undefin
   }).catch((error: Error) => error);
   if (await Promise.race([reached, late]) !== undefined) return undefined;
   change(kube, "3");
-  await roll(world[by], "3");
+  await roll(scene[by], "3");
   resume();
   await late;
   return kube;
@@ -161,22 +161,22 @@ for (const by of ["own", "other"] as const) {
   });
 
   Deno.test(`publishConfig: trusts no read that is older than the last publication of its ${by} process`, async () => {
-    const world = await processes();
-    const late = roll(world.own, "2", async () => {
-      change(world.kube, "3");
-      await roll(world[by], "3");
+    const scene = await processes();
+    const late = roll(scene.own, "2", async () => {
+      change(scene.kube, "3");
+      await roll(scene[by], "3");
     });
     await rejects(late, { type: "GenerationStale" });
-    deepEqual(revisions(world.kube), ["3", "3", "3", "3"]);
+    deepEqual(revisions(scene.kube), ["3", "3", "3", "3"]);
     // No number shows the same revision with another profile.
-    const again = roll(world.own, "3", async () => {
-      putProfile(world.kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: "newer" });
-      putRevision(world.kube, "4");
-      await roll(world[by], "4");
-      putRevision(world.kube, "3");
+    const again = roll(scene.own, "3", async () => {
+      putProfile(scene.kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: "newer" });
+      putRevision(scene.kube, "4");
+      await roll(scene[by], "4");
+      putRevision(scene.kube, "3");
     });
     await again;
-    match(textOf(world.kube, provisioning), /newer/);
+    match(textOf(scene.kube, provisioning), /newer/);
   });
 }
 

@@ -78,10 +78,10 @@ function stamps(kube: FakeKube, key: string): string[] {
 }
 
 Deno.test("renewResting: renews with eleven requests per pool, and writes nothing that is unchanged", async () => {
-  const world = await restingPool();
-  const { kube, requests } = world;
+  const scene = await restingPool();
+  const { kube, requests } = scene;
   const before = textOf(kube, provisioning);
-  const renewal = await renew(world);
+  const renewal = await renew(scene);
   equal(renewal.news, "Renewed");
   const [shared, own] = [
     /osp-ubuntu|cluster-info|ostler-seed|\/reg$/,
@@ -104,11 +104,11 @@ Deno.test("renewResting: renews with eleven requests per pool, and writes nothin
 });
 
 Deno.test("renewResting: renews once, however often it runs, and leaves nothing for a publication", async () => {
-  const world = await restingPool();
-  const { kube } = world;
-  const first = await renew(world);
+  const scene = await restingPool();
+  const { kube } = scene;
+  const first = await renew(scene);
   kube.writes.length = 0;
-  deepEqual(await renew(world), { ...first, news: "None" });
+  deepEqual(await renew(scene), { ...first, news: "None" });
   deepEqual(kube.writes, ["patch rollouts fleet/pool"]);
   const published = await publishConfig(publisher(kube, registry), { pool, revision: "1" });
   deepEqual([published.news, published.renewAt], ["None", "renewAt" in first ? first.renewAt : ""]);
@@ -117,14 +117,14 @@ Deno.test("renewResting: renews once, however often it runs, and leaves nothing 
 Deno.test("renewResting: renews user-data with credentials at any position", async () => {
   const kube = await publishingKube();
   putProfile(kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: "{{ .BootstrapKubeconfig }}" });
-  const world = await resting(kube);
-  const first = await renew(world);
+  const scene = await resting(kube);
+  const first = await renew(scene);
   equal(first.news, "Renewed");
   const id = stamps(kube, "ostler.dev/bootstrap-token-id");
   equal(new Set(id).size, 1);
-  deepEqual(await renew(world), { ...first, news: "None" });
+  deepEqual(await renew(scene), { ...first, news: "None" });
   makeDue(kube, provisioning);
-  equal((await renew(world)).news, "Renewed", "Expected a renewal because of the token left behind");
+  equal((await renew(scene)).news, "Renewed", "Expected a renewal because of the token left behind");
 });
 
 const differences: Record<string, (kube: FakeKube) => void> = {
@@ -147,61 +147,61 @@ const differences: Record<string, (kube: FakeKube) => void> = {
 
 for (const [what, make] of Object.entries(differences)) {
   Deno.test(`renewResting: writes nothing and leaves it to a rollout after ${what}`, async () => {
-    const world = await restingPool();
-    make(world.kube);
-    deepEqual(await renew(world), { news: "RolloutNeeded" });
-    deepEqual(world.kube.writes, []);
+    const scene = await restingPool();
+    make(scene.kube);
+    deepEqual(await renew(scene), { news: "RolloutNeeded" });
+    deepEqual(scene.kube.writes, []);
   });
 }
 
 Deno.test("renewResting: does nothing for a pool that is deleted, being deleted, or not managed any more", async () => {
-  const world = await restingPool();
-  const { kube } = world;
+  const scene = await restingPool();
+  const { kube } = scene;
   const deployment = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
   const { metadata } = deployment;
   kube.put("machinedeployments", {
     ...deployment,
     metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" },
   });
-  deepEqual(await renew(world), { news: "Unserved" });
+  deepEqual(await renew(scene), { news: "Unserved" });
   kube.put("machinedeployments", { metadata: { ...metadata, annotations: {} }, spec: { template: { spec: {} } } });
-  deepEqual(await renew(world), { news: "Unserved" });
+  deepEqual(await renew(scene), { news: "Unserved" });
   kube.remove("machinedeployments", "pool", "fleet");
-  deepEqual(await renew(world), { news: "Unserved" });
+  deepEqual(await renew(scene), { news: "Unserved" });
   deepEqual(kube.writes, []);
 });
 
 Deno.test("renewResting: leaves a pool without a Rollout to a rollout, which makes one", async () => {
-  const world = await restingPool();
-  world.kube.remove("rollouts", "pool", "fleet");
-  deepEqual(await renew(world), { news: "RolloutNeeded" });
+  const scene = await restingPool();
+  scene.kube.remove("rollouts", "pool", "fleet");
+  deepEqual(await renew(scene), { news: "RolloutNeeded" });
 });
 
 Deno.test("renewResting: restores a deleted identity, and checks an existing one once a day", async () => {
-  const world = await restingPool();
-  const { kube } = world;
+  const scene = await restingPool();
+  const { kube } = scene;
   const name = "ostler-pool-fleet";
   for (const plural of ["roles", "rolebindings"]) kube.remove(plural, name, "cloud-init-settings");
   kube.onRequest = (request) => {
     const isGone = kube.get("serviceaccounts", name, "cloud-init-settings") === undefined;
     if (isGone && request.startsWith("token ")) throw answer(404, "NotFound");
   };
-  equal((await renew(world)).news, "Renewed");
+  equal((await renew(scene)).news, "Renewed");
   equal(kube.get("roles", name, "cloud-init-settings"), undefined, "Expected no second check within a day");
   for (const secret of secrets) makeDue(kube, secret, 1);
-  await renew(world);
+  await renew(scene);
   notEqual(kube.get("roles", name, "cloud-init-settings"), undefined);
   notEqual(kube.get("rolebindings", name, "cloud-init-settings"), undefined);
   for (const plural of ["roles", "serviceaccounts"]) kube.remove(plural, name, "cloud-init-settings");
   for (const secret of secrets) makeDue(kube, secret);
-  equal((await renew(world)).news, "Renewed");
+  equal((await renew(scene)).news, "Renewed");
   notEqual(kube.get("serviceaccounts", name, "cloud-init-settings"), undefined);
   notEqual(kube.get("roles", name, "cloud-init-settings"), undefined);
 });
 
 /** Renews; another revision is desired and published whole before its nth request. */
-async function overtaken(world: Resting, nth: number): Promise<{ isOver: boolean }> {
-  const { kube } = world;
+async function overtaken(scene: Resting, nth: number): Promise<{ isOver: boolean }> {
+  const { kube } = scene;
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
   const { promise: resumed, resolve: resume } = Promise.withResolvers<void>();
   let requests = 0;
@@ -210,7 +210,7 @@ async function overtaken(world: Resting, nth: number): Promise<{ isOver: boolean
     reach();
     await resumed;
   };
-  const late = renew(world).catch((error: Error) => error);
+  const late = renew(scene).catch((error: Error) => error);
   const first = await Promise.race([reached, late]);
   if (first !== undefined) return { isOver: true };
   change(kube, { annotations: { [revisionKey]: "3" }, kubelet: "1.36.1" });
@@ -222,27 +222,27 @@ async function overtaken(world: Resting, nth: number): Promise<{ isOver: boolean
 
 Deno.test("renewResting: writes nothing over something newer, at any request", async () => {
   for (let nth = 0;; nth++) {
-    const world = await restingPool();
-    const { isOver } = await overtaken(world, nth);
+    const scene = await restingPool();
+    const { isOver } = await overtaken(scene, nth);
     if (isOver) {
       ok(nth > 10, `only ${nth} requests`);
       break;
     }
     deepEqual(
-      stamps(world.kube, "k8c.io/machine-deployment-revision"),
+      stamps(scene.kube, "k8c.io/machine-deployment-revision"),
       ["3", "3", "3"],
       `Interrupted at request ${nth}`,
     );
-    match(textOf(world.kube, provisioning), /kubelet v1\.36\.1/);
-    const [, id] = stamps(world.kube, "ostler.dev/bootstrap-token-id");
-    match(textOf(world.kube, kubeconfig), new RegExp(`token: ${id}\\.`));
-    notEqual(world.kube.get("secrets", `bootstrap-token-${id}`, "kube-system"), undefined);
+    match(textOf(scene.kube, provisioning), /kubelet v1\.36\.1/);
+    const [, id] = stamps(scene.kube, "ostler.dev/bootstrap-token-id");
+    match(textOf(scene.kube, kubeconfig), new RegExp(`token: ${id}\\.`));
+    notEqual(scene.kube.get("secrets", `bootstrap-token-${id}`, "kube-system"), undefined);
   }
 });
 
 Deno.test("renewResting: reads once what many pools share", async () => {
-  const world = await restingPool();
-  const { kube, rest, requests } = world;
+  const scene = await restingPool();
+  const { kube, rest, requests } = scene;
   const given = publisher(kube, registry);
   const shared = (): number => requests.filter((each) => /osp-ubuntu|cluster-info|ostler-seed/.test(each)).length;
   await Promise.all([1, 2, 3].map(() => inActivity(() => renewResting(given, { pool, rest })).catch(() => undefined)));

@@ -3,7 +3,7 @@ import { useCloud } from "../../../support/staged_cluster.ts";
 import type { CloudGroup, Driver } from "../../../../activities/clouds/driver.ts";
 import { discoverScalingGroups } from "../../../../activities/backends/scaling_group/discovery.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
-import { directCloud } from "../../../support/group_stage.ts";
+import { directCloud } from "../../../support/group_in_memory.ts";
 import { GroupCloud } from "../../../../deploy/local/cloud/groups/group_cloud.ts";
 
 const minutes = 60_000;
@@ -19,7 +19,7 @@ const a: CloudGroup = {
 const b: CloudGroup = { ...a, id: "ids/b", name: "b", autoscalerName: "asg-b", role: "Worker" };
 
 /** A cloud that lists these groups, or a part of them. */
-function stage(
+function kubeWith(
   listed: { groups: CloudGroup[]; isComplete: boolean },
   cloud = new GroupCloud(),
 ): FakeKube["client"] & { fake: FakeKube } {
@@ -35,7 +35,7 @@ function specs({ fake }: { fake: FakeKube }): object[] {
 }
 
 Deno.test("X1, X3 discovery: makes an object for a group as in its cloud, with 1 to 10 machines", async () => {
-  const kube = stage({ groups: [a], isComplete: true });
+  const kube = kubeWith({ groups: [a], isComplete: true });
   deepEqual(await discoverScalingGroups(kube, 0), { groups: 1, made: ["a"], removed: [] });
   deepEqual(specs(kube), [{
     ...{ name: "a", nodeImage: "constellation-version", min: 1, max: 10, autoscaling: false },
@@ -46,7 +46,7 @@ Deno.test("X1, X3 discovery: makes an object for a group as in its cloud, with 1
 
 Deno.test("X2, K20 discovery: deletes a missing group after three complete reads, and resets the count when it is found again", async () => {
   const listed = { groups: [a], isComplete: true };
-  const kube = stage(listed);
+  const kube = kubeWith(listed);
   await discoverScalingGroups(kube, 0);
   listed.groups = [b];
   for (const at of [10, 20]) {
@@ -62,7 +62,7 @@ Deno.test("X2, K20 discovery: deletes a missing group after three complete reads
 
 Deno.test("K20 discovery: ignores an incomplete list of groups, and changes nothing when repeated", async () => {
   const listed = { groups: [a], isComplete: true };
-  const kube = stage(listed);
+  const kube = kubeWith(listed);
   await discoverScalingGroups(kube, 0);
   Object.assign(listed, { groups: [], isComplete: false });
   for (let at = 10; at < 60; at += 10) await discoverScalingGroups(kube, at * minutes);
@@ -73,7 +73,7 @@ Deno.test("K20 discovery: ignores an incomplete list of groups, and changes noth
 
 Deno.test("K20 discovery: keeps the fields that people set on a group, and updates its name from the cloud (X4)", async () => {
   const listed = { groups: [a], isComplete: true };
-  const kube = stage(listed);
+  const kube = kubeWith(listed);
   await discoverScalingGroups(kube, 0);
   const object = kube.fake.get("scalinggroups", "a");
   Object.assign(object?.["spec"] ?? {}, { min: 2, max: 7, autoscaling: true, nodeImage: "mine" });
@@ -85,7 +85,7 @@ Deno.test("K20 discovery: keeps the fields that people set on a group, and updat
 
 Deno.test("K21 discovery: treats a group ID in another case as the same, and equal names as two groups", async () => {
   const listed = { groups: [a], isComplete: true };
-  const kube = stage(listed);
+  const kube = kubeWith(listed);
   await discoverScalingGroups(kube, 0);
   listed.groups = [{ ...a, id: a.id.toUpperCase() }, { ...b, name: "a" }];
   const { made } = await discoverScalingGroups(kube, 0);
@@ -94,7 +94,7 @@ Deno.test("K21 discovery: treats a group ID in another case as the same, and equ
 });
 
 Deno.test("K21 discovery: makes no second object for a group for which a user makes one meanwhile", async () => {
-  const kube = stage({ groups: [b], isComplete: true });
+  const kube = kubeWith({ groups: [b], isComplete: true });
   kube.fake.onRequest = (request) => {
     if (!request.startsWith("create scalinggroups")) return;
     const spec = { nodeImage: "v", groupId: "ids/B", nodeGroupName: "b", autoscalerGroupName: "asg-b", role: "Worker" };
@@ -105,7 +105,7 @@ Deno.test("K21 discovery: makes no second object for a group for which a user ma
 });
 
 Deno.test("IR1 discovery: makes neither NodeVersion nor AutoscalingStrategy, which people must write", async () => {
-  const kube = stage({ groups: [a, b], isComplete: true });
+  const kube = kubeWith({ groups: [a, b], isComplete: true });
   await discoverScalingGroups(kube, 0);
   deepEqual(["nodeversions", "autoscalingstrategies"].map((kind) => kube.fake.all(kind).length), [0, 0]);
 });
@@ -115,7 +115,7 @@ Deno.test("discovery: takes the role of a group from its nodes, and waits for th
     const [label, role] of [["node-role.kubernetes.io/control-plane", "ControlPlane"], ["pool", "Worker"]] as const
   ) {
     const cloud = new GroupCloud();
-    const kube = stage({ groups: [{ ...b, role: "" }], isComplete: true }, cloud);
+    const kube = kubeWith({ groups: [{ ...b, role: "" }], isComplete: true }, cloud);
     cloud.create({ ...b, zones: ["a"], template: { image: "i" } });
     deepEqual((await discoverScalingGroups(kube, 0)).made, []);
     const [{ providerId = "", node: name = "" } = {}] = cloud.instances();
@@ -126,7 +126,7 @@ Deno.test("discovery: takes the role of a group from its nodes, and waits for th
 });
 
 Deno.test("X3 discovery: fails when an object cannot be made", async () => {
-  const kube = stage({ groups: [a], isComplete: true });
+  const kube = kubeWith({ groups: [a], isComplete: true });
   kube.fake.onRequest = (request) => {
     if (request.startsWith("create")) throw answer(500, "InternalError");
   };
@@ -134,13 +134,13 @@ Deno.test("X3 discovery: fails when an object cannot be made", async () => {
 });
 
 Deno.test("fault G2: discovery makes the objects of all groups, and then fails with the refusal of one", async () => {
-  const kube = stage({ groups: [{ ...a, id: "unknown", role: "" }, b], isComplete: true });
+  const kube = kubeWith({ groups: [{ ...a, id: "unknown", role: "" }, b], isComplete: true });
   await rejects(discoverScalingGroups(kube, 0), { type: "CloudRefused", message: /unknown/ });
   deepEqual((specs(kube) as { name: string }[]).map(({ name }) => name), ["b"]);
 });
 
 Deno.test("fault G13: discovery ends what keeps nodes from an autoscaler after their group is gone or at rest", async () => {
-  const kube = stage({ groups: [b], isComplete: true });
+  const kube = kubeWith({ groups: [b], isComplete: true });
   await discoverScalingGroups(kube, 0);
   const disabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
   const put = (name: string, holder: string): void => {

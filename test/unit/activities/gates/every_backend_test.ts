@@ -6,11 +6,11 @@ import type { GateVerdict, PoolKind, PoolRef } from "../../../../workflows/contr
 import { hashOf } from "../../../../activities/node_version/version_release.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { answer, type FakeKube } from "../../../support/fake_kube.ts";
-import { GroupStage, pool as group, version } from "../../../support/group_stage.ts";
+import { GroupInMemory, pool as groupPool, version } from "../../../support/group_in_memory.ts";
 import { node, pool } from "../../../support/machine_objects.ts";
 import { gate, kubeWithPool } from "./gate_question.ts";
 
-interface Stage {
+interface Scene {
   kube: FakeKube;
   client: Cluster;
   pool: PoolRef;
@@ -22,26 +22,26 @@ interface Stage {
 
 const hasty = { machine: 1, wave: 1, metric: 1, grace: 0 };
 
-function ofDeployment(ref: PoolRef): Stage {
+function ofDeployment(ref: PoolRef): Scene {
   const kube = kubeWithPool();
   const remove = (): void => kube.remove("machines", "a", "fleet");
   return { kube, client: kube.client, pool: ref, machine: "a", node: "node-a", remove };
 }
 
-function ofGroup(): Stage {
-  const stage = new GroupStage();
-  stage.ask(version, { stage: "Workers", digest: hashOf(version) });
-  const [instance] = stage.cloud.instances();
+function ofGroup(): Scene {
+  const group = new GroupInMemory();
+  group.ask(version, { stage: "Workers", digest: hashOf(version) });
+  const [instance] = group.cloud.instances();
   ok(instance);
   const remove = (): void => {
-    stage.cloud.remove(instance.providerId, true);
-    stage.settle();
+    group.cloud.remove(instance.providerId, true);
+    group.settle();
   };
-  const { kube, client } = stage;
-  return { kube, client, pool: group, machine: "workers-1", node: instance.node, remove };
+  const { kube, client } = group;
+  return { kube, client, pool: groupPool, machine: "workers-1", node: instance.node, remove };
 }
 
-function ofNodePool(): Stage {
+function ofNodePool(): Scene {
   const kube = kubeWithPool();
   kube.put("nodes", node("edge-1"));
   const remove = (): void => kube.remove("nodes", "edge-1");
@@ -49,14 +49,14 @@ function ofNodePool(): Stage {
   return { kube, client: kube.client, pool: ref, machine: "edge-1", node: "edge-1", remove };
 }
 
-const stages: Record<PoolKind | "pool without a kind", () => Stage> = {
+const scenes: Record<PoolKind | "pool without a kind", () => Scene> = {
   "pool without a kind": () => ofDeployment(pool),
   MachineDeployment: () => ofDeployment({ kind: "MachineDeployment", ...pool }),
   ScalingGroup: ofGroup,
   NodePool: ofNodePool,
 };
 
-async function ask({ client, pool, machine, node }: Stage): Promise<GateVerdict["outcome"] | undefined> {
+async function ask({ client, pool, machine, node }: Scene): Promise<GateVerdict["outcome"] | undefined> {
   const gates = [gate({ kind: "NodeCondition", type: "Ready", status: "True" })];
   const question = { pool, gates, machine, node, key: "k", until: Date.now() + 10_000 };
   const verdicts = await inActivity(() => awaitGates(client, question, { patience: hasty }));
@@ -64,25 +64,25 @@ async function ask({ client, pool, machine, node }: Stage): Promise<GateVerdict[
   return verdicts[0]?.outcome;
 }
 
-for (const [kind, stageOf] of Object.entries(stages)) {
+for (const [kind, sceneOf] of Object.entries(scenes)) {
   Deno.test(`fault E1: a gate for each machine passes in a ${kind}`, async () => {
-    equal(await ask(stageOf()), "Passed");
+    equal(await ask(sceneOf()), "Passed");
   });
 
   Deno.test(`fault E1: a gate for each machine is moot for a deleted machine of a ${kind}`, async () => {
-    const stage = stageOf();
-    stage.remove();
-    await rejects(ask(stage), { type: "MachineGone" });
+    const scene = sceneOf();
+    scene.remove();
+    await rejects(ask(scene), { type: "MachineGone" });
   });
 
   Deno.test(`fault E1: a machine of a ${kind} is not gone because it cannot be read`, async () => {
-    const stage = stageOf();
+    const scene = sceneOf();
     let isFirst = true;
-    stage.kube.onRequest = () => {
+    scene.kube.onRequest = () => {
       if (!isFirst) return;
       isFirst = false;
       throw answer(503, "ServiceUnavailable");
     };
-    equal(await ask(stage), "Passed");
+    equal(await ask(scene), "Passed");
   });
 }

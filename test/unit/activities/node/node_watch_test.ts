@@ -23,7 +23,7 @@ class FakeStream {
   }
 }
 
-interface Stage {
+interface Scene {
   kube: FakeKube;
   stream: FakeStream;
   watch: NodeWatch;
@@ -33,7 +33,7 @@ interface Stage {
 
 const names = Array.from({ length: 30 }, (_, nth) => `n${nth}`);
 
-function stage({ streams = true } = {}): Stage {
+function scene({ streams = true } = {}): Scene {
   const kube = new FakeKube();
   for (const name of names) kube.put("nodes", node(name));
   const gets: string[] = [];
@@ -45,8 +45,8 @@ function stage({ streams = true } = {}): Stage {
   return { kube, stream, watch: new NodeWatch(client), gets };
 }
 
-async function synced(): Promise<Stage> {
-  const made = stage();
+async function synced(): Promise<Scene> {
+  const made = scene();
   await made.watch.find(names);
   await eventually("the watch", () => made.watch.isFresh);
   made.gets.length = 0;
@@ -54,13 +54,13 @@ async function synced(): Promise<Stage> {
 }
 
 Deno.test("NodeWatch: reads each node of a small pool with a GET, and opens no watch", async () => {
-  const { watch, stream, gets } = stage();
+  const { watch, stream, gets } = scene();
   const found = await watch.find(["n1", "n2", "missing"]);
   deepEqual([[...found.keys()], gets, stream.opened], [["n1", "n2"], ["n1", "n2", "missing"], 0]);
 });
 
 Deno.test("NodeWatch: answers for a large pool before it is synced", async () => {
-  const { watch, gets } = stage();
+  const { watch, gets } = scene();
   equal((await watch.find(names)).size, 30);
   equal(gets.length, 30);
 });
@@ -72,14 +72,14 @@ Deno.test("NodeWatch: answers for a large pool without a request when it is sync
 });
 
 Deno.test("NodeWatch: works without a watch when streams are unavailable", async () => {
-  const { watch, gets } = stage({ streams: false });
+  const { watch, gets } = scene({ streams: false });
   await watch.find(names);
   await watch.find(names);
   equal(gets.length, 60);
 });
 
 Deno.test("NodeWatch: opens a watch for many small pools too", async () => {
-  const { watch, stream } = stage();
+  const { watch, stream } = scene();
   const now = Date.now();
   for (let pools = 0; pools < 15; pools++) await watch.find(names.slice(0, 20), now);
   equal(stream.opened, 0);
@@ -120,7 +120,7 @@ Deno.test("NodeWatch: lists and watches again when its resource version expired"
 });
 
 Deno.test("NodeWatch: uses GETs while it may not list nodes", async () => {
-  const { kube, watch, stream } = stage();
+  const { kube, watch, stream } = scene();
   kube.onRequest = (request) => {
     if (request.startsWith("list nodes")) throw answer(403, "Forbidden");
   };

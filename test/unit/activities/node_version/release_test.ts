@@ -4,11 +4,11 @@ import { readGroupWanted } from "../../../../activities/backends/scaling_group/b
 import { hashOf } from "../../../../activities/node_version/version_release.ts";
 import { surveyNodeVersion } from "../../../../activities/backends/scaling_group/version_survey.ts";
 import type { Desired, StageSurvey, VersionStage } from "../../../../workflows/contracts/mod.ts";
-import { GroupStage, next, pool, version } from "../../../support/group_stage.ts";
+import { GroupInMemory, next, pool, version } from "../../../support/group_in_memory.ts";
 
 /** A group of control planes or workers that ran one version, and boots the next after its release. */
-async function begun(stage: VersionStage): Promise<GroupStage> {
-  const group = new GroupStage({ role: stage === "ControlPlane" ? "ControlPlane" : "Worker" });
+async function begun(stage: VersionStage): Promise<GroupInMemory> {
+  const group = new GroupInMemory({ role: stage === "ControlPlane" ? "ControlPlane" : "Worker" });
   for (const target of [version, next]) {
     group.ask(target, { stage, digest: hashOf(target) });
     await group.backend.boots?.publish({ pool, revision: "" });
@@ -16,7 +16,7 @@ async function begun(stage: VersionStage): Promise<GroupStage> {
   return group;
 }
 
-async function stageOf(group: GroupStage, stage: VersionStage): Promise<StageSurvey> {
+async function stageOf(group: GroupInMemory, stage: VersionStage): Promise<StageSurvey> {
   const seen = await surveyNodeVersion(group.client, { object: { name: "v" } });
   if (seen.state === "Gone") throw new Error("Failed to read NodeVersion: it was deleted");
   return seen.stages[stage];
@@ -37,7 +37,7 @@ Deno.test("K23 release: a completed group of control planes stays so when worker
 });
 
 Deno.test("K23 release: a group of workers that began continues when control planes are released again, and no other begins", async () => {
-  const [group, other] = [await begun("Workers"), new GroupStage()];
+  const [group, other] = [await begun("Workers"), new GroupInMemory()];
   other.ask(version, { stage: "Workers", digest: hashOf(version) });
   await other.backend.boots?.publish({ pool, revision: "" });
   const targets = [];
@@ -48,7 +48,7 @@ Deno.test("K23 release: a group of workers that began continues when control pla
   deepEqual(targets, [hashOf(next), hashOf(version)]);
 });
 
-async function wanted({ client }: GroupStage): Promise<Desired> {
+async function wanted({ client }: GroupInMemory): Promise<Desired> {
   const seen = await readGroupWanted(client, pool);
   if (seen.state !== "Present") throw new Error(`Failed to read the desired state: the group is ${seen.state}`);
   return seen.desired;

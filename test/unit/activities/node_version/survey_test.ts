@@ -7,61 +7,61 @@ import { observedOf } from "../../../../activities/backends/scaling_group/target
 import { NodeVersion, ScalingGroup } from "../../../../activities/kube/update_kinds.ts";
 import type { VersionSurvey } from "../../../../workflows/contracts/mod.ts";
 import { answer, type Stored } from "../../../support/fake_kube.ts";
-import { GroupStage, next, pool, version } from "../../../support/group_stage.ts";
+import { GroupInMemory, next, pool, version } from "../../../support/group_in_memory.ts";
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
 const object = { name: "v" };
 const image = "constellation.edgeless.systems/node-image";
-const group = "constellation.edgeless.systems/scaling-group-id";
+const groupId = "constellation.edgeless.systems/scaling-group-id";
 
-async function look(stage: GroupStage): Promise<Present> {
-  const seen = await surveyNodeVersion(stage.client, { object });
+async function look(group: GroupInMemory): Promise<Present> {
+  const seen = await surveyNodeVersion(group.client, { object });
   if (seen.state === "Gone") throw new Error("Failed to read NodeVersion: it was deleted");
   return seen;
 }
 
 /** A group that took up what is desired, and recorded that. */
-function converged(stage: GroupStage): GroupStage {
-  reported(stage, { phase: "Converged", targetTemplateHash: hashOf(version) });
-  const { metadata } = stage.kube.get("scalinggroups", "workers") ?? {};
+function converged(group: GroupInMemory): GroupInMemory {
+  reported(group, { phase: "Converged", targetTemplateHash: hashOf(version) });
+  const { metadata } = group.kube.get("scalinggroups", "workers") ?? {};
   if (metadata) metadata.annotations = { "ostler.dev/boots": JSON.stringify({ ...version, template: "t" }) };
-  return stage;
+  return group;
 }
 
-function reported(stage: GroupStage, status: object): GroupStage {
+function reported(group: GroupInMemory, status: object): GroupInMemory {
   const { namespace, name } = pool;
-  stage.kube.put("rollouts", { metadata: { namespace, name }, status });
-  return stage;
+  group.kube.put("rollouts", { metadata: { namespace, name }, status });
+  return group;
 }
 
-function nodeOf({ kube }: GroupStage, name: string): Stored {
+function nodeOf({ kube }: GroupInMemory, name: string): Stored {
   const node = kube.get("nodes", name);
   if (!node) throw new Error(`Failed to use node "${name}": it does not exist`);
   return node;
 }
 
 /** The generation that the run of the group has read. */
-function observedIn({ kube }: GroupStage): string {
+function observedIn({ kube }: GroupInMemory): string {
   const [group, version] = [kube.get("scalinggroups", "workers"), kube.get("nodeversions", "v")];
   if (!group || !version) throw new Error("Failed to read the group: it does not exist");
   return observedOf(ScalingGroup.parse(group), NodeVersion.parse(version));
 }
 
 Deno.test("B9 survey: a NodeVersion is settled when all nodes run it and all groups took it up", async () => {
-  const { isSettled, says, stages } = await look(converged(new GroupStage()));
+  const { isSettled, says, stages } = await look(converged(new GroupInMemory()));
   deepEqual([isSettled, says, stages.Workers.done], [true, "All 3 nodes are up to date", 1]);
 });
 
 Deno.test("survey: a NodeVersion is not settled while a group boots another image, even if all nodes run it", async () => {
-  equal((await look(new GroupStage())).isSettled, false);
+  equal((await look(new GroupInMemory())).isSettled, false);
 });
 
 Deno.test("survey: a group is not done before its object records what it took up, even if its rollout is", async () => {
-  const stage = converged(new GroupStage());
-  const { metadata } = stage.kube.get("scalinggroups", "workers") ?? {};
+  const group = converged(new GroupInMemory());
+  const { metadata } = group.kube.get("scalinggroups", "workers") ?? {};
   if (metadata) metadata.annotations = {};
-  const { isSettled, stages } = await look(stage);
+  const { isSettled, stages } = await look(group);
   deepEqual([isSettled, stages.Workers.done], [false, 0]);
 });
 
@@ -76,8 +76,8 @@ const standings: [what: string, status: object, atRest: number, moving: number, 
 
 for (const [what, status, atRest, moving, told] of standings) {
   Deno.test(`K24 survey: reports a group that ${what}`, async () => {
-    const stage = new GroupStage();
-    const { stages: { Workers } } = await look(reported(stage, { ...status, observed: observedIn(stage) }));
+    const group = new GroupInMemory();
+    const { stages: { Workers } } = await look(reported(group, { ...status, observed: observedIn(group) }));
     deepEqual([Workers.atRest, Workers.moving], [atRest, moving]);
     deepEqual([Workers.halted.length, Workers.waiting?.length], [
       Number(told === "halted"),
@@ -87,184 +87,184 @@ for (const [what, status, atRest, moving, told] of standings) {
 }
 
 Deno.test("K24 survey: a group that was idle with another target is not at rest before it reads the new one", async () => {
-  const stage = new GroupStage();
-  reported(stage, { phase: "Halted", reason: "Quarantined", observed: observedIn(stage) });
-  stage.ask(next, { stage: "Workers", digest: hashOf(next) });
-  const { stages: { Workers } } = await look(stage);
+  const group = new GroupInMemory();
+  reported(group, { phase: "Halted", reason: "Quarantined", observed: observedIn(group) });
+  group.ask(next, { stage: "Workers", digest: hashOf(next) });
+  const { stages: { Workers } } = await look(group);
   deepEqual([Workers.atRest, Workers.halted], [0, []]);
 });
 
 Deno.test("survey: names an abandoned record when the groups are done", async () => {
-  const stage = converged(new GroupStage());
+  const group = converged(new GroupInMemory());
   const spec = { providerID: "sim:///a/none", groupID: "projects/p/groups/workers", goal: "Join" };
   const metadata = { name: "left", finalizers: ["ostler.dev/pending-node"], annotations: {} };
-  stage.kube.put("pendingnodes", { metadata, spec });
-  const { isSettled, says } = await look(stage);
+  group.kube.put("pendingnodes", { metadata, spec });
+  const { isSettled, says } = await look(group);
   deepEqual([isSettled, says], [false, '1 joining: PendingNode "left"']);
 });
 
 Deno.test("K24 survey: an ended release is withdrawn, however often that runs", async () => {
-  const stage = new GroupStage();
-  stage.ask(version, { stage: "Workers", digest: hashOf(version) });
+  const group = new GroupInMemory();
+  group.ask(version, { stage: "Workers", digest: hashOf(version) });
   for (const time of ["first", "again"]) {
-    await ensureReleaseEnded(stage.client, { object });
-    equal((await look(stage)).released, null, time);
+    await ensureReleaseEnded(group.client, { object });
+    equal((await look(group)).released, null, time);
   }
-  await ensureReleaseEnded(stage.client, { object: { name: "none" } });
+  await ensureReleaseEnded(group.client, { object: { name: "none" } });
 });
 
 Deno.test("survey: N1 a node without annotations gets them from its instance; N2 existing ones are kept", async () => {
-  const stage = new GroupStage();
-  nodeOf(stage, "workers-1").metadata.annotations = {};
-  nodeOf(stage, "workers-2").metadata.annotations = { [image]: "mine", [group]: "projects/p/groups/workers" };
-  await look(stage);
+  const group = new GroupInMemory();
+  nodeOf(group, "workers-1").metadata.annotations = {};
+  nodeOf(group, "workers-2").metadata.annotations = { [image]: "mine", [groupId]: "projects/p/groups/workers" };
+  await look(group);
   const marked = (name: string): unknown[] => {
-    const { annotations = {} } = nodeOf(stage, name).metadata;
-    return [annotations[image], annotations[group]];
+    const { annotations = {} } = nodeOf(group, name).metadata;
+    return [annotations[image], annotations[groupId]];
   };
   deepEqual(marked("workers-1"), ["image-1", "projects/p/groups/workers"]);
   deepEqual(marked("workers-2"), ["mine", "projects/p/groups/workers"]);
 });
 
 Deno.test("N3, K26, B12 survey: a node without a provider ID is invalid, is named, and prevents completion", async () => {
-  const stage = converged(new GroupStage());
-  (nodeOf(stage, "workers-1")["spec"] as Record<string, unknown>)["providerID"] = "";
-  const { isSettled, says } = await look(stage);
+  const group = converged(new GroupInMemory());
+  (nodeOf(group, "workers-1")["spec"] as Record<string, unknown>)["providerID"] = "";
+  const { isSettled, says } = await look(group);
   deepEqual([isSettled, says.includes('"workers-1"')], [false, true]);
 });
 
 Deno.test("N6 survey: fails and is retried when a node cannot be written", async () => {
-  const stage = new GroupStage();
-  nodeOf(stage, "workers-1").metadata.annotations = {};
-  stage.kube.onRequest = (request) => {
+  const group = new GroupInMemory();
+  nodeOf(group, "workers-1").metadata.annotations = {};
+  group.kube.onRequest = (request) => {
     if (request === "patch nodes workers-1") throw answer(500, "InternalError");
   };
-  await look(stage).then(
+  await look(group).then(
     () => Promise.reject(new Error("Expected a failure")),
     ({ type }: { type?: string }) => equal(type, "ApiUnavailable"),
   );
 });
 
 Deno.test("N4, N5, R1 survey: fails and is retried when the cloud or the API server does not respond", async () => {
-  const failing: [what: string, befall: (stage: GroupStage) => Promise<unknown>][] = [
-    ["instances with their groups and images", (stage) => breakCloud(stage, "instances")],
-    ["the groups", (stage) => breakCloud(stage, "group")],
-    ["nodes", (stage) => {
-      stage.kube.onRequest = (request) => {
+  const failing: [what: string, befall: (group: GroupInMemory) => Promise<unknown>][] = [
+    ["instances with their groups and images", (group) => breakCloud(group, "instances")],
+    ["the groups", (group) => breakCloud(group, "group")],
+    ["nodes", (group) => {
+      group.kube.onRequest = (request) => {
         if (request.startsWith("list nodes")) throw answer(500, "InternalError");
       };
       return Promise.resolve();
     }],
   ];
   for (const [what, befall] of failing) {
-    const stage = converged(new GroupStage());
-    nodeOf(stage, "workers-1").metadata.annotations = {};
-    await befall(stage);
-    await rejects(look(stage), { type: "ApiUnavailable" }, what);
+    const group = converged(new GroupInMemory());
+    nodeOf(group, "workers-1").metadata.annotations = {};
+    await befall(group);
+    await rejects(look(group), { type: "ApiUnavailable" }, what);
   }
 });
 
 Deno.test("D4 survey: retries a late machine that cannot be removed, and keeps its record", async () => {
-  const stage = converged(new GroupStage());
-  stage.kube.remove("nodes", "workers-3");
+  const group = converged(new GroupInMemory());
+  group.kube.remove("nodes", "workers-3");
   const spec = { providerID: "sim:///a/workers-3", groupID: "projects/p/groups/workers", nodeName: "n", goal: "Join" };
   const record = { spec: { ...spec, deadline: "2026-01-01T00:00:00Z" }, status: { cspState: "Creating" } };
-  stage.kube.put("pendingnodes", { metadata: { name: "n" }, ...record });
-  const mend = await breakCloud(stage, "remove");
-  await rejects(look(stage), { type: "ApiUnavailable" });
-  equal((stage.kube.get("pendingnodes", "n")?.["spec"] as { goal: string }).goal, "Join");
+  group.kube.put("pendingnodes", { metadata: { name: "n" }, ...record });
+  const mend = await breakCloud(group, "remove");
+  await rejects(look(group), { type: "ApiUnavailable" });
+  equal((group.kube.get("pendingnodes", "n")?.["spec"] as { goal: string }).goal, "Join");
   mend();
-  await look(stage);
-  equal((stage.kube.get("pendingnodes", "n")?.["spec"] as { goal: string }).goal, "Leave");
+  await look(group);
+  equal((group.kube.get("pendingnodes", "n")?.["spec"] as { goal: string }).goal, "Leave");
 });
 
 /** A call of the cloud fails until the returned function is called. */
-async function breakCloud(stage: GroupStage, call: "instances" | "group" | "remove"): Promise<() => void> {
-  const driver = await stage.driver();
+async function breakCloud(group: GroupInMemory, call: "instances" | "group" | "remove"): Promise<() => void> {
+  const driver = await group.driver();
   const fail = (): never => {
     throw unavailable(`Failed to ask the cloud for "${call}": it does not answer`);
   };
-  useCloud(stage.client, () => Promise.resolve({ ...driver, [call]: fail }));
-  return () => useCloud(stage.client, () => Promise.resolve(driver));
+  useCloud(group.client, () => Promise.resolve({ ...driver, [call]: fail }));
+  return () => useCloud(group.client, () => Promise.resolve(driver));
 }
 
 Deno.test("survey: ignores nodes without a group", async () => {
-  const stage = converged(new GroupStage());
-  stage.kube.put("nodes", { metadata: { name: "other" }, spec: { providerID: "kubevirt://other" } });
-  stage.kube.put("nodes", { metadata: { name: "bare" }, spec: {} });
-  equal((await look(stage)).isSettled, true);
+  const group = converged(new GroupInMemory());
+  group.kube.put("nodes", { metadata: { name: "other" }, spec: { providerID: "kubevirt://other" } });
+  group.kube.put("nodes", { metadata: { name: "bare" }, spec: {} });
+  equal((await look(group)).isSettled, true);
 });
 
 Deno.test("G1, B1 survey: counts outdated nodes, and names them in the status", async () => {
-  const stage = converged(new GroupStage());
-  stage.ask(next);
-  const { isSettled, stages, digest } = await look(stage);
+  const group = converged(new GroupInMemory());
+  group.ask(next);
+  const { isSettled, stages, digest } = await look(group);
   deepEqual([isSettled, stages.Workers.outdated, stages.Workers.skewed, digest], [false, 3, 3, hashOf(next)]);
-  const status = stage.kube.get("nodeversions", "v")?.["status"] as { outdated: { name: string }[] };
+  const status = group.kube.get("nodeversions", "v")?.["status"] as { outdated: { name: string }[] };
   deepEqual(status.outdated.map(({ name }) => name), ["workers-1", "workers-2", "workers-3"]);
 });
 
 Deno.test("K23 survey: a NodeVersion is settled without its control planes, whose progress is in their stage", async () => {
-  const stage = new GroupStage({ role: "ControlPlane" });
-  const { isSettled, stages: { ControlPlane }, says } = await look(stage);
+  const group = new GroupInMemory({ role: "ControlPlane" });
+  const { isSettled, stages: { ControlPlane }, says } = await look(group);
   deepEqual([isSettled, ControlPlane.groups, ControlPlane.done, ControlPlane.outdated], [true, 1, 0, 0]);
   equal(says, "All 3 nodes are up to date");
-  const settled = converged(stage);
+  const settled = converged(group);
   deepEqual((await look(settled)).stages.ControlPlane.done, 1);
 });
 
 Deno.test("K5, K23 survey: distinguishes a new node without annotations from nodes of other components", async () => {
-  const stage = new GroupStage({ role: "ControlPlane" });
+  const group = new GroupInMemory({ role: "ControlPlane" });
   for (const name of ["workers-1", "workers-2"]) {
-    delete nodeOf(stage, name).metadata.annotations?.["constellation.edgeless.systems/kubernetes-components"];
+    delete nodeOf(group, name).metadata.annotations?.["constellation.edgeless.systems/kubernetes-components"];
   }
   const spec = { providerID: "SIM:///a/workers-1", groupID: "projects/p/groups/workers", goal: "Join" };
   const metadata = { name: "n", finalizers: ["ostler.dev/pending-node"], annotations: {} };
-  stage.kube.put("pendingnodes", { metadata, spec });
-  const { stages: { ControlPlane }, says } = await look(stage);
+  group.kube.put("pendingnodes", { metadata, spec });
+  const { stages: { ControlPlane }, says } = await look(group);
   deepEqual([ControlPlane.outdated, ControlPlane.skewed, ControlPlane.unannounced], [2, 2, 1]);
   equal(says, "2 awaiting annotation, 1 joining", "Expected no record to be named while the group is not done");
 });
 
 Deno.test("survey: reports two ScalingGroups of one cloud group", async () => {
-  const stage = new GroupStage();
-  const spec = stage.kube.get("scalinggroups", "workers")?.["spec"];
-  stage.kube.put("scalinggroups", {
+  const group = new GroupInMemory();
+  const spec = group.kube.get("scalinggroups", "workers")?.["spec"];
+  group.kube.put("scalinggroups", {
     metadata: { name: "again" },
     spec: { ...spec as object, groupId: "PROJECTS/p/groups/workers" },
   });
-  equal((await look(stage)).trouble?.reason, "GroupClaimedTwice");
+  equal((await look(group)).trouble?.reason, "GroupClaimedTwice");
 });
 
 Deno.test("survey: reports a group that is missing in the cloud, and a missing image", async () => {
-  const stage = new GroupStage();
-  Object.assign(stage.kube.get("scalinggroups", "workers")?.["spec"] ?? {}, { groupId: "none" });
-  equal((await look(stage)).trouble?.reason, "GroupMissing");
-  stage.ask({ ...version, image: "" });
-  equal((await look(stage)).trouble?.reason, "ImageMissing");
+  const group = new GroupInMemory();
+  Object.assign(group.kube.get("scalinggroups", "workers")?.["spec"] ?? {}, { groupId: "none" });
+  equal((await look(group)).trouble?.reason, "GroupMissing");
+  group.ask({ ...version, image: "" });
+  equal((await look(group)).trouble?.reason, "ImageMissing");
 });
 
 Deno.test("survey: reports a Kubernetes later than the API server's, by its minor version", async () => {
-  const stage = new GroupStage();
+  const group = new GroupInMemory();
   const getCode = (): Promise<object> => Promise.resolve({ gitVersion: "v1.36.1" });
-  Object.assign(stage.client, { version: { getCode } });
+  Object.assign(group.client, { version: { getCode } });
   const troubles = [];
   for (const asked of ["v1.36.9", "v1.35.0", "", "nonsense", "v1.37.0", "v2.0.0"]) {
-    Object.assign(stage.kube.get("nodeversions", "v")?.["spec"] ?? {}, { kubernetesClusterVersion: asked });
-    troubles.push((await look(stage)).trouble?.reason);
+    Object.assign(group.kube.get("nodeversions", "v")?.["spec"] ?? {}, { kubernetesClusterVersion: asked });
+    troubles.push((await look(group)).trouble?.reason);
   }
   deepEqual(troubles, [undefined, undefined, undefined, undefined, "KubernetesTooNew", "KubernetesTooNew"]);
 });
 
 Deno.test("K3, B11 survey: an old node whose new node vanished is not done", async () => {
-  const stage = converged(new GroupStage());
-  const { annotations = {} } = nodeOf(stage, "workers-1").metadata;
+  const group = converged(new GroupInMemory());
+  const { annotations = {} } = nodeOf(group, "workers-1").metadata;
   Object.assign(annotations, { [image]: "old", "constellation.edgeless.systems/heir": "gone" });
-  equal((await look(stage)).isSettled, false);
+  equal((await look(group)).isSettled, false);
 });
 
 Deno.test("K4, K7 survey: completes a record of the Constellation operator: deletes its late machine, then the record", async () => {
-  const stage = converged(new GroupStage());
+  const group = converged(new GroupInMemory());
   const spec = {
     providerID: "sim:///a/workers-3",
     groupID: "projects/p/groups/workers",
@@ -276,44 +276,44 @@ Deno.test("K4, K7 survey: completes a record of the Constellation operator: dele
     spec: { ...spec, deadline: "2026-01-01T00:00:00Z" },
     status: { cspState: "Creating" },
   };
-  stage.kube.put("pendingnodes", record);
+  group.kube.put("pendingnodes", record);
   // It never joined.
-  stage.kube.remove("nodes", "workers-3");
-  equal((await look(stage)).isSettled, false);
-  deepEqual([stage.cloud.instance("sim:///a/workers-3")?.state, stage.cloud.group("projects/p/groups/workers")?.size], [
+  group.kube.remove("nodes", "workers-3");
+  equal((await look(group)).isSettled, false);
+  deepEqual([group.cloud.instance("sim:///a/workers-3")?.state, group.cloud.group("projects/p/groups/workers")?.size], [
     "Terminating",
     2,
   ]);
-  stage.settle();
-  await look(stage);
-  equal(stage.kube.all("pendingnodes").length, 0);
+  group.settle();
+  await look(group);
+  equal(group.kube.all("pendingnodes").length, 0);
 });
 
-const forged: [what: string, change: (stage: GroupStage) => void][] = [
+const forged: [what: string, change: (group: GroupInMemory) => void][] = [
   ["serves", () => {}],
-  ["is protected", (stage) => {
-    stage.kube.remove("nodes", "workers-3");
-    stage.cloud.set("sim:///a/workers-3", { isProtected: true });
+  ["is protected", (group) => {
+    group.kube.remove("nodes", "workers-3");
+    group.cloud.set("sim:///a/workers-3", { isProtected: true });
   }],
-  ["belongs to a control plane", (stage) => {
-    stage.kube.remove("nodes", "workers-3");
-    const [group] = stage.kube.all("scalinggroups") as unknown as { spec: { role: string } }[];
-    if (group) group.spec.role = "ControlPlane";
+  ["belongs to a control plane", (group) => {
+    group.kube.remove("nodes", "workers-3");
+    const [stored] = group.kube.all("scalinggroups") as unknown as { spec: { role: string } }[];
+    if (stored) stored.spec.role = "ControlPlane";
   }],
 ];
 
 for (const [what, change] of forged) {
   Deno.test(`survey: an untrusted record removes no machine that ${what}`, async () => {
-    const stage = converged(new GroupStage());
-    change(stage);
+    const group = converged(new GroupInMemory());
+    change(group);
     const spec = {
       providerID: "sim:///a/workers-3",
       groupID: "projects/p/groups/workers",
       nodeName: "n",
       goal: "Leave",
     };
-    stage.kube.put("pendingnodes", { metadata: { name: "n" }, spec });
-    equal((await look(stage)).isSettled, false);
-    equal(stage.cloud.instance("sim:///a/workers-3")?.state, "Ready");
+    group.kube.put("pendingnodes", { metadata: { name: "n" }, spec });
+    equal((await look(group)).isSettled, false);
+    equal(group.cloud.instance("sim:///a/workers-3")?.state, "Ready");
   });
 }

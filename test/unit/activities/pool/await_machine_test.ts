@@ -1,7 +1,7 @@
 import { equal, rejects } from "node:assert/strict";
 import { hashOf } from "../../../../activities/node_version/version_release.ts";
 import { poolOfGroup } from "../../../../workflows/commands/start_options.ts";
-import { GroupStage, version } from "../../../support/group_stage.ts";
+import { GroupInMemory, version } from "../../../support/group_in_memory.ts";
 import { awaitMachineGone } from "../../../../activities/pool/await_machine.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
@@ -37,8 +37,8 @@ Deno.test("awaitMachineGone: times out with the remaining finalizers", async () 
 });
 
 /** A machine of a group whose cloud waits for a hook, and was asked this long ago (ms) to terminate it. */
-async function waitingGroup(agoMs: number): Promise<GroupStage> {
-  const group = new GroupStage();
+async function waitingGroup(agoMs: number): Promise<GroupInMemory> {
+  const group = new GroupInMemory();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   const driver = await group.driver();
   const { instances } = driver;
@@ -71,7 +71,7 @@ Deno.test("fault G8: awaitMachineGone names a hook that was not completed in tim
 });
 
 Deno.test("fault G8: awaitMachineGone names the place to look at by the kind of pool", async () => {
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   await group.backend.orders.release({ pool: ofGroup, machine: "workers-1" });
   const order = { pool: ofGroup, machine: "workers-1", until: Date.now() - 1 };

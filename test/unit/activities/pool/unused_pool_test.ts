@@ -18,20 +18,20 @@ import { publisher, publishingKube } from "../../../support/publishing_kube.ts";
 
 const question = { pool, templateHash: "hash-1", unproven: [], repair: neverRepaired, limit: 20 };
 
-interface World {
+interface Scene {
   kube: FakeKube;
   client: Cluster;
   requests: string[];
 }
 
-interface Stage {
+interface Shape {
   generation?: number;
   replicas?: number;
   set?: { generation?: number; replicas?: number; revision?: string };
 }
 
 /** A pool with its MachineSet and current watches, and the requests from now on. */
-async function poolOf({ generation = 2, replicas = 0, set = {} }: Stage): Promise<World> {
+async function poolOf({ generation = 2, replicas = 0, set = {} }: Shape): Promise<Scene> {
   const kube = await publishingKube();
   const deployment = machineDeployment({ metadata: { generation }, spec: { replicas } });
   kube.put("machinedeployments", { ...deployment, status: { observedGeneration: generation } });
@@ -50,16 +50,16 @@ async function poolOf({ generation = 2, replicas = 0, set = {} }: Stage): Promis
   return { kube, client, requests };
 }
 
-async function read({ kube, client }: World): Promise<PoolSnapshot> {
+async function read({ kube, client }: Scene): Promise<PoolSnapshot> {
   const { pool: snapshot } = await readRound({ ...publisher(kube), kube: client }, question);
   if (!snapshot) throw new Error("Cannot read the machines: another template is desired");
   return snapshot;
 }
 
-async function asked(stage: Stage): Promise<string[]> {
-  const world = await poolOf(stage);
-  await read(world);
-  return world.requests;
+async function asked(shape: Shape): Promise<string[]> {
+  const scene = await poolOf(shape);
+  await read(scene);
+  return scene.requests;
 }
 
 const list = "list machines fleet/";
@@ -69,21 +69,21 @@ Deno.test("readRound: lists no machines of a pool that never had one", async () 
 });
 
 Deno.test("readRound: lists machines when there may have been one", async () => {
-  const stages: Stage[] = [{ replicas: 3 }, { generation: 3 }, { set: { generation: 2 } }, { set: { replicas: 1 } }];
-  for (const stage of stages) ok((await asked(stage)).includes(list), JSON.stringify(stage));
+  const shapes: Shape[] = [{ replicas: 3 }, { generation: 3 }, { set: { generation: 2 } }, { set: { replicas: 1 } }];
+  for (const shape of shapes) ok((await asked(shape)).includes(list), JSON.stringify(shape));
 });
 
 Deno.test("readRound: lists machines when an earlier MachineSet may have had one", async () => {
-  const world = await poolOf({});
-  world.kube.put("machinesets", machineSet("0", "hash-0"));
-  await read(world);
-  ok(world.requests.includes(list));
+  const scene = await poolOf({});
+  scene.kube.put("machinesets", machineSet("0", "hash-0"));
+  await read(scene);
+  ok(scene.requests.includes(list));
 });
 
 Deno.test("awaitPoolChanged: sees the first machine of a pool that had none", async () => {
-  const world = await poolOf({});
-  const { kube, client } = world;
-  const { fingerprint } = await read(world);
+  const scene = await poolOf({});
+  const { kube, client } = scene;
+  const { fingerprint } = await read(scene);
   // The watch has not delivered it yet.
   const { onChange } = kube;
   kube.onChange = () => {};

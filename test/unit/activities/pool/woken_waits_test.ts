@@ -20,13 +20,13 @@ const question = { pool, templateHash: "hash-1", unproven: [], repair: neverRepa
 const far = { instance: until, address: until, registered: until, ready: until };
 const owned = { ownerReferences: [{ kind: "MachineSet", name: "pool-hash-1", uid: "uid-of-pool-hash-1" }] };
 
-interface Stage {
+interface Scene {
   kube: FakeKube;
   streams: FakeStreams;
   client: Cluster;
 }
 
-function stage(): Stage {
+function scene(): Scene {
   const kube = new FakeKube();
   putPool(kube);
   kube.put("machines", machine("a", { metadata: owned }));
@@ -36,7 +36,7 @@ function stage(): Stage {
 }
 
 /** Waits until every wait has its watches, has sent its first requests up to `last`, and is quiet for a while. */
-async function quiet({ streams, client }: Stage, kinds: number, last?: string): Promise<void> {
+async function quiet({ streams, client }: Scene, kinds: number, last?: string): Promise<void> {
   await eventually("the watches", () => streams.opened.length === kinds);
   const { deployments, sets, machines } = poolWatchesOf(client);
   const all = [deployments, sets, machines, client.nodes];
@@ -105,14 +105,14 @@ interface Waiting {
 }
 
 async function beginQuietly({ kinds, last, prepare = () => {}, begin }: typeof waits[number]): Promise<Waiting> {
-  const staged = stage();
-  prepare(staged.kube);
-  const wait = inActivity(() => begin(staged.client));
-  await quiet(staged, kinds, last);
-  return { kube: staged.kube, wait };
+  const made = scene();
+  prepare(made.kube);
+  const wait = inActivity(() => begin(made.client));
+  await quiet(made, kinds, last);
+  return { kube: made.kube, wait };
 }
 
-/** All are quiet at the same time, because each has its own stage and nothing to do. */
+/** All are quiet at the same time, because each has its own scene and nothing to do. */
 let all: Promise<Waiting>[] | undefined;
 
 function beginAll(): Promise<Waiting>[] {
@@ -133,8 +133,8 @@ for (const [at, { what, change }] of waits.entries()) {
 }
 
 Deno.test("awaitPoolChanged: sends no requests after changes of another pool, or of its nodes", async () => {
-  const staged = stage();
-  const { kube, streams, client } = staged;
+  const made = scene();
+  const { kube, streams, client } = made;
   kube.put("machinesets", { ...machineSet(), status: { readyReplicas: 1 } });
   const theirs = {
     ...machineSet().metadata,
@@ -147,7 +147,7 @@ Deno.test("awaitPoolChanged: sends no requests after changes of another pool, or
   const work = (): Promise<boolean> => awaitPoolChanged(client, { ...question, fingerprint, until });
   const wait = inActivity(work, { cancel: stop.signal });
   wait.catch(() => undefined); // ends with the test
-  await quiet(staged, 4);
+  await quiet(made, 4);
   const metadata = { ownerReferences: [{ kind: "MachineSet", name: "other-1", uid: "u" }] };
   kube.put("machines", machine("z", { labels: { pool: "other" }, metadata }));
   kube.put("nodes", node("node-z", { ready: false }));
@@ -158,10 +158,10 @@ Deno.test("awaitPoolChanged: sends no requests after changes of another pool, or
 });
 
 Deno.test("woken waits: poll while the watch is broken, and follow events again when it works", async () => {
-  const staged = stage();
-  const { kube, streams, client } = staged;
+  const made = scene();
+  const { kube, streams, client } = made;
   const wait = inActivity(() => awaitMachineGone(client, { pool, machine: "a", until }));
-  await quiet(staged, 1);
+  await quiet(made, 1);
   streams.isDown = true;
   streams.end("machines", new DOMException("no event for too long", "TimeoutError"));
   await eventually("a look", () => streams.requests.includes("get machines fleet/a"), { withinMs: 10_000 });
@@ -176,7 +176,7 @@ Deno.test("woken waits: poll while the watch is broken, and follow events again 
 });
 
 Deno.test("fault E12 awaitPoolChanged: an event of a node costs no pass over the machines of the pool", async () => {
-  const { kube, client } = stage();
+  const { kube, client } = scene();
   kube.put("machinesets", { ...machineSet(), status: { readyReplicas: 1 } });
   const wait = inActivity(async () => {
     const { fingerprint } = await readPool(client, question);
@@ -203,7 +203,7 @@ Deno.test("fault E12 awaitPoolChanged: an event of a node costs no pass over the
 });
 
 Deno.test("woken waits: poll without streams", async () => {
-  const { kube } = stage();
+  const { kube } = scene();
   let looks = 0;
   kube.onRequest = () => {
     if (looks++ === 1) kube.remove("machines", "a", "fleet");
@@ -213,7 +213,7 @@ Deno.test("woken waits: poll without streams", async () => {
 });
 
 Deno.test("readDesired: gives machine-controller a moment to number a change, and reads only the change again", async () => {
-  const { kube, streams, client } = stage();
+  const { kube, streams, client } = scene();
   const metadata = { generation: 2 };
   kube.put("machinedeployments", machineDeployment({ metadata }));
   const read = readDesired({ kube: client, profileNamespace: "kube-system" }, pool);

@@ -34,13 +34,13 @@ Deno.test("freePorts: uses the range of OSTLER_PORTS, and refuses an invalid one
 });
 
 Deno.test("startOnFreePorts: retries on other ports when a port is taken at the last moment", async () => {
-  await using world = await given();
+  await using scene = await given();
   const tried: number[] = [];
-  const { ports, process } = await startOnFreePorts(world.supervisor, {
+  const { ports, process } = await startOnFreePorts(scene.supervisor, {
     ports: ["web"],
     spec: ({ web }) => {
       tried.push(web);
-      return world.spec(tried.length === 1 ? "echo 'listen tcp: bind: address already in use' >&2; exit 1" : world.up);
+      return scene.spec(tried.length === 1 ? "echo 'listen tcp: bind: address already in use' >&2; exit 1" : scene.up);
     },
   });
   assert.equal(tried.length, 2);
@@ -49,13 +49,13 @@ Deno.test("startOnFreePorts: retries on other ports when a port is taken at the 
 });
 
 Deno.test("startOnFreePorts: rejects with any other crash after one attempt", async () => {
-  await using world = await given();
+  await using scene = await given();
   let attempts = 0;
-  const start = startOnFreePorts(world.supervisor, {
+  const start = startOnFreePorts(scene.supervisor, {
     ports: ["web"],
     spec: () => {
       attempts++;
-      return world.spec("echo no such flag >&2; exit 2");
+      return scene.spec("echo no such flag >&2; exit 2");
     },
   });
   await assert.rejects(start, /no such flag/);
@@ -63,26 +63,26 @@ Deno.test("startOnFreePorts: rejects with any other crash after one attempt", as
 });
 
 Deno.test("startOnFreePorts: gives up after four taken ports", async () => {
-  await using world = await given();
+  await using scene = await given();
   let attempts = 0;
-  const start = startOnFreePorts(world.supervisor, {
+  const start = startOnFreePorts(scene.supervisor, {
     ports: ["web"],
     spec: () => {
       attempts++;
-      return world.spec("echo EADDRINUSE; exit 1");
+      return scene.spec("echo EADDRINUSE; exit 1");
     },
   });
   await assert.rejects(start, /EADDRINUSE/);
   assert.equal(attempts, 4);
 });
 
-interface World extends AsyncDisposable {
+interface Scene extends AsyncDisposable {
   readonly supervisor: Supervisor;
   readonly up: string;
   readonly spec: (script: string) => ProcessSpec;
 }
 
-async function given(): Promise<World> {
+async function given(): Promise<Scene> {
   const scratch = await scratchDirectory();
   const supervisor = new Supervisor({ directory: scratch.path });
   return {

@@ -8,7 +8,7 @@ import { file, profile, request } from "./review_objects.ts";
 
 const trusted = "system:serviceaccount:ostler-system:ostler-controller";
 
-interface World {
+interface Scene {
   engine?: TemplateEngine;
   profiles?: Record<string, KubeObject>;
 }
@@ -26,7 +26,7 @@ const echo: TemplateEngine = {
   close: () => Promise.resolve(),
 };
 
-async function judge(asked: AdmissionRequest, { engine = echo, profiles = {} }: World = {}): Promise<Verdict> {
+async function judge(asked: AdmissionRequest, { engine = echo, profiles = {} }: Scene = {}): Promise<Verdict> {
   const engines: TemplateEngines = { go: engine, eta: engine };
   const specOf = ({ namespace, name }: { namespace: string; name: string }): Promise<unknown> =>
     Promise.resolve(namespace === "kube-system" ? profiles[name]?.spec : undefined);
@@ -34,8 +34,8 @@ async function judge(asked: AdmissionRequest, { engine = echo, profiles = {} }: 
   return await admit(asked, new AbortController().signal);
 }
 
-async function denial(asked: AdmissionRequest, world?: World): Promise<string> {
-  const { denial } = await judge(asked, world);
+async function denial(asked: AdmissionRequest, scene?: Scene): Promise<string> {
+  const { denial } = await judge(asked, scene);
   equal(denial?.code, 422);
   return denial.message;
 }

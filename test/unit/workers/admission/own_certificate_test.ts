@@ -6,7 +6,7 @@ const secret = { namespace: "ostler-system", name: "ostler-webhook-authority" };
 const overlapMs = 1_000;
 
 /** Webhooks on one API server, with a clock that tests set. */
-function stage(): { kube: FakeKube; webhook: () => OwnCertificate; pass: (ms: number) => void } {
+function scene(): { kube: FakeKube; webhook: () => OwnCertificate; pass: (ms: number) => void } {
   const kube = new FakeKube();
   let time = Date.parse("2026-01-01T00:00:00Z");
   const clock = (): number => time;
@@ -15,14 +15,14 @@ function stage(): { kube: FakeKube; webhook: () => OwnCertificate; pass: (ms: nu
 }
 
 Deno.test("own certificate: webhooks that start together all show the one that was written", async () => {
-  const { kube, webhook } = stage();
+  const { kube, webhook } = scene();
   const seen = await Promise.all([webhook(), webhook(), webhook()].map((one) => one.look()));
   equal(new Set(seen.map(({ serving }) => serving.cert)).size, 1);
   equal(kube.get("secrets", secret.name, secret.namespace)?.["type"], "Opaque");
 });
 
 Deno.test("own certificate: a deleted Secret gets a new authority beside the old one, and the certificate stays until the new one is trusted", async () => {
-  const { kube, webhook, pass } = stage();
+  const { kube, webhook, pass } = scene();
   const own = webhook();
   const before = await own.look();
   kube.remove("secrets", secret.name, secret.namespace);
@@ -44,7 +44,7 @@ Deno.test("own certificate: a deleted Secret gets a new authority beside the old
 });
 
 Deno.test("own certificate: treats an invalid Secret as deleted", async () => {
-  const { kube, webhook } = stage();
+  const { kube, webhook } = scene();
   const own = webhook();
   const before = await own.look();
   const object = kube.get("secrets", secret.name, secret.namespace);
@@ -55,7 +55,7 @@ Deno.test("own certificate: treats an invalid Secret as deleted", async () => {
 });
 
 Deno.test("own certificate: reports repeated conflicts, and a missing permission for the Secret", async () => {
-  const { kube, webhook } = stage();
+  const { kube, webhook } = scene();
   kube.onRequest = (request) => {
     if (request.startsWith("create")) throw answer(409, "AlreadyExists", "there");
   };

@@ -22,7 +22,7 @@ interface Answer {
 const quiet = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** A server on a free port whose certificate is in a folder, and a client that trusts its authority. */
-class Stage {
+class Scene {
   readonly #agent: Agent;
 
   private constructor(
@@ -39,14 +39,14 @@ class Stage {
     limitMs = 5_000,
     atOnce = 50,
     heldBytes = 2 ** 24,
-  ): Promise<Stage> {
+  ): Promise<Scene> {
     const folder = await mkdtemp(join(tmpdir(), "ostler-webhook-"));
     const authority = await CertificateAuthority.create("test");
     await writeCertificate(folder, authority, "first");
     const certificate = await readCertificate(folder);
     const server = createWebhookServer({ admissions, certificate, log: quiet, limitMs, atOnce, heldBytes });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
-    return new Stage(folder, authority, server);
+    return new Scene(folder, authority, server);
   }
 
   send(path: string, body: string, method = "POST"): Promise<Answer> {
@@ -92,8 +92,8 @@ function reviewText(request: object = asked(deployment())): string {
 
 Deno.test("webhook server: answers a review over HTTPS with its uid, a patch in base64 and warnings", async () => {
   const patch = [{ op: "add" as const, path: "/metadata/annotations", value: { a: "b" } }];
-  await using stage = await Stage.open({ "/judge": () => Promise.resolve({ patch, warnings: ["mind this"] }) });
-  const { status, body } = await stage.send("/judge?timeout=10s", reviewText());
+  await using scene = await Scene.open({ "/judge": () => Promise.resolve({ patch, warnings: ["mind this"] }) });
+  const { status, body } = await scene.send("/judge?timeout=10s", reviewText());
   equal(status, 200);
   const { apiVersion, kind, response } = JSON.parse(body) as { apiVersion: string; kind: string; response: object };
   deepEqual([apiVersion, kind], ["admission.k8s.io/v1", "AdmissionReview"]);
@@ -104,10 +104,10 @@ Deno.test("webhook server: answers a review over HTTPS with its uid, a patch in 
 });
 
 Deno.test("webhook server: a denial has code, reason and message", async () => {
-  await using stage = await Stage.open({
+  await using scene = await Scene.open({
     "/judge": () => Promise.resolve({ denial: { code: 422, message: "Cannot: no" } }),
   });
-  const { response } = JSON.parse((await stage.send("/judge", reviewText())).body) as { response: object };
+  const { response } = JSON.parse((await scene.send("/judge", reviewText())).body) as { response: object };
   deepEqual(response, {
     ...{ uid: "uid-1", allowed: false },
     status: { status: "Failure", code: 422, reason: "Invalid", message: "Cannot: no" },
@@ -115,59 +115,59 @@ Deno.test("webhook server: a denial has code, reason and message", async () => {
 });
 
 Deno.test("webhook server: refuses by HTTP what is not a review, or has another path", async () => {
-  await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) });
+  await using scene = await Scene.open({ "/judge": () => Promise.resolve({}) });
   const sent: [string, string, string?][] = [
     ...[["/other", reviewText()], ["/judge", "{"], ["/judge", "{}"], ["/judge", "", "GET"]] as [string, string][],
     ["/judge", JSON.stringify({ apiVersion: "admission.k8s.io/v1beta1", kind: "AdmissionReview", request: {} })],
     ["/judge", " ".repeat(9 * 1024 * 1024)],
   ];
   const statuses = [];
-  for (const [path, body, method] of sent) statuses.push((await stage.send(path, body, method)).status);
+  for (const [path, body, method] of sent) statuses.push((await scene.send(path, body, method)).status);
   deepEqual(statuses, [404, 400, 400, 405, 400, 413]);
 });
 
 Deno.test("webhook server: a failing check denies with its message and asks for a retry", async () => {
-  await using stage = await Stage.open({ "/judge": () => Promise.reject(new Error("Failed to read profile")) });
-  const { body } = await stage.send("/judge", reviewText());
+  await using scene = await Scene.open({ "/judge": () => Promise.reject(new Error("Failed to read profile")) });
+  const { body } = await scene.send("/judge", reviewText());
   match(body, /"allowed":false.*"code":500.*Failed to validate the object: Failed to read profile; retry/);
 });
 
 Deno.test("webhook server: cancels a slow check, and answers when it does not stop", async () => {
   let wasCalledOff = false;
-  await using stage = await Stage.open({
+  await using scene = await Scene.open({
     "/judge": async (_, signal) => {
       signal.addEventListener("abort", () => wasCalledOff = true);
       return await new Promise(() => {});
     },
   }, 20);
-  const { body } = await stage.send("/judge", reviewText());
+  const { body } = await scene.send("/judge", reviewText());
   match(body, /"allowed":false.*"code":504.*Failed to validate the object within 0.02 seconds/);
   equal(wasCalledOff, true);
 });
 
 Deno.test("webhook server: shows a renewed certificate without a restart, and ignores an invalid one", async () => {
-  await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) });
+  await using scene = await Scene.open({ "/judge": () => Promise.resolve({}) });
   const stop = new AbortController();
   const warnings: string[] = [];
-  const certificate = await readCertificate(stage.folder);
+  const certificate = await readCertificate(scene.folder);
   const log = { ...quiet, warn: (message: string) => void warnings.push(message) };
-  const { server, folder } = stage;
+  const { server, folder } = scene;
   const source = { look: () => readCertificate(folder), tell: () => Promise.resolve(true) };
   const restMs = { soon: 2, usual: 2 };
   const following = keepServing({ server, source, restMs }, certificate, { log, signal: stop.signal });
-  equal((await stage.send("/judge", reviewText())).name, "first");
+  equal((await scene.send("/judge", reviewText())).name, "first");
   await writeFile(join(folder, "tls.crt"), "nothing");
   await eventually("a warning", () => warnings.length > 0);
-  equal((await stage.send("/judge", reviewText())).name, "first");
-  await writeCertificate(folder, stage.authority, "second");
-  await eventually("the new one", async () => (await stage.send("/judge", reviewText())).name === "second");
+  equal((await scene.send("/judge", reviewText())).name, "first");
+  await writeCertificate(folder, scene.authority, "second");
+  await eventually("the new one", async () => (await scene.send("/judge", reviewText())).name === "second");
   stop.abort();
   await following;
 });
 
 Deno.test("webhook server: a client that does not trust the certificate triggers a check, at most once in a short while", async () => {
-  await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) });
-  const { server, folder } = stage;
+  await using scene = await Scene.open({ "/judge": () => Promise.resolve({}) });
+  const { server, folder } = scene;
   const stop = new AbortController();
   const certificate = await readCertificate(folder);
   let looks = 0;
@@ -191,10 +191,10 @@ Deno.test("webhook server: a client that does not trust the certificate triggers
 });
 
 Deno.test("webhook server: logs an API server that cannot be configured once, until it works again", async () => {
-  await using stage = await Stage.open({});
+  await using scene = await Scene.open({});
   const stop = new AbortController();
   const warnings: string[] = [];
-  const certificate = await readCertificate(stage.folder);
+  const certificate = await readCertificate(scene.folder);
   let asked = 0;
   const tell = (): Promise<boolean> => {
     asked++;
@@ -202,7 +202,7 @@ Deno.test("webhook server: logs an API server that cannot be configured once, un
   };
   const source = { look: () => Promise.resolve(certificate), tell };
   const log = { ...quiet, warn: (message: string) => void warnings.push(message) };
-  const serving = { server: stage.server, source, restMs: { soon: 1, usual: 1 } };
+  const serving = { server: scene.server, source, restMs: { soon: 1, usual: 1 } };
   const following = keepServing(serving, certificate, { log, signal: stop.signal });
   await eventually("ten tries", () => asked >= 10);
   stop.abort();
@@ -228,7 +228,7 @@ Deno.test("webhook server: refuses requests above the limit at once, while other
   let release = (): void => {};
   const held = new Promise<void>((resolve) => release = resolve);
   let began = 0;
-  await using stage = await Stage.open(
+  await using scene = await Scene.open(
     {
       "/slow": async () => {
         began++;
@@ -240,13 +240,13 @@ Deno.test("webhook server: refuses requests above the limit at once, while other
     5_000,
     2,
   );
-  const waiting = [1, 2].map(() => stage.send("/slow", reviewText()));
+  const waiting = [1, 2].map(() => scene.send("/slow", reviewText()));
   await eventually("both checks to begin", () => began === 2);
-  equal((await stage.send("/slow", reviewText())).status, 429);
-  equal((await stage.send("/quick", reviewText())).status, 200);
+  equal((await scene.send("/slow", reviewText())).status, 429);
+  equal((await scene.send("/quick", reviewText())).status, 200);
   release();
   deepEqual((await Promise.all(waiting)).map(({ status }) => status), [200, 200]);
-  equal((await stage.send("/slow", reviewText())).status, 200);
+  equal((await scene.send("/slow", reviewText())).status, 200);
 });
 
 Deno.test("webhook server: bodies of one path use no space of another, so that profiles let no machine pass unchecked", async () => {
@@ -255,26 +255,26 @@ Deno.test("webhook server: bodies of one path use no space of another, so that p
   const slow = (): Promise<object> => (began++, promise);
   const text = reviewText();
   const room = Math.ceil(text.length * 1.5);
-  await using stage = await Stage.open({ "/slow": slow, "/quick": () => Promise.resolve({}) }, 5_000, 50, room);
-  const waiting = stage.send("/slow", text);
+  await using scene = await Scene.open({ "/slow": slow, "/quick": () => Promise.resolve({}) }, 5_000, 50, room);
+  const waiting = scene.send("/slow", text);
   await eventually("one check to begin", () => began === 1);
-  equal((await stage.send("/slow", text)).status, 429);
-  equal((await stage.send("/quick", text)).status, 200);
+  equal((await scene.send("/slow", text)).status, 429);
+  equal((await scene.send("/quick", text)).status, 200);
   release({});
   equal((await waiting).status, 200);
 });
 
 Deno.test("webhook server: a client that disconnects during its request leaves its space to others", async () => {
-  await using stage = await Stage.open({ "/judge": () => Promise.resolve({}) }, 5_000, 1);
-  const { port } = stage.server.address() as { port: number };
-  const { authority } = stage;
+  await using scene = await Scene.open({ "/judge": () => Promise.resolve({}) }, 5_000, 1);
+  const { port } = scene.server.address() as { port: number };
+  const { authority } = scene;
   const cut = request({
     ...{ host: "127.0.0.1", port, path: "/judge", method: "POST", headers: { "content-length": "1000" } },
     ...{ ca: authority.certificatePem, agent: false },
   });
   cut.on("error", () => {});
   cut.write("{");
-  await eventually("its space to be taken", async () => (await stage.send("/judge", reviewText())).status === 429);
+  await eventually("its space to be taken", async () => (await scene.send("/judge", reviewText())).status === 429);
   cut.destroy();
-  await eventually("its space to be free", async () => (await stage.send("/judge", reviewText())).status === 200);
+  await eventually("its space to be free", async () => (await scene.send("/judge", reviewText())).status === 200);
 });

@@ -7,7 +7,7 @@ import { machineDeployment, pool } from "../../../../support/machine_objects.ts"
 const prefix = "cluster.k8s.io/cluster-api-autoscaler-node-group";
 const [least, most, record] = [`${prefix}-min-size`, `${prefix}-max-size`, "ostler.dev/autoscaler-min-size"];
 
-interface World {
+interface Scene {
   kube: FakeKube;
   report: (isRolling: boolean) => Promise<unknown>;
   /** The minimum and the record. */
@@ -16,7 +16,7 @@ interface World {
 }
 
 /** A pool of 3 machines, which a watch shows. */
-function worldOf(annotations: Record<string, string>): World {
+function sceneOf(annotations: Record<string, string>): Scene {
   const kube = new FakeKube();
   kube.put("machinedeployments", machineDeployment({ annotations }));
   const { client } = kube;
@@ -34,7 +34,7 @@ function worldOf(annotations: Record<string, string>): World {
 }
 
 Deno.test("fault G13: an autoscaler cannot shrink a pool below its size while it is rolled", async () => {
-  const { kube, report, seen } = worldOf({ [least]: "1", [most]: "10" });
+  const { kube, report, seen } = sceneOf({ [least]: "1", [most]: "10" });
   for (const isRolling of [true, true]) await report(isRolling);
   deepEqual([seen(), kube.writes.length], [["3", "1 3"], 1]);
   const spec = kube.get("machinedeployments", "pool", "fleet")?.["spec"] as { replicas: number };
@@ -46,16 +46,16 @@ Deno.test("fault G13: an autoscaler cannot shrink a pool below its size while it
 });
 
 Deno.test("fault G13: the raised minimum is not above the maximum, and never below what a person set", async () => {
-  const small = worldOf({ [least]: "1", [most]: "2" });
+  const small = sceneOf({ [least]: "1", [most]: "2" });
   await small.report(true);
   deepEqual(small.seen(), ["2", "1 2"]);
-  const large = worldOf({ [least]: "4", [most]: "10" });
+  const large = sceneOf({ [least]: "4", [most]: "10" });
   await large.report(true);
   deepEqual([large.seen(), large.kube.writes], [["4", undefined], []]);
 });
 
 Deno.test("fault G13: a minimum that another client writes meanwhile is the one that is restored", async () => {
-  const { report, seen, annotate } = worldOf({ [least]: "1", [most]: "10" });
+  const { report, seen, annotate } = sceneOf({ [least]: "1", [most]: "10" });
   await report(true);
   annotate({ [least]: "2" });
   await report(true);
@@ -69,13 +69,13 @@ Deno.test("fault G13: a minimum that another client writes meanwhile is the one 
 });
 
 Deno.test("fault G13: a pool without an autoscaler costs no request, and unreadable bounds are left alone", async () => {
-  const bare = worldOf({});
+  const bare = sceneOf({});
   bare.kube.onRequest = () => {
     throw answer(500, "InternalError");
   };
   await bare.report(true);
   await bare.report(false);
-  const odd = worldOf({ [least]: "a few", [most]: "10", [record]: "some" });
+  const odd = sceneOf({ [least]: "a few", [most]: "10", [record]: "some" });
   await odd.report(true);
   deepEqual(odd.seen(), ["a few", "some"]);
   await odd.report(false);
@@ -83,7 +83,7 @@ Deno.test("fault G13: a pool without an autoscaler costs no request, and unreada
 });
 
 Deno.test("fault G13: a concurrent change of the pool is Transient", async () => {
-  const { kube, report } = worldOf({ [least]: "1", [most]: "10" });
+  const { kube, report } = sceneOf({ [least]: "1", [most]: "10" });
   kube.onRequest = (line) => {
     if (line.startsWith("patch")) throw answer(409, "Conflict");
   };

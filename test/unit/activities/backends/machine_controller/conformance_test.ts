@@ -14,7 +14,7 @@ import {
   providerConfig,
   revisionKey,
 } from "../../../../support/machine_objects.ts";
-import { prove, type Stage } from "../conformance.ts";
+import { prove, type Scene } from "../conformance.ts";
 
 const answers = {
   Forbidden: answer(403, "Forbidden"),
@@ -27,7 +27,7 @@ function templateOf(image: string): object {
 }
 
 /** A pool at revision 2, with revision 1 as the last good one. */
-function world(): FakeKube {
+function kubeWithPool(): FakeKube {
   const kube = new FakeKube();
   const good = { templateHash: "hash-1", revision: "1", image: "a:1", kubelet: "1", configDigest: "d", specHash: "" };
   const spec = { selector: { matchLabels: { pool: "pool" } }, template: templateOf("a:2") };
@@ -55,8 +55,8 @@ function cordoned(name: string): Stored {
   };
 }
 
-function stage(): Stage {
-  const kube = world();
+function scene(): Scene {
+  const kube = kubeWithPool();
   const { clients } = kube;
   return {
     ...{ pool, place: { profileNamespace: "kube-system" }, held: "held" },
@@ -64,7 +64,7 @@ function stage(): Stage {
     leaving: { machine: "leaving", node: "node-leaving" },
     backend: (interruption, onCall = () => {}) =>
       machineController(openCluster(interruption ? interrupted(clients, interruption, onCall) : clients)),
-    world: () => standing(kube),
+    dump: () => standing(kube),
     clear: () => {
       for (const name of ["serving", "leaving", "held"]) kube.remove("machines", name, "fleet");
       for (const name of ["hash-1", "hash-2"]) kube.remove("machinesets", `pool-${name}`, "fleet");
@@ -97,4 +97,4 @@ function sorted(value: unknown): unknown {
   );
 }
 
-prove("machine-controller", stage);
+prove("machine-controller", scene);

@@ -3,22 +3,22 @@ import { useCloud } from "../../../../support/staged_cluster.ts";
 import { refused } from "../../../../../activities/failures.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
-import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
+import { GroupInMemory, next, pool, version } from "../../../../support/group_in_memory.ts";
 
 const order = { pool, revision: "v2" };
 const released = (digest: string, stage = "Workers"): { stage: string; digest: string } => ({ stage, digest });
 const groupId = "projects/p/groups/workers";
 
-function bootsOf({ cloud }: GroupStage): string | undefined {
+function bootsOf({ cloud }: GroupInMemory): string | undefined {
   return cloud.group(groupId)?.boots.fields.image;
 }
 
-function imageOf({ kube }: GroupStage): unknown {
+function imageOf({ kube }: GroupInMemory): unknown {
   return (kube.get("scalinggroups", "workers")?.["status"] as { imageReference?: string } | undefined)?.imageReference;
 }
 
 Deno.test("S1, S2 boots: a group boots the released image, and its object shows that", async () => {
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   for (const asked of [version, next]) {
     group.ask(asked, released(hashOf(asked)));
     const { news } = await group.backend.boots?.publish(order) ?? {};
@@ -27,7 +27,7 @@ Deno.test("S1, S2 boots: a group boots the released image, and its object shows 
 });
 
 Deno.test("boots: refuses a group whose name allows no orders before its template changes", async () => {
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   const asked: string[] = [];
   const driver = await group.driver();
   const checkToken = ({ token }: { token: string }): void => {
@@ -41,7 +41,7 @@ Deno.test("boots: refuses a group whose name allows no orders before its templat
 });
 
 Deno.test("S3 boots: makes no template for a group that already boots the image", async () => {
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   group.ask(version, released(hashOf(version)));
   await group.backend.boots?.publish(order);
   equal((await group.backend.boots?.publish(order))?.news, "None");
@@ -56,7 +56,7 @@ for (
   ] as const
 ) {
   Deno.test(`boots: a group keeps what it boots when the release is for ${what}`, async () => {
-    const group = new GroupStage();
+    const group = new GroupInMemory();
     group.ask(version, released(hashOf(version)));
     await group.backend.boots?.publish(order);
     group.ask(next, fence);
@@ -68,7 +68,7 @@ for (
 }
 
 Deno.test("K17 boots: after its release a fixed group boots what it took up", async () => {
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   group.ask(next, released(hashOf(next)));
   await group.backend.boots?.publish(order);
   group.ask(next);
@@ -79,7 +79,7 @@ Deno.test("K17 boots: after its release a fixed group boots what it took up", as
 });
 
 Deno.test("boots: two objects of one cloud group take nothing up, because each would have its own budget", async () => {
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   const object = group.kube.get("scalinggroups", "workers");
   const rival = { ...object?.["spec"] as object, groupId: groupId.toUpperCase() };
   group.ask(version, released(hashOf(version)));
@@ -93,7 +93,7 @@ Deno.test("boots: two objects of one cloud group take nothing up, because each w
 });
 
 Deno.test("K17 boots: corrects changes of others to the group before an order", async () => {
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   group.ask(next, released(hashOf(next)));
   await group.backend.boots?.publish(order);
   const inCloud = group.cloud.group(groupId);
@@ -104,7 +104,7 @@ Deno.test("K17 boots: corrects changes of others to the group before an order", 
 });
 
 Deno.test("boots: rolls a group back to the previous template by its ID, until something else is desired", async () => {
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   group.ask(version, released(hashOf(version)));
   await group.backend.boots?.publish(order);
   const good = group.cloud.group(groupId)?.boots.id;
@@ -127,13 +127,13 @@ Deno.test("boots: rolls a group back to the previous template by its ID, until s
 });
 
 Deno.test("boots: a group without a last good template has no rollback", async () => {
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   const asked = { pool, by: "ann", reason: "" };
   await rejects(group.backend.restore(asked, { profileNamespace: "" }), { type: "LastGoodMissing" });
 });
 
 Deno.test("boots: refuses an order whose token belongs to an earlier machine", async () => {
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   group.ask(next, released(hashOf(next)));
   const inCloud = group.cloud.group(groupId);
   const old = inCloud && group.cloud.order(inCloud, "workers-new-1");

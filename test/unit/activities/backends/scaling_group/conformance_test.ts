@@ -3,9 +3,9 @@ import type { Driver } from "../../../../../activities/clouds/driver.ts";
 import { scalingGroup } from "../../../../../activities/backends/scaling_group/mod.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { answer } from "../../../../support/fake_kube.ts";
-import { directCloud, GroupStage, holder, next, pool, version } from "../../../../support/group_stage.ts";
+import { directCloud, GroupInMemory, holder, next, pool, version } from "../../../../support/group_in_memory.ts";
 import { interrupted } from "../../../../support/interrupted.ts";
-import { prove, type Stage } from "../conformance.ts";
+import { prove, type Scene } from "../conformance.ts";
 
 const groupId = "projects/p/groups/workers";
 
@@ -19,11 +19,11 @@ const answers = {
  * Another image is released, one new machine has it, and the cloud has no order yet to delete the machine that it
  * replaces.
  */
-function world(): GroupStage {
-  const group = new GroupStage();
+function rollingGroup(): GroupInMemory {
+  const group = new GroupInMemory();
   const { kube, cloud } = group;
   const inCloud = cloud.group(groupId);
-  if (!inCloud) throw new Error(`Failed to set up the stage: group "${groupId}" does not exist`);
+  if (!inCloud) throw new Error(`Failed to set up the group: "${groupId}" does not exist`);
   const before = inCloud.boots.id;
   cloud.useTemplate(inCloud, cloud.addTemplate(inCloud, { ...inCloud.boots.fields, image: next.image }).id);
   const heir = cloud.order(inCloud, "workers-new-1");
@@ -65,8 +65,8 @@ function world(): GroupStage {
   return group;
 }
 
-function stage(): Stage {
-  const group = world();
+function scene(): Scene {
+  const group = rollingGroup();
   return {
     ...{ pool, place: { profileNamespace: "kube-system" }, held: "workers-new-2", victim: "workers-3" },
     serving: { machine: "workers-1", node: "workers-1" },
@@ -79,7 +79,7 @@ function stage(): Stage {
       const cloud = (): Promise<Driver> => Promise.resolve({ ...driver, ...verbsOf(kube.verbs) });
       return scalingGroup(openCluster(kube, { cloud }));
     },
-    world: () => standing(group),
+    dump: () => standing(group),
     clear: () => {
       group.kube.remove("scalinggroups", "workers");
       for (const { providerId } of group.cloud.instances()) group.cloud.remove(providerId, true);
@@ -102,7 +102,7 @@ function verbsOf(driver: Driver): Omit<Driver, "title" | "capabilities" | "lookE
   };
 }
 
-function standing({ kube, cloud }: GroupStage): string {
+function standing({ kube, cloud }: GroupInMemory): string {
   const kinds = ["scalinggroups", "nodeversions", "pendingnodes", "nodes", "rollouts"];
   const objects = kinds.flatMap((kind) =>
     kube.all(kind).map(({ metadata, ...rest }) => {
@@ -126,4 +126,4 @@ function ordered(value: unknown): unknown {
   );
 }
 
-prove("scaling group", stage);
+prove("scaling group", scene);

@@ -4,20 +4,20 @@ import { refused } from "../../../../../activities/failures.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { readDesired } from "../../../../../activities/pool/read_desired.ts";
 import { StagedEtcd } from "../../../../support/staged_etcd.ts";
-import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
+import { GroupInMemory, next, pool, version } from "../../../../support/group_in_memory.ts";
 
 /** Only the image differs: components are not upgraded by replacing. */
 const image = { ...next, components: version.components };
 const role = "node-role.kubernetes.io/control-plane";
 
 interface Plane {
-  group: GroupStage;
+  group: GroupInMemory;
   etcd: StagedEtcd;
 }
 
 /** Control planes are the members m1 to m3 with m1 as leader, and by default another image is released to them. */
 async function controlPlane(stage = "ControlPlane", wanted = image): Promise<Plane> {
-  const group = new GroupStage({ role: "ControlPlane" });
+  const group = new GroupInMemory({ role: "ControlPlane" });
   const etcd = new StagedEtcd();
   useEtcd(group.client, () => etcd);
   group.cloud.instances().forEach(({ node, addresses: [address = ""] }, nth) => {
@@ -30,7 +30,7 @@ async function controlPlane(stage = "ControlPlane", wanted = image): Promise<Pla
   return { group, etcd };
 }
 
-function alive({ cloud }: GroupStage): number {
+function alive({ cloud }: GroupInMemory): number {
   return cloud.instances().filter(({ state }) => state === "Ready").length;
 }
 
@@ -56,8 +56,8 @@ Deno.test("K23 control planes: are not chosen, ordered or removed when other com
 
 Deno.test("K27 control planes: a group with a wrong role is one of control planes if its cloud or nodes show that", async () => {
   const refusal = { type: "ControlPlaneRefused", message: /its role is "Worker"/ };
-  const byCloud = new GroupStage({ role: "ControlPlane" });
-  const byNode = new GroupStage();
+  const byCloud = new GroupInMemory({ role: "ControlPlane" });
+  const byNode = new GroupInMemory();
   for (const group of [byCloud, byNode]) {
     const [object] = group.kube.all("scalinggroups") as unknown as { spec: { role: string } }[];
     if (object) object.spec.role = "Worker";

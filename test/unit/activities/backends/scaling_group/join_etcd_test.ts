@@ -3,13 +3,13 @@ import { deepEqual, equal } from "node:assert/strict";
 import { useEtcd } from "../../../../support/staged_cluster.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { StagedEtcd } from "../../../../support/staged_etcd.ts";
-import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
+import { GroupInMemory, next, pool, version } from "../../../../support/group_in_memory.ts";
 
 const image = { ...next, components: version.components };
 const machine = "workers-new-1";
 
 interface Newcomer {
-  group: GroupStage;
+  group: GroupInMemory;
   etcd: StagedEtcd;
   address: string;
   node: string;
@@ -17,14 +17,14 @@ interface Newcomer {
 
 /** Ordered to replace the first of three, with a Ready node. */
 async function newcomer(): Promise<Newcomer> {
-  const group = new GroupStage({ role: "ControlPlane" });
+  const group = new GroupInMemory({ role: "ControlPlane" });
   const etcd = new StagedEtcd();
   useEtcd(group.client, () => etcd);
   group.cloud.instances().forEach(({ addresses: [at = ""] }, nth) => etcd.join(`m${nth + 1}`, at));
   group.ask(image, { stage: "ControlPlane", digest: hashOf(image) });
   await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
   const instance = group.cloud.instances().at(-1);
-  if (!instance) throw new Error("Failed to set up the stage: nothing was ordered");
+  if (!instance) throw new Error("Failed to set up the group: nothing was ordered");
   group.join(instance.providerId, image);
   return { group, etcd, address: instance.addresses[0] ?? "", node: instance.node };
 }

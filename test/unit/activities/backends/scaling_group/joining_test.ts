@@ -6,26 +6,26 @@ import type { JoinVerdict, Unseen } from "../../../../../workflows/contracts/mod
 import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
 import { isOld } from "../../../../../activities/backends/scaling_group/old_records.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
-import { GroupStage, next, pool, version } from "../../../../support/group_stage.ts";
+import { GroupInMemory, next, pool, version } from "../../../../support/group_in_memory.ts";
 
 const machine = "workers-new-1";
 const components = "constellation.edgeless.systems/kubernetes-components";
 
 /** One machine is ordered to replace the first of three. */
-async function ordered(): Promise<{ group: GroupStage; instance: CloudInstance }> {
-  const group = new GroupStage();
+async function ordered(): Promise<{ group: GroupInMemory; instance: CloudInstance }> {
+  const group = new GroupInMemory();
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
   const donor = group.kube.get("nodes", "workers-1");
   Object.assign(donor?.metadata ?? {}, { labels: { team: "a", "kubernetes.io/arch": "x" } });
   Object.assign(donor?.["spec"] ?? {}, { taints: [{ key: "gpu", value: "yes", effect: "NoSchedule" }] });
   await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
   const instance = group.cloud.instances().at(-1);
-  if (!instance) throw new Error("Failed to set up the stage: nothing was ordered");
+  if (!instance) throw new Error("Failed to set up the group: nothing was ordered");
   return { group, instance };
 }
 
 /** Waits for the machine; deadlines are `ms` in the past. */
-function waitFor(group: GroupStage, ms: number): Promise<JoinVerdict | Unseen> {
+function waitFor(group: GroupInMemory, ms: number): Promise<JoinVerdict | Unseen> {
   const until = Date.now() + ms;
   const deadlines = { instance: until, address: until, registered: until, ready: until };
   return inActivity(() => awaitMachinesJoined(group.client, { pool, kubelet: "", machines: [{ machine, deadlines }] }));
@@ -57,7 +57,7 @@ Deno.test("K5 joining: a node without a version has not joined, and the message 
 
 Deno.test("fault G1: a node joins without any annotation of components if the NodeVersion names none", async () => {
   const bare = { image: "image-2", components: "" };
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   group.ask(bare, { stage: "Workers", digest: hashOf(bare) });
   await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
   const instance = group.cloud.instances().at(-1);
@@ -71,7 +71,7 @@ Deno.test("fault G1: a node joins without any annotation of components if the No
 });
 
 Deno.test("K10 joining: an order without capacity fails with the message of the cloud", async () => {
-  const group = new GroupStage({ capacity: 3 });
+  const group = new GroupInMemory({ capacity: 3 });
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
   await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
   const { rung, evidence } = failureIn(await waitFor(group, 50));
@@ -147,7 +147,7 @@ Deno.test("K4 removal: is recognized by its name, whatever fields its record los
 });
 
 Deno.test("removal: a record that names an instance of another group removes nothing", async () => {
-  const group = new GroupStage();
+  const group = new GroupInMemory();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   group.cloud.create({
     ...{ id: "other", name: "other", autoscalerName: "other", role: "Worker", min: 1, max: 2, size: 1, zones: ["a"] },

@@ -3,48 +3,48 @@ import { hashOf } from "../../../../../activities/node_version/version_release.t
 import type { Driver, Journal } from "../../../../../activities/clouds/driver.ts";
 import { unavailable } from "../../../../../activities/failures.ts";
 import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
-import { directCloud, GroupStage, next, pool, spec } from "../../../../support/group_stage.ts";
+import { directCloud, GroupInMemory, next, pool, spec } from "../../../../support/group_in_memory.ts";
 import { useCloud } from "../../../../support/staged_cluster.ts";
 
 /** Orders a machine by a driver that calls `work` with the journal of the order. */
-async function ordered(work: (journal: Journal, stage: GroupStage) => Promise<void>): Promise<GroupStage> {
-  const stage = new GroupStage({ size: 1 });
-  stage.ask(next, { stage: "Workers", digest: hashOf(next) });
-  const driver = directCloud(stage.cloud);
+async function ordered(work: (journal: Journal, group: GroupInMemory) => Promise<void>): Promise<GroupInMemory> {
+  const group = new GroupInMemory({ size: 1 });
+  group.ask(next, { stage: "Workers", digest: hashOf(next) });
+  const driver = directCloud(group.cloud);
   const order: typeof driver.order = async (asked) => {
     ok(asked.journal);
-    await work(asked.journal, stage);
+    await work(asked.journal, group);
     return await driver.order(asked);
   };
-  useCloud(stage.client, () => Promise.resolve({ ...driver, order }));
-  await stage.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
-  return stage;
+  useCloud(group.client, () => Promise.resolve({ ...driver, order }));
+  await group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
+  return group;
 }
 
-function attemptIn(stage: GroupStage): string | undefined {
-  return stage.kube.get("pendingnodes", "workers-new-1")?.metadata.annotations?.["ostler.dev/attempt"];
+function attemptIn(group: GroupInMemory): string | undefined {
+  return group.kube.get("pendingnodes", "workers-new-1")?.metadata.annotations?.["ostler.dev/attempt"];
 }
 
 Deno.test("fault G7: admit keeps the journal of an order in its record, before the cloud answers", async () => {
   const seen: unknown[] = [];
-  const stage = await ordered(async (journal, stage) => {
+  const group = await ordered(async (journal, group) => {
     seen.push(
       await journal.read(),
       await journal.write({ from: "", to: "1 a" }),
-      attemptIn(stage),
+      attemptIn(group),
       await journal.read(),
     );
   });
   deepEqual(seen, ["", true, "1 a", "1 a"]);
-  equal(attemptIn(stage), "1 a");
+  equal(attemptIn(group), "1 a");
 });
 
 Deno.test("fault G7: admit changes no journal that another process has changed", async () => {
   const seen: unknown[] = [];
-  await ordered(async (journal, stage) => {
+  await ordered(async (journal, group) => {
     const writes = ["1 a", "1 b"].map((to) => journal.write({ from: "", to }));
     seen.push((await Promise.all(writes)).sort());
-    seen.push(await journal.write({ from: "other", to: "2" }), attemptIn(stage) === "2");
+    seen.push(await journal.write({ from: "other", to: "2" }), attemptIn(group) === "2");
   });
   deepEqual(seen, [[false, true], false, false]);
 });
@@ -55,19 +55,19 @@ const machine = "workers-new-1";
  * A cloud whose answer to the first order is lost, with an attempt in the journal: `launches` means that it created
  * an instance, which has no token until the attempt is ended.
  */
-async function cutOff({ launches }: { launches: boolean }): Promise<{ stage: GroupStage; ended: string[] }> {
-  const stage = new GroupStage();
-  stage.ask(next, { stage: "Workers", digest: hashOf(next) });
-  const driver = directCloud(stage.cloud);
+async function cutOff({ launches }: { launches: boolean }): Promise<{ group: GroupInMemory; ended: string[] }> {
+  const group = new GroupInMemory();
+  group.ask(next, { stage: "Workers", digest: hashOf(next) });
+  const driver = directCloud(group.cloud);
   const ended: string[] = [];
   let untagged: CloudInstance | undefined;
   const order: Driver["order"] = async (asked) => {
     if (ended.length > 0) return await driver.order(asked);
-    const group = stage.cloud.group(spec.id);
-    ok(asked.journal && group);
+    const inCloud = group.cloud.group(spec.id);
+    ok(asked.journal && inCloud);
     await asked.journal.write({ from: "", to: "open" });
     if (launches) {
-      untagged = stage.cloud.order(group, asked.token);
+      untagged = group.cloud.order(inCloud, asked.token);
       delete untagged.token;
     }
     throw unavailable("the answer was lost");
@@ -79,22 +79,22 @@ async function cutOff({ launches }: { launches: boolean }): Promise<{ stage: Gro
   };
   const attempts = { isOpen: (text: string) => text === "open", end };
   // Withdrawn orders would be forgotten at once.
-  useCloud(stage.client, () => Promise.resolve({ ...driver, order, attempts, lagMs: 0 }));
-  await rejects(stage.backend.orders.admit({ pool, machine, victim: "workers-1" }), { type: "ApiUnavailable" });
-  return { stage, ended };
+  useCloud(group.client, () => Promise.resolve({ ...driver, order, attempts, lagMs: 0 }));
+  await rejects(group.backend.orders.admit({ pool, machine, victim: "workers-1" }), { type: "ApiUnavailable" });
+  return { group, ended };
 }
 
-function standing({ cloud, kube }: GroupStage): unknown {
+function standing({ cloud, kube }: GroupInMemory): unknown {
   const alive = cloud.instances().filter(({ state }) => state !== "Terminating" && state !== "Terminated");
   return { size: cloud.group(spec.id)?.size, alive: alive.length, records: kube.all("pendingnodes").length };
 }
 
 /** Withdraws the order, and deletes what it left, as a workflow does. */
-async function withdrawn({ stage }: { stage: GroupStage }): Promise<void> {
-  await stage.backend.orders.release({ pool, machine });
+async function withdrawn({ group }: { group: GroupInMemory }): Promise<void> {
+  await group.backend.orders.release({ pool, machine });
   for (let nth = 0; nth < 4; nth++) {
-    await stage.backend.seeOff({ pool, machine });
-    stage.settle();
+    await group.backend.seeOff({ pool, machine });
+    group.settle();
   }
 }
 
@@ -102,7 +102,7 @@ Deno.test("fault G7: a withdrawn order with an open attempt is kept until its in
   const all = await cutOff({ launches: true });
   await withdrawn(all);
   deepEqual(all.ended, [machine]);
-  const { size, alive } = standing(all.stage) as { size: number; alive: number };
+  const { size, alive } = standing(all.group) as { size: number; alive: number };
   deepEqual({ size, alive }, { size: 3, alive: 3 });
 });
 
@@ -110,20 +110,20 @@ Deno.test("fault G7: a withdrawn order is forgotten once its attempt has ended w
   const all = await cutOff({ launches: false });
   await withdrawn(all);
   deepEqual(all.ended, [machine]);
-  const { size, alive } = standing(all.stage) as { size: number; alive: number };
+  const { size, alive } = standing(all.group) as { size: number; alive: number };
   deepEqual({ size, alive }, { size: 3, alive: 3 });
 });
 
 for (const launches of [true, false]) {
   const what = launches ? "is completed" : "is withdrawn";
   Deno.test(`fault G7: an order with an open attempt whose old machine is being deleted ${what}, as the attempt ${launches ? "launched" : "launched nothing"}`, async () => {
-    const { stage, ended } = await cutOff({ launches });
-    await rejects(stage.backend.orders.release({ pool, machine: "workers-1" }), /order "workers-new-1" for its/);
-    const admitted = stage.backend.orders.admit({ pool, machine, victim: "workers-1" });
+    const { group, ended } = await cutOff({ launches });
+    await rejects(group.backend.orders.release({ pool, machine: "workers-1" }), /order "workers-new-1" for its/);
+    const admitted = group.backend.orders.admit({ pool, machine, victim: "workers-1" });
     if (launches) await admitted;
     else await rejects(admitted, { type: "MachineGone" });
     deepEqual(ended, [machine]);
-    equal(stage.cloud.group(spec.id)?.size, launches ? 4 : 3);
-    equal(stage.kube.get("pendingnodes", machine)?.["spec"] !== undefined, launches);
+    equal(group.cloud.group(spec.id)?.size, launches ? 4 : 3);
+    equal(group.kube.get("pendingnodes", machine)?.["spec"] !== undefined, launches);
   });
 }

@@ -3,30 +3,30 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { useCloud } from "../../../../support/staged_cluster.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
-import { directCloud, GroupStage, next, pool, spec } from "../../../../support/group_stage.ts";
+import { directCloud, GroupInMemory, next, pool, spec } from "../../../../support/group_in_memory.ts";
 
 const [first, second] = ["workers-new-1", "workers-new-2"];
 
 /** One machine is ordered to replace the first of three. */
-async function ordered(): Promise<{ group: GroupStage; newcomer: CloudInstance }> {
-  const group = new GroupStage();
+async function ordered(): Promise<{ group: GroupInMemory; newcomer: CloudInstance }> {
+  const group = new GroupInMemory();
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
   await group.backend.orders.admit({ pool, machine: first, victim: "workers-1" });
   const newcomer = group.cloud.instances().at(-1);
-  if (!newcomer) throw new Error("Failed to set up the stage: nothing was ordered");
+  if (!newcomer) throw new Error("Failed to set up the group: nothing was ordered");
   return { group, newcomer };
 }
 
-async function wanted(group: GroupStage): Promise<number> {
+async function wanted(group: GroupInMemory): Promise<number> {
   const seen = await group.backend.wanted(pool, { profileNamespace: "" });
   return seen.state === "Present" ? seen.desired.replicas : 0;
 }
 
-function sizeOf(group: GroupStage): number | undefined {
+function sizeOf(group: GroupInMemory): number | undefined {
   return group.cloud.group(spec.id)?.size;
 }
 
-async function goes(group: GroupStage, machine: string): Promise<void> {
+async function goes(group: GroupInMemory, machine: string): Promise<void> {
   await group.backend.orders.release({ pool, machine });
   group.settle();
   await group.backend.seeOff({ pool, machine });
@@ -124,7 +124,7 @@ Deno.test("fault E10: a group is refused while two nodes have the provider ID of
   const { group } = await ordered();
   const [machine] = group.cloud.instances();
   const node = group.kube.all("nodes").find(({ metadata }) => metadata.name === machine?.node);
-  if (!machine || !node) throw new Error("Failed to set up the stage: there is no node");
+  if (!machine || !node) throw new Error("Failed to set up the group: there is no node");
   group.kube.put("nodes", { ...node, metadata: { ...node.metadata, name: "stale", uid: "stale" } });
   await rejects(group.backend.observe(pool), {
     type: "ObjectInvalid",

@@ -3,31 +3,31 @@
  */
 import { deepEqual, rejects } from "node:assert/strict";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
-import { GroupStage, next, pool, spec, version } from "../../../../support/group_stage.ts";
+import { GroupInMemory, next, pool, spec, version } from "../../../../support/group_in_memory.ts";
 
 const released = { stage: "Workers", digest: hashOf(next) };
 
-async function papersOf(group: GroupStage): Promise<string[]> {
+async function papersOf(group: GroupInMemory): Promise<string[]> {
   const { members } = await group.backend.observe(pool);
   return members.filter(({ phase }) => phase === "Held").map(({ id }) => id);
 }
 
-function outdated(change: ConstructorParameters<typeof GroupStage>[0] = {}): GroupStage {
-  const group = new GroupStage({ size: 1, ...change });
+function outdated(change: ConstructorParameters<typeof GroupInMemory>[0] = {}): GroupInMemory {
+  const group = new GroupInMemory({ size: 1, ...change });
   group.ask(next, released);
   return group;
 }
 
-const table: [what: string, stage: () => GroupStage | Promise<GroupStage>, papers: string[]][] = [
+const table: [what: string, make: () => GroupInMemory | Promise<GroupInMemory>, papers: string[]][] = [
   ["C1 nothing is outdated", () => {
-    const group = new GroupStage({ size: 1 });
+    const group = new GroupInMemory({ size: 1 });
     group.ask(version, { stage: "Workers", digest: hashOf(version) });
     return group;
   }, []],
   ["C2, C3 one node is outdated, and several orders are allowed", () => outdated(), ["workers-new-1"]],
   ["C4 the group has its maximum size", () => outdated({ max: 1 }), []],
   ["C5 the desired image is not released", () => {
-    const group = new GroupStage({ size: 1 });
+    const group = new GroupInMemory({ size: 1 });
     group.ask(next, undefined);
     return group;
   }, []],
@@ -57,9 +57,9 @@ const table: [what: string, stage: () => GroupStage | Promise<GroupStage>, paper
   }, []],
 ];
 
-for (const [what, stage, papers] of table) {
+for (const [what, make, papers] of table) {
   Deno.test(`observe: lists pending machines when ${what}`, async () =>
-    deepEqual(await papersOf(await stage()), papers));
+    deepEqual(await papersOf(await make()), papers));
 }
 
 Deno.test("C10 observe: lists nothing for a group whose object was deleted, without a failure", async () => {

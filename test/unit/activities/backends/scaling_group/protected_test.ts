@@ -1,19 +1,19 @@
 import { deepEqual, notEqual, rejects } from "node:assert/strict";
 import { snapshotOf } from "../../../../../activities/pool/snapshot.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
-import { GroupStage, version } from "../../../../support/group_stage.ts";
+import { GroupInMemory, version } from "../../../../support/group_in_memory.ts";
 import { poolOfGroup } from "../../../../../workflows/commands/start_options.ts";
 
 /** Returns `kept` of each machine of a group whose first machine is protected, by this policy. */
 async function kept(spec?: object): Promise<(string | undefined)[]> {
-  const stage = new GroupStage();
-  stage.ask(version, { stage: "Workers", digest: hashOf(version) });
-  const [first] = stage.cloud.instances();
-  stage.cloud.set(first?.providerId ?? "", { isProtected: true });
+  const group = new GroupInMemory();
+  group.ask(version, { stage: "Workers", digest: hashOf(version) });
+  const [first] = group.cloud.instances();
+  group.cloud.set(first?.providerId ?? "", { isProtected: true });
   const metadata = { namespace: "kube-system", name: "workers" };
   const selector = { matchLabels: { pool: "workers" } };
-  if (spec) stage.kube.put("rolloutpolicies", { metadata, spec: { selector, ...spec } });
-  const { members } = await stage.backend.observe(poolOfGroup("workers"));
+  if (spec) group.kube.put("rolloutpolicies", { metadata, spec: { selector, ...spec } });
+  const { members } = await group.backend.observe(poolOfGroup("workers"));
   return members.filter(({ phase }) => phase !== "Held").map((member) => member.kept);
 }
 
@@ -26,19 +26,19 @@ Deno.test("protection: a machine that its cloud protects waits, is skipped, or i
 });
 
 Deno.test("protection: a machine protected during its drain stays, and a new machine that never joined is deleted", async () => {
-  const stage = new GroupStage();
-  stage.ask(version, { stage: "Workers", digest: hashOf(version) });
-  const [first] = stage.cloud.instances();
-  stage.cloud.set(first?.providerId ?? "", { isProtected: true });
+  const group = new GroupInMemory();
+  group.ask(version, { stage: "Workers", digest: hashOf(version) });
+  const [first] = group.cloud.instances();
+  group.cloud.set(first?.providerId ?? "", { isProtected: true });
   const workers = poolOfGroup("workers");
   const says = { type: "GenerationStale", message: /scale-in protection was enabled/ };
-  await rejects(stage.backend.orders.release({ pool: workers, machine: "workers-1" }), says);
-  deepEqual([stage.cloud.instances().length, stage.kube.all("pendingnodes").length], [3, 0]);
-  await stage.backend.orders.admit({ pool: workers, machine: "workers-new-1", victim: "workers-2" });
-  const newcomer = stage.cloud.instances().at(-1)?.providerId ?? "";
-  stage.cloud.set(newcomer, { isProtected: true });
-  await stage.backend.orders.release({ pool: workers, machine: "workers-new-1" });
-  deepEqual(stage.cloud.instance(newcomer)?.state, "Terminating");
+  await rejects(group.backend.orders.release({ pool: workers, machine: "workers-1" }), says);
+  deepEqual([group.cloud.instances().length, group.kube.all("pendingnodes").length], [3, 0]);
+  await group.backend.orders.admit({ pool: workers, machine: "workers-new-1", victim: "workers-2" });
+  const newcomer = group.cloud.instances().at(-1)?.providerId ?? "";
+  group.cloud.set(newcomer, { isProtected: true });
+  await group.backend.orders.release({ pool: workers, machine: "workers-new-1" });
+  deepEqual(group.cloud.instance(newcomer)?.state, "Terminating");
 });
 
 Deno.test("snapshotOf: lists removable machines before kept ones when it is bounded", () => {

@@ -1,16 +1,16 @@
 /** Zones of new machines: each stands where the machine stood that it replaces. */
 import { deepEqual, equal } from "node:assert/strict";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
-import { GroupStage, next, pool, spec } from "../../../../support/group_stage.ts";
+import { GroupInMemory, next, pool, spec } from "../../../../support/group_in_memory.ts";
 
-function stageOf(zones: string[]): GroupStage {
-  const group = new GroupStage({ zones });
+function groupOf(zones: string[]): GroupInMemory {
+  const group = new GroupInMemory({ zones });
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
   return group;
 }
 
 Deno.test("fault G2: a group of one machine in each of three zones has one in each after its rollout", async () => {
-  const group = stageOf(["a", "b", "c"]);
+  const group = groupOf(["a", "b", "c"]);
   const { backend, cloud } = group;
   const zones = (): string[] =>
     cloud.instances().filter(({ state }) => state === "Ready").map(({ zone }) => zone).sort();
@@ -31,7 +31,7 @@ Deno.test("fault G2: a group of one machine in each of three zones has one in ea
 });
 
 Deno.test("fault G2: an order keeps the zone of its machine when it is repeated after that machine is gone", async () => {
-  const group = stageOf(["a", "b", "c"]);
+  const group = groupOf(["a", "b", "c"]);
   const { backend, cloud, kube } = group;
   const driver = await group.driver();
   const zones: (string | undefined)[] = [];

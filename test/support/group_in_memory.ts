@@ -87,7 +87,7 @@ function instanceOf({ template, token, ...rest }: CloudInstance): Instance {
   return { ...rest, image: template.fields.image, ...(token === undefined ? {} : { token }) };
 }
 
-export class GroupStage {
+export class GroupInMemory {
   readonly kube = new FakeKube();
   readonly client: Cluster = this.kube.client;
   readonly cloud: GroupCloud;
