@@ -6,6 +6,7 @@ import { Cache } from "./kube/cache.ts";
 import type { Kube } from "./kube/client.ts";
 import { SharedWatch } from "./kube/informer.ts";
 import type { Resource } from "./kube/resources.ts";
+import type { ReadServed } from "./x509/served_certificate.ts";
 import { NodeWatch } from "./node/node_watch.ts";
 import { Outlook } from "./pool/outlook.ts";
 
@@ -18,6 +19,8 @@ export interface Cluster extends Kube {
   readonly cloud: Cloud;
   /** Opens the etcd whose members run on these hosts; by default the etcd on the nodes of control planes. */
   readonly etcd?: OpenEtcd;
+  /** Reads the certificate of a server; by default by a handshake with it. */
+  readonly readServed?: ReadServed;
 }
 
 /** Opens an etcd by the addresses of its machines. */
@@ -28,10 +31,11 @@ export interface ClusterMeans {
   /** Opens the driver of its cloud; absent means that the cluster has no scaling groups. */
   cloud?: (() => Promise<Driver>) | undefined;
   etcd?: OpenEtcd;
+  readServed?: ReadServed;
 }
 
 /** Opens a cluster over its clients; sends no request. */
-export function openCluster(kube: Kube, { cloud, etcd }: ClusterMeans = {}): Cluster {
+export function openCluster(kube: Kube, { cloud, etcd, readServed }: ClusterMeans = {}): Cluster {
   return {
     ...kube,
     watches: new Watches(kube),
@@ -40,6 +44,7 @@ export function openCluster(kube: Kube, { cloud, etcd }: ClusterMeans = {}): Clu
     outlook: new Outlook(),
     cloud: new Cloud(cloud),
     ...(etcd ? { etcd } : {}),
+    ...(readServed ? { readServed } : {}),
   };
 }
 

@@ -29,7 +29,8 @@ export function faultInCertificates({ ca, cert, key }: Credentials, now: number)
 
 type Certificates = [X509Certificate, ...X509Certificate[]];
 
-function certificatesIn(pem: string): Certificates | undefined {
+/** Returns the certificates in PEM text; undefined if there is none, or one cannot be read. */
+export function certificatesIn(pem: string): Certificates | undefined {
   try {
     const [first, ...more] = (pem.match(block) ?? []).map((each) => new X509Certificate(each));
     return first ? [first, ...more] : undefined;

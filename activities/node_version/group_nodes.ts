@@ -23,6 +23,8 @@ export interface GroupNode extends MarkedNode {
   /** The holder that keeps the autoscaler off it; "" without one. */
   keptBy: string;
   isReady: boolean;
+  /** Epoch ms; 0 if unknown. */
+  createdAt: number;
   /** Addresses of type InternalIP, in their order. */
   addresses: string[];
 }
@@ -30,17 +32,18 @@ export interface GroupNode extends MarkedNode {
 const texts = z.record(z.string(), z.string()).default({});
 
 const Facts = z.object({
-  metadata: z.object({ uid: z.string().default(""), annotations: texts }),
+  metadata: z.object({ uid: z.string().default(""), annotations: texts, creationTimestamp: z.unknown() }),
   status: z.object({
     conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]),
     addresses: z.array(z.object({ type: z.string(), address: z.string() })).default([]),
   }).prefault({}),
-}).transform(({ metadata: { uid, annotations }, status }) => ({
+}).transform(({ metadata: { uid, annotations, creationTimestamp }, status }) => ({
   uid,
   chosenBy: annotations[chosenAnnotation] ?? "",
   heirOf: annotations[heirAnnotation] ?? "",
   isKept: annotations[scaleDownDisabledAnnotation] !== undefined,
   keptBy: annotations[keptByAnnotation] ?? "",
+  createdAt: Date.parse(String(creationTimestamp)) || 0,
   isReady: status.conditions.some(({ type, status }) => type === "Ready" && status === "True"),
   addresses: status.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address),
 }));

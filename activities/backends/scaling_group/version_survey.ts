@@ -32,6 +32,8 @@ import {
   type NodeTarget,
   same,
 } from "../../node_version/classify.ts";
+import { showCertificates } from "../../node_version/certificates.ts";
+import { readGroupNodes } from "../../node_version/group_nodes.ts";
 import { takeOverPairs } from "./take_over.ts";
 import { type Completion, completionOf } from "../../node_version/completion.ts";
 import { type GroupProgress, readProgress, toldOf } from "./group_progress.ts";
@@ -77,6 +79,10 @@ export function surveyNodeVersion(
     const classes = classesOf(fleet.nodes, target, pending);
     const completion = completionOf({ nodes: namesOf(classes), ...movesOf(pending) });
     await showSurvey(kube, version, { classes, pending, completion });
+    const controlPlanes = (await readGroupNodes(kube)).filter(({ isControlPlane, group }) =>
+      isControlPlane && keys.includes(groupKeyOf(group))
+    );
+    await showCertificates(kube, version, { controlPlanes, now: Date.now() });
     // The hold of open orders outlasts that of the NodeVersion, unless their group works and so renews both.
     const standing = progress.filter(({ isMoving }) => !isMoving).map((each) => each.name);
     const held = groups.filter((group) =>

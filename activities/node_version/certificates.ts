@@ -1,0 +1,231 @@
+/**
+ * Reads when the certificates of control planes expire, and writes that to the status of their NodeVersion. Each server
+ * is read once an hour: the status has the answers for all workers and restarts, the cache of the process those that
+ * could not be written. Nothing here delays a survey by more than one handshake.
+ */
+import type { X509Certificate } from "node:crypto";
+import { isIP } from "node:net";
+import { isDeepStrictEqual } from "node:util";
+import { readSecretTexts } from "../config/read_facts.ts";
+import type { Cluster } from "../cluster.ts";
+import { certificatesIn } from "../etcd/certificates.ts";
+import { endpointOf, hostOfAddress } from "../etcd/endpoint.ts";
+import { accessSecret } from "../etcd/etcd_on_nodes.ts";
+import type { Kube } from "../kube/client.ts";
+import { patchClusterStatus, readClusterObject } from "../kube/resources.ts";
+import { ifFound, statusOf } from "../kube/status.ts";
+import { type NodeVersion, nodeVersions } from "../kube/update_kinds.ts";
+import { emitEvents } from "../status/events.ts";
+import { readServed, type Served, type Server, validityOf } from "../x509/served_certificate.ts";
+import {
+  byUrgency,
+  type CertificateComponent,
+  type CertificateRecord,
+  type CertificatesStanding,
+  recordsIn,
+  soonOf,
+  standingOf,
+} from "../status/certificate_record.ts";
+import type { GroupNode } from "./group_nodes.ts";
+
+/** Milliseconds for which an answer counts. */
+export const freshMs = 3_600_000;
+/** Most handshakes of one survey; with the next survey the others follow, the oldest answers first. */
+const mostHandshakes = 75;
+/** Most certificates that the status has, the most urgent ones. */
+const mostRecords = 400;
+/** A Node (ms since its creation) whose API server and etcd may not run yet; read then, both would be unknown for an hour. */
+const settledMs = 600_000;
+const longestPem = 100_000;
+const mostAuthorities = 10;
+const mostEndpoints = 32;
+
+const ports = [["APIServer", 6443], ["Etcd", 2379], ["Kubelet", 10250]] as const;
+
+/** A server whose certificate is shown. */
+interface Target {
+  component: CertificateComponent;
+  of: string;
+  at: string;
+  /** Undefined if it has no address. */
+  server?: Server;
+}
+
+/** Reads what is due, and shows all; a NodeVersion without control planes has no certificates and no condition. */
+export async function showCertificates(
+  kube: Cluster,
+  version: NodeVersion,
+  { controlPlanes, now }: { controlPlanes: readonly GroupNode[]; now: number },
+): Promise<void> {
+  const known = recordsIn(version.status);
+  const found = controlPlanes.length === 0 ? [] : await readRecords(kube, { controlPlanes, known, now });
+  const records = byUrgency(found, now).slice(0, mostRecords);
+  await write(kube, version, {
+    records,
+    isSame: isDeepStrictEqual(known, records),
+    standing: standingOf(records, now),
+  });
+}
+
+interface Reading {
+  controlPlanes: readonly GroupNode[];
+  /** The records in the status. */
+  known: readonly CertificateRecord[];
+  now: number;
+}
+
+async function readRecords(kube: Cluster, { controlPlanes, known, now }: Reading): Promise<CertificateRecord[]> {
+  const stored = new Map(known.map((record) => [keyOf(record), record]));
+  const isFresh = (record: CertificateRecord | undefined): record is CertificateRecord =>
+    record !== undefined && Math.abs(now - Date.parse(record.readAt)) < freshMs;
+  const { endpoints, records } = await kube.cache.read("certificates of etcd's Secret", () => readSecret(kube, now), {
+    ...{ freshMs, now },
+  });
+  const targets = targetsOf(controlPlanes.filter(({ createdAt }) => now - createdAt >= settledMs), endpoints);
+  const age = (target: Target): number => Date.parse(stored.get(keyOf(target))?.readAt ?? "") || 0;
+  const due = targets.filter((target) => !isFresh(stored.get(keyOf(target)))).sort((a, b) => age(a) - age(b));
+  const read = await Promise.all(due.slice(0, mostHandshakes).map((target) => readTarget(kube, target, now)));
+  const fresh = new Map(read.map((record) => [keyOf(record), record]));
+  return [
+    // Each worker reads the Secret by itself: the same content at another time causes no write.
+    ...records.map((record) => {
+      const before = stored.get(keyOf(record));
+      const isSame = isFresh(before) && isDeepStrictEqual({ ...before, readAt: "" }, { ...record, readAt: "" });
+      return isSame ? before : record;
+    }),
+    ...targets.flatMap((target) => fresh.get(keyOf(target)) ?? stored.get(keyOf(target)) ?? []),
+  ];
+}
+
+function keyOf({ component, of, at }: Pick<CertificateRecord, "component" | "of" | "at">): string {
+  return JSON.stringify([component, of, at]);
+}
+
+/** A Node may report any text as its address. */
+function targetsOf(nodes: readonly GroupNode[], endpoints: readonly string[] | undefined): Target[] {
+  const onNodes = nodes.flatMap(({ name, addresses }) => {
+    const host = addresses.find((address) => isIP(address) !== 0 && hostOfAddress(address) !== undefined);
+    return ports.filter(([component]) => component !== "Etcd" || !endpoints).map(([component, port]): Target => {
+      if (host === undefined) return { component, of: name, at: "" };
+      return { component, of: name, at: `${hostOfAddress(host)}:${port}`, server: { host, port } };
+    });
+  });
+  const outside = (endpoints ?? []).map((endpoint): Target => {
+    const { hostname, port } = new URL(endpoint);
+    const server = { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || 443) };
+    return { component: "Etcd", of: hostname, at: `${hostname}:${server.port}`, server };
+  });
+  // An administrator may list an endpoint twice.
+  return [...new Map([...onNodes, ...outside].map((target) => [keyOf(target), target])).values()];
+}
+
+async function readTarget(kube: Cluster, { server, ...target }: Target, now: number): Promise<CertificateRecord> {
+  const readAt = new Date(now).toISOString();
+  if (!server) return { ...target, readAt, unknown: "its Node does not have an InternalIP" };
+  const seen = await kube.cache.read(
+    `certificate at ${target.at}`,
+    async () => ({ readAt, served: await (kube.readServed ?? readServed)(server) }),
+    { freshMs, now },
+  );
+  return recordOf(target, seen);
+}
+
+function recordOf(target: Target, { readAt, served }: { readAt: string; served: Served }): CertificateRecord {
+  if ("unknown" in served) return { ...target, readAt, unknown: served.unknown };
+  const at = (ms: number): string => new Date(ms).toISOString();
+  if (served.from > Date.parse(readAt)) {
+    return { ...target, readAt, unknown: `the certificate is not valid before ${at(served.from)}` };
+  }
+  return { ...target, readAt, expiresAt: at(served.until), soonAt: at(soonOf(target.component, served)) };
+}
+
+// The Secret with which Ostler connects to etcd: its certificates, never its key.
+
+interface SecretRead {
+  /** URLs of an etcd that does not run on control planes. */
+  endpoints: string[] | undefined;
+  records: CertificateRecord[];
+}
+
+async function readSecret(kube: Kube, now: number): Promise<SecretRead> {
+  const of = `${accessSecret.namespace}/${accessSecret.name}`;
+  const readAt = new Date(now).toISOString();
+  const unknown = (at: string, why: string): CertificateRecord => ({
+    ...{ component: at === "ca.crt" ? "Authority" : "EtcdClient", of, at, readAt, unknown: why },
+  });
+  try {
+    const secret = await readSecretTexts(kube, accessSecret);
+    // Without the Secret Ostler replaces no control plane, which other conditions report.
+    if (!secret) return { endpoints: undefined, records: [] };
+    const { "ca.crt": ca = "", "tls.crt": cert = "", endpoints } = secret.texts;
+    const read = (component: CertificateComponent, key: string, pem: string): CertificateRecord[] => {
+      const all = pem.length > longestPem ? undefined : certificatesIn(pem);
+      if (!all) return [unknown(key, "the Secret does not have a PEM certificate there")];
+      const own: X509Certificate[] = component === "EtcdClient" ? [all[0]] : all.slice(0, mostAuthorities);
+      return own.map((certificate, nth) =>
+        recordOf({ component, of, at: nth === 0 ? key : `${key} #${nth + 1}` }, {
+          ...{ readAt, served: validityOf(certificate) ?? { unknown: "the certificate cannot be read" } },
+        })
+      );
+    };
+    return {
+      endpoints: endpoints?.split(",").flatMap((part) => endpointOf(part.trim()) ?? []).slice(0, mostEndpoints),
+      records: [...read("EtcdClient", "tls.crt", cert), ...read("Authority", "ca.crt", ca)],
+    };
+  } catch (error) {
+    if (statusOf(error) !== 403) throw error;
+    return { endpoints: undefined, records: [unknown("tls.crt", "Ostler is not allowed to read the Secret")] };
+  }
+}
+
+// The status: records, the condition CertificatesValid, and an Event for each new reason.
+
+const conditionType = "CertificatesValid";
+
+interface Shown {
+  records: readonly CertificateRecord[];
+  /** The status has these records. */
+  isSame: boolean;
+  standing: CertificatesStanding | undefined;
+}
+
+async function write(kube: Kube, version: NodeVersion, shown: Shown): Promise<void> {
+  if (shown.isSame && isTold(version, shown.standing)) return;
+  const { name } = version.metadata;
+  // The survey has written the status since it read this version.
+  const current = await ifFound(readClusterObject(kube, nodeVersions, name));
+  if (!current) return;
+  const { metadata: { uid, resourceVersion, generation = 0 }, status } = current;
+  const conditions = status?.conditions ?? [];
+  const before = conditions.find(({ type }) => type === conditionType);
+  const { standing } = shown;
+  const since = before?.status === standing?.status ? before?.lastTransitionTime : undefined;
+  const own = standing && {
+    ...{ type: conditionType, ...standing, observedGeneration: generation },
+    lastTransitionTime: since ?? new Date().toISOString(),
+  };
+  const others = conditions.filter(({ type }) => type !== conditionType);
+  const wanted = {
+    certificates: shown.records.length === 0 ? null : shown.records,
+    conditions: [...others, ...(own ? [own] : [])],
+  };
+  try {
+    await patchClusterStatus(kube, nodeVersions, { name, resourceVersion, status: wanted });
+  } catch (error) {
+    // Another controller wrote, or the NodeVersion was deleted: the next survey writes what is still true.
+    if (![404, 409].includes(statusOf(error) ?? 0)) throw error;
+    return;
+  }
+  // The first status True is expected, so it has no Event.
+  const isNews = standing && standing.reason !== (before?.reason ?? "CertificatesValid");
+  if (!isNews) return;
+  const object = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion" };
+  const { status: is, reason, message } = standing;
+  const event = { type: is === "False" ? "Warning" as const : "Normal" as const, reason, message };
+  await emitEvents(kube, { namespace: "", name, uid, object }, [event]);
+}
+
+function isTold({ status }: NodeVersion, standing: CertificatesStanding | undefined): boolean {
+  const told = status?.conditions.find(({ type }) => type === conditionType);
+  return told?.status === standing?.status && told?.reason === standing?.reason && told?.message === standing?.message;
+}

@@ -1,0 +1,112 @@
+import { deepEqual, equal, match, ok } from "node:assert/strict";
+import {
+  byUrgency,
+  type CertificateComponent,
+  type CertificateRecord,
+  recordsIn,
+  soonOf,
+  standingOf,
+  stateOf,
+} from "../../../../activities/status/certificate_record.ts";
+
+const dayMs = 24 * 3_600_000;
+const now = Date.parse("2026-06-01T00:00:00Z");
+const at = (days: number): string => new Date(now + days * dayMs).toISOString();
+
+/** A certificate that was read `readDays` ago. */
+function record(
+  of: string,
+  { component = "APIServer", expires, soon = (expires ?? 0) - 100, readDays = 0, unknown }: {
+    component?: CertificateComponent;
+    expires?: number;
+    soon?: number;
+    readDays?: number;
+    unknown?: string;
+  },
+): CertificateRecord {
+  const times = expires === undefined ? {} : { expiresAt: at(expires), soonAt: at(soon) };
+  const place = { component, of, at: `${of}:6443`, readAt: at(-readDays) };
+  return { ...place, ...times, ...(unknown === undefined ? {} : { unknown }) };
+}
+
+Deno.test("stateOf: a certificate expires soon from the given time, and has expired once a read shows that", () => {
+  deepEqual([101, 100, 50].map((expires) => stateOf(record("a", { expires }), now)), [
+    ...["Valid", "ExpiresSoon", "ExpiresSoon"],
+  ]);
+  equal(stateOf(record("a", { expires: -1 }), now), "Expired");
+  equal(stateOf(record("a", { expires: 0 }), now), "Expired");
+  equal(stateOf(record("a", { unknown: "away" }), now), "Unknown");
+});
+
+Deno.test("stateOf: a certificate that expired since it was read may have been renewed, so it is not expired", () => {
+  equal(stateOf(record("a", { expires: -1, readDays: 2 }), now), "ExpiresSoon");
+});
+
+const notices: [component: CertificateComponent, years: number, days: number][] = [
+  ...[["APIServer", 1, 365 / 3], ["Authority", 10, 365], ["Etcd", 100, 365], ["Kubelet", 1, 36.5]] as const,
+].map(([...row]) => row);
+
+for (const [component, years, days] of notices) {
+  Deno.test(`soonOf: a certificate of ${component} for ${years} years expires soon ${Math.round(days)} days before`, () => {
+    const until = now + years * 365 * dayMs;
+    equal(Math.round((until - soonOf(component, { from: now, until })) / dayMs), Math.round(days));
+  });
+}
+
+Deno.test("standingOf: the most urgent state decides, and names its first certificates", () => {
+  const valid = record("a", { expires: 200 });
+  const unknown = record("b", { unknown: "the TLS handshake failed (ECONNREFUSED)", component: "Etcd" });
+  const soon = record("c", { expires: 50, component: "Kubelet" });
+  const expired = ["d", "e", "f", "g", "h"].map((of, nth) => record(of, { expires: -1 - nth }));
+  equal(standingOf([], now), undefined);
+  const told = [[valid], [valid, unknown], [valid, unknown, soon], [valid, unknown, soon, ...expired]].map((all) =>
+    standingOf(all, now)
+  );
+  deepEqual(told.map((each) => [each?.status, each?.reason]), [
+    ["True", "CertificatesValid"],
+    ["Unknown", "CertificateUnknown"],
+    ["False", "CertificateExpiresSoon"],
+    ["False", "CertificateExpired"],
+  ]);
+  deepEqual(told.map((each) => each?.message), [
+    'The first of 1 certificates expires: API server of node "a" at 2026-12-18T00:00:00.000Z',
+    'Cannot determine when certificates expire: etcd of "b": the TLS handshake failed (ECONNREFUSED)',
+    'Certificates expire soon: kubelet of node "c" at 2026-07-21T00:00:00.000Z',
+    'Certificates have expired: API server of node "h" at 2026-05-27T00:00:00.000Z; API server of node "g" at ' +
+    '2026-05-28T00:00:00.000Z; API server of node "f" at 2026-05-29T00:00:00.000Z; API server of node "e" at ' +
+    "2026-05-30T00:00:00.000Z and 1 more",
+  ]);
+});
+
+Deno.test("byUrgency: sorts by state, then by expiry, then by name", () => {
+  const all = [record("z", { expires: 300 }), record("y", { expires: 200 }), record("b", { unknown: "x" })];
+  const sorted = byUrgency([
+    ...all,
+    record("a", { unknown: "x" }),
+    record("c", { expires: 9 }),
+    record("d", { expires: -2 }),
+  ], now);
+  deepEqual(sorted.map(({ of }) => of), ["d", "c", "a", "b", "y", "z"]);
+});
+
+Deno.test("standingOf: a hundred control planes have a message that fits into a condition and an Event", () => {
+  const long = "n".repeat(253);
+  const all = Array.from(
+    { length: 300 },
+    (_, nth) => record(`${nth}${long}`.slice(0, 253), { unknown: "u".repeat(200) }),
+  );
+  const { message = "" } = standingOf(all, now) ?? {};
+  ok(message.length < 2_500, String(message.length));
+  match(message, / and 296 more$/);
+});
+
+Deno.test("recordsIn: leaves out everything that is not a record", () => {
+  const good = record("a", { expires: 9 });
+  const bad = [null, 7, "x", {}, { ...good, readAt: "soon" }, { ...good, of: "x".repeat(300) }, {
+    ...good,
+    component: "Any",
+  }];
+  deepEqual(recordsIn({ certificates: [...bad, good] }), [good]);
+  for (const certificates of [undefined, null, "x", 7, {}]) deepEqual(recordsIn({ certificates }), []);
+  deepEqual(recordsIn(undefined), []);
+});
