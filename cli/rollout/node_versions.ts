@@ -1,4 +1,5 @@
-/** NodeVersions with their desired image, their released stage, and the groups that follow them. */
+/** NodeVersions with their desired image, released stage and groups, and the certificates of their control planes. */
+import { type CertificateRecord, recordsIn } from "../../activities/status/certificate_record.ts";
 import { releasedStage } from "../../activities/node_version/version_release.ts";
 import { NodeVersion, nodeVersions } from "../../activities/kube/update_kinds.ts";
 import { ifAllowed, listAll, type NamedCluster } from "../connect/cluster.ts";
@@ -20,6 +21,8 @@ export interface VersionRow {
   /** The last stage that is released; undefined before the first. */
   released: Stage | undefined;
   groups: Record<Stage, PoolRow[]>;
+  /** Certificates of its control planes; empty without any. */
+  certificates: CertificateRecord[];
 }
 
 /** Returns the NodeVersions that groups among these pools follow. */
@@ -56,5 +59,6 @@ function versionRow(object: unknown, rows: readonly PoolRow[]): VersionRow | und
     ready: { status: is, reason, message },
     released: releasedStage({ spec, status }),
     groups: { ControlPlane: of("ControlPlane"), Workers: of("Workers") },
+    certificates: recordsIn(status),
   };
 }

@@ -6,8 +6,10 @@ import type { Terminal } from "../terminal.ts";
 import { asData, type Format } from "../view/output.ts";
 import { poolColumns } from "../view/pool_columns.ts";
 import { poolStory } from "../view/pool_story.ts";
+import { certificateLines, mostCertificates, mostUrgent } from "../view/certificate_lines.ts";
 import { versionTree } from "../view/version_tree.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
+import { byUrgency, stateOf } from "../../activities/status/certificate_record.ts";
 import { needVersion, readVersions, type VersionRow } from "./node_versions.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, readRows } from "./pools.ts";
@@ -27,13 +29,16 @@ export interface StatusFlags extends ClusterFlags {
 export async function showStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
   const cluster = await world.cluster();
   const [, version] = /^(?:nv|nodeversions?)\/([^/]+)$/i.exec(flags.pool ?? "") ?? [];
-  if (version !== undefined) return await showVersion(terminal, cluster, { version, output: flags.output });
+  if (version !== undefined) {
+    return await showVersion(terminal, cluster, { version, output: flags.output, now: world.now() });
+  }
   const chosen = chosenBy(flags, cluster, true);
   const [rows, heldBy] = await Promise.all([readRows(cluster, chosen), heldNewcomers(cluster.kube)]);
   const versions = chosen.kind === "one" ? [] : await readVersions(cluster, rows);
+  const now = world.now();
   const many = {
     items: rows.map(rowData),
-    ...(versions.length === 0 ? {} : { nodeVersions: versions.map(versionData) }),
+    ...(versions.length === 0 ? {} : { nodeVersions: versions.map((each) => versionData(each, now)) }),
     ...(heldBy === undefined ? {} : { newMachinesHeldBy: heldBy }),
   };
   const data = asData(flags.output, chosen.kind === "one" ? rows.map(rowData)[0] : many);
@@ -45,32 +50,41 @@ export async function showStatus(terminal: Terminal, world: World, flags: Status
     terminal.err(`Nothing to show: ${noPools(chosen)}\n`);
     return 0;
   }
-  const now = world.now();
   const namespaces = flags.allNamespaces === true;
   terminal.out(poolColumns(terminal, { rows, now, wide: flags.output === "wide", namespaces }));
   const [row] = rows;
   if (chosen.kind === "one" && row) terminal.out(`\n${poolStory(terminal, { row, now }).join("\n")}\n`);
-  for (const each of versions) terminal.out(`\n${versionTree(terminal, each).join("\n")}\n`);
+  for (const each of versions) {
+    const lines = [...versionTree(terminal, each), ...certificateLines(terminal, each, { now, most: mostUrgent })];
+    terminal.out(`\n${lines.join("\n")}\n`);
+  }
   terminal.err(heldLine(heldBy));
   return 0;
 }
 
-/** Prints one NodeVersion with its stages and groups. */
+/** Prints one NodeVersion with its stages, groups and certificates. */
 async function showVersion(
   terminal: Terminal,
   cluster: NamedCluster,
-  { version, output }: { version: string; output: Format },
+  { version, output, now }: { version: string; output: Format; now: number },
 ): Promise<number> {
   const rows = await readRows(cluster, { kind: "many", namespace: groupsNamespace });
   const row = await needVersion(cluster, version, rows);
-  terminal.out(asData(output, versionData(row)) ?? `${versionTree(terminal, row).join("\n")}\n`);
+  const most = output === "wide" ? Infinity : mostCertificates;
+  const lines = [...versionTree(terminal, row), ...certificateLines(terminal, row, { now, most, isWhole: true })];
+  terminal.out(asData(output, versionData(row, now)) ?? `${lines.join("\n")}\n`);
   return 0;
 }
 
-/** Returns a NodeVersion as data: the names of its groups' pools by stage. */
-function versionData({ groups, ...version }: VersionRow): object {
+/** Returns a NodeVersion as data: the names of its groups' pools by stage, and its certificates with their states. */
+function versionData({ groups, certificates, ...version }: VersionRow, now: number): object {
   const names = (rows: readonly PoolRow[]): string[] => rows.map(({ pool }) => pool.name);
-  return { ...version, groups: { ControlPlane: names(groups.ControlPlane), Workers: names(groups.Workers) } };
+  const told = byUrgency(certificates, now).map((each) => ({ ...each, state: stateOf(each, now) }));
+  return {
+    ...version,
+    groups: { ControlPlane: names(groups.ControlPlane), Workers: names(groups.Workers) },
+    ...(told.length === 0 ? {} : { certificates: told }),
+  };
 }
 
 /** Returns a pool as data: the status of its Rollout under the pool's name. */

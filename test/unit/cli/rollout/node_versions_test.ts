@@ -57,6 +57,68 @@ Deno.test("ostler status: shows the NodeVersions of the listed groups, also as J
   }]);
 });
 
+const dayMs = 24 * 3_600_000;
+
+/** A certificate that expires soon `soon` days from the time of the world, and expires `expires` days from it. */
+function certificate(of: string, component: string, expires?: number, soon = 0): object {
+  const at = (days: number): string => new Date(new FakeWorld().time + days * dayMs).toISOString();
+  const times = expires === undefined
+    ? { unknown: "the TLS handshake failed (ECONNREFUSED)" }
+    : { expiresAt: at(expires), soonAt: at(soon) };
+  return { component, of, at: `192.0.2.1:${component === "Etcd" ? 2379 : 6443}`, readAt: at(0), ...times };
+}
+
+const certificates = [
+  certificate("cp-1", "APIServer", 300, 200),
+  certificate("cp-2", "Etcd"),
+  certificate("cp-3", "APIServer", 65, -1),
+  certificate("cp-4", "APIServer", -2, -90),
+];
+
+Deno.test("ostler status nodeversion/NAME: shows when certificates expire, most urgent first", async () => {
+  const made = world({ certificates });
+  const { out } = await made.run(["status", "nodeversion/all"]);
+  const day = (days: number): string => new Date(made.time + days * dayMs).toISOString().slice(0, 10);
+  assert.deepEqual(out.split("\n").slice(7), [
+    "certificates of control planes: 1 expired, 1 expires soon, 1 unknown, 1 valid",
+    "EXPIRES                STATE          CERTIFICATE   OF     AT",
+    `${day(-2)} (2d ago)    expired        API server    cp-4   192.0.2.1:6443`,
+    `${day(65)} (in 65d)    expires soon   API server    cp-3   192.0.2.1:6443`,
+    "                       unknown        etcd          cp-2   192.0.2.1:2379: the TLS handshake failed (ECONNREFUSED)",
+    `${day(300)} (in 300d)   valid          API server    cp-1   192.0.2.1:6443`,
+    "",
+  ]);
+  const data = JSON.parse((await made.run(["status", "nodeversion/all", "-o", "json"])).out);
+  assert.deepEqual(data.certificates.map(({ of, state }: { of: string; state: string }) => [of, state]), [
+    ...[["cp-4", "Expired"], ["cp-3", "ExpiresSoon"], ["cp-2", "Unknown"], ["cp-1", "Valid"]],
+  ]);
+});
+
+Deno.test("ostler status: shows only certificates that need a person among several NodeVersions", async () => {
+  const { out } = await world({ certificates }).run(["status", "-n", "kube-system"]);
+  assert.match(out, /^certificates of control planes: 1 expired, .*\n(.*\n){1,4}.* cp-2 .*$/m);
+  assert.ok(!out.includes("cp-1"));
+  const { out: well } = await world({ certificates: certificates.slice(0, 1) }).run(["status", "-n", "kube-system"]);
+  assert.ok(!well.includes("certificates"));
+});
+
+Deno.test("ostler status nodeversion/NAME: shows twenty certificates of many, and all with -o wide", async () => {
+  const many = Array.from({ length: 300 }, (_, nth) => certificate(`cp-${nth}`, "Etcd", 300 + nth, 200));
+  const made = world({ certificates: many });
+  const { out } = await made.run(["status", "nodeversion/all"]);
+  assert.match(out, /^280 more certificates: ostler status nodeversion\/all -o wide$/m);
+  const { out: wide } = await made.run(["status", "nodeversion/all", "-o", "wide"]);
+  assert.equal(wide.match(/ valid /g)?.length, 300);
+});
+
+Deno.test("ostler status nodeversion/NAME: prints nothing of a status that could control the terminal", async () => {
+  const odd = { ...certificate("cp\u001b[31m-1\n", "Etcd"), at: "\u202e", unknown: "\u0007" };
+  const { code, out } = await world({ certificates: [odd, null, { component: "Other" }] }).run(["status", "nv/all"]);
+  assert.equal(code, 0);
+  // deno-lint-ignore no-control-regex
+  assert.doesNotMatch(out, /[\u0000-\u0009\u000b-\u001f\u202e]/);
+});
+
 Deno.test("ostler status nodeversion/NAME: names the active ones of many groups, and counts the others", async () => {
   const made = world();
   for (let nth = 0; nth < 30; nth++) {
