@@ -42,6 +42,7 @@ import {
   type Resource,
 } from "../activities/kube/resources.ts";
 import { attempting, ifFound } from "../activities/kube/status.ts";
+import { type CertificateRecord, recordsIn } from "../activities/status/certificate_record.ts";
 import { createHash } from "node:crypto";
 import { Informer, type InformerDeps } from "../activities/kube/informer.ts";
 import { NodeVersion, nodeVersions, ScalingGroup, scalingGroups } from "../activities/kube/update_kinds.ts";
@@ -183,7 +184,10 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     const keep = async (name: string): Promise<void> => keepAutoscaler(await connect(), config, name);
     const scaling = tellAutoscalers({ kube, tell: keep, log }, signal);
     const roll = async (name: string): Promise<void> => rollOutNodeVersion(await connect(), config, name);
-    const rolling = tellNodeVersions({ kube, tell: roll, log }, signal);
+    const rolling = tellNodeVersions({
+      ...{ kube, tell: roll, log },
+      onCertificates: (read) => lead.certificates(read),
+    }, signal);
     const judge = async (name: string): Promise<void> => admitImage(await connect(), config, name);
     const images = tellImages({ kube, tell: judge, log }, signal);
     const discovery = keepDiscoverySchedule(config, { connect, log, signal });
@@ -247,11 +251,12 @@ async function install(
 // from time to time.
 
 /** The generation of the NodeVersion: a run may have read a different spec between two equal ones. */
-const versions: Resource<string> = {
+const versions: Resource<{ identity: string; certificates: CertificateRecord[] }> = {
   ...nodeVersions,
-  schema: NodeVersion.transform(({ metadata: { uid, generation, deletionTimestamp } }) =>
-    [uid, generation, deletionTimestamp].join(" ")
-  ),
+  schema: NodeVersion.transform(({ metadata: { uid, generation, deletionTimestamp }, status }) => ({
+    identity: [uid, generation, deletionTimestamp].join(" "),
+    certificates: recordsIn(status),
+  })),
 };
 
 /** The NodeVersion of a group, and the identity of the group. */
@@ -263,18 +268,25 @@ const groups: Resource<{ version: string; identity: string }> = {
   })),
 };
 
-type NodeVersionDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
+type NodeVersionDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">> & {
+  /** Receives a function that reads the certificates of all NodeVersions. */
+  onCertificates?: (read: () => CertificateRecord[]) => void;
+};
 
 /** Signals the run of each NodeVersion until `signal` aborts. */
-export async function tellNodeVersions({ kube, log, ...news }: NodeVersionDeps, signal: AbortSignal): Promise<void> {
+export async function tellNodeVersions(
+  { kube, log, onCertificates, ...news }: NodeVersionDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const named = new Informer(versions, { kube, log, signal });
   const scaled = new Informer(groups, { kube, log, signal });
   await Promise.all([named.start(), scaled.start()]);
+  onCertificates?.(() => [...named.values()].flatMap(({ certificates }) => certificates));
   const seen = (): [string, string][] => {
     const all = [...scaled.values()];
     return named.keys().map((name) => {
       const own = all.filter(({ version }) => version === name).map(({ identity }) => identity).sort();
-      return [name, `${named.get(name)} ${digestOf(own)}`];
+      return [name, `${named.get(name)?.identity} ${digestOf(own)}`];
     });
   };
   await tellObjects({ ...news, what: "node version", seen, log }, signal);

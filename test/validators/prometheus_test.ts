@@ -6,6 +6,7 @@ import { loadYaml } from "@kubernetes/client-node";
 import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { measureProcess, requestsTold } from "../../workers/metrics/process_measures.ts";
+import { setCertificateGauges } from "../../workers/metrics/certificate_gauges.ts";
 import { createMetrics, type Metrics } from "../../workers/metrics/registry.ts";
 import { setRolloutGauges } from "../../workers/metrics/rollout_gauges.ts";
 import { stepMeasures } from "../../workers/metrics/step_measures.ts";
@@ -40,6 +41,8 @@ async function controller(): Promise<Metrics> {
     ...machines,
   };
   setRolloutGauges(metrics, [numbers], 1_000);
+  const certificate = { component: "Etcd", of: "cp-1", at: "192.0.2.1:2379", readAt: "2026-01-01T00:00:00Z" } as const;
+  setCertificateGauges(metrics, [{ ...certificate, expiresAt: "2027-01-01T00:00:00Z" }], 1_000);
   metrics.set("ostler_leader", 1);
   metrics.add("ostler_rollout_signals_total", { outcome: "told" });
   metrics.add("ostler_notices_total", { kind: "Halted", outcome: "sent" });

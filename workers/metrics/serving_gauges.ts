@@ -1,5 +1,7 @@
 /** Whether a process does its work: a process that waits for Temporal, or for its task queue, is up but does not. */
+import type { CertificateRecord } from "../../activities/status/certificate_record.ts";
 import type { RolloutNumbers } from "../rollout_numbers.ts";
+import { setCertificateGauges } from "./certificate_gauges.ts";
 import type { Metrics } from "./registry.ts";
 import { setRolloutGauges } from "./rollout_gauges.ts";
 
@@ -11,12 +13,19 @@ export interface Watched {
 /** The metric of the controller: it leads while it watches. */
 export class Lead {
   #watched: Watched | undefined;
+  #certificates: (() => readonly CertificateRecord[]) | undefined;
 
   constructor(metrics: Metrics | undefined) {
     metrics?.onScrape(() => {
       metrics.set("ostler_leader", this.#watched ? 1 : 0);
       setRolloutGauges(metrics, this.#watched?.numbers(), Date.now());
+      setCertificateGauges(metrics, this.#certificates?.(), Date.now());
     });
+  }
+
+  /** Exports these certificates until the end of the lead. */
+  certificates(read: () => readonly CertificateRecord[]): void {
+    this.#certificates = read;
   }
 
   /** Runs `work`, and leads meanwhile; afterwards nothing of `watched` is exported. */
@@ -26,6 +35,7 @@ export class Lead {
       await work();
     } finally {
       this.#watched = undefined;
+      this.#certificates = undefined;
     }
   }
 }

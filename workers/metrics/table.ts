@@ -103,6 +103,15 @@ export const metrics = {
     of: ["controller"],
     help: "Pools with expired published credentials",
   },
+  ostler_certificates: {
+    ...{ type: "gauge", of: ["controller"], labels: ["component", "state"] },
+    help:
+      "Certificates of control planes by component and state: Expired, ExpiresSoon, Unknown or Valid; at most 400 per NodeVersion",
+  },
+  ostler_certificate_life_left_seconds: {
+    ...{ type: "gauge", of: ["controller"], labels: ["component"] },
+    help: "Seconds until the first certificate of control planes expires, by component; negative when expired",
+  },
   ostler_rollout_signals_total: {
     ...{ type: "counter", of: ["controller"], labels: ["outcome"] },
     fromStart: [{ outcome: "told" }, { outcome: "failed" }],

@@ -1,0 +1,63 @@
+import { deepEqual, equal } from "node:assert/strict";
+import type { CertificateRecord } from "../../../../activities/status/certificate_record.ts";
+import { setCertificateGauges } from "../../../../workers/metrics/certificate_gauges.ts";
+import { createMetrics } from "../../../../workers/metrics/registry.ts";
+import { Lead } from "../../../../workers/metrics/serving_gauges.ts";
+
+const now = Date.parse("2026-01-01T12:00:00Z");
+const readAt = "2026-01-01T11:30:00.000Z";
+
+async function valuesOf(records: CertificateRecord[] | undefined): Promise<string[]> {
+  const metrics = await createMetrics("controller");
+  setCertificateGauges(metrics, [etcd("before", "2027-01-01T00:00:00Z")], now);
+  setCertificateGauges(metrics, records, now);
+  const { text } = await metrics.scrape();
+  return text.split("\n").filter((line) => line.startsWith("ostler_certificate") && !line.endsWith("} 0"));
+}
+
+function etcd(of: string, expiresAt?: string): CertificateRecord {
+  const place = { component: "Etcd", of, at: `${of}:2379`, readAt } as const;
+  return expiresAt === undefined ? { ...place, unknown: "away" } : { ...place, expiresAt, soonAt: expiresAt };
+}
+
+Deno.test("certificate gauges: count by component and state, and have the time until the first expires", async () => {
+  const kubelet = {
+    ...etcd("cp-1", "2026-01-01T13:00:00Z"),
+    component: "Kubelet",
+    soonAt: "2026-01-01T00:00:00Z",
+  } as const;
+  const records = [etcd("cp-1", "2026-01-01T11:00:00Z"), etcd("cp-2", "2026-02-01T12:00:00Z"), etcd("cp-3"), kubelet];
+  deepEqual(await valuesOf(records), [
+    'ostler_certificates{component="Etcd",state="Expired"} 1',
+    'ostler_certificates{component="Etcd",state="Unknown"} 1',
+    'ostler_certificates{component="Etcd",state="Valid"} 1',
+    'ostler_certificates{component="Kubelet",state="ExpiresSoon"} 1',
+    'ostler_certificate_life_left_seconds{component="Etcd"} -3600',
+    'ostler_certificate_life_left_seconds{component="Kubelet"} 3600',
+  ]);
+});
+
+Deno.test("certificate gauges: have the same few series for any number of control planes and names", async () => {
+  const many = Array.from(
+    { length: 400 },
+    (_, nth) => etcd(`cp-${nth}-${crypto.randomUUID()}`, "2027-01-01T00:00:00Z"),
+  );
+  equal((await valuesOf(many)).length, 2);
+});
+
+Deno.test("certificate gauges: export nothing without control planes, or without the lead", async () => {
+  deepEqual([await valuesOf([]), await valuesOf(undefined)], [[], []]);
+});
+
+Deno.test("Lead: exports certificates until its end", async () => {
+  const metrics = await createMetrics("controller");
+  const lead = new Lead(metrics);
+  const lines = async (): Promise<number> =>
+    (await metrics.scrape()).text.split("\n").filter((line) => line.startsWith("ostler_certificates{")).length;
+  await lead.during({ numbers: () => [] }, async () => {
+    equal(await lines(), 0);
+    lead.certificates(() => [etcd("cp-1", "2027-01-01T00:00:00Z")]);
+    equal(await lines(), 4);
+  });
+  equal(await lines(), 0);
+});
