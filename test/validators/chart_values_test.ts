@@ -272,8 +272,17 @@ Deno.test("chart: each network policy allows what its processes need, and what t
     ["ostler", "53", "53", "443 there", "6443 there", "4318 there"],
     ["ostler-temporal", "7234 there"],
     ["ostler-webhook"],
-    ["ostler-worker", "9090"],
+    ["ostler-worker", "2379 there", "6443 there", "10250 there", "9090"],
   ]);
+});
+
+Deno.test("chart: workers may connect to control planes only where the values name them", async () => {
+  const set = ["networkPolicy.enabled=true"];
+  const policies = (await chartObjects({ helm, set })).filter(({ kind }) => kind === "NetworkPolicy");
+  const worker = policies.find(({ metadata }) => metadata.name === "ostler-worker") as { spec?: object } | undefined;
+  deepEqual(Object.keys(worker?.spec ?? {}), ["podSelector", "policyTypes"]);
+  // The default allows the API server, and neither etcd nor a kubelet.
+  ok(!/"port":(2379|10250)/.test(JSON.stringify(policies)));
 });
 
 Deno.test("fault S10: chart: only the given peers may call the webhook", async () => {
