@@ -17,6 +17,7 @@ import { promoteLearner, removeMember } from "../../activities/etcd/membership.t
 import { takeSnapshot } from "../../activities/etcd/snapshot.ts";
 import { surveyEtcd } from "../../activities/etcd/survey.ts";
 import { urlSink } from "../../activities/etcd/url_sink.ts";
+import { readServed } from "../../activities/x509/served_certificate.ts";
 import { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
@@ -108,6 +109,20 @@ Deno.test("etcd: a survey of a healthy cluster has all of its members, and is co
     const { status } = leaderOf(survey);
     ok(status && status.raftIndex > 0 && status.dbSize > 0 && (status.dbQuota ?? 1) > 0, JSON.stringify(status));
     match(status.version, /^3\.\d+\.\d+$/);
+  });
+});
+
+Deno.test("etcd: a member shows when its certificate expires to a client without one, and a suspended member is unknown", async () => {
+  await withEtcd({ voters: 1 }, async ({ cluster, places: [place] }) => {
+    const server = { host: place?.address ?? "", port: 2379 };
+    const served = await readServed(server);
+    const dayMs = 24 * 3_600_000;
+    ok(
+      "until" in served && served.from < Date.now() && served.until > Date.now() + 300 * dayMs,
+      JSON.stringify(served),
+    );
+    cluster.stop("cp-1");
+    deepEqual(await readServed(server, 500), { unknown: "no TLS handshake within 0.5 s" });
   });
 });
 

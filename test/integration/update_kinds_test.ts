@@ -1,10 +1,19 @@
 /** Ostler's CRDs replace those of the Constellation node operator: a real API server leaves every object unchanged. */
-import { deepEqual, ok, rejects } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { openCluster } from "../../activities/cluster.ts";
+import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
+import { nodeVersions } from "../../activities/kube/update_kinds.ts";
+import { readClusterObject } from "../../activities/kube/resources.ts";
+import { showCertificates } from "../../activities/node_version/certificates.ts";
+import type { GroupNode } from "../../activities/node_version/group_nodes.ts";
+import { recordsIn } from "../../activities/status/certificate_record.ts";
+import { readServed } from "../../activities/x509/served_certificate.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { applyObjects, parseManifests } from "../../deploy/local/stack/manifests.ts";
 import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
+import { inActivity } from "../support/activity_context.ts";
 import { type UpdateSample, updateSamples } from "../support/update_samples.ts";
 import { withApi } from "./bare_api.ts";
 
@@ -99,5 +108,35 @@ Deno.test("CRDs of the Constellation node operator: its objects and statuses are
       const misspelt = { apiVersion, kind, metadata: { name: "misspelt" }, spec: { imageversion: "x" } };
       await rejects(store(api, misspelt), /imageversion/);
     });
+  });
+});
+
+Deno.test("CRD of a NodeVersion: accepts the certificates of a real API server, the condition and its Event, and their removal", async () => {
+  await withApi(async ({ api, kubeconfig, apiServer }) => {
+    await applyObjects(kubeconfig, definitions);
+    const version = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion", metadata: { name: "v" } };
+    const write = (): Promise<void> => store(api, { ...version, spec: {} });
+    await waitUntil(write, { what: "the NodeVersion", timeoutMs: 20_000 });
+    // Nothing serves the kubelet's port.
+    const cluster = openCluster(connectKube(loadKubeConfig(kubeconfig)), {
+      readServed: ({ port }) => readServed({ host: "127.0.0.1", port: port === 10250 ? 1 : apiServer.port }),
+    });
+    const plane = { name: "cp-1", addresses: ["192.0.2.1"], createdAt: 0 } as GroupNode;
+    const show = async (controlPlanes: GroupNode[]): Promise<Record<string, unknown>> => {
+      const before = await readClusterObject(cluster, nodeVersions, "v");
+      await inActivity(() => showCertificates(cluster, before, { controlPlanes, now: Date.now() }));
+      return (await readClusterObject(cluster, nodeVersions, "v")).status ?? {};
+    };
+    const records = recordsIn(await show([plane]));
+    deepEqual(records.map(({ component }) => component), ["Kubelet", "Etcd", "APIServer"]);
+    equal(records[0]?.unknown, "the TLS handshake failed (ECONNREFUSED)");
+    ok(records.slice(1).every(({ expiresAt = "" }) => Date.parse(expiresAt) > Date.now() + 300 * 86_400_000));
+    const events = await api.call({ method: "GET", path: "/api/v1/namespaces/default/events" }) as {
+      items: { reason: string; involvedObject: { kind: string; name: string } }[];
+    };
+    const told = events.items.filter(({ involvedObject }) => involvedObject.kind === "NodeVersion");
+    deepEqual(told.map(({ reason }) => reason), ["CertificateUnknown"]);
+    const { certificates, conditions } = await show([]);
+    deepEqual([certificates, conditions], [undefined, []]);
   });
 });
