@@ -236,6 +236,14 @@ Deno.test("showCertificates: forgets a Node that is gone, and removes everything
   deepEqual([conditions, certificates], [[ready], undefined]);
 });
 
+Deno.test("showCertificates: two clusters with the same names and addresses share no answer", async () => {
+  const [north, south] = [new Planes(), new Planes()];
+  south.certificate = () => short;
+  await Promise.all([north.show(), south.show()]);
+  deepEqual([north.asked.length, south.asked.length], [3, 3]);
+  deepEqual([north.told?.["reason"], south.told?.["reason"]], ["CertificatesValid", "CertificateExpiresSoon"]);
+});
+
 Deno.test("showCertificates: without control planes it reads no Secret, and writes nothing", async () => {
   const planes = new Planes(0);
   const requests: string[] = [];
