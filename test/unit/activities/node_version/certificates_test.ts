@@ -9,7 +9,7 @@ import { NodeVersion } from "../../../../activities/kube/update_kinds.ts";
 import { type ReadServed, readServed, type Served } from "../../../../activities/x509/served_certificate.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
-import { GroupStage } from "../../../support/group_stage.ts";
+import { GroupInMemory } from "../../../support/group_in_memory.ts";
 import { useServed } from "../../../support/staged_cluster.ts";
 import { selfSigned, withTls } from "../../../support/tls_server.ts";
 
@@ -308,7 +308,7 @@ for (const [what, befall, why] of broken) {
 }
 
 Deno.test("surveyNodeVersion: shows the certificates of the control planes in its groups, and of no other node", async () => {
-  const stage = new GroupStage({ role: "ControlPlane" });
+  const stage = new GroupInMemory({ role: "ControlPlane" });
   const asked: string[] = [];
   useServed(stage.client, ({ host, port }) => {
     asked.push(`${host} ${port}`);
