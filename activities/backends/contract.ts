@@ -42,7 +42,7 @@ import type { Subject } from "../status/events.ts";
 export interface Backend {
   /** Name of the controller or cloud group in messages to people. */
   readonly maker: string;
-  /** Returns what a machine that has not joined waits for when its node is Ready, as a message to people. */
+  /** Returns the message to people about a machine that has not joined although its node is Ready. */
   unseen(node: string): string;
   /** Where people find the reason why a machine is not deleted, as the end of a sentence. */
   readonly clues: string;
@@ -57,11 +57,11 @@ export interface Backend {
   subject(pool: PoolRef): Promise<Subject | undefined>;
   /** Reads the desired state, which can be that of a deleted pool. Writes nothing. */
   wanted(pool: PoolRef, question: WantedQuestion): Promise<Wanted>;
-  /** Reads all machines that the pool owns, whatever labels others have. Writes nothing. Moot for a deleted pool. */
+  /** Reads the pool's own machines, not others with its labels. Writes nothing. A deleted pool is Moot or empty. */
   observe(pool: PoolRef): Promise<Observation>;
-  /** Reads one machine as the planner sees it, member or not; undefined if it was deleted. Writes nothing. */
+  /** Reads a machine as the planner sees it, even one of another pool; undefined if it was deleted. Writes nothing. */
   member(member: MemberRef): Promise<Member | undefined>;
-  /** Reads the progress of one machine, member or not; undefined if it was deleted. Writes nothing. */
+  /** Reads the progress of a machine, even one of another pool; undefined if it was deleted. Writes nothing. */
   state(member: MemberRef): Promise<MachineState | undefined>;
   /**
    * Returns whether the pool rolls control planes, if it owns the machine and `node` is that machine's node; else
@@ -69,14 +69,14 @@ export interface Backend {
    */
   owns(member: MemberRef & { node: string }): Promise<{ rollsControlPlanes: boolean } | undefined>;
   /**
-   * Removes mark and hold of a machine and the cordon of its node. A machine that is already being deleted runs until
-   * its hold ends, so it stays held; `release` leaves it to its controller, which drains it by its own rules.
+   * Removes mark and hold of a machine and the cordon of its node. A machine that is being deleted keeps the hold, and
+   * so runs on; with `release` it loses the hold too, and its controller drains it by its own rules.
    */
   spare(member: MemberRef & { release?: boolean }): Promise<void>;
   /** Removes marks, holds and cordons of all machines of a pool that is being deleted, whichever pool owns them now. */
   releaseAll(pool: PoolRef): Promise<void>;
   /**
-   * Makes the last good template and profile the desired ones; returns whether there was anything to do. Refused
+   * Makes the last good template and profile the desired ones; returns whether there was anything to do. Throws Refused
    * (LastGoodMissing) without a last good revision.
    */
   restore(order: RestoreOrder, place: ProfilePlace): Promise<{ changed: boolean }>;
@@ -89,7 +89,7 @@ export interface Backend {
 
   /** Watches all pools of the backend from `start` on. */
   watchAll(deps: WatchDeps): PoolSource;
-  /** Reports changes of the desired state, and of whether the backend has observed it. */
+  /** Reports changes of the desired state, and of whether the controller has observed that state. */
   newsOfWanted(pool: PoolRef): News;
   /** Reports changes of a pool, its machines, and the nodes named by `nodes()`. */
   newsOfPool(pool: PoolRef, nodes: () => ReadonlySet<string>): News;
@@ -101,8 +101,8 @@ export interface Backend {
   /** Undefined for machines that boot with a config and secrets published by Ostler. */
   readonly boots: Boots | undefined;
   /**
-   * Reads whether the node that a machine names certainly is its own; Own for a deleted machine. Undefined if a machine
-   * never names the node of another.
+   * Returns whether the node that a machine names is certainly its own; Own for a deleted machine. Undefined for a
+   * backend whose machines never name the node of another machine.
    */
   readonly standing: ((member: MemberRef) => Promise<NodeStanding>) | undefined;
   /** Undefined for a backend that observes every change at once. */
@@ -113,8 +113,8 @@ export interface Backend {
    */
   readonly welcome: ((member: MemberRef) => Promise<string | undefined>) | undefined;
   /**
-   * Has a machine that is about to be deleted hand over what only it has, or returns why it cannot now. Undefined if
-   * machines have nothing to hand over.
+   * Moves the leadership of etcd away from a machine that is about to be deleted, or returns why that is not possible
+   * now. Undefined for machines without etcd.
    */
   readonly relieve: ((order: RelieveMember) => Promise<Relieved>) | undefined;
   /**
@@ -124,7 +124,7 @@ export interface Backend {
   readonly seeOff: ((member: MemberRef) => Promise<MachineState | undefined>) | undefined;
   /**
    * Turns a change of the config into a change of the template, once per order, so that machines are replaced; returns
-   * the stamp that the template has then.
+   * the new stamp of the template.
    */
   readonly stamp: ((stamp: TemplateStamp) => Promise<string | undefined>) | undefined;
   /** Keeps the machines of a pool although its template has another image, if NodePools update their nodes. */
@@ -146,10 +146,10 @@ export interface MemberRef {
 
 /** Replaces machines one by one. */
 export interface Orders {
-  /** Lets a held new machine boot. Moot for a deleted machine; does nothing if Ostler does not hold it. */
+  /** Lets a held new machine boot; does nothing if Ostler does not hold it. Throws Moot for a deleted machine. */
   admit(order: AdmitOrder): Promise<void>;
   /**
-   * Has the controller take this machine next, and wait for Ostler before it deletes it. Moot for a deleted machine.
+   * Has the controller delete this machine next, but wait for Ostler before that. Throws Moot for a deleted machine.
    */
   choose(member: MemberRef): Promise<void>;
   /** Releases a chosen machine that is being deleted and was drained, without a second drain of `node`. */
@@ -209,15 +209,15 @@ export interface WantedQuestion extends ProfilePlace {
 
 /** One snapshot of the machines of a pool. */
 export interface Observation {
-  /** Without what only their nodes show: zone, health, and whether a joined machine is Ready now. */
+  /** The machines, without what only nodes show: zone, health, and whether a joined machine is Ready now. */
   members: Member[];
   /** The desired template; "" until the controller has observed it. */
   templateHash: string;
-  /** Ready machines as the controller counts them, by template hash; may be late. */
+  /** Ready machines as the controller counts them, by template hash; its counts can be out of date. */
   counted: ReadonlyMap<string, number>;
   /** Missing for machines without etcd. */
   etcd?: EtcdStanding;
-  /** By member; missing for a backend whose machines never name the node of another machine. */
+  /** Claims to nodes by machine; missing for a backend whose machines never name the node of another machine. */
   claims?: ReadonlyMap<string, NodeClaim>;
 }
 
@@ -237,7 +237,7 @@ export interface MachineState {
   node?: string;
   /** machine-controller or the group has once observed that node as Ready. */
   joined: boolean;
-  /** The condition that the machine lacks to have joined although its node is Ready, as words. */
+  /** The condition, as words, for which the machine does not count as joined although its node is Ready. */
   lacks?: string;
   image: string;
   /** Finalizers that delay its deletion. */
@@ -255,18 +255,18 @@ export interface RestoreOrder {
   reason: string;
 }
 
-/** Returns the first of these nodes that not exactly one NodePool selects; undefined if there is none. */
+/** Returns the first of these nodes that no NodePool selects, or several do; undefined if each has exactly one. */
 export type FindStray = (nodes: readonly string[]) => Promise<string | undefined>;
 
 /** Wakes a controller that has not noticed a change, during one wait. */
 export interface Waker {
-  /** Returns the time (epoch ms) of the next read for its sake; Infinity while it is up to date. */
+  /** Returns the time (epoch ms) of the next read because the controller may be late; Infinity while it is not. */
   lookBy(members: readonly Member[]): number;
-  /** Wakes the controller if it was late at the previous read too; `now` is epoch ms. Harmless if it was not late. */
+  /** Wakes the controller if it was late at the previous read too; does nothing otherwise. `now` is epoch ms. */
   wake(seen: Observation, now: number): Promise<void>;
 }
 
-/** Watches what every change of a pool needs, and answers without a request. */
+/** Watches the objects that show whether a template is observed, so that the answer needs no request. */
 export interface TemplateWatch {
   /** Begins to watch, so that the first change after a pause costs no more than others. */
   begin(): void;
@@ -307,11 +307,11 @@ export interface PoolFacts {
   generation: number;
   /** The controller has observed this generation, or the pool is being deleted. */
   isNumbered: boolean;
-  /** Identity of everything that a rollout depends on. */
+  /** A text that changes with anything that a rollout depends on. */
   observed: string;
   /** The labels that policies select it by. */
   labels: Record<string, string> | undefined;
-  /** Returns the identity of what is unhealthy among its nodes, by Ready and by `conditions`; "" if all are healthy. */
+  /** Returns a hash of its unhealthy nodes and of why they are (Ready, `conditions`); "" if all are healthy. */
   illness(conditions: readonly IllCondition[]): string;
 }
 

@@ -29,7 +29,7 @@ const backends: Record<PoolKind, (kube: Cluster) => Backend> = {
   NodePool: nodePool,
 };
 
-/** Returns the backend of a pool. Refused for an unknown kind, as a newer Ostler may have started the run. */
+/** Returns the backend of a pool. Throws Refused for an unknown kind, as a newer Ostler may have started the run. */
 export function backendOf(kube: Cluster, { kind = "MachineDeployment", namespace, name }: PoolRef): Backend {
   const found = Object.hasOwn(backends, kind) ? backends[kind] : undefined;
   if (found) return found(kube);
@@ -39,7 +39,7 @@ export function backendOf(kube: Cluster, { kind = "MachineDeployment", namespace
   );
 }
 
-/** Returns the orders that replace a machine. Refused for a node that no controller creates. */
+/** Returns the orders that replace a machine. Throws Refused for a node that no controller creates. */
 export function ordersOf(kube: Cluster, { pool, machine }: MemberRef): Orders {
   const { orders } = backendOf(kube, pool);
   if (orders) return orders;
@@ -50,14 +50,12 @@ export function ordersOf(kube: Cluster, { pool, machine }: MemberRef): Orders {
   );
 }
 
-/**
- * Begins to watch what every change of a pool needs, so that the first change after a pause costs no more than others.
- */
+/** Begins to watch templates, so that the first change of a pool after a pause needs no more requests than others. */
 export function beginToWatch(kube: Cluster): void {
   for (const backend of Object.values(backends)) backend(kube).templates?.begin();
 }
 
-/** Milliseconds that the other backends get after the first one has listed its pools. */
+/** Milliseconds that the other backends get to list their pools after the first one has listed its own. */
 const othersMs = 15_000;
 
 /**

@@ -12,7 +12,7 @@ export interface NodeFacts {
   conditions: Record<string, string>;
 }
 
-/** Nodes without their heartbeats. */
+/** Nodes with the status of their conditions alone, so that a heartbeat changes nothing. */
 export const watchedNodes: Resource<NodeFacts> = {
   ...{ group: "", version: "v1", plural: "nodes" },
   schema: z.object({
@@ -24,10 +24,7 @@ export const watchedNodes: Resource<NodeFacts> = {
 
 /** The watch of the nodes of all pools of a backend. */
 export interface NodeWatch {
-  /**
-   * Returns the identity of what is unhealthy among a pool's nodes, by Ready and by `conditions`; "" if all are
-   * healthy.
-   */
+  /** Returns a hash of a pool's unhealthy nodes and of why they are (Ready, `conditions`); "" if all are healthy. */
   illness(pool: string, conditions: readonly IllCondition[]): string;
   start(): Promise<void>;
 }
@@ -41,7 +38,7 @@ export function illnessOf(node: NodeFacts | undefined, conditions: readonly IllC
   return [...new Set(ready === "True" ? texts : [`Ready=${ready}`, ...texts])].sort().join(",");
 }
 
-/** Returns the identity of what is unhealthy among nodes, by Ready and by `conditions`; "" if all are healthy. */
+/** Returns a hash of the unhealthy nodes and of why they are (Ready, `conditions`); "" if all are healthy. */
 export function illnessAmong(
   nodes: readonly (readonly [name: string, facts: NodeFacts | undefined])[],
   conditions: readonly IllCondition[],

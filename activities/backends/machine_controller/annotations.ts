@@ -8,7 +8,7 @@ export const victimAnnotation = "cluster.k8s.io/delete-machine";
 export const skipEvictionAnnotation = "kubermatic.io/skip-eviction";
 /** On a Node: the UID of the Machine with which machine-controller deletes it. */
 export const ownerLabel = "machine-controller/owned-by";
-/** On a Machine, with a time as its value: a change for machine-controller to see. */
+/** Ostler sets it on a Machine to the current time, so that machine-controller notices a change and reconciles. */
 export const wakeAnnotation = "ostler.dev/woken-at";
 /** Set by machine-controller right before it orders an instance. */
 export const instanceFinalizer = "machine-delete-finalizer";

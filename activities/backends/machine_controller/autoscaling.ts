@@ -15,7 +15,7 @@ import { autoscalerBounds, formerMinimumAnnotation, isWithoutAutoscaler } from "
 export function keepMinimum(kube: Cluster, pool: PoolRef, { isRolling }: { isRolling: boolean }): Promise<void> {
   const { namespace, name } = pool;
   return attempting(`hold the autoscaler of MachineDeployment "${namespace}/${name}"`, async () => {
-    // A rollout reports often, so a later report finds a watch that knows the pool; the end is reported once.
+    // During a rollout, a pool that the watch lacks is skipped, as a later call may find it; its end has only one call.
     if (isWithoutAutoscaler(kube, pool) ?? isRolling) return;
     const found = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
     const wanted = found && (isRolling ? raised(found) : restored(found));

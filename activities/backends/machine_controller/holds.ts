@@ -35,15 +35,15 @@ export function chooseMachine(kube: Kube, target: MemberRef): Promise<void> {
       throw moot("MachineGone", `Failed to mark machine "${target.machine}" for replacement: the Machine was deleted`);
     }
     const holder = holderOf(target.pool);
-    // Marks and holds of another controller stay.
+    // A mark or hold of another controller is not overwritten.
     const free = [victimAnnotation, holdAnnotation].filter((key) => !machine.metadata.annotations?.[key]);
     await annotate(kube, target, Object.fromEntries(free.map((key) => [key, holder])));
   });
 }
 
 /**
- * Removes mark and hold of a machine and the cordon of its node. A machine that is already being deleted runs until
- * its hold ends, so it stays held; `release` leaves it to machine-controller, which drains it by its own rules.
+ * Removes mark and hold of a machine and the cordon of its node. A machine that is being deleted keeps the hold, and so
+ * runs on; with `release` it loses the hold too, and machine-controller drains it by its own rules.
  */
 export function spareMachine(kube: Cluster, target: MemberRef & { release?: boolean }): Promise<void> {
   return attempting(`uncordon and unmark machine "${target.machine}"`, async () => {
@@ -52,7 +52,7 @@ export function spareMachine(kube: Cluster, target: MemberRef & { release?: bool
     if (!machine || (isLeaving && !target.release)) return;
     const standing = await readStanding(kube, machine);
     const node = machine.status?.nodeRef?.name;
-    // The cordon may be that of another machine. Of two that stay, one has to uncordon a node that either may have.
+    // The cordon may be another machine's. If that is unclear, only a machine that stays uncordons the node.
     const isOwn = standing.state === "Own" || (standing.state === "Unclear" && !isLeaving);
     if (node && isOwn) await ensureNodeUncordoned(kube, { pool: target.pool, node });
     if (isLeaving && standing.state !== "Own") await dropNode(kube, machine, standing);
@@ -70,9 +70,8 @@ export function admitMachine(kube: Kube, target: MemberRef): Promise<void> {
 }
 
 /**
- * Releases a drained machine: its node needs no second drain, and the hold ends. The node of a machine that was
- * deleted, or is not being deleted, stays unchanged: another machine may get its name, and no controller would move
- * its pods.
+ * Releases a drained machine: its node needs no second drain, and the hold ends. No node is changed for a deleted
+ * machine, as another may have its name, nor for one that stays, as no controller would move the pods.
  */
 export function releaseMachine(kube: Cluster, target: MemberRef & { node?: string }): Promise<void> {
   return attempting(`release machine "${target.machine}"`, async () => {
@@ -91,12 +90,12 @@ export function replaceMachine(kube: Cluster, target: MemberRef & { node?: strin
     if (!machine) return;
     const { state } = await readStanding(kube, machine);
     const node = target.drain || state !== "Own" ? undefined : target.node ?? machine.status?.nodeRef?.name;
-    // The hold comes first: a node annotated without it would keep the annotation if the deletion fails, and
-    // machine-controller would drain and delete a node that is not the machine's own.
+    // The hold comes first. Without it, a node would keep its annotation if the deletion fails, and machine-controller
+    // would drain and delete a node that is not the machine's own.
     const undo = node || state !== "Own" ? await ensureHeld(kube, target, machine) : undefined;
-    // In this order, because a new machine without its hold would begin to boot.
+    // The hold ends only after the deletion, because a new machine would otherwise begin to boot.
     await ifFound(deleteObject(kube, machines, nameOf(target))).catch(async (error: unknown) => {
-      await undo?.().catch(() => undefined); // the next attempt begins with it
+      await undo?.().catch(() => undefined); // otherwise the next attempt finds the hold
       throw error;
     });
     const leaving = await find(kube, target);
@@ -120,7 +119,7 @@ export function releaseAll(kube: Cluster, pool: PoolRef): Promise<void> {
 }
 
 /**
- * Changes only the node of a machine that is being deleted, and before the hold ends: machine-controller acts at once.
+ * Ends a hold. Before that, changes the node of a machine that is being deleted, as machine-controller acts at once.
  */
 async function endHold(kube: Cluster, target: MemberRef & { node?: string }, machine: Machine): Promise<void> {
   if (machine.metadata.deletionTimestamp) {
@@ -134,8 +133,8 @@ async function endHold(kube: Cluster, target: MemberRef & { node?: string }, mac
 
 /**
  * Makes a held machine name no node, and its node no longer name it, so that machine-controller neither drains nor
- * deletes a node that may be another machine's. Refused if the machine still names the node afterwards. The machine's
- * own field is cleared last, because the next attempt finds the node by it.
+ * deletes a node that may be another machine's. Throws Refused if the machine still names the node afterwards. The
+ * machine's own field is cleared last, because the next attempt finds the node by it.
  */
 async function dropNode(
   kube: Kube,
@@ -158,7 +157,7 @@ async function dropNode(
   }
 }
 
-// A hold of another controller makes machine-controller wait too. Returns what removes a new hold.
+// Returns how to remove the new hold; undefined for a machine that was held already, also by another controller.
 async function ensureHeld(
   kube: Kube,
   target: MemberRef,
@@ -193,7 +192,7 @@ function nameOf({ pool, machine }: MemberRef): { namespace: string; name: string
   return { namespace: pool.namespace, name: machine };
 }
 
-/** In a template: the start of the config's digest, so that machines with another config are replaced. */
+/** In a template: a digest of template and config, so that machines with another config are replaced. */
 export const configAnnotation = "ostler.dev/config";
 
 /** Length of the digest in the annotation. */

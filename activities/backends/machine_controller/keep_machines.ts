@@ -2,8 +2,8 @@
  * Changes the image of a template without replacing machines, by writing the new template into their MachineSet. The
  * oldest set with the MachineDeployment's template counts as its current one (machine-controller 1.66,
  * `FindNewMachineSet`), so machine-controller rolls nothing. New machines of the set boot the new image; those of the
- * other set never boot. NodePools bring the existing nodes to the new image; machines without one are a reason to
- * refuse.
+ * other set never boot. NodePools bring the existing nodes to the new image; a machine whose node has no NodePool is a
+ * reason to refuse.
  */
 import type { Keeping, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";

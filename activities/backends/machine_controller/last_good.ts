@@ -37,12 +37,12 @@ interface Restorer extends ProfilePlace {
   kube: Cluster;
 }
 
-/** Conflicts with other writers until the next attempt of the activity. */
+/** Attempts after conflicts with other writers, until the activity fails and Temporal retries it. */
 const tries = 5;
 
 /**
- * Makes the last good revision the desired one and emits an Event; returns whether there was anything to do. Refused
- * (LastGoodMissing) without a last good revision.
+ * Makes the last good revision the desired one and emits an Event; returns whether there was anything to do. Throws
+ * Refused (LastGoodMissing) without a last good revision.
  */
 export function restoreLastGood(
   kube: Cluster,
@@ -78,7 +78,7 @@ async function restore(
   const { lastGood } = memoryOf(rollout);
   if (!lastGood) throw lost(pool, "none of its rollouts has converged yet");
   const template = await goodTemplate(kube, deployment, lastGood);
-  // Before the template, so that the good config is published for the new revision at once.
+  // The profile is pinned before the template changes, so that the good config is published for the new revision.
   const isPinned = await ensurePinned(restorer, { deployment, rollout, lastGood });
   const isTold = isSameTemplate(deployment.spec.template, template);
   if (!isTold && !await replaceTemplate(kube, deployment, template)) return undefined;
@@ -146,7 +146,7 @@ function lost({ namespace, name }: PoolRef, state: string): Error {
   );
 }
 
-/** Returns deleted, being deleted, or present with the desired state. */
+/** Returns the desired state, or "Deleting" or "Gone". */
 export function readWanted(
   kube: Cluster,
   { namespace, name }: PoolRef,
@@ -179,7 +179,7 @@ const momentMs = 2_000;
 /** Returns the MachineDeployment after a short wait for machine-controller to number it. */
 async function readNumbered(kube: Cluster, pool: PoolRef): Promise<WrittenDeployment | undefined> {
   const read = (): Promise<WrittenDeployment | undefined> => ifFound(readObject(kube, writtenDeployments, pool));
-  // Without watches nothing reports it.
+  // Without watches, nothing reports when machine-controller has numbered a change.
   if (!kube.watch) return await read();
   const until = Date.now() + momentMs;
   if (isSurelyUnsettled(kube, pool)) await settledBy(kube, pool, { generation: 0, until });

@@ -74,7 +74,7 @@ async function listMachines(kube: Kube): Promise<Machine[]> {
 
 /**
  * Returns an object if the node certainly is that of the named machine, and the machine is of the named pool. A
- * MachineSet can be deleted before its last machine, so then its name decides.
+ * MachineSet can be deleted before its last machine, in which case the name of the set decides.
  */
 export async function readOwnership(
   kube: Cluster,
@@ -92,7 +92,7 @@ export async function readOwnership(
 
 // New machines, which wait for the node of their name, or of a name that their cloud gave them.
 
-/** Two machines of one name are already too many. */
+/** Machines to read of one name, because two are ambiguous already. */
 const limit = 2;
 /** Age in milliseconds that a list of all machines may have: clients with a token request names as often as they want. */
 const freshMs = 3_000;

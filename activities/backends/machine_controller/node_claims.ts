@@ -9,7 +9,7 @@ import { ifFound, statusOf } from "../../kube/status.ts";
 import { type NodeClaim, type NodeStanding, standingOn } from "../../node/node_claim.ts";
 import { type Namer, namerOf, poolWatchesOf } from "./pool_watch.ts";
 
-/** Milliseconds that a list of all Machines counts while no watch has them. */
+/** Milliseconds for which a list of all Machines is reused while no watch has them. */
 const listedMs = 5_000;
 
 /** Returns the claims of those Machines that name a Node, by the name of the Machine; all are of one namespace. */

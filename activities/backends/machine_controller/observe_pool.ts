@@ -86,7 +86,7 @@ export function memberOf(pool: PoolRef, machine: Machine): Member {
 /** The longest text about a machine (characters). */
 const longestText = 300;
 
-/** Returns what a Machine itself shows that it waits for. */
+/** Returns what a Machine waits for, as far as the Machine itself shows it. */
 function lacksOf(machine: Machine): Pick<Member, "lacks"> {
   const { metadata: { annotations, finalizers = [] }, status } = machine;
   const { errorReason, errorMessage } = status ?? {};
@@ -212,7 +212,7 @@ export async function ownMachines(kube: Kube, deployment: MachineDeployment): Pr
   const { namespace } = deployment.metadata;
   const found = await listObjects(kube, machines, { namespace, labelSelector: labelSelectorOf(deployment) });
   if (found.length === 0) return { machines: [], sets: [] };
-  // In this order, because a set exists before its machines and until they are deleted.
+  // Sets are read after machines, because a set exists before its machines and until they are deleted.
   const sets = await ownSets(kube, deployment);
   const uids = new Set(sets.map(({ metadata }) => metadata.uid));
   return { machines: found.filter(({ metadata }) => isOwned(metadata, uids)), sets };

@@ -25,7 +25,7 @@ export const autoscalerBounds = {
   max: "cluster.k8s.io/cluster-api-autoscaler-node-group-max-size",
 } as const;
 
-/** On a MachineDeployment with a raised minimum: the previous one, and the raised one. */
+/** On a MachineDeployment whose minimum Ostler has raised: the previous minimum, and the raised one. */
 export const formerMinimumAnnotation = "ostler.dev/autoscaler-min-size";
 
 const autoscalerAnnotations: string[] = [...Object.values(autoscalerBounds), formerMinimumAnnotation];
@@ -52,7 +52,7 @@ export function watchTemplates(kube: Cluster): void {
   sets.ask();
 }
 
-/** Returns whether a watch has the MachineDeployment, and no autoscaler may change its size; undefined if unknown. */
+/** Returns whether no autoscaler may change the size of a MachineDeployment; undefined if no watch has it. */
 export function isWithoutAutoscaler(kube: Cluster, { namespace, name }: PoolRef): boolean | undefined {
   const { deployments } = poolWatchesOf(kube);
   const facts = deployments.isFresh ? deployments.get(`${namespace}/${name}`) : undefined;
@@ -151,7 +151,7 @@ export function selectorOfEmpty(kube: Cluster, { namespace, name }: PoolRef): st
   return own.every(({ isEmpty }) => isEmpty) ? deployments.get(pool)?.selector ?? "" : "";
 }
 
-/** Generations in which a MachineDeployment cannot have had replicas and none again; defaulting is one of them. */
+/** Up to this generation, a MachineDeployment cannot have had replicas and none again; defaulting is one change. */
 const changesAtMost = 2;
 
 /**
@@ -202,7 +202,7 @@ interface DeploymentFacts {
   revision: string;
   /** The label selector of its machines; "" without one. */
   selector: string;
-  /** An autoscaler may change its size, or Ostler holds one. */
+  /** An autoscaler may change its size, or Ostler has raised its minimum. */
   isAutoscaled: boolean;
   /** Identity of all other facts. */
   state: string;

@@ -57,7 +57,7 @@ export type WrittenDeployment = z.infer<typeof WrittenDeployment>;
 /** MachineDeployments with their managed fields, which other reads leave out because of their size. */
 export const writtenDeployments: Resource<WrittenDeployment> = { ...machineDeployments, schema: WrittenDeployment };
 
-// It writes whole objects, and thereby owns fields of the template without a value, such as an empty metadata.
+// machine-controller is never the actor: it writes whole objects, and so owns fields of the template without a value.
 const machineController = "machine-controller";
 
 /** Returns the field manager with the newest write to the template; "unknown" without one. */

@@ -1,4 +1,4 @@
-/** Watches MachineDeployments, their profiles and the nodes of their machines; keeps only what decides about events. */
+/** Watches MachineDeployments, their profiles and the nodes of their machines; keeps only what reports depend on. */
 import { finalizer } from "../../config/identity.ts";
 import { type Observable, observableOf, observedOf } from "../../config/observed.ts";
 import { type LinedProfile, lineState, profileLine } from "../../config/profile_line.ts";
@@ -110,7 +110,7 @@ function watchNodes(kube: Kube, { onChange, ...deps }: Pick<WatchDeps, "onChange
   return {
     illness: (pool, conditions) =>
       illnessAmong(joined.nodesOf(pool).map((node) => [node, nodes.get(node)]), conditions),
-    // In this order, because a machine without its set or a node without its machine would be read twice.
+    // The order matters, because a machine without its set or a node without its machine would be read twice.
     start: async () => {
       await sets.start();
       await machines.start();

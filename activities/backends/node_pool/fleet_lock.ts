@@ -1,7 +1,7 @@
 /**
- * Nodes that update themselves, by FleetLock: a node that requests the lock is staged, to boot it is to grant the
- * lock, and it is back when it has released the lock. A granted lock is never revoked, because its node may reboot at
- * any time.
+ * Updates of nodes that update themselves by FleetLock: a node that requests the lock counts as staged, the granted
+ * lock is its order to boot, and the released lock shows that it is back. A granted lock is never revoked, because its
+ * node may reboot at any time.
  */
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
@@ -23,9 +23,9 @@ export function lockMemberOf(pool: PoolRef, node: PoolNode): Member {
     ...{ id: name, node: name, templateHash: lock ? "asks" : unlockedHash, image: "", kubelet, phase: "Ready" },
     ...{ since: createdAt, marked: isOurs, held: isOurs, expendable: false },
     ...(lock ? { staged: true as const } : {}),
-    // It may reboot at any time, so it counts as unavailable also after the run that granted the lock.
+    // A node with a granted lock may reboot at any time, so it is unavailable even after the run that granted the lock.
     ...(lock?.held ? { ill: illOf(lock.failed || lock.held) } : {}),
-    // Without a mark the run does not uncordon it.
+    // A run uncordons only marked nodes, so a node that failed stays cordoned.
     ...(lock?.failed
       ? { kept: "Failed" as const, failedAt: lock.failed, marked: false }
       : !isReady && !isOurs
@@ -38,12 +38,12 @@ function illOf(since: number): NonNullable<Member["ill"]> {
   return { why: "The node holds its FleetLock", since, due: since };
 }
 
-/** Returns the stage of a node; one that does not request a lock any more has nothing to wait for. */
+/** Returns the stage of a node: Booted once it neither requests nor holds a lock. */
 export function lockStage({ lock }: PoolNode): StageOutcome {
   return { outcome: lock ? "Staged" : "Booted" };
 }
 
-/** Grants a requested lock, once. A node without a request counts as ordered, and its boot is observed at once. */
+/** Grants a requested lock, once. A node without a request counts as ordered; its update ends once it is Ready. */
 export async function grantLock(kube: Kube, node: PoolNode): Promise<BootOrdered> {
   let granted = "";
   await patchLock(kube, node, (lock) => {
@@ -55,7 +55,7 @@ export async function grantLock(kube: Kube, node: PoolNode): Promise<BootOrdered
   return { outcome: "Ordered", bootId: granted };
 }
 
-/** Returns updated once a node holds no lock and is Ready; a granted lock is kept whatever happens to its node. */
+/** Returns Updated once a node holds no lock and is Ready; a granted lock is kept whatever happens to its node. */
 export function lockVerdict(
   { bootId, isReady, lock }: PoolNode,
   isOver: boolean,
@@ -88,7 +88,7 @@ export function clientIdOf(machineId: string): string {
   return id.toString("hex");
 }
 
-/** Computed once for each version of a node. */
+/** Client IDs, computed once for each version of a node. */
 const ids = new WeakMap<PoolNode, string>();
 
 function idOf(node: PoolNode): string {
@@ -121,9 +121,7 @@ export function rebootLocks(kube: Cluster): RebootLocks {
   };
 }
 
-/**
- * Returns the watched node while its request waits, as thousands may for long; reads it once anything else is known.
- */
+/** Returns a node from the watch while its request waits, as thousands may for long; otherwise reads it. */
 async function readWaiting(kube: Cluster, name: string): Promise<PoolNode | undefined> {
   const watch = poolNodesOf(kube);
   watch.ask();

@@ -1,6 +1,6 @@
 /**
- * The lock of a node that updates itself, requested or held, as an annotation of its Node, so that every process knows
- * it and it is deleted with the node. A node can write its own; users with permission to patch nodes can write all.
+ * The lock of a node that updates itself, requested or held, as an annotation of its Node, so that all processes know
+ * it and it is deleted with the node. A node can write its own lock; users with permission to patch nodes, any.
  */
 import { z } from "zod";
 import { asMergePatch } from "../../kube/client.ts";

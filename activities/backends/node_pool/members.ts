@@ -9,7 +9,7 @@ import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isSelected, readNodePool, readSelected } from "./selected.ts";
 import { hashOf, imageOf, isLockTarget, partsOf, templateOf } from "./wanted.ts";
 
-/** The image of a node after an unobserved boot: Ostler asks the node before it acts on it. */
+/** The image of a node that has booted unobserved; Ostler asks the node before it changes anything. */
 const unknown = "";
 
 /** Returns a node as the planner sees it; whether a failure was retried is decided where members are counted. */
@@ -31,12 +31,12 @@ export function memberOf(pool: PoolRef, node: PoolNode, digest: string): Member 
   };
 }
 
-// Ostler cannot ask a node that is not Ready.
+// Before it replaces a node, Ostler asks the node once more to fetch the image, which only a Ready node can.
 function replaceableOf({ isReady }: PoolNode, { isReplaceable }: Note["failed"][number]): Pick<Member, "replaceable"> {
   return isReplaceable && isReady ? { replaceable: true } : {};
 }
 
-/** Reads all nodes; each one's image is the last one observed with its boot ID. */
+/** Reads all nodes of a pool, each with the image that was recorded for its current boot. */
 export async function observeNodes(kube: Cluster, pool: PoolRef): Promise<Observation> {
   const nodePool = await readNodePool(kube, pool);
   if (!nodePool) return { members: [], templateHash: "", counted: new Map() };
@@ -58,7 +58,7 @@ export async function readMember(kube: Cluster, { pool, machine }: MemberRef): P
   return isLockTarget(image) ? lockMemberOf(pool, node) : memberOf(pool, node, partsOf(image).digest);
 }
 
-/** Returns an object for a node that the pool selects, which is its own machine. */
+/** Returns an object if the pool selects the node, and the machine is that node; else undefined. */
 export async function readOwnership(
   kube: Cluster,
   { pool, machine, node }: MemberRef & { node: string },

@@ -17,8 +17,8 @@ export function newsOfWanted(kube: Cluster, pool: PoolRef): News {
 }
 
 /**
- * Reports changes of the NodePool and its nodes; a new node or new labels may concern any pool, all else its own
- * nodes.
+ * Reports changes of the NodePool and its nodes; a new, deleted or relabelled node may concern any pool, another change
+ * only a pool that has the node.
  */
 export function newsOfNodes(kube: Cluster, pool: PoolRef, nodes: () => ReadonlySet<string>): News {
   return new News([

@@ -1,7 +1,7 @@
 /**
- * The note about a node's operating system, as an annotation of its Node: the booted image with its boot ID, the
- * staged image, and images that failed. It outlives an uninstallation and is deleted with the node. A node can write
- * its own annotations; it could report the same by its OS tool, and it concerns only that node.
+ * The note about a node's operating system, as an annotation of its Node: the booted image with its boot ID, the staged
+ * image, and images that failed. It outlives an uninstallation and is deleted with the node. A node could forge its
+ * note, but this does no more harm than a false report of its OS tool, and only to that node.
  */
 import { z } from "zod";
 import { asMergePatch } from "../../kube/client.ts";

@@ -36,7 +36,7 @@ export async function readBegun(kube: Cluster, { pool, machine }: NodeUpdate): P
   return nodePool && node && { nodePool, node };
 }
 
-/** Returns an order for the node, until an absolute time (epoch ms). */
+/** Returns an order for the node, valid until an absolute time (epoch ms). */
 export function orderOf(
   { nodePool: { spec }, node }: Subject,
   { image, verb, until }: { image: string; verb: OsOrder["verb"]; until: number },
@@ -65,7 +65,7 @@ export function timeOf(until: number, now = Date.now()): number {
   return now + Math.max(leastMs, until - asked);
 }
 
-// The same for every attempt of a step, and another one for every step.
+// Returns a token that is the same for all attempts of a step, and different for every step.
 function tokenOf(verb: string): string {
   const { workflowExecution, activityId } = Context.current().info;
   const asked = JSON.stringify([workflowExecution?.runId, activityId, verb]);

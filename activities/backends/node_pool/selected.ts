@@ -16,7 +16,7 @@ export function poolOfNodePool({ namespace, name }: { namespace: string; name: s
   return { kind: "NodePool", namespace, name: `${poolPrefix}${name}` };
 }
 
-/** Returns the name of a pool's NodePool. Refused for a name without the prefix. */
+/** Returns the name of a pool's NodePool. Throws Refused for a name without the prefix. */
 export function nodePoolNameOf({ namespace, name }: PoolRef): string {
   if (name.startsWith(poolPrefix) && name.length > poolPrefix.length) return name.slice(poolPrefix.length);
   throw refused(
@@ -40,7 +40,7 @@ export async function readSelected(kube: Cluster, nodePool: Pick<NodePool, "spec
   return (await readPoolNodes(kube)).filter((node) => isSelected(nodePool, node));
 }
 
-/** Refused if another NodePool selects one of the nodes: each would apply its own budget and its own image. */
+/** Throws Refused if another NodePool selects one of the nodes, as each would apply its own budget and image. */
 export async function refuseRivals(
   kube: Cluster,
   { metadata, spec }: NodePool,
@@ -64,7 +64,7 @@ export async function poolOf(kube: Cluster, node: PoolNode): Promise<NodePool | 
   return (await readOwners(kube))(node);
 }
 
-/** Returns the same function for any number of nodes, from one read of the NodePools. */
+/** Returns `poolOf` as a function for any number of nodes, from one read of the NodePools. */
 async function readOwners(kube: Cluster): Promise<(node: PoolNode) => NodePool | undefined> {
   const all = await kube.cache.read("node pools", () => listAllPools(kube));
   return (node) => {
@@ -73,7 +73,7 @@ async function readOwners(kube: Cluster): Promise<(node: PoolNode) => NodePool |
   };
 }
 
-/** Far more NodePools than any cluster has. */
+/** Pages of 500 NodePools, far more than any cluster has. */
 const pagesAtMost = 20;
 
 async function listAllPools(kube: Kube): Promise<NodePool[]> {
@@ -87,7 +87,7 @@ async function listAllPools(kube: Kube): Promise<NodePool[]> {
   return found;
 }
 
-/** Returns the first of these nodes that not exactly one NodePool selects; undefined if there is none. */
+/** Returns the first of these nodes that no NodePool selects, or several do; undefined if each has exactly one. */
 export async function strayNode(kube: Cluster, names: readonly string[]): Promise<string | undefined> {
   const [all, ownerOf] = await Promise.all([readPoolNodes(kube), readOwners(kube)]);
   const nodes = new Map(all.map((node) => [node.name, node]));

@@ -76,7 +76,7 @@ function stageOf(
   digest: string,
 ): "Booted" | "Image" | "Fallback" | undefined {
   if (staged === digest) return "Image";
-  // The node would boot the staged image instead.
+  // Whatever image the node has booted, it would boot the other, staged one next.
   if (staged !== "") return undefined;
   if (booted === digest) return "Booted";
   return fallback === digest ? "Fallback" : undefined;

@@ -16,8 +16,8 @@ import { emitEvents, type Subject } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
 
 /**
- * Returns deleted, being deleted, or present. Refused if another pool selects one of its nodes, or its image is not
- * allowed.
+ * Returns the desired state, or that the pool is deleted or being deleted. Throws Refused if another pool selects one
+ * of its nodes, or its image is not allowed.
  */
 export function readWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
   return attempting(`read NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`, async () => {
@@ -33,12 +33,12 @@ export function readWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
 }
 
 /**
- * Returns the image of a pool as "repository@sha256:…", or a placeholder if its nodes update themselves. Refused if the
- * image is not allowed.
+ * Returns the image of a pool as "repository@sha256:…", or a placeholder if its nodes update themselves. Throws Refused
+ * if the image is not allowed.
  */
 export async function imageOf(kube: Kube, nodePool: NodePool): Promise<string> {
   const { metadata, spec: { image } } = nodePool;
-  // The schema requires one of the two.
+  // The schema requires an image, except with the driver FleetLock.
   if (!image) return lockTargetOf(nodePool) ?? "";
   if ("reference" in image) return image.reference;
   const found = await readAcceptedImage(kube, { object: { name: image.osImage } });
@@ -83,7 +83,7 @@ export function partsOf(image: string): { repository: string; digest: string } {
 
 /** Prefix of the placeholder for the image of nodes that update themselves, which choose it. */
 const lockWord = "FleetLock/";
-/** Template hash of nodes that do not request a lock. */
+/** Template hash of nodes that neither request nor hold a lock. */
 export const unlockedHash = "fleet-lock";
 
 /** Returns the target of a pool with driver FleetLock; undefined for every other driver. */
@@ -107,8 +107,8 @@ export function hashOf(digest: string): string {
 }
 
 /**
- * Returns the identity of everything that a rollout of the pool depends on, with the digest of its OSImage if it names
- * one; the number of its nodes is not part of it.
+ * Returns a text that changes with anything that a rollout of the pool depends on, also with the digest of an OSImage
+ * that the pool names, but not with the number of its nodes.
  */
 export function observedOf(
   { metadata: { uid, generation = 0, deletionTimestamp } }: { metadata: Pick<NodePool["metadata"], Deciding> },
@@ -120,8 +120,8 @@ export function observedOf(
 type Deciding = "uid" | "generation" | "deletionTimestamp";
 
 /**
- * Writes the last good image into the NodePool and emits an Event; returns whether there was anything to do. Refused
- * (LastGoodMissing) if no rollout has converged yet.
+ * Writes the last good image into the NodePool and emits an Event; returns whether there was anything to do. Throws
+ * Refused (LastGoodMissing) if no rollout has converged yet.
  */
 export function restoreImage(kube: Kube, { pool, by, reason }: RestoreOrder): Promise<{ changed: boolean }> {
   const name = nodePoolNameOf(pool);

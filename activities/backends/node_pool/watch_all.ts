@@ -1,4 +1,4 @@
-/** Watches NodePools, their OSImages and the nodes that they select; keeps only what decides about events. */
+/** Watches NodePools, their OSImages and the nodes that they select; keeps only what reports depend on. */
 import { createHash } from "node:crypto";
 import type { Kube } from "../../kube/client.ts";
 import { Informer } from "../../kube/informer.ts";
@@ -27,7 +27,7 @@ export function watchNodePools(kube: Kube, { onChange, ...deps }: WatchDeps): Po
     onChange: () => pools.keys().forEach((name) => tell(name)),
   });
   const nodes = watchNodes(kube, { ...deps, pools, onChange: tell });
-  // An image that is not accepted is not rolled out: its pool is reported again when it is.
+  // A pool whose image is not accepted has digest "" here, so it is reported again once the image is accepted.
   const digestOf = ({ spec: { image } }: KeptPool): string =>
     image && "osImage" in image ? images.get(image.osImage) ?? "" : "";
   const find = (key: string): PoolFacts | undefined => {
@@ -90,7 +90,7 @@ interface NodeDeps extends Pick<WatchDeps, "onChange" | "log" | "signal"> {
 }
 
 interface PoolNodeWatch {
-  /** Changes when a rollout has to read the NodePool; "" if all of its nodes are as a rollout left them. */
+  /** Returns another text when a rollout has to read the NodePool; "" if its nodes are as a rollout left them. */
   stateOf(nodePool: string): string;
   /** Finds the nodes of a NodePool that appeared, was deleted, or selects other nodes. */
   select(nodePool: string): void;
@@ -118,7 +118,7 @@ function watchNodes(kube: Kube, { pools, onChange, ...deps }: NodeDeps): PoolNod
       all.forEach((owner) => onChange(owner));
     },
   });
-  /** The texts of nodes that a rollout has to read, by NodePool and node. */
+  /** By NodePool and node: the texts of the nodes because of which a rollout has to read the pool. */
   const odd = new Map<string, Map<string, string>>();
   const note = (pool: string, name: string, node: PoolNode | undefined): void => {
     const stateIn = pools.get(pool)?.spec.driver === "FleetLock" ? lockStateOf : bootStateOf;

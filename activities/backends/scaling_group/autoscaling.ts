@@ -54,7 +54,7 @@ export async function endLeftKeeps(kube: Cluster, groups: readonly ScalingGroup[
   }
 }
 
-/** A rollout that has not reported yet may be beginning. */
+/** Returns whether no run will end a hold of the pool; a rollout that has not reported yet may be beginning. */
 async function isLeft(kube: Cluster, pool: PoolRef, groups: readonly ScalingGroup[]): Promise<boolean> {
   if (!groups.some(({ metadata }) => metadata.name === groupNameOf(pool))) return true;
   const { namespace, name } = pool;

@@ -1,4 +1,4 @@
-/** Waits until a survey of a NodeVersion would differ. */
+/** Waits until a new survey of a NodeVersion would differ from the last one. */
 import type { Cluster } from "../../cluster.ts";
 import type { ClusterObject } from "../../../workflows/contracts/mod.ts";
 import { groupNodesOf } from "../../node_version/group_nodes.ts";
@@ -7,7 +7,7 @@ import { RolloutObject, rollouts } from "../../kube/resources.ts";
 import { autoscalingStrategies, AutoscalingStrategy } from "../../kube/update_kinds.ts";
 import { surveyNodeVersion } from "./version_survey.ts";
 
-/** The decisive fields of a group's Rollout. */
+/** The fields of a group's Rollout that a survey depends on. */
 const phases = {
   ...rollouts,
   fieldSelector: "metadata.namespace=kube-system",
@@ -16,7 +16,7 @@ const phases = {
   ),
 };
 
-/** The decisive fields of a strategy: whether its autoscaler is enabled, and how many replicas run. */
+/** The fields of a strategy that a survey depends on: whether its autoscaler is enabled, and how many replicas run. */
 const switches = {
   ...autoscalingStrategies,
   schema: AutoscalingStrategy.transform(({ spec, status }) => `${spec.enabled} ${status?.replicas ?? 0}`),

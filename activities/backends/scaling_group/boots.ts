@@ -30,7 +30,7 @@ import { observedOf } from "./target.ts";
 /** Machines of groups boot without credentials of Ostler, so nothing expires. */
 const never = "";
 
-/** Sets the group to boot its target. Refused for a group without a released NodeVersion. */
+/** Sets the group to boot its target. Throws Refused for a group without a released NodeVersion. */
 export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Promise<Published> {
   return attempting(`set ScalingGroup "${groupNameOf(pool)}" to boot revision "${revision}"`, async () => {
     const asked = await needAsked(kube, pool);
@@ -50,7 +50,7 @@ export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Prom
   });
 }
 
-/** Reads what the group boots, and sets it to its target; returns what it boots then. */
+/** Sets the group to boot its target, if it does not yet; returns the boot template that it then has. */
 export async function ensureBoots(
   kube: Cluster,
   { pool, asked }: { pool: PoolRef; asked: Asked },
@@ -75,7 +75,7 @@ export async function ensureBoots(
   return template;
 }
 
-/** Refused if another ScalingGroup names the same cloud group: each would apply its own numbers and budget. */
+/** Throws Refused if another ScalingGroup has the same cloud group: each would apply its own numbers and budget. */
 async function refuseRivals(
   kube: Cluster,
   { metadata: { name, uid }, spec: { groupId } }: ScalingGroup,
@@ -112,7 +112,7 @@ async function templateFor({ kube, asked, target, boots }: Booting): Promise<Boo
     : await driver.ensureImage({ group, image: target.image });
 }
 
-/** Returns the components of one of its nodes; "" if no node of the group names them. */
+/** Returns the components that a node of the group names; "" if none does. */
 async function componentsNow(kube: Cluster, { group: { spec } }: Asked): Promise<string> {
   const [{ nodes }, instances] = await Promise.all([
     nodesByInstance(kube),
@@ -168,7 +168,7 @@ export function marksOf(image: string, group: string): Record<string, string> {
 
 /**
  * Pins the group to its last good boot template until another target is desired, without a change of its NodeVersion;
- * returns whether there was anything to do. Refused (LastGoodMissing) without one.
+ * returns whether there was anything to do. Throws Refused (LastGoodMissing) without a last good template.
  */
 export function restoreGroup(kube: Kube, order: RestoreOrder): Promise<{ changed: boolean }> {
   const name = groupNameOf(order.pool);
@@ -197,7 +197,7 @@ async function goodBoots(kube: Kube, { ledger: { boots, former } }: Asked, { poo
   throw refused("LastGoodMissing", `Failed to roll back ScalingGroup "${groupNameOf(pool)}": ${state}`);
 }
 
-/** Returns deleted, being deleted, or present; a group without a released NodeVersion keeps what it has. */
+/** Returns the desired state, "Deleting" or "Gone"; a group without a released NodeVersion keeps what it boots. */
 export function readGroupWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
   return attempting(`read ScalingGroup "${groupNameOf(pool)}"`, async () => {
     const asked = await readAsked(kube, pool);

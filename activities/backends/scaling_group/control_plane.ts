@@ -23,9 +23,9 @@ export function isOfControlPlane({ group }: Pick<Asked, "group">, { cloud, insta
 }
 
 /**
- * Refused if control planes would run other components, because replacing them does not upgrade their Kubernetes
- * (K23). Refused also for a group of control planes with another role, which would be released together with workers.
- * `attempt` completes "Failed to …".
+ * Throws Refused if control planes would run other components, as their replacement does not upgrade their Kubernetes
+ * (K23), and for control planes in a group with another role, which would be released together with workers. `attempt`
+ * completes "Failed to …".
  */
 export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
   if (!isOfControlPlane(asked, seen)) return;
@@ -125,8 +125,8 @@ export async function joinEtcd(
 }
 
 /**
- * Removes the etcd member of an instance before the cloud removes the instance, which would still count for the quorum.
- * Transient while the member is unknown or the remaining ones would have no quorum.
+ * Removes the etcd member of an instance before the cloud removes the instance, as the member would still count for the
+ * quorum. Throws Transient while the member is unknown or the remaining ones would have no quorum.
  */
 export async function leaveEtcd(
   kube: Cluster,
@@ -145,9 +145,7 @@ export async function leaveEtcd(
   await etcd.removeMember(id);
 }
 
-/**
- * Moves leadership and a snapshot away from a machine before its deletion; a lost machine may be inconclusive itself.
- */
+/** Before a deletion, moves the etcd leadership away, unless the machine is lost; stores a snapshot if ordered. */
 export function relieveMember(
   kube: Cluster,
   { pool, machine, isLost, taken, snapshot }: RelieveMember,
@@ -173,8 +171,8 @@ export function relieveMember(
 }
 
 /**
- * Returns the reasons against a removal. The own member of a lost machine is none, as it is why the machine is
- * removed. An administrator can accept all reasons, except if the removal would end etcd.
+ * Returns the reasons against a removal. The state of a lost machine's own member is not one of them, as it is why the
+ * machine is removed. An administrator can accept all reasons, except if the removal would end etcd.
  */
 function doubtsAbout(
   survey: EtcdSurvey,

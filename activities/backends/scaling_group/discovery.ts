@@ -33,12 +33,12 @@ const first = { nodeImage: "constellation-version", min: 1, max: 10, autoscaling
 
 type Role = "Worker" | "ControlPlane";
 
-/** Runs one discovery at `now` (epoch ms). A refusal for one group fails it only after all other groups. */
+/** Runs one discovery at `now` (epoch ms). A refusal for one group fails the discovery only after all other groups. */
 export function discoverScalingGroups(kube: Cluster, now: number): Promise<DiscoveryResult> {
   return attempting("discover scaling groups", async () => {
     const driver = await kube.cloud.driver();
     const result: DiscoveryResult = { groups: 0, made: [], removed: [] };
-    // Holds first: nothing else would end them, whatever fails below.
+    // Old holds are ended first, whatever fails below, because nothing else would end them.
     await allOf([
       async () => await endOldRebalancingHolds(kube, await listClusterObjects(kube, scalingGroups), now),
       async () => await endLeftKeeps(kube, await listClusterObjects(kube, scalingGroups)),
@@ -53,7 +53,7 @@ async function compare(
   { driver, now, result }: { driver: Driver; now: number; result: DiscoveryResult },
 ): Promise<void> {
   const { groups, isComplete } = await driver.groups();
-  // After the groups, which may take minutes: meanwhile a user may create the object of one.
+  // Objects are read after the groups, whose list may take minutes in which a user can create the object of one.
   const objects = await listClusterObjects(kube, scalingGroups);
   result.groups = groups.length;
   const found = new Map(groups.map((group) => [groupKeyOf(group.id), group]));
@@ -72,7 +72,7 @@ async function compare(
   ], (step) => step());
 }
 
-/** Keeps all templates that a group boots or may go back to. Without the permission to delete, all templates stay. */
+/** Deletes templates, except those that a group boots or may be rolled back to; without the permission, all stay. */
 async function deleteSpareTemplates(driver: Driver, objects: readonly ScalingGroup[]): Promise<void> {
   const keep = objects.map(ledgerOf).flatMap(({ boots, former, pin }) =>
     [boots, former, pin?.boots].flatMap((each) => each?.template ?? [])
@@ -127,7 +127,7 @@ function nameFor({ name, id }: CloudGroup): string {
   return plain.replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, "") || "group";
 }
 
-/** Updates only the group's display name. */
+/** Updates only the display name of a group, and forgets the discoveries that missed the group. */
 async function keep(kube: Cluster, { metadata, spec }: ScalingGroup, { name }: CloudGroup): Promise<void> {
   const wasMissed = metadata.annotations?.[missedAnnotation] !== undefined;
   if (!wasMissed && spec.nodeGroupName === name) return;

@@ -19,9 +19,9 @@ const standing: Record<string, string> = {
   Aborted: "was aborted",
 };
 
-/** Phases in which work is in progress; unhealthy machines are repaired also without a rollout. */
+/** Phases in which a rollout works; "Repairing" is not one, as machines are repaired without a rollout too. */
 const moving = ["Preparing", "Creating", "Rolling", "RollingBack", "Deleting"];
-/** Reasons for which a group waits until an administrator acts; `closed` is that for its window. */
+/** Reasons for which a group waits for an administrator; `closed` is the reason for which it waits for its window. */
 const asking = ["ProtectedRemain", "Paused", "AwaitingApproval", "EtcdInDoubt"];
 const closed = "OutsideWindow";
 

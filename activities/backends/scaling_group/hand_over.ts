@@ -21,7 +21,7 @@ import { deleteRecord, type Order, orderOf, recordAnnotations } from "./records.
 import { type Asked, readAsked, readCloud } from "./sight.ts";
 
 /**
- * Writes on the node what it takes over and what it is, and records that it has joined; returns what it still lacks.
+ * Writes image, group and inheritance on a machine's node, and records that the machine joined; returns what it lacks.
  */
 export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Promise<string | undefined> {
   return attempting(`hand over to machine "${machine}"`, async () => {
@@ -45,7 +45,7 @@ export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Prom
       kept,
       marks: { ...marksOf(instance.image, asked.group.spec.groupId), ...heirOf(from) },
     });
-    // Its pods are still on the old node, so an autoscaler would remove it before the next report keeps it.
+    // The pods are still on the old node, so an autoscaler would remove the new one before the next report keeps it.
     if (
       order?.donor !== undefined && !order.isDone &&
       (await unheldAutoscaler(kube, () => Promise.resolve(asked.group))) !== ""

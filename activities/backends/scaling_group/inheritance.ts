@@ -1,6 +1,6 @@
 /**
- * The inheritance of a machine: what its replacement takes over, read from its node when it is chosen, and kept as
- * JSON until then.
+ * The inheritance of a machine: what its replacement takes over. It is read from the machine's node when the machine is
+ * chosen, and kept as JSON until it is handed over.
  */
 import type { Cluster } from "../../cluster.ts";
 import type { V1Node } from "@kubernetes/client-node";
@@ -74,14 +74,14 @@ interface HandOver {
   taints?: Taint[];
 }
 
-/** Taints and labels of Kubernetes and its controllers; a drain adds and removes a cordon. */
+/** Taints and labels that are not handed over: Kubernetes and its controllers write them, or a drain (the cordon). */
 const notHandedOver = [...passingTaints, "node.kubernetes.io/unschedulable"];
 const reserved = ["kubernetes.io", "k8s.io"];
 
 /** Returns what an old node hands over to its new node. */
 export function inheritanceOf(donor: Inheritance, rules: HandOverRules): Inheritance {
   const isKept = (key: string): boolean => !isReserved(key) || rules.reservedDomains.includes(domainOf(key));
-  // On the new node the annotation would have no mark of Ostler, and so would stay after the rollout.
+  // Ostler's own hold against scale-down is left out: without Ostler's mark, it would stay after the rollout.
   const own = donor.annotations[keptByAnnotation] === undefined ? [] : [keptByAnnotation, scaleDownDisabledAnnotation];
   return {
     labels: rules.labels ? pick(donor.labels, isKept) : {},

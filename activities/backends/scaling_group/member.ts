@@ -19,11 +19,11 @@ export interface Of {
   target: Target;
   /** Legacies of machines that were deleted before their replacement was created. */
   legacies: readonly Legacy[];
-  /** How protected machines are treated; missing without any, or if they are replaced like others. */
+  /** How protected machines are treated; missing if the group has none, or if they are replaced like others. */
   kept?: "Skip" | "Wait";
 }
 
-/** Returns an instance with its node. */
+/** Returns an existing instance, with its node, as the planner sees it. */
 export function memberOfInstance(
   { pool, target, legacies, kept }: Of,
   { records, nodes }: CloudSight,
@@ -64,7 +64,7 @@ function lacksOf(
     : {};
 }
 
-/** Returns an order without an instance: not created yet, or deleted before it joined. */
+/** Returns an order whose instance does not exist yet, or was deleted before it joined, as the planner sees it. */
 export function memberOfOrder({ target }: Of, order: Order, at: Moment): Member {
   const { id, since, trouble } = order;
   const templateHash = order.target || hashOf(target);

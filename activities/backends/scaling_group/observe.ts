@@ -38,7 +38,7 @@ export function observeGroup(kube: Cluster, pool: PoolRef): Promise<Observation>
   });
 }
 
-/** Returns how the policy treats protected machines; reads it only if there is one. */
+/** Returns how the policy treats protected machines; reads the policy only if a machine is protected. */
 export async function keptOf(
   kube: Cluster,
   { pool: { namespace, name }, asked, seen }: { pool: PoolRef; asked: Asked; seen: CloudSight },
@@ -105,10 +105,10 @@ function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | unde
   };
 }
 
-/** The cloud needs some time after its wait, too. */
+/** Milliseconds that the cloud gets for the removal itself, after its wait. */
 const endMs = 300_000;
 
-/** Counts from the record of the removal, which is older than the wait of the cloud. */
+/** Returns the delay of a removal, counted from its record, which is older than the wait of the cloud. */
 function delayOf(
   { what, longestMs }: NonNullable<Instance["waitsFor"]>,
   { record: { metadata } }: Removal,
@@ -138,7 +138,7 @@ function membersOf(of: Of, seen: CloudSight): Member[] {
   const alive = new Set(instances.filter((each) => isAlive(each)).map(memberIdOf));
   const isShown = ({ id, providerId }: Order): boolean =>
     instances.some((each) => each.token === id || isOf(providerId, each));
-  // The group has replaced a vanished machine; its slot is removed with the machine that it was ordered for.
+  // The group has replaced a lost machine itself; the extra slot of its order is removed with the order's old machine.
   const isMadeUpFor = (order: Order): boolean =>
     isLost(order, at) && (open.includes(order) || (order.isVanished && alive.has(order.donor ?? "")));
   const unseen = records.orders.filter((order) => !isShown(order) && !isMadeUpFor(order));
@@ -184,7 +184,7 @@ function papersFor(of: Of, { asked, seen, there }: { asked: Asked; seen: CloudSi
   const group = groupNameOf(of.pool);
   const given = new Set(there.map(({ id }) => id));
   const tokens = asked.ledger.tokens;
-  // Records whose number is not in the ledger yet.
+  // Counts the orders whose number is not in the ledger yet.
   const passed = [...given].flatMap((id) => numberIn(group, id) ?? []).filter((number) => number >= tokens.next).length;
   const papers = hasRoom ? papersOf(of, { group, tokens, most: most + passed }) : [];
   return papers.filter(({ id }) => !given.has(id)).slice(0, most);

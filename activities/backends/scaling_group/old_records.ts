@@ -169,7 +169,7 @@ interface Nodes {
 
 /**
  * Keeps pairs that are annotated on both nodes; then pairs each new node with the first free old node of its group. A
- * new node without one stays alone.
+ * new node for which no old node is left stays alone.
  */
 export function pairingOf({ outdated, donors, heirs, mints }: Nodes): Pairing {
   const standing = byName(donors).flatMap((donor): Pair[] => {
@@ -213,7 +213,7 @@ interface Owned {
 
 interface GroupFleet {
   nodes: GroupNode[];
-  /** Of all groups, including groups without nodes; empty if the groups were not read. */
+  /** The instances of all groups, including groups without nodes; empty if the groups were not read. */
   instances: Instance[];
 }
 

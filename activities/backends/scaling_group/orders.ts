@@ -41,7 +41,7 @@ import { chosenAnnotation, type GroupNode } from "../../node_version/group_nodes
 /** Milliseconds until the deadline in an order's record, which only informs users; a rollout has its own deadlines. */
 const joinMs = 1_800_000;
 
-/** Orders a machine; does nothing for an existing one. Moot for a used token. */
+/** Orders a machine; does nothing for an existing one. Throws Moot for a used token. */
 export function admitMember(kube: Cluster, { pool, machine, victim }: AdmitOrder): Promise<void> {
   return attempting(`order machine "${machine}"`, async () => {
     const asked = await needAsked(kube, pool);
@@ -100,7 +100,7 @@ async function recorded(
 }
 
 /**
- * Returns the machine whose place the new one takes. An obsolete machine has none, so that is another outdated one.
+ * Returns the machine whose slot the new one takes; for an obsolete machine, which has no slot, another outdated one.
  */
 function replacedFor(
   { asked: { target }, seen }: Omit<Place, "pool">,
@@ -119,7 +119,7 @@ function replacedFor(
 }
 
 /**
- * Transient while another order would make the group one too large: one for the same machine, or one that it replaces.
+ * Throws Transient while another order for the replaced machine, or the order that created it, keeps the group larger.
  */
 function waitForRival({ instances, records }: CloudSight, machine: string, donor: string): void {
   const open = openOrders({ instances, records });
@@ -218,7 +218,7 @@ function journalOf(kube: Kube, { id, uid }: Order): Journal {
   };
 }
 
-/** Refuses an older instance of a used token, whose number was edited by hand. */
+/** Refuses an instance older than the order of its token: the token was used before, so the ledger was edited. */
 function checkAge({ id, since }: Order, instance: Instance): void {
   const slackMs = 60_000;
   if (Date.parse(instance.since) >= Date.parse(since) - slackMs) return;
@@ -243,7 +243,7 @@ async function noteInstance(kube: Kube, { record, uid }: Order, { providerId, no
   const annotations = { [recordAnnotations.trouble]: null };
   const spec = { providerID: providerId, groupID: groupKeyOf(group), ...(node ? { nodeName: node } : {}) };
   await patchClusterStatus(kube, pendingNodes, { name, status: { cspState: "Creating", reachedGoal: false } });
-  // Last, because it completes the record.
+  // The spec is written last, because it completes the record.
   await patchClusterObject(kube, pendingNodes, { name, body: { metadata: { uid, annotations }, spec } });
 }
 
@@ -287,8 +287,8 @@ async function annotate(
 }
 
 /**
- * Returns an object if the node is that of the named machine, or names the group itself: the node of an instance outlives
- * it for a while.
+ * Returns an object if the node is that of the named machine, or names the group itself: for a while, a node outlives
+ * its instance.
  */
 export async function readOwnership(
   kube: Cluster,

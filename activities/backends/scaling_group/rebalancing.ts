@@ -13,7 +13,7 @@ import { type PendingNode, pendingNodes, type ScalingGroup, scalingGroups } from
 import { groupFinalizer } from "./ledger.ts";
 import { recordAnnotations } from "./records.ts";
 
-/** On a ScalingGroup whose cloud does not move machines by itself: the end of the hold (epoch ms). */
+/** On a ScalingGroup whose machines Ostler keeps the cloud from moving: the end of this hold (epoch ms). */
 const heldAnnotation = "ostler.dev/rebalancing-held-until";
 
 /** Renewals within this time (ms) are skipped, as each write of a group wakes all of its readers. */
@@ -71,7 +71,7 @@ export async function endOldRebalancingHolds(
   objects: readonly ScalingGroup[],
   now: number,
 ): Promise<void> {
-  // An unreadable end is over, because users can edit it.
+  // An unreadable end counts as over, because users can edit the annotation.
   const isOver = ({ metadata }: ScalingGroup): boolean => !(Number(metadata.annotations?.[heldAnnotation]) > now);
   const over = objects.filter((object) => isRebalancingHeld(object) && isOver(object));
   if (over.length === 0) return;

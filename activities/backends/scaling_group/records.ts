@@ -17,8 +17,8 @@ export const recordAnnotations = {
   /** The hash of its target. */
   target: "ostler.dev/target",
   /**
-   * "true" for a machine removed outside of Ostler: the group created another, one too many until the old machine is
-   * removed.
+   * "true" for a machine removed outside of Ostler: the group created another, which is one too many until the old
+   * machine is removed.
    */
   vanished: "ostler.dev/vanished",
   /** "true" for a machine that keeps its slot, because the slot of the replaced machine was removed. */
@@ -179,7 +179,7 @@ export function isOf(providerId: string, instance: Instance): boolean {
   return providerId !== "" && providerId.toLowerCase() === instance.providerId.toLowerCase();
 }
 
-/** Deletes a record and removes its finalizer; one of both may be done already. */
+/** Deletes a record and removes its finalizer; either may have been done already. */
 export async function deleteRecord(
   kube: Kube,
   { metadata: { name, uid, finalizers = [] } }: PendingNode,

@@ -89,8 +89,8 @@ async function removalFor(
 
 /**
  * Checks for an order that was recorded since the read and replaces the machine: the removal then includes the slot,
- * unless the cloud is already deleting the machine and so replaces it by itself.
- * Transient while that order has not reached the cloud, because it is either given or withdrawn.
+ * unless the cloud is already deleting the machine and so replaces it by itself. Throws Transient while it is open
+ * whether that order reaches the cloud or is withdrawn.
  */
 async function settled(
   kube: Cluster,
@@ -148,9 +148,7 @@ async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: strin
   return removalOf(await createClusterObject(kube, pendingNodes, { kind: "PendingNode", ...body }));
 }
 
-/**
- * Refuses a machine that was protected during its drain; new machines that never joined are not protected on purpose.
- */
+/** Throws Moot for a machine that was protected during its drain; the protection of a new one is not on purpose. */
 async function refuseProtected(kube: Cluster, place: Place, instance: Instance): Promise<void> {
   if (!instance.isProtected || (await keptOf(kube, place)).kept === undefined) return;
   throw moot("GenerationStale", `Failed to remove machine "${memberIdOf(instance)}": scale-in protection was enabled`);
@@ -173,7 +171,7 @@ async function leave(
 
 /**
  * Returns whether the group is one larger for this machine: a new machine replaces it, or it is a new machine itself.
- * An order whose old machine was removed outside of Ostler is reassigned to this one.
+ * An order whose old machine was removed outside of Ostler is reassigned to this machine.
  */
 async function isAbove(
   kube: Kube,
@@ -190,7 +188,7 @@ async function isAbove(
   return true;
 }
 
-/** Removes an instance; refused for one of another group, as users with permission to write records could name any. */
+/** Removes an instance. Throws Refused for one of another group, as users who can write records could name any. */
 async function tell(
   kube: Cluster,
   { asked, seen }: Pick<Place, "asked" | "seen">,
@@ -241,8 +239,8 @@ async function forget(
 }
 
 /**
- * Records that a new machine keeps its slot, because the replaced machine was deleted first; it may have joined
- * meanwhile.
+ * Records that a new machine keeps its slot, because the replaced machine was deleted first; deletes the record if the
+ * new machine has joined already.
  */
 async function settle(kube: Kube, { record: { metadata: { name } }, uid }: Order): Promise<void> {
   const annotations = { [recordAnnotations.settled]: "true" };
@@ -308,7 +306,7 @@ function ifNotRefused<T>(result: Promise<T>): Promise<T | undefined> {
   });
 }
 
-/** Removes the finalizer of the ScalingGroup, after a hold that began since its machines were released. */
+/** Removes the finalizer of the ScalingGroup; first ends a hold that began after its machines were released. */
 export async function removeGroupFinalizer(kube: Cluster, pool: PoolRef): Promise<void> {
   const name = groupNameOf(pool);
   await attempting(`remove the finalizer of ScalingGroup "${name}"`, async () => {

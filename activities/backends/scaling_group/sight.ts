@@ -37,7 +37,7 @@ export interface Asked {
   target: Target | undefined;
 }
 
-/** Reads a group; undefined if it was deleted. Refused without its NodeVersion, unless the group is being deleted. */
+/** Reads a group; undefined if it was deleted. Throws Refused if it has no NodeVersion and is not being deleted. */
 export async function readAsked(kube: Kube, pool: PoolRef): Promise<Asked | undefined> {
   const name = groupNameOf(pool);
   const group = await ifFound(readClusterObject(kube, scalingGroups, name));
@@ -57,7 +57,7 @@ function absent(name: string): NodeVersion {
   return NodeVersion.parse({ metadata: { name, uid: "", creationTimestamp: new Date(0) } });
 }
 
-/** Reads a group. Moot if it was deleted. */
+/** Reads a group. Throws Moot if it was deleted. */
 export async function needAsked(kube: Kube, pool: PoolRef): Promise<Asked> {
   const asked = await readAsked(kube, pool);
   if (!asked) {
@@ -112,7 +112,7 @@ export async function readCloud(kube: Cluster, { group: { metadata, spec } }: As
   return { cloud, instances, records, nodes, at, isMoving: identityOf(before) !== identityOf(records) };
 }
 
-// One of the nodes may belong to another machine, which a drain or a repair would hit.
+// Of two nodes with one provider ID, one may be another machine's, which a drain or a repair would hit.
 function refuseTwins(group: string, instances: readonly Instance[], twins: ReadonlyMap<string, string[]>): void {
   for (const { providerId } of instances) {
     const names = twins.get(providerId.toLowerCase());
@@ -129,7 +129,7 @@ export function readInstances(kube: Cluster, driver: Driver, groupId: string): P
   return kube.cache.read(`instances of ${groupId}`, () => driver.instances(groupId));
 }
 
-/** Returns the identity of what the size of a group depends on. */
+/** Returns a text that changes with the records that the size of a group depends on. */
 function identityOf({ orders, removals }: Records): string {
   const all = [
     ...orders.map(({ id, goal, providerId, donor }) => [id, goal, providerId, donor]),

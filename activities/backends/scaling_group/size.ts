@@ -32,7 +32,7 @@ export function openOrders({ instances, records: { orders, removals } }: Pick<Se
 }
 
 /**
- * Returns open orders whose old machine was removed outside of Ostler and replaced by the group, so another one is
+ * Returns open orders whose old machine was removed outside of Ostler and replaced by the group, so that one machine is
  * surplus.
  */
 export function orphansOf(seen: Pick<Seen, "instances" | "records">): Order[] {

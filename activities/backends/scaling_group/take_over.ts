@@ -56,7 +56,7 @@ interface Half {
 async function takeOver(kube: Cluster, { version, group, nodes, joins }: Half): Promise<PendingNode[]> {
   const asked: Asked = { group, version, ledger: ledgerOf(group), target: targetOf(group, version) };
   const seen = await readCloud(kube, asked).catch((error: unknown) => {
-    // The run of the group reports it.
+    // The run of the group reports this refusal.
     if (["CloudRefused", "ObjectInvalid"].includes(failureTypeOf(error))) return undefined;
     throw error;
   });
@@ -92,7 +92,7 @@ function aliveIn({ instances }: CloudSight, providerId: string): Instance | unde
   return instances.find((each) => isAlive(each) && isOf(providerId, each));
 }
 
-/** A failed machine is left to the record's own end, which removes it. */
+/** Returns whether an instance can still join; the old record of a failed one ends with the instance's removal. */
 function isUseful(seen: CloudSight, providerId: string): boolean {
   const found = aliveIn(seen, providerId);
   return found !== undefined && found.state !== "Failed";

@@ -18,7 +18,7 @@ export function targetOf(
   return boots && bare(boots);
 }
 
-/** Returns the identity of everything that a rollout of the group depends on, except its size, which the cloud has. */
+/** Returns a text that changes with anything that a rollout of the group depends on, except its size in the cloud. */
 export function observedOf(
   group: Pick<ScalingGroup, "metadata" | "spec">,
   version: Pick<NodeVersion, "metadata" | "spec" | "status"> | undefined,

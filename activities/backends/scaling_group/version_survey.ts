@@ -83,13 +83,13 @@ export function surveyNodeVersion(
       isControlPlane && keys.includes(groupKeyOf(group))
     );
     await showCertificates(kube, version, { controlPlanes, now: Date.now() });
-    // The hold of open orders outlasts that of the NodeVersion, unless their group works and so renews both.
+    // Open orders of a group at rest keep its hold beyond that of the NodeVersion; a group at work renews both.
     const standing = progress.filter(({ isMoving }) => !isMoving).map((each) => each.name);
     const held = groups.filter((group) =>
       isRebalancingHeld(group) && !(standing.includes(group.metadata.name) && hasOpenOrders(group, records))
     );
     const stages = stagesOf(progress, { nodes: fleet.nodes, target, pending });
-    // Without control planes, because the workflow reads their stage.
+    // Control planes are left out, because the workflow reads their stage.
     const isDone = isStageDone(stages.Workers);
     const isAllDone = isDone && isStageDone(stages.ControlPlane);
     return survey(version, {
@@ -274,7 +274,7 @@ async function troubleWith(
   return newer ? stopped(newer) : await readInCloud(kube, groups);
 }
 
-/** The problem is a group that the cloud does not have, or its refusal to answer. */
+/** Reads the groups; the problem is one that the cloud does not have, or the cloud's refusal to answer. */
 async function readInCloud(kube: Cluster, groups: readonly ScalingGroup[]): Promise<InCloud> {
   let isRebalancing = false;
   try {
@@ -300,8 +300,8 @@ function isSameGroup(one: ScalingGroup, other: ScalingGroup): boolean {
 }
 
 /**
- * Returns a kubelet newer than its API server by minor versions (kubernetes.io, "Version Skew Policy"); null if not
- * newer.
+ * Returns the problem of a kubelet with a newer minor version than the API server (kubernetes.io, "Version Skew
+ * Policy"); null without it.
  */
 async function newerThanServer(kube: Kube, { spec }: Pick<NodeVersion, "spec">): Promise<VersionTrouble | null> {
   const asked = minorOf(spec.kubernetesClusterVersion);

@@ -1,4 +1,4 @@
-/** Watches ScalingGroups, their NodeVersions and their nodes; keeps only what decides about events. */
+/** Watches ScalingGroups, their NodeVersions and their nodes; keeps only what reports depend on. */
 import { z } from "zod";
 import { groupKeyOf } from "../../clouds/driver.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -80,9 +80,7 @@ function slim(metadata: GroupFacts["metadata"]): GroupFacts["metadata"] {
   return { ...metadata, annotations: Object.fromEntries(annotations) };
 }
 
-/**
- * Returns whether a group has a rollout: its run reports a missing NodeVersion, and cleans up what has the finalizer.
- */
+/** Returns whether a group has a run, which also reports a missing NodeVersion and cleans up before a deletion. */
 function isServed(group: GroupFacts, version: VersionFacts | undefined): boolean {
   if (group.metadata.deletionTimestamp) return group.metadata.finalizers?.includes(groupFinalizer) ?? false;
   return version === undefined || targetOf(group, version) !== undefined;
