@@ -13,8 +13,8 @@ import { AwsTemplates } from "./aws/templates.ts";
 import type { Driver } from "./driver.ts";
 
 /**
- * Opens the driver for the groups of a region whose tag `constellation-uid` names the cluster; `endpoint` replaces both
- * APIs.
+ * Opens the driver for the groups of a region whose tag `constellation-uid` names the cluster; `endpoint` replaces the
+ * addresses of both APIs.
  */
 export async function openAws(
   { clusterTag, ...place }: Place & { clusterTag: string },
@@ -53,9 +53,9 @@ async function connected({ region, endpoint }: Place): Promise<Connected> {
   const settings = {
     region,
     ...(endpoint === undefined ? {} : { endpoint }),
-    // Callers retry, and they know for how long.
+    // The library must not retry, because callers do, and they know for how long.
     maxAttempts: 1,
-    // A request on a connection that was used before may be sent twice.
+    // Connections are not reused, because a request on a used one may be sent twice.
     requestHandler: { httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } },
   };
   return { scaling: new AutoScaling(settings), ec2: new EC2(settings) };

@@ -71,10 +71,10 @@ async function connected(
     endpoint: endpoint ?? manager,
     // The library would use the scope of the public cloud for every other cloud too.
     credentials: { scopes: [`${manager}/.default`] },
-    // Callers retry, and they know for how long.
+    // The library must not retry, because callers do, and they know for how long.
     retryOptions: { maxRetries: 0 },
   });
-  // A request on a connection that was used before may be sent twice.
+  // Connections are not reused, because a request on a used one may be sent twice.
   const agent = isTls ? new TlsAgent({ keepAlive: false }) : new Agent({ keepAlive: false });
   addLimits(client, { requestMs, signal, agent, isTls });
   if (!isTls) client.pipeline.removePolicy({ name: "bearerTokenAuthenticationPolicy" });

@@ -38,12 +38,12 @@ export interface CloudGroup {
   autoscalerName: string;
   /** "" if the group does not define a role. */
   role: "Worker" | "ControlPlane" | "";
-  /** Bounds that the cloud itself enforces. */
+  /** Bounds of the group's size; on Azure, which has none, those of the cluster-autoscaler's tags. */
   min: number;
   max: number;
   /** Number of instances that the group maintains. */
   size: number;
-  /** The group ends instances by itself to have as many in each zone, until `ensureRebalancing` suspends that. */
+  /** The group ends instances by itself to have equally many in all zones, until `ensureRebalancing` suspends that. */
   rebalances?: true;
 }
 

@@ -61,9 +61,9 @@ async function connected({ endpoint }: Place): Promise<compute_v1.Compute> {
     ...(endpoint === undefined ? {} : { rootUrl: endpoint }),
     // Credentials are never sent without TLS.
     ...(isOpen ? {} : { auth: new GoogleAuth({ scopes: ["https://www.googleapis.com/auth/compute"] }) }),
-    // Callers retry, and they know for how long.
+    // The library must not retry, because callers do, and they know for how long.
     retry: false,
-    // A request on a connection that was used before may be sent twice.
+    // Connections are not reused, because a request on a used one may be sent twice.
     agent: ({ protocol }: URL) => new (protocol === "http:" ? Agent : TlsAgent)({ keepAlive: false }),
   });
 }

@@ -7,16 +7,16 @@ export interface OwnTemplate {
   since: number;
 }
 
-/** Newest templates that stay for rollbacks by hand. */
+/** Number of newest templates that are kept for rollbacks by hand. */
 export const templatesKept = 10;
-/** A younger template (ms) may be about to be used. */
+/** Age (ms) below which a template is not deleted, because a group may be about to use it. */
 const ripeMs = 86_400_000;
-/** Milliseconds before a template may be deleted in which it is not used anew: the deletion may have begun. */
+/** Milliseconds before that age in which a template is not used again, because its deletion may have begun. */
 const marginMs = 3_600_000;
 /** Templates that are deleted at a time, the oldest first. */
 const mostAtOnce = 50;
 
-/** Returns whether a template that Ostler made then (epoch ms) is so young that no deletion of it may have begun. */
+/** Returns whether a template that Ostler made at `since` is so young that its deletion cannot have begun. */
 export function isReusable({ since }: Pick<OwnTemplate, "since">, now: number): boolean {
   return now - since < ripeMs - marginMs;
 }

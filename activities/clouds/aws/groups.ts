@@ -12,7 +12,7 @@ const roles: Readonly<Record<string, CloudGroup["role"]>> = {
 /** Tag that identifies the groups of a cluster. */
 const clusterKey = "constellation-uid";
 
-/** The process of a group that ends instances to have as many in each zone. */
+/** The process of a group that ends instances to have equally many in all zones. */
 const rebalancing = "AZRebalance";
 
 /** Groups in one answer: the maximum of AWS. */
@@ -90,7 +90,7 @@ export function groupOf(found: AutoScalingGroup): CloudGroup {
     ...{ id: name, name: tags.get("constellation-node-group") || name, autoscalerName: name },
     role: roles[tags.get("constellation-role")?.toLowerCase() ?? ""] ?? "",
     ...{ min: found.MinSize ?? 0, max: found.MaxSize ?? 0, size: found.DesiredCapacity ?? 0 },
-    // A group that cannot be rolled need not be held, and its owner may refuse that.
+    // Nothing to suspend is reported for a group that cannot be rolled, as the group's owner may refuse that.
     ...(isSpread && troubleOf(found) === undefined ? { rebalances: true } : {}),
   };
 }

@@ -68,7 +68,7 @@ export class AwsInstances {
     if (seen) return { outcome: "Ordered", instance: { ...seen, token } };
     const { image } = await this.ground.templates.booted(nameOf(found));
     const { providerId, zone } = launched;
-    // EC2 does not list the instance yet.
+    // The instance is described by its order, because EC2 does not list it yet.
     const instance = { providerId, group: nameOf(found), node: "", state: "Creating" as const, trouble: "", image };
     const since = new Date().toISOString();
     return { outcome: "Ordered", instance: { ...instance, addresses: [], token, zone, isProtected: false, since } };
@@ -134,7 +134,7 @@ export class AwsInstances {
       });
       return "Going";
     } catch (error) {
-      // Another client terminated the instance first.
+      // AWS also refuses if another client terminated the instance first.
       const end = failureTypeOf(error) === "CloudRefused" ? endOf(await this.#look(providerId)) : undefined;
       if (end) return end;
       throw error;

@@ -55,10 +55,10 @@ const [skewMs, lagMs] = [300_000, 120_000];
 const mostSteps = 100;
 
 /**
- * Attempts the ordered zone only; without one it attempts zones until one has capacity, the emptiest first. Each
- * attempt has a token of its own, because AWS may remember the failure of a token, and it is recorded before its
- * request, so that all callers and retries repeat the same attempt until its result is known. Returns once the instance
- * has the order's token as a tag.
+ * Attempts only the ordered zone; without an order for a zone, attempts all until one has capacity, the emptiest first.
+ * Each attempt has its own token, because AWS may remember the failure of a token, and is recorded before its request,
+ * so that all callers and retries repeat the same attempt until its result is known. Returns once the instance has the
+ * order's token as a tag.
  */
 export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched> {
   const attempt = `order an instance of "${nameOf(launch.group)}"`;
@@ -78,7 +78,7 @@ export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched>
     const isFirst = text === opened;
     opened = undefined;
     const answer = await answerOf(api, { ...launch, ...open, number, attempt }).catch(async (error: unknown) => {
-      // Before a repeated request, another one may have launched.
+      // A refused first request certainly launched nothing; before a repeated one, another may have launched.
       const isUnlaunched = isFirst && ["AccessDenied", "CloudRefused"].includes(failureTypeOf(error));
       if (isUnlaunched) await launch.journal.write({ from: text, to: textOf({ number, open: undefined }) });
       throw error;
@@ -143,7 +143,7 @@ async function launchIn(
   { group, token, clusterTag, zone, number, attempt }: Asked,
 ): Promise<LaunchInstancesResult | undefined> {
   const AutoScalingGroupName = nameOf(group);
-  // Tokens of Ostler may be longer than AWS accepts, and other clusters of the account may use the same ones.
+  // AWS gets a hash, as a token may be longer than it accepts, and other clusters of the account may use it too.
   const named = JSON.stringify([clusterTag, AutoScalingGroupName, token, zone, number]);
   const ClientToken = createHash("sha256").update(named).digest("hex");
   const asked = { AutoScalingGroupName, RequestedCapacity: 1, ClientToken, AvailabilityZones: [zone] };
@@ -208,7 +208,7 @@ async function marked(
   throw unavailable(`Failed to tag instance "${id}" with its token "${token}": EC2 does not list the instance yet`);
 }
 
-/** Returns the ordered zone; all zones of the group, the emptiest first, if none was ordered or it has that no more. */
+/** Returns the ordered zone, if the group has it; else all zones of the group, the emptiest first. */
 function zonesFor({ group: { AvailabilityZones = [], Instances = [] }, zone: asked }: Launch): string[] {
   if (asked !== undefined && AvailabilityZones.includes(asked)) return [asked];
   const number = (zone: string): number => Instances.filter((each) => each.AvailabilityZone === zone).length;

@@ -1,4 +1,4 @@
-/** Mixed instances policies, of which AWS launches single instances only if they buy all instances in one way. */
+/** Mixed instances policies: AWS launches single instances only for a policy that buys all instances the same way. */
 import type {
   AutoScalingGroup,
   LaunchTemplateOverrides,
@@ -6,7 +6,7 @@ import type {
   MixedInstancesPolicy,
 } from "@aws-sdk/client-auto-scaling";
 
-/** Returns the launch template and the version that a group boots, by its policy or of its own. */
+/** Returns the launch template and the version that a group boots, from its policy or else its own settings. */
 export function specificationOf(
   { LaunchTemplate, MixedInstancesPolicy }: AutoScalingGroup,
 ): LaunchTemplateSpecification | undefined {

@@ -38,7 +38,7 @@ async function ownVersions(
     of: (page) => page.LaunchTemplateVersions,
     attempt: `read launch template "${launchTemplate}"`,
   });
-  // AWS refuses to delete the default version; the latest one is what "$Latest" means.
+  // AWS refuses to delete the default version; the latest version is kept, because a group may boot "$Latest".
   const latest = Math.max(...all.map(({ VersionNumber = 0 }) => VersionNumber));
   const own = all.filter(({ VersionDescription, DefaultVersion, VersionNumber }) =>
     VersionDescription === description && !DefaultVersion && VersionNumber !== latest

@@ -50,7 +50,7 @@ export class AwsTemplates {
     const found = await this.groups.need(group);
     const boots = await this.#bootedBy(found);
     if (boots.data.ImageId === image) return await this.#pinned(found, boots);
-    // Otherwise the group would boot the new version before it was verified.
+    // A group with "$Latest" would boot the new version before it is verified, so it is pinned first.
     if (specificationOf(found)?.Version === "$Latest") await this.#pinned(found, boots);
     return await this.#use(found, await this.#like(boots, image));
   }
@@ -90,7 +90,7 @@ export class AwsTemplates {
 
   /**
    * Returns a version that differs only in its image: an existing one (K18), or a new one whose every field is verified
-   * (K19). An old version of Ostler is not used again, as a concurrent discovery may have chosen it to be deleted.
+   * (K19). An old version that Ostler made is not used again, as a discovery may be about to delete it.
    */
   async #like(source: Version, image: string): Promise<Version> {
     const wanted = plain({ ...source.data, ImageId: image });

@@ -49,7 +49,7 @@ const lasting = [
   ...["ScopeLocked", "PropertyChangeNotAllowed", "ReadOnlyDisabledSubscription", "MissingSubscriptionRegistration"],
   ...["SubscriptionNotRegistered", "DisallowedOperation"],
 ];
-/** The container of the resource does not exist, so an answer of 404 does not prove that the resource was deleted. */
+/** Codes of a missing resource group or subscription: a 404 with one does not prove that a resource was deleted. */
 const placeless = ["ResourceGroupNotFound", "SubscriptionNotFound", "InvalidSubscriptionId"];
 
 /** Failures of requests that Azure refused because of another change, so they had no effect. */

@@ -4,7 +4,7 @@ import type { Agent } from "node:http";
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 
-/** Returns credentials whose fetch ends with the signal of its request, which those of the library ignore. */
+/** Returns credentials whose fetch ends with the signal of its request; those of the library ignore that signal. */
 export function limited(credential: Credential): Credential {
   return {
     getToken: async (scopes, options) => {
@@ -43,6 +43,6 @@ export function addLimits(
       return next(request);
     },
   };
-  // Else the fetch of a token would have neither.
+  // Only before authentication does the policy limit the fetch of a token too.
   pipeline.addPolicy(policy, { beforePolicies: ["bearerTokenAuthenticationPolicy"] });
 }

@@ -1,6 +1,6 @@
 /**
  * Records orders and removals in tags of the scale set: the open order, removed instances that must be replaced, and
- * the order of each instance. A tag's value has at most 256 characters, so the orders of instances with the same name prefix share a tag.
+ * the order of each instance. A tag's value has at most 256 characters: orders whose tokens begin alike share a tag.
  */
 import { refused } from "../../failures.ts";
 
@@ -65,7 +65,7 @@ export function tagsWith(tags: Tags = {}, { open, makeUpFor, orders }: Notes): T
   throw refused("CloudRefused", "Failed to record an order in the tags of a scale set: the tags are full; remove some");
 }
 
-/** Throws Refused if the tags have too little room for the completed order, so it is checked before the order. */
+/** Throws Refused if the tags have too little room for an order once it is complete; called before the order. */
 export function checkRoom(tags: Tags | undefined, notes: Notes, token: string): void {
   const longestId = 999_999_999;
   const failed = { id: longestId, code: "OverconstrainedZonalAllocationRequest" };

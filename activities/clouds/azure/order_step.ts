@@ -82,14 +82,14 @@ function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
   const isOwn = open.token === token;
   const isRecent = isOwn || sight.now < open.since + openMs;
   if (heir) {
-    // The caller of another order may have this instance already, and removes it with its slot.
+    // Only the own order is condemned: the caller of another may have its instance, and removes that with its slot.
     const isFailed = isOwn && heir.provisioningState?.toLowerCase() === "failed";
     const [code = ""] = (isFailed ? lackIn(heir.instanceView?.statuses ?? []) : "").split(":");
     if (code) return { do: "Condemn", id: idOf(heir), code };
     if (isGoing(heir)) return { do: "Bind", id: idOf(heir) };
     return isOwn ? { do: "Tell", id: idOf(heir) } : { do: "Raise", bound: idOf(heir) };
   }
-  // An instance may be invisible for that long.
+  // The instance may exist, although Azure does not list it yet.
   if (sight.now < open.since + lagMs) {
     return { do: "Wait", says: `order "${open.token}" does not have an instance yet` };
   }

@@ -48,7 +48,7 @@ export class AzureOrders {
     const { group, token, patience } = call;
     const look = await this.#look(group);
     const isOpen = look.notes.open?.token === token;
-    // Another process ended the order, which was to be ended.
+    // This call was to end the order, and another process has done so.
     if (call.lost !== "" && !isOpen) return { outcome: "NoCapacity", says: call.lost };
     const step = nextStep(look, token);
     if (step.do === "TakeBack" && isOpen) call.lost = step.says;
@@ -90,7 +90,7 @@ export class AzureOrders {
     else {
       if (!deleted.has(step.id)) await this.#delete(set, step.id);
       deleted.add(step.id);
-      // The deletion changed the set.
+      // The deletion changed the set, so the previous read is out of date.
       const now = await this.sets.need(set.id ?? "");
       if (notesOf(now.tags).open?.token !== open.token) return undefined;
       await this.#write({ ...look, set: now }, { ...notesOf(now.tags), open: undefined });
@@ -147,7 +147,7 @@ function told({ set, vms }: Look, id: number, token: string): Ordered {
   return { outcome: "Ordered", instance: vm ? instanceOf(set, vm, token) : unseen(set, id, token) };
 }
 
-/** Throws Transient for missing capacity, which cannot be the result of a change that creates nothing. */
+/** Throws Transient for missing capacity, as a change that creates nothing cannot lack any itself. */
 function settled(set: VirtualMachineScaleSet, outcome: Outcome): void {
   if (outcome.is === "NoRoom") throw unavailable(`Failed to update scale set "${nameOf(set)}": ${outcome.says}`);
 }

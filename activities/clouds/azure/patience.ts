@@ -48,7 +48,7 @@ export class Patience {
     return Date.now() + this.#next > this.#until;
   }
 
-  /** The interval doubles, as subscriptions have few reads. */
+  /** Doubles the interval each time, as Azure limits the reads of a subscription. */
   async #sleep(): Promise<void> {
     const { signal } = this.of;
     const ms = this.#next;

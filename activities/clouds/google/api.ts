@@ -106,9 +106,9 @@ export class GoogleApi {
     const { signal } = this.place;
     try {
       const ends = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
-      // The library requests credentials without the signal.
+      // The call races with its own end, because the library requests credentials without the signal.
       const { data } = await Promise.race([call(this.compute, { signal: ends }), endOf(ends)]);
-      // A truncated answer, or one of a proxy, is text.
+      // Only an object is an answer of Google; a truncated answer, or one of a proxy, is text.
       if (typeof data === "object" && data !== null) return { data };
       return { codes: [], says: "its response cannot be parsed", status: undefined };
     } catch (error) {

@@ -22,7 +22,7 @@ export class GoogleManagers {
         instanceGroupManagers.aggregatedList({ ...asked, ...next }, options),
       of: ({ items, unreachables }) => {
         const scopes = Object.values(items ?? {});
-        // An empty scope has this warning.
+        // A scope without managers has this warning; any other can mean that the list is incomplete.
         const isAsked = scopes.every(({ warning }) => (warning?.code ?? "NO_RESULTS_ON_PAGE") === "NO_RESULTS_ON_PAGE");
         isComplete &&= isAsked && (unreachables ?? []).length === 0;
         return scopes.flatMap(({ instanceGroupManagers }) => instanceGroupManagers ?? []);

@@ -32,7 +32,7 @@ export class GoogleMembers {
     return instances.sort((a, b) => order(a) < order(b) ? -1 : 1);
   }
 
-  /** Finds only existing instances, as their metadata names the group. */
+  /** Finds the group by the metadata of the machine, so an instance without a machine is not found. */
   async find(providerId: string): Promise<Instance | undefined> {
     const { project } = this.api;
     const place = machinePlaceOf(providerId, project);

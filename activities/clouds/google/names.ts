@@ -26,7 +26,7 @@ export function tokenIn(group: string, name: string): string | undefined {
 
 /** Returns the name of the machine that replaces a removed one without an order. */
 export function nameOfSubstitute(group: string, { base, gone }: { base: string; gone: string }): string {
-  // A base name may end in a counter's pattern.
+  // A base name may end in the pattern of a counter, such as "-####".
   const plain = base.replace(/-#.*$/, "").slice(0, longest - hashLength - 1).replace(/-+$/, "") || "instance";
   return `${plain}-${endOf("substitute", group, gone)}`;
 }

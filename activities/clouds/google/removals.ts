@@ -33,7 +33,7 @@ export class GoogleRemovals {
     await this.#checkState(group, member, attempt);
     const refusal = await this.ground.managers.delete(group.place, await this.#leavers(group, member, shrinks));
     if (!refusal) return "Going";
-    // Another client deleted the instance first.
+    // Google also refuses if another client deleted the instance first.
     const after = await this.members.one(group, place);
     if (after && !isLeaving(after.managed)) throw failureOf(refusal, attempt);
     return after ? "Going" : "Gone";

@@ -104,7 +104,7 @@ export class GoogleTemplates {
     throw unavailable(`Failed to set "${group}" to boot template "${id}": it still boots "${boots}"`);
   }
 
-  /** Returns a template that differs only in its image (K19), as far as Google shows it; its name lets a retry find it (K18). */
+  /** Returns a template with only another image (K19), as far as Google shows; a retry finds it by name (K18). */
   async #like(source: Template, image: string): Promise<Template> {
     const copied = withImage(source, image);
     const asked = { path: pathOf(source.selfLink), standard: this.inputOnly };
