@@ -61,16 +61,16 @@ export class Claim {
     if (!own.owner && self.uid !== "") await this.#takeOver(client, self);
   }
 
-  /** Creates the Schedule, and returns whatever exists then. */
+  /** Creates the Schedule, and returns the existing one, which another process may have created first. */
   async #create(client: Client, self: ClusterIdentity): Promise<Standing> {
-    // A new Schedule is younger than those of others.
+    // Both checks are due again, because a new Schedule is younger than those of others.
     this.#looks = 0;
     await this.#lookAtOthers(client, { own: undefined, self });
     await createCredentialSchedule(client, this.#config, self);
     return await this.#readOwn(client);
   }
 
-  /** Writes the identity on a Schedule without one. Of two clusters that write, the one that wrote last has it. */
+  /** Writes the identity on a Schedule without one. Of two clusters that write, the last one owns it. */
   async #takeOver(client: Client, self: ClusterIdentity): Promise<void> {
     await updateCredentialSchedule(client, this.#config, self);
     await setTimeout(this.#confirmMs);

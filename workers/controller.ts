@@ -250,7 +250,7 @@ async function install(
 // Starts a run for each NodeVersion, signals it at each change of the NodeVersion or its groups, and repeats the signal
 // from time to time.
 
-/** The generation of the NodeVersion: a run may have read a different spec between two equal ones. */
+/** A NodeVersion by its generation, because a run may have read another spec between two equal specs. */
 const versions: Resource<{ identity: string; certificates: CertificateRecord[] }> = {
   ...nodeVersions,
   schema: NodeVersion.transform(({ metadata: { uid, generation, deletionTimestamp }, status }) => ({

@@ -77,7 +77,7 @@ async function keepRenewing(
     await rest(times.renew, signal);
     // An API server that hangs may not answer for much longer than a Lease lasts.
     const left = Math.max(0, renewed + times.deadline - Date.now());
-    // Other controllers count from the write, not from its answer.
+    // The time starts before the request, because other controllers count from the write of the Lease.
     const asked = Date.now();
     const isHeld = await Promise.race([lease.tryHold(log), rest(left, signal).then(() => false)]);
     if (isHeld) renewed = asked;

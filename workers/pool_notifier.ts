@@ -42,7 +42,7 @@ export interface PoolNews {
   pool: PoolRef;
   generation: number;
   run?: ReportedRun;
-  /** Whether nothing that is desired has changed since the last report: a run that a user cancelled is not undone. */
+  /** Whether the desired state is still the reported one, so that the signal does not undo a cancellation by a user. */
   isRepeat?: true;
   /** The digest of the desired state, if only that changed: a run that has already read it need not read again. */
   observed?: string;
@@ -105,7 +105,7 @@ export class PoolNotifier {
     while (!signal.aborted) {
       await this.#work();
       await this.#rest(signal);
-      // All pools are not checked at each change, because among a thousand pools one always changes.
+      // Not all pools are checked at each change, because among a thousand pools one always changes.
       if (Date.now() >= this.#lookAt) this.#lookAtAll();
     }
   }

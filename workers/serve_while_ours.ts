@@ -55,7 +55,7 @@ async function endWhenLost(deps: ServeDeps, ending: AbortController): Promise<vo
   while (!deps.signal.aborted) {
     await rest((deps.pauses ?? claimPauses).serving, deps.signal);
     if (deps.signal.aborted) return;
-    // A failure to reach Temporal or Kubernetes is not a conflict.
+    // Only a conflict ends the work; a failure to reach Temporal or Kubernetes does not.
     if (await troubleOf(deps.claim) instanceof ClusterConflict) ending.abort();
   }
 }

@@ -19,8 +19,8 @@ export interface Starting {
 
 /**
  * Starts or signals the run of a pool, and returns the run. Safe to call any number of times, as each pool has one
- * workflow ID and the signal only requests another read. A repeated signal does not undo a cancellation that could not be
- * reported: it starts a run that only reports it. Fails while a worker still serves the run of this cluster under
+ * workflow ID and the signal only requests another read. A repeated signal does not undo a cancellation that could not
+ * be reported: it starts a run that only reports that. Fails while a worker still serves the run of this cluster under
  * its previous name.
  */
 export async function startRollout(
@@ -82,7 +82,7 @@ async function endUnderPreviousName(
   }
 }
 
-/** A worker asks again after a minute (ms); Temporal lists it for five. */
+/** Age (ms) up to which a poll shows a running worker: it polls every minute, and Temporal lists it for five. */
 const askedLately = 90_000;
 
 /** Returns whether a worker asks Temporal for tasks of the queue. */

@@ -18,7 +18,7 @@ import type { Config } from "./config.ts";
 import { shownOf } from "./shown_of.ts";
 import { type ObjectNews, tellObjects } from "./tell_objects.ts";
 
-/** UID and generation of a strategy: a run may have read a different spec between two equal ones. */
+/** UID and generation of a strategy, because a run may have read another spec between two equal specs. */
 const strategies: Resource<string> = {
   ...autoscalingStrategies,
   schema: AutoscalingStrategy.transform(({ metadata: { uid, generation } }) => `${uid} ${generation}`),

@@ -47,7 +47,7 @@ export async function tellJoiningNodes({ kube, log, ...news }: JoiningDeps, sign
       const node = nodes.isFresh ? nodes.get(record?.node ?? "") : undefined;
       const isOver = record !== undefined && Date.now() >= record.deadline;
       if (!record || (!node && !isOver)) return [];
-      // Includes the time of the node's state: a run may have read another state between two equal ones.
+      // Includes the time of the node's state: a run may have read another state between two equal states.
       return [[name, [record.uid, node?.ready ?? "", node?.since ?? "", isOver].join(" ")]];
     });
   };

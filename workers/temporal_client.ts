@@ -26,7 +26,7 @@ const partingMs = 60_000;
 /**
  * Connects at the first use, and again after a failure, so that a process may start before the server. The connection
  * is native, because Deno 2.9 crashes when a server closes an idle connection of Deno's own HTTP/2
- * (github.com/denoland/deno/issues/36788), and Temporal does so after some minutes. The controller imports it without
+ * (github.com/denoland/deno/issues/36788), and Temporal does so after some minutes. It is imported without the rest of
  * the worker's package, which would load webpack.
  */
 export class LazyClient {
@@ -52,7 +52,7 @@ export class LazyClient {
    */
   async renew(): Promise<"Renewed" | "Same" | "NeverOpened"> {
     const opened = await this.#opened?.catch(() => undefined);
-    // The first connection reads the credentials anyway.
+    // Without a connection there is nothing to renew; the first one reads the credentials anyway.
     if (!opened) return "NeverOpened";
     const access = this.readAccess();
     if (isDeepStrictEqual(access, opened.access)) return "Same";

@@ -74,7 +74,7 @@ function codeIn(message: string): number | undefined {
   return words.find(([word]) => word.test(message))?.[1];
 }
 
-// The native connection puts a whole error into its message.
+// Returns the server's message, because the native connection puts a whole error into its own message.
 function lineOf({ message }: Error): string {
   const [text = ""] = message.split("\n");
   return /message: "([^"]+)"/.exec(text)?.[1] ?? (text || "no reason given");

@@ -1,4 +1,4 @@
-/** Watches the pools of all backends with their Rollouts and policies; keeps only what decides about events. */
+/** Watches the pools of all backends with their Rollouts and policies; keeps only what signals depend on. */
 import type { Logger } from "@temporalio/common";
 import { isDeepStrictEqual } from "node:util";
 import type { AllPools, PoolSource, WatchDeps } from "../activities/backends/contract.ts";
@@ -18,7 +18,7 @@ interface PoolDeps {
   watchAll: (deps: Pick<WatchDeps, "onChange" | "log" | "signal">) => PoolSource & Partial<Pick<AllPools, "missing">>;
 }
 
-/** Watched pools with the numbers and notifications of all Rollouts; no numbers while changes may have been missed. */
+/** Watched pools, with the notifications of all Rollouts, and their numbers unless changes may have been missed. */
 export interface WatchedPools extends PoolWatch {
   start(): Promise<void>;
   /** Kinds of pools whose objects could not be listed yet. */
@@ -75,7 +75,7 @@ function noticesAt(key: string, notices: Notice[]): PoolNotice[] {
   return notices.map((notice) => ({ pool, notice }));
 }
 
-// Most updates of a Rollout are progress, which only metrics and notifications use.
+// Most updates of a Rollout are progress, which is not signalled: only metrics and notifications use it.
 function decidesAlike(one: RolloutFacts | undefined, other: RolloutFacts | undefined): boolean {
   if (!one || !other) return false;
   return isDeepStrictEqual(deciding(one), deciding(other));

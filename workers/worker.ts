@@ -82,7 +82,7 @@ export async function runWorker(
     scraped?.close();
     locks?.close();
     locks?.closeAllConnections();
-    // The original failure matters more: a failed worker that does not end still holds the connection.
+    // A failed worker that does not end still holds the connection, and its failure matters more than this one.
     await client.close().catch(() => undefined);
   }
 }
@@ -117,7 +117,7 @@ function claiming(
   let isPrepared = false;
   const prepare = async (): Promise<void> => {
     const connection = await client.connection();
-    // A worker requests the same when it is created, where a failure would end the process.
+    // A worker makes the same request when it is created, but its failure there would end the process.
     await connection.workflowService.describeNamespace({ namespace });
     await ensureSearchAttributes(connection, { namespace, columns: columnsOf(cluster) });
     isPrepared = true;

@@ -17,7 +17,7 @@ interface Webhook {
   readonly clientConfig: { service?: { namespace: string; name: string }; url?: string; caBundle?: string };
 }
 
-/** A webhook configuration from the manifests; that of the hold is empty there. */
+/** A webhook configuration from the manifests, which have the configuration of the hold without webhooks. */
 interface Configuration {
   readonly kube: Kube;
   readonly endpoint: WebhookEndpoint;
@@ -100,7 +100,7 @@ function bundleOf([found]: Webhook[]): string | undefined {
   return found?.clientConfig.caBundle;
 }
 
-/** Returns the webhook with all defaults of the API server, so that it can be compared. */
+/** Returns the webhook with all defaults of the API server, so that it can be compared with the existing one. */
 function holdWebhook(endpoint: WebhookEndpoint, caBundle: string | undefined): Webhook {
   const owner = "owner.kind == 'MachineSet' && owner.apiVersion.startsWith('cluster.k8s.io/')";
   const hold = "object.metadata.?annotations['machine-controller.kubermatic.io/initializers'].orValue('') == ''";

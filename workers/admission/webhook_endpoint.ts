@@ -31,7 +31,7 @@ export function endpointsOf(settings: EndpointSettings): WebhookEndpoints {
   const { webhookEndpoint, workerWebhookEndpoint, workerClusterKubeconfig } = settings;
   const management = endpointOf(webhookEndpoint, settings);
   if (workerClusterKubeconfig === "") return { management, pools: management };
-  // A Service of the management cluster is not reachable from the other one.
+  // A Service of the management cluster is not reachable from the cluster with the pools.
   return workerWebhookEndpoint === ""
     ? { management }
     : { management, pools: endpointOf(workerWebhookEndpoint, settings) };

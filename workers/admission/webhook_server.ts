@@ -18,9 +18,9 @@ interface WebhookServer {
   heldBytes?: number;
 }
 
-/** Default: the validation of a profile needs bodies of some MiB, and a template engine. */
+/** Default of `atOnce`: the validation of a profile needs bodies of some MiB, and a template engine. */
 const usualAtOnce = 50;
-/** Default: parsing a body needs several times its size, and a pod has a memory limit. */
+/** Default of `heldBytes`: parsing a body needs several times its size, and a pod has a memory limit. */
 const usualHeldBytes = 16 * 1024 * 1024;
 
 /** Returns a server that is not listening yet; HTTP/1.1, which the API server supports. */
@@ -119,7 +119,7 @@ interface HeldBytes {
 /** The API server sends the new and the old object, each of at most 3 MiB. */
 const largest = 8 * 1024 * 1024;
 
-/** Counts against the limit from its first byte until it is disposed. */
+/** One body, which counts against the limit from its first byte until it is disposed. */
 export class HeldBody {
   readonly #held: HeldBytes;
   #chunks: Uint8Array[] = [];

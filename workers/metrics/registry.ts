@@ -90,7 +90,7 @@ function clipped(labels: Labels): Labels {
   return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, value.slice(0, longestLabel)]));
 }
 
-// Limits the series of a metric: those of fleets that changed a hundred times would accumulate.
+// Limits the series of a metric, because each change of a fleet adds series that would accumulate.
 
 /** Maximum series per metric; a thousand pools have one series each for their current image. */
 const mostSeries = 1_000;

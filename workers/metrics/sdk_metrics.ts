@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Milliseconds for which a scrape may wait for them. */
+/** Milliseconds for which a scrape may wait for the SDK's metrics. */
 const patienceMs = 2_000;
 
 /** Returns a free loopback address. */

@@ -1,4 +1,4 @@
-/** Whether a process does its work: a process that waits for Temporal, or for its task queue, is up but does not. */
+/** Whether a process does its work; one that waits for Temporal, or for its task queue, is up without working. */
 import type { CertificateRecord } from "../../activities/status/certificate_record.ts";
 import type { RolloutNumbers } from "../rollout_numbers.ts";
 import { setCertificateGauges } from "./certificate_gauges.ts";

@@ -30,7 +30,7 @@ export function stepMeasures(metrics: Metrics): Measures {
 
 /** Types of failure with an alert on their increase, which would miss the first failure of a new series. */
 const alerted = ["InternalError", "AccessDenied"];
-/** Further types of failure of one activity. */
+/** Further types of failure with such an alert, by activity. */
 const alertedOf: Record<string, readonly string[]> = { deliverNotice: ["NoticeUndelivered"] };
 
 /** Exports failures of these activities from the start. */

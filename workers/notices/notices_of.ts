@@ -7,7 +7,7 @@ import type { Notice, NoticeKind } from "../../workflows/contracts/mod.ts";
 /** Maximum characters of a text. */
 const longest = 1_000;
 /**
- * Reasons of halts that one rollout may have several times, each for other machines, which its message names before the
+ * Reasons of halts that one rollout may have several times, each for other machines, which the message names before the
  * first colon.
  */
 const namedByMachine = ["GateInconclusive", "JoinAttemptsExhausted"];

@@ -12,7 +12,7 @@ import type { Config } from "../config.ts";
 
 /** Milliseconds between checks of the watch, which send no requests. */
 const lookEveryMs = 5_000;
-/** Milliseconds: older notifications were sent by the previous leader, or are too old. */
+/** Age (ms) above which a new leader does not send a notification: it was sent before, or would come too late. */
 const newsForMs = 86_400_000;
 /** Runs that are started concurrently. */
 const width = 10;

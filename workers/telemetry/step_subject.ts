@@ -1,7 +1,7 @@
 /** The subject of a step by the names that users know, for log lines and spans; names are not secret. */
 import { z } from "zod";
 
-/** Lists at most twenty machines. */
+/** The objects of a step by name, with at most twenty machines. */
 export interface StepSubject {
   /** As "namespace/name". */
   pool?: string;

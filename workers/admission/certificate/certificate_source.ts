@@ -11,7 +11,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** In the webhook's namespace; differs from the name of cert-manager's Secret. */
+/** The Secret in the webhook's namespace; the name differs from that of cert-manager's Secret. */
 const secretName = "ostler-webhook-authority";
 
 interface SourceOrder {

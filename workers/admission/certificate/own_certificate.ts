@@ -46,7 +46,7 @@ export class OwnCertificate {
     this.#mark(newest);
   }
 
-  // A deleted or broken Secret requests a new key: the previous authorities stay trusted for the overlap.
+  // A deleted or broken Secret gets a new key; the previous authorities stay trusted for the overlap.
   #stepAfter(state: SelfMade | undefined): DueStep | undefined {
     if (!state && this.#known) return "addAuthority";
     const { hosts, overlapMs, now = Date.now } = this.order;
@@ -95,7 +95,7 @@ export class OwnCertificate {
     const metadata = { ...found?.metadata, namespace, name };
     const body: V1Secret = { metadata, type: "Opaque", stringData: textsOf(state) };
     try {
-      // `metadata` has the resource version that was read.
+      // `metadata` has the resource version that was read, so the API server refuses to overwrite a later change.
       if (found) await this.kube.core.replaceNamespacedSecret({ namespace, name, body });
       else await this.kube.core.createNamespacedSecret({ namespace, body });
       return true;

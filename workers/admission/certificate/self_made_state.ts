@@ -43,7 +43,7 @@ export interface Circumstances {
  */
 export type DueStep = "begin" | "addAuthority" | "serveAnew" | "dropAuthorities";
 
-/** Returns the step that is due for a usable state, or for none. */
+/** Returns the step that is due for a usable state, or without a state. */
 export function dueStepOf(state: SelfMade | undefined, circumstances: Circumstances): DueStep | undefined {
   if (!state) return "begin";
   const { now, hosts, trustedMs, shownMs, overlapMs } = circumstances;
