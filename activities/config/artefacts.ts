@@ -1,7 +1,6 @@
 /**
- * Writes each artefact so that it is never missing: data and annotations change in one update, and the response
- * verifies them. A write replaces only the version that was read: if another writer was faster, that one published
- * something newer.
+ * Writes each artefact with one update of data and annotations, so that machines never miss it, and verifies the
+ * response. A write replaces only the version that was read, because what another writer wrote since then is newer.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
@@ -29,7 +28,7 @@ import { secretRevisionAnnotation } from "./names.ts";
 
 export type Artefact = Publication["artefacts"][number];
 
-/** The written artefact, described and as it is now. */
+/** A written artefact: its description for reports, and the object that the API server returned. */
 export interface Written {
   artefact: Artefact;
   standing: Standing;
@@ -116,14 +115,14 @@ async function replaceConfig(kube: Kube, body: ObjectBody, version: Version): Pr
     return await replaceObject(kube, configs, { ...body, metadata: { ...body.metadata, resourceVersion } });
   } catch (error) {
     if (statusOf(error) !== 403) throw error;
-    // The webhook of Operating System Manager allows no change of a config; no machine boots from it.
+    // Operating System Manager's webhook refuses updates. A config may be missing briefly: no machine boots from it.
     const { name, namespace } = body.metadata;
     await ifFound(deleteObject(kube, configs, { name, namespace, body: onlyAs(version) }));
     return await createObject(kube, configs, body);
   }
 }
 
-/** Writes annotations alone; the artefact must be unchanged since it was read. */
+/** Writes annotations alone; the API server answers 409 if the artefact was modified since it was read. */
 export async function annotate(
   kube: Kube,
   { kind, name, namespace, found }: Standing,
@@ -182,7 +181,7 @@ export function annotationsOf({ found }: Standing): Record<string, string> {
   return found?.annotations ?? {};
 }
 
-/** Reads all artefacts except the edge script and those just read. */
+/** Reads all artefacts except the edge script, and except the bootstrap secret if `read` is that. */
 export async function readStanding(
   { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
   pool: PoolRef,
@@ -198,7 +197,7 @@ export async function readStanding(
   return { config, provisioning, kubeconfig, bootstrap };
 }
 
-/** Reads the edge script too. */
+/** Reads the edge script, and adds it to the other artefacts. */
 export async function withEdgeScript(
   kube: Kube,
   names: Pick<ArtefactNames, "edgeScript">,
@@ -250,9 +249,9 @@ function foundOf({ metadata = {}, data = {}, immutable }: V1Secret): Found {
   return { metadata, annotations: metadata.annotations ?? {}, isImmutable: immutable === true, text };
 }
 
-// The artefacts that this process last published for a pool, without their text. They may be out of date: a write names
-// the known version, so the API server refuses it then. Mostly that is detected earlier, as every publication or
-// renewal writes the bootstrap secret last.
+// The artefacts that this process last published for a pool, without their text. If another process has published since
+// then, the API server refuses a write, which names the known version. `takeStanding` mostly detects that earlier, by
+// the bootstrap secret, which every publication or renewal writes last.
 
 interface LeftStanding {
   standing: Standings;
@@ -282,8 +281,8 @@ interface FoundStanding {
 }
 
 /**
- * Returns the remembered artefacts of another revision, all of which are about to be written; reads the bootstrap
- * secret. They are removed, and remembered again once all is written.
+ * Returns the remembered artefacts if they are of another revision than `revision`, with the bootstrap secret as it is
+ * now. The caller writes them all, so they are forgotten here, and `leaveStanding` remembers the written ones.
  */
 export async function takeStanding(
   kube: Cluster,

@@ -12,13 +12,13 @@ import { ownerOf } from "./identity.ts";
 import { decode, splitName } from "./read_facts.ts";
 import { groupsOf } from "./token_group.ts";
 
-/** Candidate ids, as one may already belong to another token. */
+/** Number of candidate ids: some may already belong to other tokens. */
 const ids = 4;
 /** A token that lives at most this much (ms) shorter than ordered is long enough. */
 const toleranceMs = 60_000;
 
 interface BootstrapToken {
-  /** Part of the name of its secret; not secret itself. */
+  /** Part of the name of the token's Secret, so not confidential. */
   id: string;
   token: string;
 }
@@ -26,11 +26,11 @@ interface BootstrapToken {
 /** The order for a token. */
 interface TokenOrder {
   expiresAt: Date;
-  /** The replaced token: all attempts to replace it, sequential or concurrent, create one token together. */
+  /** Version of the Secret whose token is replaced: all attempts for it, sequential or concurrent, share one token. */
   inPlaceOf: string;
-  /** Also deletes expired tokens, and removes from others the label that must not be on Ostler's. */
+  /** Also deletes expired tokens of the pool, and removes the label of Operating System Manager from live ones. */
   tidy: boolean;
-  /** Its groups name the pool, for the approver of node certificates. */
+  /** Adds a group that identifies the pool, for the approver of node certificates. */
   tellsPool: boolean;
 }
 
@@ -156,11 +156,10 @@ function randomText(length: number): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("");
 }
 
-// Whether the API server still accepts a token that it issued. It does not when the service account was deleted, even
-// if one of that name was created again, or when the signing key is not trusted any more; the token's own dates do not
-// show that.
+// The API server rejects a token that it issued if the service account was deleted, even if one of that name was
+// created again, or if the signing key is no longer trusted; the dates in the token show neither.
 
-/** Asks the API server; without permission, only checks that the service account is still the same one. */
+/** Returns whether the API server accepts a token; without permission to ask, whether its account has the same UID. */
 export async function isTaken(kube: Kube, token: string): Promise<boolean> {
   try {
     const { status } = await kube.authentication.createTokenReview({ body: { spec: { token } } });
@@ -171,7 +170,7 @@ export async function isTaken(kube: Kube, token: string): Promise<boolean> {
   }
 }
 
-/** Returns whether all of them are accepted; each is checked once. */
+/** Returns whether the API server accepts all tokens; equal tokens are checked once. */
 export async function areTaken(kube: Kube, tokens: string[]): Promise<boolean> {
   const answers = await Promise.all([...new Set(tokens)].map((token) => isTaken(kube, token)));
   return answers.every((answer) => answer);

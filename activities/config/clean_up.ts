@@ -42,7 +42,7 @@ export function ensurePoolCleanedUp(
   });
 }
 
-/** Cleans up a pool without published artefacts: its holds, marks, slots, boots and Rollout. */
+/** Cleans up a pool without published artefacts: its holds, marks, slots and Rollout, and its finalizer last. */
 async function cleanUpBoots(
   { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
   pool: PoolRef,
@@ -56,8 +56,8 @@ async function cleanUpBoots(
 }
 
 /**
- * Deletes what a publication wrote before it found a name collision with another pool: only objects with this pool's
- * name, as objects without a name may be Operating System Manager's.
+ * Deletes what a publication wrote before it found a name collision with another pool: only objects whose annotation
+ * names this pool as owner, as objects without an owner may be Operating System Manager's.
  */
 export async function withdraw(
   { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
@@ -96,7 +96,7 @@ async function deleteSecrets(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Prom
 
 /**
  * Removes the permissions of the pool's machines, if they are ours. Deleting the service account revokes its tokens at
- * once. Machines can write to the boot report, including its owner.
+ * once. The boot report's own annotations decide nothing, because machines can write them.
  */
 export async function deleteIdentity(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const { identity } = namesOf(pool);
@@ -125,8 +125,8 @@ function notOfOthers(pool: PoolRef): IsOurs {
 // The finalizer that keeps a MachineDeployment until everything made for it is deleted.
 
 /**
- * Adds the finalizer if it is missing; must precede everything that it protects. Moot for a deleted MachineDeployment,
- * as nothing would clean up after it.
+ * Adds the finalizer if it is missing; must run before anything is written that the finalizer cleans up. Throws
+ * GenerationStale for a deleted MachineDeployment, as nothing would clean up after it.
  */
 export async function ensureFinalizer(kube: Cluster, pool: PoolRef, { metadata }: MachineDeployment): Promise<void> {
   const add = (finalizers: string[]): string[] =>
@@ -159,7 +159,7 @@ async function removeFinalizer(kube: Cluster, pool: PoolRef): Promise<void> {
   if (deployment) await ifFound(write(kube, { pool, metadata: deployment.metadata, change: remove }));
 }
 
-/** A change of the list as it was read. */
+/** A change of the list of finalizers in `metadata`, as it was read. */
 interface Edit {
   pool: PoolRef;
   metadata: MachineDeployment["metadata"];

@@ -22,7 +22,7 @@ import { readSecretTexts, splitName } from "./read_facts.ts";
 export interface Credentials {
   /** Reads this pool's secrets and writes its boot report, nothing else. */
   fetchToken: string;
-  /** Part of the kubeconfig. */
+  /** Token in the kubelet bootstrap kubeconfig, with which the kubelet joins. */
   joinToken: string;
   /** Id of the bootstrap token, if the join token is one. */
   tokenId?: string;
@@ -100,7 +100,7 @@ export async function areAllTaken(kube: Kube, pool: PoolRef, standing: Standing[
   return await areTaken(kube, tokens);
 }
 
-// Permissions that machines of a new version need must be granted first: then the identity is written anew.
+// A token with other permissions than machines need now is not reused: a new one gets its permissions first.
 async function standingFetchToken(kube: Kube, order: CredentialOrder): Promise<Token | undefined> {
   const { pool, clusterDigest, standing: { bootstrap } } = order;
   const annotations = annotationsOf(bootstrap);
@@ -136,7 +136,7 @@ function withLife(pool: PoolRef, standing: Standing, token: string | undefined):
 }
 
 interface Issue extends CredentialOrder {
-  /** The objects around the credentials were checked today. */
+  /** Service account, permissions and expired tokens were checked today. */
   tended: boolean;
 }
 
@@ -158,8 +158,8 @@ function isNew({ standing: { kubeconfig, bootstrap } }: CredentialOrder): boolea
 }
 
 /**
- * Returns whether the published credentials are merely due, and were created on the same day: the objects around them
- * are checked once a day.
+ * Returns whether the published credentials are due but otherwise current, and were created on the same day: service
+ * account, permissions and expired tokens are checked once a day.
  */
 function isTended(order: CredentialOrder, now: Date): boolean {
   const { pool, clusterDigest, lifeSeconds, standing: { bootstrap } } = order;

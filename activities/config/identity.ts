@@ -15,7 +15,7 @@ export interface IdentityOrder {
   isEdge: boolean;
 }
 
-/** Creates the service account, which claims the name; without a read if none is known to exist. */
+/** Creates the service account, or throws NameCollision if another pool owns its name; `isNew` saves a read. */
 export async function ensureAccount(kube: Kube, pool: PoolRef, { isNew }: { isNew: boolean }): Promise<void> {
   const metadata = metadataOf(pool);
   const { name, namespace } = metadata;
@@ -97,16 +97,16 @@ export function claim(pool: PoolRef, what: string, annotations: Record<string, s
   );
 }
 
-// The cluster of a config in the management cluster. Names of pools are alike in many clusters, and only this mark
-// distinguishes their configs: an owner reference would point at an object in another cluster, and the garbage
-// collector deletes objects whose owner it does not find.
+// Pools of different clusters may have the same name; in the management cluster only this mark distinguishes their
+// configs. An owner reference would point at an object in another cluster, and the garbage collector deletes objects
+// whose owner it does not find.
 
 /** On configs in a management cluster: the UID of kube-system in the cluster with the pools. */
 export const clusterAnnotation = "ostler.dev/cluster-uid";
 
 type Annotations = Record<string, string> | undefined;
 
-/** Returns the annotation that marks a config as of the cluster with these pools; empty if one cluster has all. */
+/** Returns the annotation that names the cluster of the pools on their configs; empty without a management cluster. */
 export async function clusterMark(kube: Cluster): Promise<Record<string, string>> {
   return kube.management ? { [clusterAnnotation]: await uidOf(kube) } : {};
 }

@@ -1,7 +1,7 @@
 /**
  * Keeps the profiles that a pool's configs were rendered from, merged with those they extend, so that a pool can return
- * to a profile that exists nowhere else any more: the last good one, and the one in use. In a secret, as a profile may
- * contain anything.
+ * to a profile that exists nowhere else any more: the last good one, and the one in use. They are kept in a Secret, as
+ * a profile may contain confidential values.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
@@ -42,8 +42,8 @@ interface Keeping {
 }
 
 /**
- * Keeps the profile of `inputs` and that of the last good config, which is read if anything is kept yet; deletes all
- * others.
+ * Keeps the profile of `inputs` and that of the last good config, and deletes all others; calls `good` only if the pool
+ * has kept profiles already.
  */
 export async function keepProfile(
   kube: Kube,

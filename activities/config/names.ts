@@ -15,7 +15,7 @@ export const profileVersionAnnotation = "k8c.io/osp-version";
 export const ownerAnnotation = "ostler.dev/machine-deployment";
 export const digestAnnotation = "ostler.dev/config-digest";
 /**
- * Annotation of Ostler: SHA-256 of the API server's address and CA in the kubeconfig, which a template may not mention.
+ * Annotation of Ostler: SHA-256 of the API server's address and CA, which the config digest may not cover.
  */
 export const clusterDigestAnnotation = "ostler.dev/cluster-digest";
 /** Annotation of Ostler, on secrets only: id of the bootstrap token in use, as in the name of its secret. */
@@ -27,6 +27,6 @@ export const renewalAnnotation = "ostler.dev/credentials-renew";
 export const tokenLabel = "ostler.dev/pool";
 /**
  * Label of Operating System Manager, and of earlier versions of Ostler. Operating System Manager creates a token if
- * none has the label, and fails if several have it, so no token of Ostler may have it, or a return would be impossible.
+ * none has the label, and fails if several have it: tokens of Ostler lack it, so that a return remains possible.
  */
 export const osmTokenLabel = "machinedeployment.k8s.io/name";

@@ -14,7 +14,7 @@ export interface Observable {
   metadata: Pick<MachineDeployment["metadata"], "uid" | "generation" | "annotations" | "deletionTimestamp">;
 }
 
-/** Returns only those fields. */
+/** Returns only the observable fields of a MachineDeployment. */
 export function observableOf({ metadata }: MachineDeployment): Observable {
   const { uid, generation, annotations = {}, deletionTimestamp } = metadata;
   const relevant = Object.fromEntries(Object.entries(annotations).filter(([key]) => isRelevant(key)));
@@ -32,7 +32,7 @@ export function observedOf({ metadata }: Observable, profileState: number | stri
   return `g${generation ?? 0}-r${annotations[revisionAnnotation] ?? 0}-${digest}`;
 }
 
-/** Returns the same text without the effects of scaling: the identity of what machines boot with. */
+/** Returns the identity of what machines boot with, which scaling does not change. */
 export function changeOf(deployment: MachineDeployment, profileState: number | string | undefined): string {
   const { uid, annotations = {} } = deployment.metadata;
   const relevant = Object.entries(annotations).filter(([key]) => isRelevant(key)).sort();
@@ -40,8 +40,8 @@ export function changeOf(deployment: MachineDeployment, profileState: number | s
 }
 
 /**
- * Returns the identity of a config's inputs besides the template: the profile and the settings in annotations. By
- * content, so that an earlier profile under a new generation is equal again.
+ * Returns the identity of a config's inputs besides the template: the profile and the settings in annotations. Equal
+ * content has an equal identity, so that a restored profile is recognized although its generation is new.
  */
 export function inputsOf(deployment: MachineDeployment, line: LinedProfile[]): string {
   const said = line.map(({ ref, object }) => object?.spec ?? ref.name);
@@ -61,7 +61,7 @@ export function settingsOf(annotations: Record<string, string> = {}): Record<str
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => isSetting(key)));
 }
 
-/** Returns the identity of a change without any numbering: of its template, and of its inputs as a readable part. */
+/** Returns the identity of a template and its inputs, without revisions; `inputsIn` reads the inputs out of it. */
 export function specHashOf(template: unknown, inputs: string): string {
   return `${short(template ?? "none")}-${inputs}`;
 }

@@ -3,7 +3,7 @@ import type { Cluster } from "../cluster.ts";
 import { type ObjectName, type OsProfileObject, profiles, readObject } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 
-/** More are not read: rendering refuses a longer line. */
+/** Maximum number of profiles that are read of a line, because rendering refuses a longer line. */
 const longest = 6;
 
 /** One profile of a line; without an object if none has that name. */

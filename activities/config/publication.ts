@@ -1,4 +1,4 @@
-/** The publication of a pool, by the annotations of its artefacts: each artefact has to match by itself. */
+/** Writes and compares the annotations of a pool's artefacts: each artefact has to match by itself. */
 import { annotationsHash, machineCluster, namesOf } from "../../profiles/mod.ts";
 import type { PoolRef, Publication } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
@@ -21,7 +21,7 @@ import {
 import { ownerOf } from "./identity.ts";
 import type { RenderedPool } from "./render_config.ts";
 
-/** The revision to publish; if `configDigest` is given, nothing else may be published. */
+/** The revision to publish; if `configDigest` is given, only the config with that digest may be published. */
 export interface PublishOrder {
   pool: PoolRef;
   revision: string;
@@ -30,7 +30,7 @@ export interface PublishOrder {
   seen?: { specHash: string; goodSpecHash: string };
 }
 
-/** Returns the annotations of all artefacts; those of secrets include the token. */
+/** Returns the annotations of the config and of the secrets; those of secrets also identify the credentials. */
 export function stampOf(
   { pool, revision }: PublishOrder,
   rendered: RenderedPool,
@@ -47,12 +47,12 @@ export function stampOf(
   return { config, secret: { ...config, ...credentialsStamp(credentials) } };
 }
 
-/** Returns the annotations with the lifetime of credentials, the only ones of all artefacts that a renewal changes. */
+/** Returns the annotations of all artefacts with the times of credentials. */
 export function timesStamp({ expiresAt, renewAt }: Credentials): Record<string, string> {
   return { [expiryAnnotation]: expiresAt.toISOString(), [renewalAnnotation]: renewAt.toISOString() };
 }
 
-/** Returns these annotations for secrets, with the identity of their credentials. */
+/** Returns the annotations of secrets with the times and the identity of credentials. */
 export function credentialsStamp(credentials: Credentials): Record<string, string> {
   return {
     ...timesStamp(credentials),
@@ -90,7 +90,7 @@ export function fits(
   );
 }
 
-/** Returns the artefacts with credentials: all secrets, but the setup user-data only if its profile includes any. */
+/** Returns the artefacts with credentials: all secrets, except provisioning user-data that contains no token. */
 function bearing(pool: PoolRef, standing: Standing[]): Standing[] {
   const { provisioning } = namesOf(pool);
   return standing.filter(({ kind, name, found }) =>
@@ -118,7 +118,7 @@ export async function areUsable(kube: Kube, pool: PoolRef, standing: Standing[])
   return live.every((token) => token !== undefined) && await areAllTaken(kube, pool, standing);
 }
 
-/** Corrects annotations that only others read, if nothing else has changed; the credentials stay. */
+/** Corrects annotations that only Operating System Manager reads, on artefacts that are otherwise as wanted. */
 export async function restamp(
   kube: Kube,
   standing: Standing[],

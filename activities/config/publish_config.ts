@@ -39,8 +39,6 @@ import { type Credentials, credentialsFor } from "./credentials.ts";
 import { edgeScriptKey, kubeconfigKey, userDataKey } from "./names.ts";
 import { hasTokens } from "./published_tokens.ts";
 
-// Writes what a machine boots with in the order in which it needs it, with the fence last.
-
 export interface Publisher extends Renderer {
   /** Lifetime of the credentials that machines boot with; they are renewed after a third of it at the latest. */
   credentialSeconds: number;
@@ -58,9 +56,9 @@ export interface Work {
 }
 
 /**
- * Reads the published artefacts before everything that decides what is written, and replaces only these versions. So a
- * newer publication has replaced them by then, and an outdated attempt, however late it continues, fails. If nothing is
- * published, nothing newer is, so a `source` read a moment before is acceptable there.
+ * Reads the published artefacts before everything that decides what is written. A write replaces only the versions read
+ * here, so an outdated attempt, however late it continues, fails once a newer publication has replaced them. Without
+ * published artefacts there is no newer publication, so a `source` that was read a moment before is used.
  */
 export async function readWork(
   publisher: Publisher,
@@ -72,13 +70,13 @@ export async function readWork(
   const isNew = inOrder(standing).every(({ found }) => !found);
   const rendered = await renderPool({ ...publisher, ...(isNew && source ? { source } : {}) }, order.pool, order.seen);
   if (!isEdge(rendered)) return { order, rendered, standing };
-  // Written after all others, so it need not be read first.
+  // The edge script may be read last: an outdated attempt fails at the artefacts that are written before the script.
   return { order, rendered, standing: await withEdgeScript(kube, namesOf(order.pool), standing) };
 }
 
 /**
- * Does the same for an unpublished revision, if this process remembers its last publication. A `source` that was read
- * since then is used here, too.
+ * Does the same as `readWork`, with fewer reads if nothing is published for the pool, or if this process remembers the
+ * pool's last publication, of another revision. A `source` that was read after that publication is used, too.
  */
 async function readWorkFor(publisher: Publisher, order: PublishOrder, source?: ConfigSource): Promise<Work> {
   const { kube, settings } = publisher;
@@ -116,7 +114,7 @@ export async function writePublication(
     clusterDigest: clusterDigest(rendered.facts),
     joinAccount: settings.bootstrapTokenServiceAccountName,
   });
-  // Granting permissions takes the API server some time, and they are needed only when the last artefact is written.
+  // Granting takes the API server some time, and is awaited only before the first artefact with the fetch token.
   const granted = credentials.grant();
   const writing = { ...work, credentials, granted, isRenewal: news === "Renewed" };
   const [artefacts] = await sideBySide(writeInOrder(kube, writing), granted);
@@ -161,13 +159,13 @@ async function writeInOrder(kube: Cluster, work: Writing): Promise<Artefact[]> {
   return Object.values(written).map(({ artefact }) => artefact);
 }
 
-// No artefact refers to the content of another, so a machine may read a new one beside an old one.
+// Concurrent writes are safe: no artefact refers to the content of another, so a machine may read a mix of versions.
 async function together(writes: Record<string, Promise<Written>>): Promise<Record<string, Written>> {
   const written = await sideBySide(...Object.values(writes));
   return Object.fromEntries(Object.keys(writes).map((which, nth) => [which, written[nth] as Written]));
 }
 
-// Most profiles have no credentials in the setup user-data.
+// A renewal leaves provisioning user-data without tokens unchanged; that of most profiles has none.
 function isAsWanted({ found }: Standing, text: string): boolean {
   return found?.text === text && !hasTokens(text);
 }
@@ -184,10 +182,10 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
     const work = await readWorkFor(publisher, order, source);
     const { rendered, standing } = work;
     checkOrder(order, rendered);
-    // Claimed before anything is written, so a collision changes nothing; a new pool's artefacts were not read.
+    // Names are claimed before any write, so that a collision changes nothing; `publish` undoes that of a new pool.
     claimAll(order.pool, standing);
     const publication = await ensurePublished(publisher, work, source?.policies);
-    // Last, as no machine waits for it. The inputs of the last good config are kept already.
+    // The profile is kept last, as no machine waits for that; the profile of the last good config is kept already.
     const { inputs, goodInputs, profile, settings } = rendered;
     if (publication.news !== "Published" || inputs !== goodInputs) {
       // The current state, and not what the run has read, decides what is deleted.
@@ -217,7 +215,7 @@ async function ensurePublished(
   return { artefacts: [], news: "None", ...timesOf(order.pool, standing) };
 }
 
-// Published machines keep their config, and its credentials are renewed, until a changed profile is approved.
+// Until a changed profile is approved, machines boot with the published config, whose credentials are still renewed.
 async function ensureProfileApproved(
   kube: Cluster,
   { deployment, line }: RenderedPool,
@@ -260,12 +258,12 @@ async function publish(publisher: Publisher, work: Work, news: "Renewed" | "Publ
   if (!work.isPresumed) await giveReportPlace();
   try {
     const publication = await writePublication(publisher, work, news);
-    // Until here its name may have been another pool's, with reports of that pool's machines.
+    // Until here, a boot report of that name could belong to another pool, with the reports of its machines.
     if (work.isPresumed) await giveReportPlace();
     return publication;
   } catch (error) {
-    // The next attempt reads the artefacts. If they belong to another pool, nothing of this publication stays beside
-    // them.
+    // A 409 shows that artefacts exist after all: if they belong to another pool, this publication is withdrawn, else
+    // the next attempt reads and replaces them.
     if (work.isPresumed && statusOf(error) === 409) await withdrawIfTaken(publisher, pool);
     throw error;
   }
@@ -285,7 +283,7 @@ function claimAll(pool: PoolRef, standing: Standings): void {
   for (const each of inOrder(standing)) claim(pool, "its artefacts", annotationsOf(each));
 }
 
-// Without desired machines none reports; a later scale-up publishes again.
+// A pool with zero replicas needs no boot report; a later scale-up publishes again, and creates it.
 async function ensureReportPlace(kube: Cluster, pool: PoolRef, { deployment }: RenderedPool): Promise<void> {
   if (deployment.spec.replicas !== 0) await ensureBootReport(kube, pool);
 }

@@ -72,7 +72,7 @@ function exchange(text: string, by: (token: string) => string, layer = 0): strin
   const plain = text.replaceAll(accountTokens, by).replaceAll(bootstrapTokens, by);
   if (layer === layers) return plain;
   return plain.replaceAll(encodedFiles, (encoded) => {
-    // Byte for byte, whatever the encoding is.
+    // Latin-1 preserves every byte, whatever the encoding of the file is.
     const decoded = Buffer.from(encoded, "base64").toString("latin1");
     const changed = exchange(decoded, by, layer + 1);
     return changed === decoded ? encoded : Buffer.from(changed, "latin1").toString("base64");

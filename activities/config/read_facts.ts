@@ -66,7 +66,7 @@ interface ClusterInfo {
   caPem: string;
 }
 
-// kubeadm writes it with an empty cluster name, which a KubeConfig would refuse.
+// The announcement is not loaded as a KubeConfig, which would refuse the empty cluster name that kubeadm writes.
 const Announcement = z.object({
   clusters: z.array(z.object({
     cluster: z.object({
@@ -76,7 +76,7 @@ const Announcement = z.object({
   })).min(1),
 });
 
-/** Returns the same answer to concurrent callers; see `readAddress`. */
+/** Returns the API server's address and CA for machines, with one read for concurrent callers; see `readAddress`. */
 export function readClusterInfo(kube: Cluster, caPem: string, freshMs = 0): Promise<ClusterInfo> {
   return kube.cache.read(`cluster ${caPem}`, () => readAddress(kube, caPem), { freshMs });
 }
@@ -172,11 +172,11 @@ function unusable(setting: string, state: string): Error {
 
 // The seed of the random functions of templates: created once per installation and kept, as keys depend on it.
 
-// Not beside the secrets of pools: a token left by Operating System Manager, with which machines read those, may read
-// every secret there.
+// The seed is not kept beside the secrets of pools: machines may still have tokens of Operating System Manager, which
+// can read every secret there.
 const where = { namespace: tokensNamespace, name: "ostler-seed" };
 
-/** The seed changes only if its secret is deleted; milliseconds until that is noticed. */
+/** Milliseconds until a deletion of the seed's secret, without which the seed never changes, is noticed. */
 const keptMs = 600_000;
 
 /** Returns the seed, which is read regularly; creates it if it does not exist. */
@@ -215,8 +215,8 @@ async function createSeed(kube: Kube): Promise<string> {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * With these, a user who may write a MachineDeployment and read its boot data would have the permissions of the
- * account.
+ * Types of secrets that a provider spec must not reference: a user who may write a MachineDeployment and read its boot
+ * data would have the permissions of the secret's account.
  */
 const keysOfAccounts = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
 const seed = "kube-system/ostler-seed";
@@ -273,7 +273,7 @@ async function readObjectTexts(
     throw forbidden(id, `namespace "${namespace}" is not listed in provider-reference-namespaces`);
   }
   if (kind === "configmap") return (await ifFound(kube.core.readNamespacedConfigMap({ namespace, name })))?.data ?? {};
-  // Other namespaces have other owners, and kube-system has the Secrets of the cluster itself.
+  // kube-system has the Secrets of the cluster itself, which owners of other namespaces must not get.
   if (namespace === "kube-system" && from !== namespace) {
     throw forbidden(
       id,

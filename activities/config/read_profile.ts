@@ -165,7 +165,7 @@ function defaultOf({ spec }: MachineDeployment): string | undefined {
 
 // Profiles as rendered, with all that they extend: read once for all pools with the same profile.
 
-/** The profiles of a fleet in use at a time; each is as large as its objects. */
+/** Enough for the profiles that a fleet uses at a time; each is as large as its objects. */
 const resolvedLines = new Shelf<OsProfile>(16);
 
 /**
@@ -201,8 +201,8 @@ export interface ConfigSource {
   deployment: MachineDeployment;
   /** Its profile, and those that it extends. */
   line: LinedProfile[];
-  /** All of the pool's namespace. */
+  /** All policies of the pool's namespace. */
   policies: RolloutPolicyObject[];
-  /** When their read began, as of `performance.now()`. */
+  /** When the read of these objects began, as of `performance.now()`. */
   since: number;
 }

@@ -28,7 +28,7 @@ import type { Credentials } from "./credentials.ts";
 
 export interface Renderer extends FactReader, ProfileReader {}
 
-/** A rendered config with its facts; never leaves the activity. */
+/** A rendered config with its facts; never leaves the activity, because the facts include secrets. */
 export interface RenderedPool extends Inputs {
   deployment: MachineDeployment;
   facts: RenderFacts;

@@ -89,7 +89,7 @@ function isOurs(pool: PoolRef): (standing: Standing) => boolean {
   return (standing) => annotationsOf(standing)[ownerAnnotation] === ownerOf(pool);
 }
 
-// No machine joins without this secret, and only rendering creates its content.
+// Without the provisioning secret no machine joins, and only rendering creates its content.
 function refuseWithout({ name, found }: Standing, pool: PoolRef): void {
   if (found) return;
   const state = `Secret "${name}" is missing; the next publication creates it`;
@@ -110,7 +110,7 @@ async function renew(publisher: Publisher, { pool, standing }: Work): Promise<Cr
   const credentials = await credentialsFor(kube, order);
   await credentials.grant();
   const ids = inOrder(standing).map((each) => annotationsOf(each)[tokenIdAnnotation] ?? "").filter((id) => id !== "");
-  // Machines that joined with another account until now left its tokens.
+  // After a change of settings, the kubeconfig still has the token of the previous account, which is replaced too.
   const joined = accountTokensIn(kubeconfig.found?.text ?? "").map((token) => accountOf(token)?.account ?? "");
   const accounts = [joinAccount, ...joined].filter((account) => account !== "");
   const texts = new Exchange(kube, { pool, credentials, ids, accounts });
@@ -145,7 +145,7 @@ interface Exchanged {
   credentials: Credentials;
   /** Ids of the published bootstrap tokens. */
   ids: string[];
-  /** Service accounts that machines join with, or did. */
+  /** Service accounts whose tokens machines join with, including that of the published kubeconfig. */
   accounts: string[];
 }
 
@@ -165,7 +165,7 @@ class Exchange {
   }
 }
 
-// With annotations of fresh credentials, the secret would never be renewed.
+// A secret without known credentials gets no annotations of fresh ones, as with these it would never be renewed.
 function unknown({ name }: Standing): Error {
   return missing(`Failed to renew the credentials in Secret "${name}": it contains no known credentials`);
 }
@@ -220,12 +220,12 @@ async function duePool(
 ): Promise<DuePool | undefined> {
   const { metadata: { namespace, name }, status } = rollout;
   const rest = restOf(rollout);
-  // The renewal itself reads more of the pool than is necessary here.
+  // A pool at rest is not read here, because its renewal reads all that is needed.
   if (rest) return { namespace, name, publishOnly: false, rest };
   const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
   const ref = deployment && profileRef(deployment, profileNamespace);
   if (!ref || deployment.metadata.deletionTimestamp) return undefined;
-  // A rolled back pool desires what it runs; an aborted one does not, and stays aborted.
+  // With `left` the pool desires what it runs; any other aborted pool stays aborted, with credentials renewed only.
   if (status?.phase !== "Aborted" || status["left"]) return { namespace, name, publishOnly: false };
   // A later change requires a rollout, and must not be lost.
   const observed = observedOf(deployment, lineState(await readProfileLine(kube, ref)));

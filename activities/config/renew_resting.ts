@@ -29,7 +29,7 @@ export function renewResting(publisher: Publisher, order: RestOrder): Promise<Re
   const { pool } = order;
   return attempting(`renew the credentials of "${ownerOf(pool)}"`, async () => {
     const renewed = await renewAtRest(publisher, order).catch((error: unknown) => {
-      // A rollout reports the refusal.
+      // A refusal is not thrown, because the rollout that follows meets and reports it.
       if (error instanceof ApplicationFailure && error.nonRetryable) return undefined;
       throw error;
     });
@@ -62,7 +62,7 @@ function isAsLeft({ order, rendered, standing }: Work, { observed }: Rest): bool
   return rendered.observed === observed && finalizers.includes(finalizer) && fits(inOrder(standing), order, rendered);
 }
 
-/** Returns undefined without a Rollout. Of two concurrent records either may be last: the next check corrects it. */
+/** Records the times; undefined without a Rollout. The older of two concurrent records may win until the next check. */
 async function noted(kube: Cluster, pool: PoolRef, renewed: Renewed): Promise<Renewed | undefined> {
   const { namespace, name } = pool;
   const { expiresAt, renewAt } = renewed;

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 
 /** Fractions of a lifetime between which credentials become due. */
 const dueAfter = { earliest: 1 / 6, latest: 1 / 3 };
-/** Checks in one lifetime: 1/3 and three checks later are 11/24, which leaves 1/24 for the renewal itself. */
+/** Checks per lifetime: the third check after 1/3 is at 11/24, which leaves 1/24 for the renewal before one half. */
 const looksPerLife = 24;
 const longestPauseMs = 3_600_000;
 /** Fraction of the requested lifetime below which a granted one is too short for the planned checks. */

@@ -11,8 +11,8 @@ export const bootstrapGroup = "system:bootstrappers:machine-controller:default-n
 const ofPools = "system:bootstrappers:ostler:";
 const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
 /**
- * Too short to be the name of another group, and together with the prefix without base64 padding:
- * admission/limit_secrets.yaml relies on both.
+ * Makes the base64 of all groups 144 characters without padding, which admission/limit_secrets.yaml requires so that a
+ * token has no room for another group.
  */
 const length = 21;
 
