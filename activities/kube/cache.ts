@@ -4,7 +4,7 @@
  * counts until it is dropped.
  */
 
-/** Longer (ms) than most answers take: no caller waits longer for a hanging request. */
+/** Milliseconds, more than most answers take, after which a caller no longer waits for another caller's request. */
 const patienceMs = 1_000;
 /** Answers that are kept; each is small, or shared by many pools. */
 const mostAnswers = 1_000;
@@ -72,7 +72,7 @@ export class Cache {
   }
 }
 
-/** Names one kind of kept values; the constant itself is its identity. */
+/** Names one kind of kept values; two shelves are different kinds even if they are created alike. */
 export class Shelf<T> {
   declare readonly value: T;
 

@@ -42,7 +42,7 @@ export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): Ku
   const create = open.createDispatcher.bind(config);
   let pool: { options: unknown; dispatcher: unknown } | undefined;
   open.createDispatcher = (...input) => {
-    // The options contain CA and certificates, so a rotated file leads to new connections.
+    // The options contain CA and certificates, so new connections are opened after a rotation of the file.
     const options = open.createDispatcherOptions(...input);
     if (!isDeepStrictEqual(pool?.options, options)) pool = { options, dispatcher: http1Only(create(...input)) };
     return pool?.dispatcher;
@@ -50,7 +50,7 @@ export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): Ku
   return config;
 }
 
-/** Reloads the file into a request whose credentials were refused; returns false if nothing has changed. */
+/** Reloads the file, and puts its credentials into a refused request; returns false if they are unchanged. */
 function renewing(config: KubeConfig): ((request: RequestContext) => Promise<boolean>) | undefined {
   if (!(config instanceof FollowedConfig)) return undefined;
   return async (request) => {
@@ -176,9 +176,8 @@ export function namespaceOf({ management }: Pick<Kube, "management">, { group }:
 }
 
 /**
- * Returns the API server that has a kind. Only one namespace of the management cluster belongs to this installation, as
- * others may belong to other clusters: without this check, a user who may write MachineDeployments could read objects
- * of others there.
+ * Returns the API server that has a kind. Refuses all but one namespace of the management cluster, as others may belong
+ * to other clusters, whose objects a user who may write MachineDeployments could otherwise read.
  */
 export function homeOf(kube: Kube, kind: Kind, namespace?: string): Kube {
   const { management } = kube;

@@ -1,8 +1,8 @@
 /**
  * A kubeconfig file that may change while a process runs, as that of a mounted Secret does: CA, token and client
- * certificate. Callers get the file's current cluster and user. The file is polled, not watched, as kubelet mounts
- * links and exchanges them as a whole. Another API server requires a restart, at which the process checks the identity
- * of the cluster: objects that are absent from another cluster must not count as deleted.
+ * certificate. Callers get the file's current cluster and user. The file is polled, not watched, as kubelet mounts a
+ * link and replaces it. Another API server requires a restart, at which the process checks the identity of the
+ * cluster: objects that are absent from another cluster must not count as deleted.
  */
 import { KubeConfig } from "./client_node.ts";
 
@@ -21,7 +21,7 @@ export class FollowedConfig extends KubeConfig {
   #lookedAt = 0;
   #revision = 0;
   #said = "";
-  /** The text as read: signing in may write to the loaded config. */
+  /** The file's content as JSON, to detect a change: the loaded config may be modified by signing in. */
   #content = "";
 
   /** Throws if the file cannot be used. */
@@ -96,7 +96,7 @@ function partsOf({ clusters, users, contexts, currentContext }: KubeConfig): Par
   return { clusters, users, contexts, currentContext };
 }
 
-/** Quotes nothing of the content, which may contain a token. */
+/** Reads the file; an error quotes nothing of the content, which may contain a token. */
 function contentOf(path: string): KubeConfig {
   const config = new KubeConfig();
   try {

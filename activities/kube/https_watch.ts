@@ -8,17 +8,17 @@ import { FollowedConfig } from "./followed_config.ts";
 const openMs = 20_000;
 
 type Query = Record<string, string | number | boolean | undefined>;
-// The library passes on the unchecked content of the server.
+// The type of the handler is the library's, which passes on what the server sends without checking it.
 type Handler = Parameters<Watch["watch"]>[2];
 
 /**
- * A Watch that notices when its stream ends, stalls or is aborted: under Deno the library's own misses that and stays
- * silent for ever.
+ * A Watch that notices when its stream ends, stalls or is aborted: under Deno the library's own Watch does not, and
+ * waits for ever.
  */
 export class HttpsWatch extends Watch {
   readonly #quietMs: number;
 
-  /** By default waits longer than the minute between bookmarks of a quiet watch. */
+  /** `quietMs` is by default longer than the minute between bookmarks of a quiet watch. */
   constructor(config: KubeConfig, quietMs = 100_000) {
     super(config);
     this.#quietMs = quietMs;
@@ -97,7 +97,7 @@ class EventStream {
     response.on("close", () => this.end(null));
     const lines = createInterface(response);
     lines.on("line", (line) => this.#tell(line));
-    // It passes the response's errors on, and throws them without a listener.
+    // The line reader passes the response's errors on, and throws them if it has no listener.
     lines.on("error", (error) => this.end(error));
   }
 
@@ -112,7 +112,7 @@ class EventStream {
       return;
     }
     this.#ends.handler(event.type, event.object, event);
-    // At least with each minute's bookmark; the caller starts a new watch from there.
+    // Checked at each event, and so at least at each minute's bookmark; the caller starts a new watch from there.
     if (this.#ends.isOld()) this.end(null);
   }
 
@@ -124,7 +124,7 @@ class EventStream {
 }
 
 function watchUrl(config: KubeConfig, path: string, query: Query): URL {
-  // Not relative to the server: behind a proxy for many clusters the server has a path of its own.
+  // `path` is not resolved against the server's URL: behind a proxy for many clusters that URL has a path of its own.
   const url = new URL((config.getCurrentCluster()?.server ?? "").replace(/\/$/, "") + path);
   const all: Query = { watch: true, allowWatchBookmarks: true, ...query };
   for (const [name, value] of Object.entries(all)) {

@@ -21,7 +21,7 @@ export interface InformerDeps<T> {
   signal: AbortSignal;
 }
 
-/** Between the end of one stream and the next, known objects still count as fresh (ms). */
+/** Milliseconds after the end of a stream for which known objects still count as fresh. */
 const gapMs = 15_000;
 /** Pause (ms) before an ended stream is opened again; it grows while that fails. */
 const restMs = 1_000;
@@ -64,7 +64,7 @@ export class Informer<T> {
     return this.#objects.values();
   }
 
-  /** Returns the objects of a group with their keys; without a pass over the others. */
+  /** Returns the objects of a group with their keys, from an index. */
   group(name: string, value: string): [key: string, facts: T][] {
     const keys = this.#groups.get(groupKey(name, value)) ?? [];
     return [...keys].map((key) => [key, this.#objects.get(key) as T]);
@@ -105,7 +105,7 @@ export class Informer<T> {
     await this.#follow(this.#version);
   }
 
-  // Page by page; objects deleted meanwhile are missing at the end.
+  // An object that was deleted since the last list is on no page, so it is removed at the end.
   async #list(): Promise<string> {
     const there = new Set<string>();
     const version = await eachPage((page) => this.#page(page), (items) => {
@@ -122,7 +122,7 @@ export class Informer<T> {
     const { kube } = this.#deps;
     const some = { ...page, ...this.#selector() };
     const { group, namespace } = this.#resource;
-    // Of the core group only nodes are watched, and pods of one namespace.
+    // Nodes, and pods of one namespace, are the only kinds of the core group that are watched.
     if (group === "" && namespace !== undefined) return await kube.core.listNamespacedPod({ ...some, namespace });
     if (group === "") return await kube.core.listNode(some);
     return await listThere(kube, this.#resource, some) as { items?: Watched[] };
@@ -160,7 +160,7 @@ export class Informer<T> {
     const stop = (): void => stream.abort();
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
-    // A stream that could not be opened has ended by now.
+    // A stream that could not be opened has called `end` by now.
     if (!isOver) this.#opened();
     const error = await ended.finally(() => {
       signal.removeEventListener("abort", stop);
@@ -175,13 +175,13 @@ export class Informer<T> {
   }
 
   #ended(error: unknown): unknown {
-    // A quiet stream was out of date before it was noticed.
+    // A stream that timed out may have missed changes since its last event, so nothing counts as fresh.
     const isStale = error instanceof Error && error.name === "TimeoutError";
     this.#freshUntil = isStale ? 0 : Math.min(this.#freshUntil, Date.now() + gapMs);
     return error;
   }
 
-  // If the API server refuses the resource version, all objects have to be listed. Other errors may pass.
+  // A refusal, unlike an overload or outage, may mean that the resource version is too old: all objects are listed.
   #note(error: unknown): void {
     const { log, signal } = this.#deps;
     const status = statusOf(error) ?? (error as { statusCode?: number }).statusCode;
@@ -247,8 +247,8 @@ function keyOf({ metadata }: Watched): string {
   return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : `${metadata?.name}`;
 }
 
-// One watch per kind for all callers in a process. It starts with the first caller and ends after a while without any,
-// unless it is permanent: listing what every change needs costs more than watching it.
+// One watch per kind for all callers in a process. It starts with the first caller, and ends after a while without any
+// unless it `lasts`: listing a kind again for each change of a pool costs more than watching it.
 
 /** A watch without callers ends after this time (ms). */
 const idleMs = 600_000;
@@ -280,22 +280,22 @@ export class SharedWatch<T> {
     return this.#informer?.isFresh ?? false;
   }
 
-  /** Returns what is known of an object; undefined while the watch is not fresh. */
+  /** Returns what is known of an object; undefined without a watch, and possibly outdated while that is not fresh. */
   get(key: string): T | undefined {
     return this.#informer?.get(key);
   }
 
-  /** Returns what is known of all objects; empty while the watch is not fresh. */
+  /** Returns what is known of all objects; empty without a watch, and possibly outdated while that is not fresh. */
   values(): Iterable<T> {
     return this.#informer?.values() ?? [];
   }
 
-  /** Returns what is known of the objects of a group, with their keys; empty while the watch is not fresh. */
+  /** Returns what is known of a group's objects, with their keys; possibly outdated while the watch is not fresh. */
   group(name: string, value: string): [key: string, facts: T][] {
     return this.#informer?.group(name, value) ?? [];
   }
 
-  /** Starts the watch if it is not running; without streams it never starts. */
+  /** Starts the watch if it is not running, and keeps it running; does nothing in a process without a watch client. */
   ask(now = Date.now()): void {
     this.#askedAt = now;
     if (this.#informer || !this.#kube.watch) return;
@@ -313,7 +313,7 @@ export class SharedWatch<T> {
     (timer as { unref?: () => void }).unref?.();
   }
 
-  /** Reports every change from now on, until the returned function is called. */
+  /** Starts the watch, and reports every change until the returned function is called. */
   listen(listener: (change: Change<T>) => void): () => void {
     this.ask();
     this.#listeners.add(listener);

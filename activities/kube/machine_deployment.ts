@@ -35,7 +35,7 @@ export function labelSelectorOf(deployment: MachineDeployment): string {
 
 // Reads image and kubelet version out of a machine template, for every provider that has an image field.
 
-/** Path of the image below `cloudProviderSpec`; missing providers have no such field (machine-controller 1.66). */
+/** Path of the image in `cloudProviderSpec`; other providers have no such field (machine-controller 1.66). */
 const imagePaths: Record<string, string[]> = {
   aws: ["ami"],
   azure: ["imageID"],
@@ -61,7 +61,7 @@ export function imageOf(spec: MachineSpec | undefined): string {
   return literalOf(found);
 }
 
-/** Returns the same machine with another image, as plain text; unchanged if the provider chooses. */
+/** Returns the spec with another image, as a plain string; unchanged for a provider without an image field. */
 export function withImage(spec: MachineSpec, image: string): MachineSpec {
   const value = asRecord(spec.providerSpec?.value);
   const path = imagePaths[String(value?.["cloudProvider"] ?? "")] ?? [];
@@ -90,7 +90,7 @@ function asRecord(value: unknown): Record<string, unknown> | undefined {
   return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined;
 }
 
-// New machines are held from their creation: by the API server with its own policy, where it supports that kind, else
+// New machines are held from their creation: by a MutatingAdmissionPolicy where the API server supports that kind, else
 // by Ostler's webhook.
 
 export const admissionGroup = { group: "admissionregistration.k8s.io", version: "v1" } as const;
@@ -105,7 +105,7 @@ export type NewMachinesHeldBy = "policy" | "webhook" | "nobody";
  * as well.
  */
 export async function isHeldByPolicy(kube: Kube): Promise<boolean> {
-  // On older servers one request suffices.
+  // The binding is read first; if that is a 404, one request suffices.
   for (const plural of ["mutatingadmissionpolicybindings", "mutatingadmissionpolicies"]) {
     if (!await ifFound(kube.custom.getClusterCustomObject({ ...admissionGroup, plural, name: holdName }))) return false;
   }

@@ -1,8 +1,8 @@
 /**
  * Sends requests to the API server: at a bounded rate, later if the server asks for that, each with a timeout, and each
- * only once, as not every request is idempotent. `node:http` under Deno repeats a request when a kept connection
- * breaks. The client's own dispatcher, which opens its sockets itself, reports the error instead, as a test with a
- * faulty server shows for every verb. Callers then find out whether the request took effect. The dispatcher is used
+ * only once unless the server did not admit it, as not every request is idempotent. `node:http` under Deno repeats a
+ * request when a kept connection breaks. The client's own dispatcher reports the error instead, as a test with a
+ * faulty server shows for every verb, and callers then find out whether the request took effect. The dispatcher is used
  * directly: with `fetch` around it, as in the client, a request takes five times the processor time (0.74 and 0.15 ms,
  * Deno 2.9). A response may stop within its body without a sign, so each request has a timeout.
  */
@@ -12,9 +12,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { IsomorphicFetchHttpLibrary, ResponseContext } from "./client_node.ts";
 import { asyncLocalStorage } from "@temporalio/activity";
 
-/** Longer (ms) than any response takes whose first byte came in time. */
+/** Milliseconds for a whole response, more than any takes whose first byte came in time. */
 const wholeMs = 60_000;
-/** Attempts of a request that the API server did not admit. */
+/** Maximum attempts of one request, such as one that the API server did not admit. */
 const tries = 3;
 /** Longer pauses (ms) are left to the caller's own retry. */
 const longestPauseMs = 5_000;
@@ -22,7 +22,7 @@ const longestPauseMs = 5_000;
 interface PacedOptions {
   ms?: number;
   told?: RequestsTold | undefined;
-  /** Replaces the credentials of a refused request; returns false without newer ones. */
+  /** Replaces the credentials of a request that got a 401; returns false if there are no newer ones. */
   renew?: (request: RequestContext) => Promise<boolean>;
 }
 
@@ -134,7 +134,7 @@ interface ResponseHandler {
   onResponseError(sending: Sending, error: Error): void;
 }
 
-/** Uses the handler itself: the stream that undici offers costs as much again as the request. */
+/** Sends a request through undici's `dispatch`: its stream interface would double the processor time of a request. */
 function ask(dispatcher: Dispatcher, request: RequestContext): Exchange {
   const { origin, pathname, search } = new URL(request.getUrl());
   const [method, body] = [request.getHttpMethod(), request.getBody()];
@@ -145,7 +145,7 @@ function ask(dispatcher: Dispatcher, request: RequestContext): Exchange {
   let sending: Sending | undefined;
   let stopped: Error | undefined;
   dispatcher.dispatch(options, {
-    // The request may have waited for a connection until now.
+    // A request that waited for a connection may have been stopped meanwhile.
     onRequestStart: (begun) => stopped ? begun.abort(stopped) : sending = begun,
     onResponseStart: (_, code, fields) => {
       [status, headers] = [code, textsOf(fields)];
@@ -172,7 +172,7 @@ function askedPause(request: RequestContext, { httpStatusCode, headers }: Respon
   // A 429 of an eviction reports a PodDisruptionBudget, which the drain evaluates.
   if (new URL(request.getUrl()).pathname.endsWith("/eviction")) return undefined;
   const isLetIn = httpStatusCode !== 429;
-  // Other requests may have taken effect.
+  // A failed request other than GET may have taken effect.
   const isRepeatable = request.getHttpMethod() === "GET" && httpStatusCode >= 500;
   const seconds = Number(headers["retry-after"] ?? (isLetIn ? NaN : 1));
   return (isLetIn && !isRepeatable) || Number.isNaN(seconds) ? undefined : seconds * 1000;
@@ -196,8 +196,8 @@ export interface Rate {
 }
 
 /**
- * A bound against internal errors, not a pace: the API server itself limits clients by priority and fairness. A new
- * pool needs twenty requests: 100 per second allowed 5 pools.
+ * Bounds only what an internal error could send, as the API server itself limits clients by priority and fairness: a
+ * new pool needs twenty requests, so 100 per second would allow only 5 pools per second.
  */
 const defaultRate: Rate = { qps: 1_000, burst: 2_000 };
 
@@ -222,7 +222,7 @@ export class RequestRate {
   }
 }
 
-// A request described in words of low cardinality: without names, so that they can be labels of metrics.
+// Describes a request without names of objects, so that the number of label values in metrics stays small.
 
 /** The request in the terms of the API server's authorization. */
 interface RequestFacts {
@@ -262,8 +262,8 @@ function verbOf(method: string, isNamed: boolean): RequestFacts["verb"] {
 // Whether the current attempt of an activity is still wanted.
 
 /**
- * Stops an attempt that was cancelled or timed out, before its next effect; another may already be running. Never
- * throws outside an activity.
+ * Throws in an attempt that was cancelled or timed out, before its next write, as another attempt may already be
+ * running. Never throws outside an activity.
  */
 export function throwIfCalledOff(): void {
   asyncLocalStorage.getStore()?.cancellationSignal.throwIfAborted();

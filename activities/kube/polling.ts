@@ -11,7 +11,7 @@ interface Poll<T> {
   every?: number | (() => number);
   /** Least milliseconds between reads caused by events; half of `every` by default. */
   gap?: number;
-  /** Wakes the wait; while all events are received, reads without an event are rare. */
+  /** Wakes the wait; while all of its watches are fresh, reads without an event are rare. */
   news?: News;
   /** Latest time of the next read, in epoch milliseconds; called after each. */
   lookBy?: () => number;
@@ -23,17 +23,17 @@ interface Poll<T> {
   /** Milliseconds between heartbeats; shorter than any heartbeat timeout. */
   beat?: number;
   /**
-   * For answers that depend on a deadline: the answer after a period of `ms` without a successful read, given the first
-   * answer afterwards. The wait then also outlasts an unreachable API server.
+   * For answers that depend on a deadline: returns the answer after `ms` without a successful read, given the first
+   * answer afterwards. A wait with this function also outlasts an unreachable API server.
    */
   unseen?: (ms: number, answer: T | undefined) => T;
   /** Creates the failure when the deadline has passed. */
   expired: (missing: string) => Error;
 }
 
-/** Pause between reads without events: no watch is trusted for ever. */
+/** Milliseconds between reads while events are received but none arrives, because a watch may miss one. */
 const restMs = { from: 30_000, to: 45_000 };
-/** Reads per second of all waits of a process together while they have to poll by the clock. */
+/** Reads per second that all waits of a process may make together while their watches do not report events. */
 const looksPerSecond = 20;
 const longestMs = 15_000;
 
@@ -108,7 +108,7 @@ async function rest<T>(wait: Poll<T>, pulse: () => void): Promise<void> {
       if (isDeaf) deaf -= 1;
     }
   }
-  // Objects that change all the time are not read all the time.
+  // After an event, the rest of the gap is waited, so that objects that change all the time are not read all the time.
   const left = begun + gap - Date.now();
   if (left > 0) await next(undefined, left, signal);
 }
@@ -122,12 +122,10 @@ async function next(news: News | undefined, ms: number, signal: AbortSignal): Pr
   return false;
 }
 
-/**
- * A read that takes longer (ms) hangs, although each request has a timeout of its own: the next attempt starts again.
- */
+/** Milliseconds after which a read counts as hanging: its heartbeats end, and the next attempt starts again. */
 const longestLookMs = 180_000;
 
-// A read of many slow requests outlasts the heartbeat timeout, as every attempt of it would.
+// Sends heartbeats during a read: without them, a read of many slow requests would time out at every attempt.
 export async function beating<T>(
   look: () => Promise<T>,
   { pulse, beat }: { pulse: () => void; beat: number },
@@ -149,8 +147,8 @@ interface Source {
   /** Whether all of their changes are currently reported. */
   isFresh(): boolean;
   /**
-   * Calls back for each change of one of them; whether a change concerns the wait is decided when the callback's
-   * argument is called.
+   * Calls `tell` for each change of one of the objects; the wait calls `concerns` after its read, as what it has found
+   * decides whether a change concerns it.
    */
   listen(tell: (concerns: () => boolean) => void): () => void;
 }
@@ -163,7 +161,7 @@ export function sourceOf<T>(watch: SharedWatch<T>, concerns: (change: Change<T>)
   };
 }
 
-/** Changes during one read above which all count as events. */
+/** Changes during one read above which the wait reads again without checking whether they concern it. */
 const most = 1_000;
 
 export class News implements Disposable {
@@ -229,22 +227,22 @@ export class News implements Disposable {
   }
 }
 
-// The time during which the awaited object could not be read, as the API server, Temporal or all workers were
-// unreachable. Deadlines do not count that time. The heartbeat records it for the next attempt.
+// Deadlines do not count the time during which the awaited object could not be read, as the API server, Temporal or all
+// workers were unreachable. The heartbeat records the time of the last read for the next attempt.
 
-/** A longer pause (ms) between reads counts as an outage, as no watch goes without a read for so long. */
+/** Milliseconds between two reads from which they count as an outage, as no wait goes so long without a read. */
 const unseenFromMs = 90_000;
-/** After an outage everything reports again within this time (ms), which does not count either. */
+/** Milliseconds after an outage that do not count either, as kubelets and controllers need them to report again. */
 const graceMs = 30_000;
 
-/** The record for the next attempt. */
+/** The heartbeat details, with which the next attempt continues. */
 interface Noted {
   waitsFor: string;
   /** Epoch ms. */
   lookedAt: number;
 }
 
-/** The clocks of a worker and of Temporal may differ by this much (ms), so a shorter gap may not be real. */
+/** Milliseconds by which the clocks of a worker and of Temporal may differ: a shorter gap between them is ignored. */
 const skewMs = 600_000;
 
 export class Sight {

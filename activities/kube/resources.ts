@@ -1,4 +1,4 @@
-/** Reads and patches the custom resources that Ostler uses, parsed at the edge. */
+/** Reads and writes the custom resources that Ostler uses, and validates them as they are read. */
 import type { V1DeleteOptions } from "@kubernetes/client-node";
 import { z } from "zod";
 import { inWords } from "../../profiles/fault_words.ts";
@@ -29,7 +29,7 @@ export const Metadata = z.object({
 });
 export type Metadata = z.infer<typeof Metadata>;
 
-/** Decoded strictly only when rendering: a broken provider config must not make the object unreadable. */
+/** The provider config is validated only when rendering: an invalid one must not make the object unreadable. */
 const MachineSpec = z.object({
   versions: z.object({ kubelet: z.string().optional() }).loose().optional(),
   taints: z.array(z.object({ key: z.string(), value: z.string().optional(), effect: z.string() })).nullish()
@@ -103,11 +103,11 @@ export interface Resource<T> {
   schema: z.ZodType<T>;
   /** Set if only some of the objects are watched. */
   fieldSelector?: string;
-  /** Set if only the objects of one namespace are watched; of the core group. */
+  /** Set if only the objects of one namespace are watched, which only kinds of the core group support. */
   namespace?: string;
 }
 
-/** A kind of which a watch finds the objects of a group without a pass over all of them. */
+/** A kind whose watch indexes objects by groups. */
 export interface GroupedResource<T> extends Resource<T> {
   /** Returns the groups of an object by the name of the grouping; "" for none. */
   groupsOf(facts: T): Record<string, string>;
@@ -147,7 +147,7 @@ export interface ObjectName {
   name: string;
 }
 
-/** Reads one object; a missing one is the API's 404. */
+/** Reads one object; throws the API's 404 if it does not exist. */
 export async function readObject<T>(kube: Kube, resource: Resource<T>, name: ObjectName): Promise<T> {
   return parsed(
     resource,
@@ -176,7 +176,7 @@ export interface Page<T> {
   next?: string;
 }
 
-/** Reads one page of the objects of all namespaces; leaves out unreadable ones, as one must not hide the others. */
+/** Reads one page of the objects of all namespaces; leaves out invalid objects, as one must not hide the others. */
 export async function listPage<T>(
   kube: Kube,
   resource: Resource<T>,
@@ -190,7 +190,7 @@ export async function listPage<T>(
   return { items: read.flatMap(({ data }) => data === undefined ? [] : [data]), ...(next ? { next } : {}) };
 }
 
-/** Creates an object, and returns the result; an existing one is the API's 409. */
+/** Creates an object, and returns the result; throws the API's 409 if the object exists. */
 export async function createObject<T>(kube: Kube, resource: Resource<T>, body: ObjectBody): Promise<T> {
   const { namespace } = body.metadata;
   const request = { ...place(resource), namespace, body };
@@ -224,14 +224,14 @@ export async function editObject(
   await thereIn(kube, resource, where).patchNamespacedCustomObject(request, asJsonPatch);
 }
 
-/** Replaces an object, and returns the result; another resource version is the API's 409. */
+/** Replaces an object, and returns the result; throws the API's 409 if its resource version is another. */
 export async function replaceObject<T>(kube: Kube, resource: Resource<T>, body: ObjectBody): Promise<T> {
   const { namespace, name } = body.metadata;
   const request = { ...place(resource), namespace, name, body };
   return parsed(resource, await thereIn(kube, resource, body.metadata).replaceNamespacedCustomObject(request));
 }
 
-/** Merges `status` into the status of an object, and returns the result; another `resourceVersion` is a 409. */
+/** Merges `status` into an object's status, and returns the result; throws a 409 if `resourceVersion` is outdated. */
 export async function patchStatus<T>(
   kube: Kube,
   resource: Resource<T>,
@@ -243,7 +243,7 @@ export async function patchStatus<T>(
   return parsed(resource, await there.patchNamespacedCustomObjectStatus(request, asMergePatch));
 }
 
-/** Deletes an object; a missing one is the API's 404, one that does not match `body` a 409. */
+/** Deletes an object; throws the API's 404 if it does not exist, and a 409 if it does not match `body`. */
 export async function deleteObject(
   kube: Kube,
   resource: Resource<unknown>,
@@ -316,12 +316,12 @@ export async function allPages<T>(read: (page: PageOf) => Promise<ListPage<T>>):
   }
 }
 
-// Reads and writes cluster-scoped custom resources, parsed at the edge.
+// Reads and writes cluster-scoped custom resources.
 
 /** A kind of cluster-scoped objects. */
 export type ClusterResource<T> = Resource<T>;
 
-/** Reads one object; a missing one is the API's 404. */
+/** Reads one object; throws the API's 404 if it does not exist. */
 export async function readClusterObject<T>(kube: Kube, resource: ClusterResource<T>, name: string): Promise<T> {
   return parsedOf(resource, await kube.custom.getClusterCustomObject({ ...placeOf(resource), name }));
 }
@@ -335,7 +335,7 @@ export async function listClusterObjects<T>(kube: Kube, resource: ClusterResourc
   });
 }
 
-/** Creates an object, and returns the result; an existing one of that name is the API's 409. */
+/** Creates an object, and returns the result; throws the API's 409 if an object of that name exists. */
 export async function createClusterObject<T>(
   kube: Kube,
   resource: ClusterResource<T>,
@@ -346,7 +346,7 @@ export async function createClusterObject<T>(
   return parsedOf(resource, await kube.custom.createClusterCustomObject({ ...placeOf(resource), body: object }));
 }
 
-/** Merges `body` into an object, and returns the result; another `resourceVersion` is a 409. */
+/** Merges `body` into an object, and returns the result; throws a 409 if a `resourceVersion` in it is outdated. */
 export async function patchClusterObject<T>(
   kube: Kube,
   resource: ClusterResource<T>,
@@ -356,7 +356,7 @@ export async function patchClusterObject<T>(
   return parsedOf(resource, await kube.custom.patchClusterCustomObject(request, asMergePatch));
 }
 
-/** Merges `status` into the status of an object; another `resourceVersion` is a 409. */
+/** Merges `status` into the status of an object; throws a 409 if `resourceVersion` is outdated. */
 export async function patchClusterStatus(
   kube: Kube,
   resource: ClusterResource<unknown>,
@@ -366,7 +366,7 @@ export async function patchClusterStatus(
   await kube.custom.patchClusterCustomObjectStatus({ ...placeOf(resource), name, body }, asMergePatch);
 }
 
-/** Deletes exactly that object: a missing one is the API's 404, a replaced or changed one a 409. */
+/** Deletes exactly that object; throws the API's 404 if it does not exist, and a 409 if it was replaced or changed. */
 export async function deleteClusterObject(
   kube: Kube,
   resource: ClusterResource<unknown>,

@@ -10,7 +10,7 @@ const updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated";
 
 /** Milliseconds without an update after which no autoscaler runs: it updates the ConfigMap about every ten seconds. */
 const silentMs = 600_000;
-/** Milliseconds for which an answer counts, as every report of a pool asks. */
+/** Milliseconds for which an answer is reused, as every status report of a pool needs it. */
 const freshMs = 60_000;
 
 /**

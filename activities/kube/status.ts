@@ -35,7 +35,7 @@ function sorted(attempt: string, error: unknown): unknown {
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
   const status = statusOf(error);
   if (status === undefined) return isNetwork(error) ? unavailable(`Failed to ${attempt}: ${reasonOf(error)}`) : error;
-  // Retried for a while before it halts: a fresh API server denies for some seconds what it will allow.
+  // A denial is retried for a while before the rollout halts: for its first seconds, an API server denies too much.
   if (status === 401 || status === 403 || isUnconfigured(error, status)) {
     return denied(`Failed to ${attempt}: ${said(error, status)}`);
   }
@@ -44,9 +44,9 @@ function sorted(attempt: string, error: unknown): unknown {
 }
 
 /**
- * The pauses (ms) that the API server may ask for. The longest keeps a step from waiting longer than its retries do. A
- * pause replaces that of the retry policy, which grows to 15 s or 30 s: shorter ones are left to the policy, as the tries
- * of a step would otherwise be over in seconds.
+ * Bounds (ms) of the pause that the API server may ask for before a retry. `most` keeps a step from waiting longer than
+ * all of its retries. A pause up to `above` is left to the retry policy, whose own pause grows to 15 s or 30 s: with
+ * shorter ones, the attempts of a step would be over in seconds.
  */
 const askedMs = { above: 15_000, least: 30_000, most: 60_000 };
 
@@ -118,7 +118,7 @@ function parse(body: unknown): Record<string, unknown> | undefined {
 export async function abreast<T, R>(width: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();
-  // They share one iterator, so each takes the next free item.
+  // All lanes share one iterator, so each takes the next free item.
   const lane = async (): Promise<void> => {
     for (const [index, item] of queue) results[index] = await work(item);
   };

@@ -17,7 +17,7 @@ const Condition = z.object({
   lastTransitionTime: z.string().optional(),
 }).loose();
 
-/** The versions that all nodes of its groups must run. */
+/** The versions that all nodes must run in the scaling groups that name this NodeVersion. */
 export const NodeVersion = z.object({
   metadata: ClusterMetadata.extend({ managedFields: z.array(z.unknown()).optional() }),
   spec: z.object({
