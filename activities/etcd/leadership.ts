@@ -55,7 +55,7 @@ function partiesOf(survey: EtcdSurvey, from: string): { leader: string | undefin
 }
 
 /**
- * Returns the leader that the new leader reports, once it differs from the previous one. Throws Transient after 10 s.
+ * Returns the leader that member `heir` reports, once that is not `from` any more. Throws Transient after 10 s.
  */
 async function newLeader(
   connection: EtcdConnection,

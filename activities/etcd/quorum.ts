@@ -20,7 +20,7 @@ export function quorumOf(survey: EtcdSurvey): { needed: number; well: number } {
   return { needed: majorityOf(voters.length), well };
 }
 
-/** Returns the reasons not to stop a machine while its member can vote, as that vote would be missing. */
+/** Returns the reasons not to stop a voter's machine: until removal, the quorum counts the voter without its vote. */
 export function leavingDoubts(survey: EtcdSurvey, id: string): string[] {
   const voters = votersOf(survey);
   const needed = majorityOf(voters.length);

@@ -16,7 +16,7 @@ export async function* checkedBytes(
 ): AsyncGenerator<Uint8Array> {
   const odd = (state: string) => new EtcdFault("Odd", `"${endpoint}" sent a snapshot that ${state}`);
   const hash = createHash("sha256");
-  // The digest is the last part of the data, so as many bytes are always excluded from the hash.
+  // The digest is the end of the data, so the last 32 bytes that have arrived are never part of the hash.
   let tail: Uint8Array = new Uint8Array(0);
   let remaining: number | undefined;
   for await (const { bytes, remaining: told } of pieces) {

@@ -2,7 +2,7 @@
  * The pieces of a snapshot that a member sends: lines of JSON, with 32 KiB of data and a count each.
  *
  * Uses `fetch`, as a response of `node:https` buffers everything while the reader is slow (Deno 2.9: 500 MiB). `fetch`
- * also trusts the system's CAs, so callers send a strict request first.
+ * also trusts the system's CAs, so callers first send a request that trusts only the configured CA.
  */
 import { Buffer } from "node:buffer";
 import { SnapshotLine } from "./answers.ts";

@@ -45,7 +45,7 @@ async function look(connection: EtcdConnection, endpoints: string[]): Promise<Et
   return { members, leader: "", alarms: [], endpoints, silence: silenceOf(agreed, sightings) };
 }
 
-// A member without a leader would take seven seconds to answer that.
+// Members without a leader would answer a linearizable request only after seven seconds, so the request is cancelled.
 function isLeaderless(sightings: Sighting[]): boolean {
   const answering = sightings.flatMap(({ told }) => told ? [told] : []);
   return answering.length > 0 && answering.every(({ leader }) => leader === "");
