@@ -63,7 +63,7 @@ export async function awaitMachinesJoined(
   });
 }
 
-// A read that begins after a deadline follows an outage, and an unseen period is neither success nor failure.
+// A wait that begins after a deadline was delayed by an outage, and time without reads must not count as a failure.
 function judgementStart({ machines }: JoinQuestion, now: number): number {
   const isOverdue = machines.some(({ deadlines }) => deadlines.instance <= now);
   return isOverdue ? now + graceMs : now;

@@ -8,7 +8,7 @@ import { attempting } from "../kube/status.ts";
 /** Milliseconds between reads: etcd sends no events. */
 const lookEveryMs = 5_000;
 
-/** Ends when the machine is relieved; at `until` (epoch ms) returns what is still inconclusive. */
+/** Ends when the machine may be removed; at `until` (epoch ms) returns the reasons why it may not be yet. */
 export async function awaitMachineRelieved(
   kube: Cluster,
   { until, ...order }: RelieveOrder & { pool: PoolRef },

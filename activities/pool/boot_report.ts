@@ -38,7 +38,7 @@ export function silenceOf(addresses: string[]): string {
     `or has an expired token; run "journalctl -u bootstrap -u setup" on ${place}`;
 }
 
-/** A report this young is kept without a machine of its name: some clouds give machines only a host name. */
+/** Returns whether a report is less than an hour old, and so is kept even if no machine has its key as name. */
 export function isFresh(line: string | undefined): boolean {
   const age = Date.now() - Date.parse(parsed(line)?.at ?? "");
   return age > -freshMs && age < freshMs;

@@ -10,8 +10,8 @@ import { nodeFacts } from "../node/node_facts.ts";
 type Deletion = MemberRef & { node?: string; drain?: boolean; ifNotReady?: boolean };
 
 /**
- * Deletes a machine. Moot (GenerationStale) if it recovered: the order of a repair may arrive minutes after the read of
- * the machine, because an outage delayed it.
+ * Deletes a machine. Throws Moot (GenerationStale) if its node recovered: an outage may delay the order of a repair for
+ * minutes after the machine was read.
  */
 export async function deleteMachine(kube: Cluster, { ifNotReady = false, ...order }: Deletion): Promise<void> {
   const { machine, node } = order;

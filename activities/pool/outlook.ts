@@ -8,7 +8,7 @@ const graceMs = 30_000;
 /** A machine that was not read for this long is forgotten (ms). */
 const rememberedMs = 3_600_000;
 
-/** Evaluates unhealthy machines by what this process saw without a gap. */
+/** Keeps machines from being repaired because of an outage, during which no kubelet could report. */
 export class Outlook {
   #last = -Infinity;
   #steadySince = -Infinity;
@@ -20,7 +20,7 @@ export class Outlook {
     this.#last = now;
   }
 
-  /** Returns the members; at the first read after an outage, none is due or lost. */
+  /** Returns the members, of which none is due or lost until 30 s after the first read that follows an outage. */
   tempered(members: Member[]): Member[] {
     const from = this.#steadySince + graceMs;
     return members.map(({ lost, ...each }) => ({

@@ -8,7 +8,7 @@ import { readDesired } from "./read_desired.ts";
 import { readMembers } from "./read_pool.ts";
 import { byTurn } from "./snapshot.ts";
 
-/** The planner played forward, over all members in their removal order; `now` in epoch ms. */
+/** Returns the plan of a rollout to its end, over all members in their removal order; `now` in epoch ms. */
 export type Forecast = (
   question: {
     now: number;
@@ -27,7 +27,7 @@ export interface Planner {
   forecast: Forecast;
 }
 
-/** Machines of a wave that a history names; the hash covers all of them. */
+/** Maximum machines of a wave that a plan in a history lists by name; the plan's hash covers all of them. */
 const named = 20;
 
 /**

@@ -14,13 +14,13 @@ export interface DesiredReader {
   profileNamespace: string;
 }
 
-/** Returns deleted, being deleted, or present with the desired state. */
+/** Returns whether the pool is deleted, being deleted or present; if present, with the desired state and the rules. */
 export async function readDesired(reader: DesiredReader, pool: PoolRef): Promise<DesiredState> {
   const { seen } = await findDesired(reader, pool);
   return seen;
 }
 
-/** The desired state with what its read has shown besides. */
+/** The desired state, and what else its read has shown. */
 export interface FoundDesired extends Pick<WantedPool, "isUnused"> {
   seen: DesiredState;
   /** The objects that its config is rendered from; absent for a backend that publishes by itself. */
@@ -46,7 +46,7 @@ export function findDesired(
   });
 }
 
-/** Applies whatever the policy is, as etcd can lose only one member at a time. */
+/** Replaces the budget of any policy for control planes, as etcd can lose only one member at a time. */
 function oneAtATime(rules: Rules): Rules {
   const { urgency } = rules.budget;
   const budget = { machines: 1, perZone: null, zones: "Parallel" as const, cluster: 1 };
@@ -65,7 +65,7 @@ export async function awaitDesiredSettled(
     ...{ until, news },
     every: 250,
     look: async () => {
-      // After the first read a watch shows whether another one is worth its requests, but no watch is trusted for ever.
+      // An event causes no read while the watch shows that the pool is unsettled; a read by the clock trusts no watch.
       if (missing && news.isNew && backend.templates?.isSurelyUnsettled(pool)) return { missing };
       const seen = await readDesired(reader, pool);
       if (seen.state !== "Present" || seen.desired.settled) return { answer: seen };

@@ -46,7 +46,7 @@ export async function awaitPoolChanged(
 ): Promise<boolean> {
   let members: readonly Member[] = [];
   let lackAt = Infinity;
-  // Built once per read, because every event of any node asks for it.
+  // The names of the members' nodes are collected once per read, because every event of any node needs them.
   let nodes: ReadonlySet<string> = new Set();
   const backend = backendOf(kube, question.pool);
   using news = backend.newsOfPool(question.pool, () => nodes);
@@ -151,7 +151,7 @@ function lasting(member: Member, { since, lacks }: Wait = { since: Infinity }, n
 /** The longest text about a machine (characters). */
 const longestText = 300;
 
-/** Returns a machine without the node of another one, and keeps it while it is unclear whose node it names. */
+/** Returns a machine without a node that is another machine's; while the owner is unclear, the machine is kept. */
 function settled({ node, ...member }: Member, standing: NodeStanding): Member {
   const named = node === undefined ? member : { ...member, node };
   if (standing.state === "Own") return named;

@@ -30,8 +30,8 @@ export async function readRound(
 }
 
 /**
- * Reads what earlier runs recorded and the desired state, and publishes the config of a settled one; `measures` receives
- * the duration. Moot (GenerationStale) if `revision` is given and is not the desired revision.
+ * Reads what earlier runs recorded and the desired state, and publishes the config if that state is settled; `measures`
+ * receives the duration. Throws Moot (GenerationStale) if `revision` is given and is not the desired revision.
  */
 export async function publishDesired(
   publisher: Publisher,

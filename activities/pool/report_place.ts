@@ -15,7 +15,7 @@ import { isFresh, readReports } from "./boot_report.ts";
 
 /** Machines checked in one pass; a later pass checks the rest. */
 const lookedAt = 20;
-/** Size in characters, with metadata, above which it is recreated: the API server accepts a mebibyte of data. */
+/** Characters, with metadata, above which the ConfigMap is recreated: the API server accepts a mebibyte of data. */
 const largest = 800_000;
 
 /** Ensures that machines have a ConfigMap to report to, and removes reports of a few deleted machines; best effort. */
@@ -39,7 +39,7 @@ export async function removeBootReport(kube: Cluster, pool: PoolRef): Promise<vo
   await ifFound(kube.core.deleteNamespacedConfigMap(where));
 }
 
-// An owner or a finalizer spoils it too: with an owner, the garbage collector could delete the ConfigMap of all machines.
+// A ConfigMap with an owner or a finalizer is spoiled too: with an owner, the garbage collector could delete it.
 function isSpoiled(map: V1ConfigMap): boolean {
   const { finalizers = [], ownerReferences = [], deletionTimestamp } = map.metadata ?? {};
   const isHeld = finalizers.length > 0 || ownerReferences.length > 0 || deletionTimestamp !== undefined;
@@ -67,7 +67,7 @@ async function goneOf(kube: Cluster, pool: PoolRef, reports: Record<string, stri
   return looked.flat();
 }
 
-// A key that cannot be the name of a machine is not requested: it could be a path of its own.
+// A key that cannot be the name of a machine is not requested: in a URL it could name another path.
 async function isMachine(kube: Cluster, pool: PoolRef, name: string): Promise<boolean> {
   if (!/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name) || name.includes("..")) return false;
   return await backendOf(kube, pool).state({ pool, machine: name }) !== undefined;

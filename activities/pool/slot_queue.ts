@@ -1,6 +1,6 @@
 /**
- * The pools that wait for a slot of a shared budget, in an annotation of its ConfigMap: each data key counts as a slot,
- * also for workers of another version.
+ * The pools that wait for a slot of a shared budget, in an annotation of its ConfigMap and not in its data: workers of
+ * any version count each data key as a slot.
  */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
@@ -44,7 +44,7 @@ export function queueIn(annotations: Record<string, string> | undefined, now: nu
   return firstOf(Object.fromEntries(places));
 }
 
-/** The request of a pool: `since` (epoch ms) is that of its first one, if the pool knows. */
+/** The request of a pool: `since` (epoch ms) is the time of the pool's first request, if the pool knows that. */
 export interface SlotRequest {
   now: number;
   urgency: Urgency;
@@ -53,8 +53,8 @@ export interface SlotRequest {
 }
 
 /**
- * Returns the place of a pool that has none, or the one it has. A pool that does not know since when it waits gets the
- * last place, whatever the clock of a worker.
+ * Returns the place that a pool has, or a new one. A pool that does not know since when it waits gets the last place,
+ * even if the clock of its worker is slow.
  */
 export function placeOf(queue: Queue, key: string, { now, urgency, limit, since }: SlotRequest): Place {
   const last = Math.max(now, ...Object.values(queue).map((each) => each.since + 1));
@@ -62,8 +62,8 @@ export function placeOf(queue: Queue, key: string, { now, urgency, limit, since 
 }
 
 /**
- * Returns how many pools come before that place: more urgent ones, and those that waited first. A pool that shares fewer
- * slots than are taken (`held`) does not count: the next free one is not for it.
+ * Returns how many pools come before that place: more urgent ones, and those that waited first. A pool whose limit is
+ * below the number of taken slots (`held`) does not count, as the next free slot is not for that pool.
  */
 export function aheadOf(queue: Queue, key: string, { place, held }: { place: Place; held: number }): number {
   return Object.entries(queue)
@@ -83,8 +83,8 @@ function firstOf(queue: Queue): Queue {
 }
 
 /**
- * Returns whether a place must be written: it is one of the first, and is new, has another urgency or limit, or was
- * written long ago.
+ * Returns whether a place must be written, as it is new, has another urgency or limit, or was written long ago; or
+ * whether it must be removed, as it is not one of the first any more.
  */
 export function isPlaceNews(queue: Queue, key: string, place: Place): boolean {
   const before = queue[key];

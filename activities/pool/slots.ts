@@ -1,6 +1,6 @@
 /**
  * Budgets that pools share, one for all and one for control planes: a ConfigMap each, with one key per machine that is
- * out, and its start time.
+ * out of service, whose value is the time at which its slot was taken.
  */
 import type { V1ConfigMap } from "@kubernetes/client-node";
 import type { BudgetName, PoolRef, SlotAnswer, SlotOrder } from "../../workflows/contracts/mod.ts";
@@ -29,8 +29,8 @@ const freshMs = 300_000;
 const atRest = ["Converged", "RolledBack", "Aborted"];
 
 /**
- * Takes a slot for the machine, once; returns the holders if all slots are taken, or as many pools wait for a slot as are
- * free. A pool that gets none takes a place behind those pools, so that no holder can take its slot again at once.
+ * Takes a slot for the machine, unless it has one; returns the holders if all slots are taken, or if pools that come
+ * first wait for all free ones. A pool that gets none is queued, so that no holder can take its slot again at once.
  */
 export function ensureSlotTaken(
   { kube, profileNamespace }: BudgetKeeper,
@@ -86,7 +86,7 @@ export function ensureSlotsKept(
         continue;
       }
       if (over.length === 0) return;
-      // No other writer has these keys, so the resource version does not matter; a place that stays is soon too old.
+      // Other writers do not change these keys, so a conflict does not matter; a place that stays in the queue expires.
       const patch = { name: nameOf[of], namespace: namespaceOf(keeper), body: { data } };
       return void await ifFound(kube.core.patchNamespacedConfigMap(patch, asMergePatch));
     }
@@ -151,7 +151,7 @@ function keyOf({ cluster, namespace, name }: PoolRef, machine: string): string {
   return (cluster === undefined ? place : [cluster, ...place]).join(separator);
 }
 
-/** Returns whether a slot is the pool's, and `machine`'s if given; also one taken before its cluster had a name. */
+/** Returns whether a slot is the pool's, and `machine`'s if given; a key without a cluster may be of any cluster. */
 function isOf(pool: PoolRef, key: string, machine?: string): boolean {
   const parts = partsOf(key);
   const isPool = parts.namespace === pool.namespace && parts.name === pool.name;
@@ -164,13 +164,13 @@ function partsOf(key: string): { cluster: string | undefined; namespace: string;
   return { cluster, namespace, name, machine };
 }
 
-// Lists the slots of the pool itself first, which it may have forgotten, by the pool's own names.
+// Lists the pool's own slots first, because the pool may have forgotten that it has them.
 function namedOf(pool: PoolRef, keys: string[]): string[] {
   const inOrder = [...keys.filter((key) => isOf(pool, key)), ...keys.filter((key) => !isOf(pool, key))];
   return inOrder.slice(0, named).map(holderOf);
 }
 
-// Leaves the cluster out, as the ConfigMap belongs to it.
+// Leaves the name of the cluster out, as all slots of the ConfigMap are of that cluster.
 function holderOf(key: string): string {
   const { namespace, name, machine } = partsOf(key);
   return `${namespace}/${name}/${machine}`;

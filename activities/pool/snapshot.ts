@@ -11,7 +11,7 @@ export type SnapshotQuestion = Omit<PoolQuestion, "pool">;
  * result may have 2 MB. Longer lists are cut evenly; the counts stay exact.
  */
 const mostBytes = 192 * 1024;
-/** Bytes of JSON that all lacks may have together, and characters of one: the kubelet writes parts of their text. */
+/** Bytes of JSON of all texts in `lacking`, and characters of one: the kubelet writes parts of these texts. */
 const mostLackingBytes = 64 * 1024;
 const longestLacks = 1_024;
 
@@ -161,7 +161,7 @@ function countsOf({ staying, leaving, updated, old, ill }: Groups, unproven: Set
 
 /**
  * Compares by removal order: removable, chosen before, preferred by the controller that makes the machines, unhealthy,
- * without loss, oldest.
+ * not Ready, oldest.
  */
 export function byTurn(a: Member, b: Member): number {
   // Kept members come last, as they would displace members to be removed from the list.
@@ -189,7 +189,7 @@ function isWaiting({ phase, held }: Member): boolean {
   return phase === "Held" && held;
 }
 
-// Without the times of unhealthy members, which may change while nothing else does.
+// Leaves out the times of unhealthy members, which may change while nothing else does.
 function fingerprintOf(members: readonly Member[]): string {
   const facts = members.map((member) => {
     const { id, phase, held, marked, expendable, templateHash, zone = "", ill, kept, staged, replaceable } = member;

@@ -55,7 +55,7 @@ export async function awaitNodeEmptied(
     await ensureNodeCordoned(kube, order);
   });
   if (late) return late;
-  // A client of Temporal can record a heartbeat that claims an earlier attempt.
+  // Any client of Temporal can record a heartbeat, so one of an earlier attempt does not replace the check of the node.
   return isChecked ? await awaitNodeDrained(kube, order) : await awaitOwnNodeDrained(kube, order);
 }
 
@@ -77,7 +77,7 @@ export async function awaitVictimGone(
 
 // Orders at the beginning of a wait, in one step with it: given once, and retried as often as a separate order.
 
-/** As often as a separate order; longer failures are left to the rollout, which reports them and reads again. */
+/** Maximum attempts of an order, as of a separate step; the rollout reports a lasting failure, and reads again. */
 const triesAtMost = 8;
 /** A first attempt that waited longer (ms) was delayed by absent or busy workers; clocks differ by less. */
 const turnMs = 60_000;
