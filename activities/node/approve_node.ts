@@ -60,7 +60,7 @@ function messageFor(node: string, { newcomer }: JoinFacts): string {
   return `Machine "${namespace}/${node}" of pool "${namespace}/${name}" is waiting for this node`;
 }
 
-// The resource version detects concurrent writes; the watch then reports the request in its new state.
+// If another process wrote the request first, the patch is a conflict, and the watch reports the request anew.
 async function approve(kube: Cluster, { name, resourceVersion }: NodeRequest, message: string): Promise<boolean> {
   const conditions = [{ type: "Approved", status: "True", reason: ourReason, message }];
   const body = { metadata: { resourceVersion }, status: { conditions } };

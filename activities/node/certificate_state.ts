@@ -6,13 +6,13 @@ import { statusOf } from "../kube/status.ts";
 
 /** Kubelets request the certificate they register with from this signer. */
 const signer = "kubernetes.io/kube-apiserver-client-kubelet";
-/** The API server deletes requests within a day; of very many requests the first pages suffice. */
+/** kube-controller-manager deletes requests within a day; of very many requests the first pages suffice. */
 const pageSize = 500;
 const pages = 4;
 
 /**
- * Returns the state of the newest request of a node with one of these names, in words; if none names it, of the
- * requests that bootstrap tokens made and that are pending. Undefined if requests may not be read.
+ * Returns the state of the newest request for a node with one of these names, in words; if there is none, of the newest
+ * requests by bootstrap tokens that were not granted. Undefined if requests may not be read.
  */
 export async function certificateStateOf(kube: Kube, names: string[]): Promise<string | undefined> {
   const requests = await readRequests(kube);
@@ -44,7 +44,7 @@ async function readRequests(kube: Kube): Promise<V1CertificateSigningRequest[] |
   }
 }
 
-// The request contains the subject as DER, the length before the text, so the length marks the end of the name.
+// In DER, the subject's length is before its text: searched with it, a name does not match a longer name.
 function isFor({ spec }: V1CertificateSigningRequest, name: string): boolean {
   const subject = `system:node:${name}`;
   const der = derOf(spec.request);

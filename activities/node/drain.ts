@@ -27,7 +27,7 @@ const width = 10;
 /** Obstacles that last less (ms) are not reported, as they are typical while pods move. */
 const standingMs = 10_000;
 const told = 20;
-/** As short as the typical termination time of a pod. */
+/** Grace period of a forced deletion (s): the default of pods. */
 const forcedGraceSeconds = 30;
 
 /** Ends when no pod has to move any more, when the obstacles differ from `known` and last, or at `until`. */
@@ -70,7 +70,7 @@ export class Drain {
     return this.#pace.restMs;
   }
 
-  /** Epoch ms of the next read: a refused pod is due, an obstacle has lasted, or the time of the drain is over. */
+  /** Epoch ms of the next read: a refused eviction is due, a new obstacle has lasted, or the drain's time ends. */
   get lookBy(): number {
     const { until, known } = this.#task;
     const isNews = this.#standing !== undefined && this.#standing.key !== known;
@@ -227,7 +227,7 @@ class DrainPace {
 /** Why a pod was not evicted now; a terminating namespace deletes its pods itself. */
 type Refusal =
   | { kind: "Budget" | "SeveralBudgets" | "NamespaceEnds" }
-  /** A policy or webhook of the site, or a failure in the API server; with its message. */
+  /** Refused by an admission policy or webhook, or failed in the API server; with the message. */
   | { kind: "Other"; status: number; message: string };
 
 /** Returns undefined if the eviction was accepted or the pod does not exist. */

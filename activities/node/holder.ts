@@ -5,15 +5,15 @@ import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 const words: Partial<Record<PoolKind, string>> = { ScalingGroup: "scaling-group", NodePool: "node-pool" };
 
 /**
- * Returns the value of Ostler's holds and marks, for the kind of a pool and its name: holds of others are never
- * touched.
+ * Returns the value of a pool's holds, marks and cordons, with the pool's kind and name: those with another value are
+ * never touched.
  */
 export function holderOf({ cluster, kind, namespace, name }: PoolRef): string {
   const id = `${(kind && words[kind]) ?? "machine-deployment"}/${namespace}/${name}`;
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
-/** Returns the pool of a hold, a mark or a cordon of Ostler; undefined for a value of another controller or a user. */
+/** Returns the MachineDeployment that a hold, a mark or a cordon of Ostler names; undefined for any other value. */
 export function holderIn(value: string): PoolRef | undefined {
   const [, cluster, namespace, name] = /^(?:([^/]+)\/)?machine-deployment\/([^/]+)\/([^/]+)$/.exec(value) ?? [];
   if (!namespace || !name) return undefined;

@@ -19,8 +19,8 @@ export interface JoinFacts {
 }
 
 /**
- * The requester: a machine of the pool that has this group; of any pool, by the shared account or a token without a
- * pool, such as those created before the setting; or a stranger.
+ * The requester: a machine of the pool that has this group; a machine of any pool, by the shared account or by a token
+ * without a pool's group, as tokens from before Ostler approved nodes; or a stranger.
  */
 export type Asker = { by: "Token"; group: string } | { by: "AnyPool" } | { by: "Stranger"; says: string };
 

@@ -1,6 +1,6 @@
 /**
- * Whether a machine's node certainly is its own: controllers that match both by address give two machines one node when
- * an address is used again.
+ * Decides whether the node that a machine names certainly is its own: controllers that match machines and nodes by
+ * address give one node to two machines when an address is used again.
  */
 
 /** The claim of a machine on the node that its object names. */
@@ -14,7 +14,7 @@ export interface NodeClaim extends Claimant {
 /** A machine that names the node too. */
 export interface Rival extends Claimant {
   uid: string;
-  /** It was created before the other machine. */
+  /** The rival was created before the machine that makes the claim. */
   isElder: boolean;
 }
 

@@ -90,7 +90,7 @@ export function factsOf({ metadata, spec, status }: V1Node): NodeFacts {
 export function unreadinessOf({ name, ready, readyReason, readyMessage, initialising }: NodeFacts): string | undefined {
   if (!ready) return `node "${name}" is not Ready (${readyReason}): ${readyMessage}`;
   const [taint] = initialising;
-  // Pods evicted from an old node could not run there.
+  // A node with such a taint cannot run the pods that are evicted from an old node.
   return taint && `node "${name}" is Ready, but taint "${taint}" keeps pods off it`;
 }
 

@@ -48,7 +48,7 @@ function readRequest({ metadata: { name, resourceVersion }, spec, status }: z.in
   const conditions = status?.conditions ?? [];
   const approved = conditions.find(({ type }) => type === "Approved");
   const isDecided = conditions.length > 0 || Boolean(status?.certificate);
-  // Other requests are not needed, and none has heartbeats.
+  // The node is parsed only where it is needed: in requests that may be approved, and in those that Ostler approved.
   const node = !isDecided || approved?.reason === ourReason ? nodeOf(spec) : undefined;
   return {
     ...{ name, resourceVersion, isDecided, username: spec.username, groups: spec.groups ?? [] },

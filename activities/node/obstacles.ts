@@ -21,7 +21,7 @@ export function keyOf(obstacles: Obstacle[]): string {
   return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
 }
 
-/** Describes the budgets that refused an eviction; without any the API server has given no reason. */
+/** Describes the budgets that refused an eviction, by name unless they could not be read. */
 export function protectedBy(pod: V1Pod, budgets: V1PodDisruptionBudget[]): Obstacle {
   const names = budgets.map(({ metadata }) => `PodDisruptionBudget ${metadata?.namespace}/${metadata?.name}`);
   if (names.length === 0) return obstacle(pod, "protected by a PodDisruptionBudget");
@@ -49,8 +49,8 @@ export function isLate({ metadata }: V1Pod, now: number): boolean {
 }
 
 /**
- * Returns what keeps a terminating pod, or undefined within its grace period. Without heartbeats, the pod may still
- * run.
+ * Returns what keeps a terminating pod on its node; undefined within its grace period on a Ready node. On a node
+ * without heartbeats, the pod may still run.
  */
 export function endingOf(pod: V1Pod, node: NodeFacts, now: number): Obstacle | undefined {
   if (!node.reachable) return obstacle(pod, "the node is unreachable, so the pod cannot confirm its termination");

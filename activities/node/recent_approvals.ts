@@ -1,9 +1,9 @@
 /**
- * Remembers recently approved node names. A token holder can read which names others request, so a second key for a
- * name must wait: until the Node exists, nothing else shows that the first key has it.
+ * Remembers recently approved node names. A token holder can read which names others request, so a second request for a
+ * name must wait: until the Node exists, nothing else shows that the first request has the name.
  */
 
-/** Milliseconds; a kubelet registers within seconds of its certificate. */
+/** Milliseconds for which a request keeps a name; a kubelet registers within seconds of its certificate. */
 export const givenMs = 5 * 60_000;
 
 interface Given {
