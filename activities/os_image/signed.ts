@@ -29,6 +29,6 @@ export interface LogEntry {
   logIndex: number;
   /** Hexadecimal. */
   logId: string;
-  /** The log's signature over all of it (signed entry timestamp). */
+  /** The log's signature over the other fields (signed entry timestamp). */
   promise: Uint8Array | undefined;
 }

@@ -89,8 +89,8 @@ function afterDoubt(
   const { generation = 0 } = object.metadata;
   const doubt = { reason, message, observedGeneration: generation };
   const unreachable = { type: "Reachable", status: "False", ...doubt };
-  // Also for a newer spec: nodes run the accepted image, and its observed generation shows that the new spec was not
-  // verified.
+  // An accepted image stays accepted, even under a newer spec: nodes run it, and its observed generation shows that the
+  // new spec was not verified.
   if (acceptedCondition(object)?.status === "True") return { conditions: conditionsAfter(object, [unreachable], at) };
   const unknown = { type: "Accepted", status: "Unknown", ...doubt };
   return { observedGeneration: generation, conditions: conditionsAfter(object, [unknown, unreachable], at) };

@@ -23,7 +23,7 @@ export function certifiedSigner(signed: Signed, certified: Certified, trust: Key
   const about = { signature, certificate: leaf.raw };
   const at = loggedAt(certified.entries, trust, (body) => isAbout(body, signed, about));
   if (typeof at === "string") return { fault: at };
-  // The chain is read last, as users can attach any chain, while a log limits the entries that it records.
+  // The chain is read after the log entry: anyone who may push can attach any chain, but a log limits what it records.
   const chain = certified.chain.map(readCertificate);
   if (!chain.every((each) => each !== undefined)) return unreadable;
   if (!isChained(leaf, chain, { roots: trust.roots, at })) {

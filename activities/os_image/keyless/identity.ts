@@ -1,6 +1,6 @@
 /** The identity in a certificate of Fulcio. */
 import { Buffer } from "node:buffer";
-// Before @peculiar/x509, which does not load without it.
+// Must be imported before @peculiar/x509, which does not load without it.
 import "../../x509/reflection.ts";
 import * as x509 from "@peculiar/x509";
 import { elementsIn } from "./der.ts";
