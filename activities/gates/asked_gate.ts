@@ -87,10 +87,10 @@ function paceOf({ gate, machine }: Subject, pace: Pace): number {
   return machine === undefined ? pace.wave : pace.machine;
 }
 
-/** Failures that may be fixed and that do not measure a gate: the API server does not answer, or denies the read. */
+/** Types of failures that leave a gate not measured: the API server does not answer, or denies the read. */
 const unmeasured: readonly (string | null | undefined)[] = ["ApiUnavailable", "AccessDenied"] satisfies FailureType[];
 
-// A request that the API server refuses as invalid can never be measured.
+// Throws the refusal of an invalid request, because such a gate can never be measured.
 async function look(subject: Subject): Promise<Finding> {
   try {
     return await attempting(`evaluate gate "${subject.gate.name}" of "${subject.pool.name}"`, () => measure(subject));
@@ -221,7 +221,7 @@ async function start({ kube, ...subject }: Subject, check: JobCheck): Promise<Fi
   return { state: "Unknown", message: `Job "${nameOf(body.metadata)}" was started, wanted Complete` };
 }
 
-// Another attempt of the same evaluation may have created it first.
+// Another attempt of the same evaluation may have created the Job first, which is a 409.
 async function createOnce(kube: Kube, body: ReturnType<typeof jobFor>): Promise<void> {
   try {
     await createObject(kube, jobs, body);
@@ -235,7 +235,7 @@ function judgeJob({ metadata, status }: Job): Finding {
   const ended = status?.conditions?.filter((condition) => condition.status === "True") ?? [];
   if (ended.some(({ type }) => type === "Complete")) return { state: "True", message: `${job} is Complete` };
   const failure = ended.find(({ type }) => type === "Failed");
-  // Ostler set this deadline, so its end is not a result of the Job, and a later evaluation would see the same.
+  // A Job that was stopped by a deadline of Ostler, and not of its template, has no result.
   if (failure?.reason === "DeadlineExceeded" && metadata.annotations?.[gateUntilAnnotation]) {
     return { state: "Unknown", message: `${job} exceeded its deadline and was stopped, wanted Complete` };
   }

@@ -13,7 +13,7 @@ import type { MetricsAccess } from "./prometheus_query.ts";
 
 /** The pace of evaluating gates, in milliseconds. */
 export interface Patience extends Pace {
-  /** Evaluates for so long if the time was over before the first evaluation, as after an outage. */
+  /** Time to evaluate if the deadline had passed before the first evaluation, as after an outage. */
   grace: number;
 }
 
@@ -86,11 +86,11 @@ async function assureMachine(kube: Cluster, { pool, machine }: GateQuestion): Pr
 }
 
 async function isMachineGone(kube: Cluster, pool: PoolRef, machine: string): Promise<boolean> {
-  // Any failure is reported by the gates.
+  // If the machine cannot be read, the evaluation continues, and the gates report why they cannot be measured.
   return await backendOf(kube, pool).state({ pool, machine }).then((state) => state === undefined, () => false);
 }
 
-// An unseen period is neither success nor failure, so evaluation continues for a while.
+// A deadline that passed before the evaluation began, as in an outage, is extended by `grace`.
 function judgedAt(deadline: number, grace: number): number {
   return deadline <= Date.now() ? Date.now() + grace : deadline;
 }

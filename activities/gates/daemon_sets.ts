@@ -72,8 +72,8 @@ const alwaysTolerated = [
 ].map((name) => `node.kubernetes.io/${name}`);
 
 /**
- * Returns whether the DaemonSet should run a pod on the node. Pure; outdated only for a moment after a DaemonSet
- * changed.
+ * Returns whether the DaemonSet should run a pod on the node. Pure; for a moment after a change of the DaemonSet, its
+ * controller may not have acted on that yet.
  */
 export function wantsPodOn(placement: Placement, node: V1Node): boolean {
   const { nodeSelector, affinity, tolerations, hostNetwork } = placement;

@@ -7,7 +7,7 @@ import type { CronJob } from "./workloads.ts";
 /** The subject of the Job; also on its pods, where the downward API passes annotations to a container. */
 export const gateKeyAnnotation = "ostler.dev/gate-key";
 
-/** RFC 3339; on a Job whose deadline Ostler set, and not its template. */
+/** Time (RFC 3339) at which a Job is stopped; only on a Job whose template sets no deadline, so that Ostler sets it. */
 export const gateUntilAnnotation = "ostler.dev/gate-until";
 
 const dayInSeconds = 86_400;
