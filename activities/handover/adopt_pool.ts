@@ -1,5 +1,5 @@
 /**
- * Claims the objects that Operating System Manager made for a pool, by setting Ostler's owner name; nothing else
+ * Claims the objects that Operating System Manager made for a pool, by setting Ostler's owner annotation; nothing else
  * changes.
  */
 import type { Cluster } from "../cluster.ts";
@@ -35,7 +35,7 @@ export function adoptPool(
     const { namespace, name } = pool;
     const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
     if (!deployment || deployment.metadata.deletionTimestamp) return;
-    // First, as the finalizer protects all objects with the pool's name.
+    // The finalizer is added first, so that a deletion of the pool cleans up every claimed object.
     await ensureFinalizer(kube, { namespace, name }, deployment);
     const body = { metadata: { annotations: { [ownerAnnotation]: owner } } };
     const marked = { metadata: { annotations: { [ownerAnnotation]: owner, ...await clusterMark(kube) } } };

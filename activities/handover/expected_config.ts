@@ -80,7 +80,7 @@ export async function readExpectedProfiles(
     const isStaying = existing?.metadata.annotations?.[installedAnnotation] !== undefined ||
       (existing?.spec as { version?: unknown } | undefined)?.version === spec.version;
     if (isStaying) continue;
-    // A version, so that pools with equal profiles share the parsed one.
+    // With a resource version, all pools of the profile share its parsed form.
     const uid = `default profile ${name}`;
     const metadata = { name, namespace: profileNamespace, uid, resourceVersion: spec.version, creationTimestamp: "" };
     known.set(key, { metadata, spec });

@@ -40,7 +40,7 @@ const initializers = /\/initializers$/;
 /** Reads all machines that belong to a MachineDeployment. */
 export async function readMachines(kube: Cluster): Promise<MachineOfPool[]> {
   const found = await listEach(kube, machines, (object) => ({ set: ownerOf("MachineSet", object), ...seenOf(object) }));
-  // In this order: a set exists before its machines, and until they are deleted.
+  // Sets are listed after machines: a set exists before its machines, and until they are deleted.
   const sets = await listEach(kube, machineSets, (object) => {
     const owner = ownerOf("MachineDeployment", object);
     const { namespace } = headOf(object as never);
@@ -78,7 +78,7 @@ export interface Marked {
   others: string[];
 }
 
-/** Reads these machines and nodes. */
+/** Reads all machines and nodes with annotations of Ostler. */
 export async function readMarked(kube: Cluster): Promise<Marked[]> {
   const [onMachines, onNodes] = await Promise.all([
     listEach(kube, machines, (object) => markedOf("Machine", headOf(object as never))),

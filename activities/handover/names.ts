@@ -1,7 +1,7 @@
 /** Objects that Operating System Manager (1.11) leaves in a cluster, and where Ostler's would conflict with it. */
 import { secretsNamespace } from "../../profiles/mod.ts";
 
-/** Leases of its two managers; the second is for a separate worker cluster. */
+/** Leases of the two managers of Operating System Manager; the second is for a separate worker cluster. */
 export const osmLeases = ["operating-system-manager", "operating-system-manager-worker-manager"];
 export const osmDeployment = "operating-system-manager";
 
@@ -15,7 +15,7 @@ export const getter = {
 
 /** The webhook configurations of both systems have the same name; the called service shows the owner. */
 export const webhookConfiguration = "operatingsystemmanager.k8c.io";
-/** Part of the name of its Service, and so of an address as well; Ostler's Service may have any name. */
+/** Part of the name and address of Operating System Manager's Service; Ostler's Service may have any name. */
 export const osmWebhook = "operating-system-manager";
 
 /** Common name of the authority that Ostler's webhook issues for itself. */
@@ -32,6 +32,6 @@ export const ourPrefix = "ostler.dev/";
 export const templateAnnotation = "ostler.dev/config";
 
 /**
- * Replaces the digest of annotations: Operating System Manager finds a different digest and recreates all of the pool.
+ * Replaces the digest of annotations, so that Operating System Manager recreates the pool's config and secrets.
  */
 export const givenBack = "given-back";

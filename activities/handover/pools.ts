@@ -14,7 +14,7 @@ import { type MachineOfPool, readMachines } from "./machines.ts";
 
 /** The bootstrap secret of the pool's machines. */
 export interface BootSecret {
-  /** Objects made by Operating System Manager have no owner name; "Claimed" means made by it and claimed by Ostler. */
+  /** "Claimed": made by Operating System Manager, which sets no owner annotation, and claimed with one by Ostler. */
   maker: "OSM" | "Claimed" | "Ostler" | "Other";
   revision: string;
 }
@@ -38,9 +38,9 @@ export interface HandoverPool {
   /** The workflow id of its runs, as in its Rollout. */
   workflowId?: string;
   boot?: BootSecret;
-  /** Names of existing objects for it, of all names that both systems use. */
+  /** Names of the pool's existing objects, of those that both systems make. */
   artefacts: string[];
-  /** Other pools that share one of its names. */
+  /** Other pools for which an object of the same name would be made. */
   rivals: string[];
   /** Held machines, and those that are booting and have no node yet. */
   held: string[];
@@ -82,7 +82,7 @@ export async function seePools(kube: Cluster, { profileNamespace }: Place): Prom
   for (const each of deployments) at(each.namespace, each.name).deployment = each.deployment;
   for (const { namespace, name, status } of phases) Object.assign(at(namespace, name), status);
   const made = [...heads, ...configHeads.filter(({ namespace }) => namespace === profileNamespace)];
-  // The owner name on its objects is the only trace of a deleted pool.
+  // The owner annotation on its objects is the only trace of a deleted pool.
   for (const { annotations } of made) {
     const [namespace, name] = (annotations[ownerAnnotation] ?? "").split("/");
     if (namespace && name) at(namespace, name);
@@ -93,8 +93,8 @@ export async function seePools(kube: Cluster, { profileNamespace }: Place): Prom
 }
 
 /**
- * Returns namespaces besides that of the profiles with configs that have Ostler's owner name, or the name of a config
- * of these pools: then the given namespace may be the wrong one.
+ * Returns namespaces besides that of the profiles with configs that have Ostler's owner annotation, or the name of a
+ * config of these pools: they show that the given namespace may be the wrong one.
  */
 export function strayNamespaces(
   pools: readonly HandoverPool[],

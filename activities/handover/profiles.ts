@@ -5,7 +5,7 @@ import { profiles } from "../kube/resources.ts";
 import { headOf, listEach } from "./listing.ts";
 import { installedAnnotation } from "./names.ts";
 
-/** Its default profiles, which overwrite any others of their names, with their supported providers. */
+/** Operating System Manager's default profiles, which overwrite others of the same names, with their providers. */
 const osmDefaults: Record<string, string> = {
   "osp-ubuntu": "alibaba aws azure baremetal digitalocean edge gce hetzner kubevirt nutanix openstack " +
     "vmware-cloud-director vsphere",

@@ -19,7 +19,7 @@ export interface Belonging {
 
 /** Returns the objects that exist. */
 export async function readBelongings(kube: Kube, profileNamespace: string): Promise<Belonging[]> {
-  // Profiles of other namespaces belong to other clusters, whose releases are here too.
+  // Profiles in other namespaces may be those of other clusters, if this is their management cluster.
   const known = [...(await readProfiles(kube)).values()].filter(({ namespace }) => namespace === profileNamespace);
   const found = await Promise.all([
     ...holds.map((hold) => ifThere(kube, hold)),
@@ -34,7 +34,7 @@ export async function readBelongings(kube: Kube, profileNamespace: string): Prom
   return found.flat();
 }
 
-// The binding first: without it the policy has no effect. Last, the replacements of both on older servers.
+// The binding is deleted first, as the policy has no effect without it; on older servers the webhook replaces both.
 const holds = [
   { kind: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", name: holdName },
   { kind: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", name: holdName },
@@ -99,7 +99,7 @@ function isOurs(caBundle: string | undefined): boolean {
   }
 }
 
-// Operating System Manager then creates its own default profile of that name, if it has one.
+// Once the profile is deleted, Operating System Manager creates its own default profile of that name, if it has one.
 function installed(kube: Kube, { namespace, name }: KnownProfile): Promise<Belonging[]> {
   const about = `OperatingSystemProfile "${namespace}/${name}"`;
   return Promise.resolve([removable(about, true, () => deleteObject(kube, profiles, { namespace, name }))]);

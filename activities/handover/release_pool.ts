@@ -24,7 +24,7 @@ export interface Releaser extends Place {
   kube: Cluster;
   /** Machines fetch their user-data with this token from now on. */
   getterToken: string;
-  /** By the key of their pool. */
+  /** Bootstrap tokens by the key of their pool. */
   tokens: Map<string, TokenSeen[]>;
   /** Epoch ms. */
   now: number;
@@ -35,7 +35,7 @@ export interface Giving {
   pool: HandoverPool;
   /**
    * The version of a profile that Operating System Manager cannot render: the config then counts as current until the
-   * MachineDeployment changes. If absent, Operating System Manager recreates the whole pool at its first reconcile.
+   * MachineDeployment changes. If absent, Operating System Manager recreates config and secrets at its first reconcile.
    */
   keptVersion?: string;
 }
@@ -75,7 +75,7 @@ async function releaseConfig(
 ): Promise<void> {
   const where = { namespace: profileNamespace, name: namesOf(pool).config };
   const config = await ifFound(readObject(kube, configs, where));
-  // A config that could not be recreated stays as published.
+  // The secrets stay if Operating System Manager cannot render the profile, and so could not recreate them.
   if (!config) return keptVersion === undefined ? await removeStale(kube, pool) : undefined;
   const { annotations: standing = {} } = config.metadata;
   if (standing[ownerAnnotation] !== keyOf(pool) || !await isOfThisCluster(kube, standing)) return;

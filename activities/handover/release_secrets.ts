@@ -25,7 +25,7 @@ export async function releaseSecrets(
   for (const name of inOrder(names).filter((each) => pool.artefacts.includes(each))) {
     const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace: secretsNamespace }));
     if (!secret || secret.metadata?.annotations?.[ownerAnnotation] !== ownerOf(pool)) continue;
-    // Operating System Manager rewrites the kubeconfig with a new token.
+    // The kubeconfig stays mutable, as Operating System Manager rewrites it with a new token.
     const isImmutable = name !== names.kubeletBootstrap && name !== names.edgeScript;
     await giveBack(kube, pool, { secret, getterToken, isImmutable });
   }
@@ -44,7 +44,7 @@ interface Giving {
 async function giveBack(kube: Kube, pool: PoolRef, { secret, getterToken, isImmutable }: Giving): Promise<void> {
   const { name = "", resourceVersion = "", labels = {}, annotations = {} } = secret.metadata ?? {};
   const where = { name, namespace: secretsNamespace };
-  // Only secrets published by Ostler are mutable; from a secret that was only claimed, just the owner name is removed.
+  // An immutable secret was not published by Ostler, but only claimed, and loses nothing but annotations of Ostler.
   if (secret.immutable === true) {
     const ours = Object.keys(annotations).filter((key) => key.startsWith(ourPrefix));
     const without = Object.fromEntries(ours.map((key) => [key, null]));

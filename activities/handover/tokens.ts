@@ -61,8 +61,8 @@ export function isExpired({ expiresAt }: TokenSeen, now: number): boolean {
 }
 
 /**
- * Leaves at most one token under their label: the one in the kubeconfig. Others that machines may be booting with live
- * until they expire, without a label; expired ones are deleted.
+ * Leaves at most one token with the label of Operating System Manager: the one in the kubeconfig. Others, with which
+ * machines may be booting, lose the label and live until they expire; expired ones are deleted.
  */
 export async function releaseTokens(
   kube: Kube,
@@ -103,7 +103,7 @@ function without(all: Record<string, string>, rest: Record<string, string>): Rec
   return Object.fromEntries(Object.keys(all).filter((key) => !(key in rest)).map((key) => [key, null]));
 }
 
-// From its content and not its annotations, which an interrupted attempt may have removed.
+// The id is read from the kubeconfig, and not from the secret's annotations, which an earlier attempt may have removed.
 async function idInKubeconfig(kube: Kube, pool: PoolRef): Promise<string | undefined> {
   const name = namesOf(pool).kubeletBootstrap;
   const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace: secretsNamespace }));
