@@ -5,7 +5,7 @@ import { selects } from "../kube/status.ts";
 import { LabelSelector } from "./label_selector.ts";
 import type { SelectedPool } from "./rules_for.ts";
 
-/** Only these fields, so that an invalid field elsewhere in a policy does not skip the question. */
+/** The only fields that are validated here, so that a list of approved profiles counts in an invalid policy too. */
 const Asking = z.object({ approvedProfiles: z.array(z.unknown()) });
 
 /** A profile of a pool: `digest` identifies its spec. */

@@ -102,7 +102,7 @@ function conflicting([one, other]: [Candidate, Candidate], { metadata }: Selecte
   );
 }
 
-// Nothing new starts; steps in progress end by the defaults if those are careful, else by careful rules.
+// With a conflict nothing new starts; steps in progress end by the defaults, but lose no local data, and repair is off.
 function heldRules(conflict: string): Rules {
   return {
     ...{ ...defaultRules, source: "none", conflict },

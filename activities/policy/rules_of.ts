@@ -33,7 +33,7 @@ export function rulesOf({ name, namespace, spec }: RolloutPolicy, now: number): 
     drain: drainOf(spec.drain ?? {}),
     gates: (spec.gates ?? []).map((gate) => gateOf(gate, namespace)),
     repair: repairOf(spec.repair ?? {}),
-    // If left out, the workflow's own defaults apply, also those of a newer version.
+    // If a policy leaves the section out, the workflow's own defaults apply, which a newer version may change.
     ...(spec.inPlace ? { inPlace: inPlaceOf(spec.inPlace) } : {}),
     ...given(spec, ["onImageChange"]),
     ...(etcd ? { etcd } : {}),
