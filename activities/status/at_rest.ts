@@ -1,8 +1,8 @@
 /** Rollouts without a machine in progress: autoscalers may remove machines of their pools again. */
 
-/** Phases in which no machine of a rollout is in progress; machines of a halted rollout are. */
+/** Phases in which no machine of a rollout is in progress; a halted rollout may have machines in progress. */
 const endings = ["Converged", "RolledBack", "Aborted", "Deleting"];
-/** Reasons for which a rollout may wait for days; until then an autoscaler may remove its machines as before. */
+/** Reasons for which a rollout may wait for days, during which an autoscaler may remove machines of the pool. */
 const reasons = [
   ...["OutsideWindow", "Paused", "AwaitingApproval"],
   // A pool that Ostler cannot roll is not to be changed in any way.

@@ -8,7 +8,7 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 
-/** Rollouts by pool, the last used: a run of the pool reads each once and writes it at once. Null for an absent one. */
+/** The last used Rollouts by pool, null for an absent one; enough, as a run writes a Rollout soon after its read. */
 const rolloutsKept = new Shelf<RolloutObject | null>(1_000);
 
 /** Reads the Rollout of a pool, and keeps it; undefined if it does not exist. */

@@ -5,7 +5,7 @@ import type { Kube } from "../kube/client.ts";
 import { patchStatus, readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 
-/** Both as returned by `inputsOf`. */
+/** The inputs of the abandoned and of the last good profile, as returned by `inputsOf`. */
 const Pin = z.object({ bad: z.string().min(1), good: z.string().min(1) });
 export type Pin = z.infer<typeof Pin>;
 

@@ -37,8 +37,8 @@ const longestMessage = 32_768;
 const longestWord = 1_024;
 
 /**
- * Creates or updates the Rollout and emits the Events; does nothing if the MachineDeployment was deleted. A Rollout is
- * deleted with its MachineDeployment, so an existing Rollout implies that.
+ * Creates or updates the Rollout and emits the Events; does nothing if the MachineDeployment was deleted. As a Rollout
+ * is deleted with its MachineDeployment, the latter exists while the Rollout does.
  */
 export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promise<void> {
   const { pool } = order;
@@ -49,8 +49,8 @@ export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promis
     if (known && await reportOn(kube, order, { existing: known, isRead: false, unheld }) === "Reported") return;
     const found = isKnownToBeAbsent(kube, pool) ? undefined : await readRollout(kube, pool);
     const existing = found ?? await createRollout(kube, pool);
-    // An attempt that comes late must not hold the autoscaler after the end, which is reported once. A run that begins
-    // again after an abort holds it with its next report.
+    // A late attempt releases the autoscaler again if its run has reported its end since, as an end is reported once. A
+    // run that begins again after an abort holds the autoscaler with its next report.
     if (isRolling && isEndOfThisRun(existing)) await backendOf(kube, pool).autoscaling(pool, { isRolling: false });
     if (existing) await reportOn(kube, order, { existing, isRead: true, unheld });
   });
@@ -68,7 +68,7 @@ function withUnheld(report: RolloutReport, message: string): RolloutReport {
   return { ...report, conditions: [...report.conditions, unheld] };
 }
 
-/** A Rollout that was not just read must match the known version; else the report is out of date. */
+/** Returns "Overtaken", without a report, if the Rollout was not just read and is not the known version any more. */
 async function reportOn(
   kube: Cluster,
   { pool, report, events }: ReportOrder,
@@ -174,7 +174,7 @@ function timed(condition: Condition, existing: RolloutObject): object {
 
 // When an abandoned profile may be used again.
 
-/** Returns whether another config is the last good one now, or a user took the change out of quarantine. */
+/** Returns whether a pin ends: another config is the last good one now, or a user took the change out of quarantine. */
 function isPinOver(pin: Pin | undefined, report: RolloutReport, before: Memory): boolean {
   if (!pin) return false;
   if (report.lastGood && inputsIn(report.lastGood.specHash) !== pin.good) return true;
