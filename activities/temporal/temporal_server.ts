@@ -54,7 +54,7 @@ function profileIn(env: Record<string, string>, data: string | undefined): Clien
   try {
     return loadClientConfigProfile({ overrideEnvVars: env, ...(data === undefined ? {} : { configSource: { data } }) });
   } catch (error) {
-    // The library throws for a file without any profile, which then counts as absent.
+    // The library throws for a file without any profile, which is read here as a file with an empty one.
     if (!(error instanceof TypeError)) throw error;
     return loadClientConfigProfile({ overrideEnvVars: env, configSource: { data: "[profile]" } });
   }
@@ -75,7 +75,7 @@ function understood(env: Environment): Record<string, string> {
   return { ...known, TEMPORAL_TLS: String(tls.data) };
 }
 
-// Read as the library reads certificates: a variable stays for a process's life, a file may change.
+// The key may be in a file, as certificates may: a file can be replaced while the process runs, a variable cannot.
 function withKeyOfFile({ TEMPORAL_API_KEY_PATH: path, ...env }: Record<string, string>): Record<string, string> {
   if (path === undefined) return env;
   if (env["TEMPORAL_API_KEY"] !== undefined) {
