@@ -1,7 +1,7 @@
 /**
- * Sends a heartbeat from each short step while it runs, so that a killed worker is noticed as early as in a wait, and a
- * slow API server is not mistaken for one. Most steps finish before the first heartbeat; waits send their own, with the
- * state that they wait for.
+ * Sends heartbeats from each short step while it runs, so that a killed worker is noticed as early as in a wait, and a
+ * slow API server is not mistaken for a killed worker. Most steps finish before the first heartbeat; waits send their
+ * own, with the state that they wait for.
  */
 import { Context } from "@temporalio/activity";
 import { beating } from "./kube/polling.ts";

@@ -115,7 +115,7 @@ export function measuredUpdates(measures: Measures | undefined, steps: NodeUpdat
   };
 }
 
-/** Drains remembered after they stopped to report what blocks them. */
+/** Maximum drains that are remembered while they are interrupted, to report what blocks them. */
 const drainsKept = 10_000;
 
 /**
@@ -159,7 +159,7 @@ function orderedAt(): number {
   return Context.current().info.scheduledTimestampMs;
 }
 
-// The order has the time of another machine's clock.
+// A difference may be negative, as the time of the order is from another machine's clock.
 function secondsSince(from: number, to: number): number {
   return Math.max(0, to - from) / 1000;
 }

@@ -79,8 +79,8 @@ export type Activities =
 /**
  * Dependencies of the activities. `forecast` is the planner, passed in because decisions are not made here. `cluster` is
  * the name of the worker's cluster in Temporal, if any; `measures` receives durations, if set; `notices` are the
- * destinations of notifications. `metricsAccess` limits the servers that gates on metrics may query (unlimited by
- * default); `handsImage` is the image that runs orders on nodes (none by default), and `giveOrder` replaces it.
+ * destinations of notifications. `metricsAccess` lists the servers that gates on metrics may query (none by default);
+ * `handsImage` is the image that runs orders on nodes (none by default), and `giveOrder` replaces it.
  */
 export type ActivityDeps = Publisher & {
   forecast: Forecast;
