@@ -50,14 +50,14 @@ export async function checkFiles(subject: Subject, config: OsConfig): Promise<vo
   }
 }
 
-/** containerd of a version 1, as package managers and downloads name it. */
+/** Matches containerd 1.x in the forms in which packages and downloads name it. */
 const oldContainerd = /\bcontainerd(?:\.io)?[=~_-]+v?(?:\d+:)?1\.\d/;
 
 function warnOfConflicts(subject: Subject, config: OsConfig): void {
   const { bootstrapConfig, provisioningConfig, provisioningUtility, ignitionVersion = "2.3.0" } = config;
   const warn = (path: string, check: CheckName, message: string): void =>
     tell(subject, { path, check }, [{ severity: "warning", message }]);
-  // Version 3 is refused when its user-data is written.
+  // In Ignition 3 a path that is defined twice needs no warning, because writing the user-data fails.
   if (provisioningUtility === "ignition" && ignitionVersion === "2.3.0") {
     for (const twice of [bootstrapConfig, provisioningConfig].flatMap(definedTwice)) {
       const place = ignitionPlace(subject.family, twice) ?? placeOf(subject.family, "");
@@ -84,9 +84,7 @@ function checkSyntax(subject: Subject, path: string, text: string): void {
   }
 }
 
-/**
- * Returns whether a text exceeds a Secret, which another check reports; parsing such a text would need too much memory.
- */
+/** Returns whether a text exceeds the limit of a Secret: another check reports it, and parsing needs much memory. */
 function isTooLarge(text: string): boolean {
   return bytesOf(text) > secretLimit;
 }
@@ -127,7 +125,7 @@ export async function checkUserData(
   }
 }
 
-/** Registers that a program checks this text; returns "new" for the first time. */
+/** Registers that a program checks this text; returns "missing" if the program is not installed. */
 function takeUp(
   { validators, checked }: Subject,
   validator: OutsideValidator,

@@ -15,7 +15,7 @@ import { type FieldPath, type Place, placeText, readObjects, type YamlObject } f
 export interface DeploymentFile {
   deployment: RenderFacts["deployment"];
   provider: ProviderConfig;
-  /** The name in its annotation `k8c.io/operating-system-profile`. */
+  /** The name in annotation `k8c.io/operating-system-profile` of the MachineDeployment. */
   profile: string | undefined;
   /** Warnings about fields without effect. */
   warnings: string[];

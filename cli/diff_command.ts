@@ -78,7 +78,7 @@ export interface FileChange {
   phase: Phase;
   path: string;
   change: "added" | "removed" | "changed";
-  /** Has both modes if they differ, one for an added or removed file, and none for settings. */
+  /** Has both modes if they differ, one mode for an added or removed file, and none if the modes are equal. */
   mode: { before?: string; after?: string };
   /** Unified diff; empty when only the mode changes. */
   patch: string;

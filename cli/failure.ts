@@ -49,7 +49,7 @@ export class Unreachable extends CommandFailure {
   }
 }
 
-/** Reports whether the message of an error is enough for the user. */
+/** Returns whether the message of an error is enough for the user. */
 export function isForeseen(error: unknown): error is Error {
   return error instanceof CommandFailure || error instanceof UsageError || error instanceof ProfileRefused;
 }

@@ -70,8 +70,8 @@ export function isShellScript(text: string): boolean {
   return /^#!\s*\S*\/(env\s+)?(ba|da|k)?sh\b/.test(text);
 }
 
-// These files are not on the computer that checks: the config installs what units start, and the image has what they
-// wait for.
+// Errors about missing programs and units are ignored, because the machine has them and not the computer that checks:
+// the config installs the programs, and the image has the units.
 const notHere = /is not executable: No such file or directory|^(Failed to (load|create|add) .*|Unit \S+) not found/;
 
 /** Verifies units with systemd, by their file names below /etc/systemd/system; `dir/x` is a drop-in. */

@@ -130,7 +130,7 @@ export function warnOfIgnored({ err }: Terminal, ignored: readonly string[]): vo
 function factsOf({ deployment, provider }: DeploymentFile, settings: NodeSettings): RenderFacts {
   const cluster = { ...placeholderCluster, caPem: settings.kubernetesCaBundle || placeholderCluster.caPem };
   const facts = { deployment, provider, cluster, settings, secrets: noSecrets };
-  // A cloud-config may refer to Secrets and to the environment of a worker, and is hidden in any case.
+  // Without a cluster, a cloud-config that refers to Secrets cannot be written; renderings never show a cloud-config.
   const isElsewhere = referencesOf(facts).length > 0;
   return isElsewhere ? { ...facts, provider: { ...provider, overwriteCloudConfig: hidden } } : facts;
 }

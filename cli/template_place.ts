@@ -67,7 +67,7 @@ interface AnyPhase {
   supportedContainerRuntimes?: { files?: AnyFile[]; templates?: Record<string, string> }[];
 }
 
-// The spec was parsed as a profile only as a whole, so its fields are optional here.
+// A spec as written can lack any of these fields, because a profile can inherit them.
 function templatePath(spec: unknown, name: string): FieldPath | undefined {
   for (const phase of ["bootstrapConfig", "provisioningConfig"]) {
     const said = (spec as Record<string, AnyPhase | undefined>)[phase] ?? {};

@@ -30,7 +30,7 @@ export interface YamlObject {
 /** Maximum bytes of all files of a folder. */
 const largestFolder = 4 * largestText;
 
-/** Maximum nesting of values, two parser levels each; schemas of Kubernetes have a few dozen. */
+/** Maximum levels of the parser, two for each nested value; schemas of Kubernetes have a few dozen. */
 const deepest = 200;
 
 /** Invalid YAML; the message starts with its place. */

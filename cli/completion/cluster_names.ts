@@ -24,7 +24,7 @@ export async function clusterNames(world: World, wanted: Suggestions, typed: str
   const answered = new AbortController();
   const listed = list()
     .finally(() => answered.abort());
-  const late = setTimeout(patienceMs, [], { signal: answered.signal }).catch(() => []); // answered in time
+  const late = setTimeout(patienceMs, [], { signal: answered.signal }).catch(() => []); // an answer aborts the timer
   const found: unknown[] = await Promise.race([listed, late]);
   return found.map((one) => (one as { metadata?: { name?: string } }).metadata?.name ?? "")
     .filter((name) => name !== "" && name.startsWith(typed))

@@ -20,7 +20,7 @@ export function addCompletion(program: Command, wiring: Wiring): void {
     .action((shell: Shell) => wiring.terminal.out(completionScript(shell)));
 }
 
-/** The hidden command of the scripts, before the words of the line; the last word is being typed. */
+/** The hidden command that completion scripts call with the words of the line; the last word is being typed. */
 export const completeWord = "__complete";
 
 /** Returns the completions for a line. */

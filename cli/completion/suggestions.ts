@@ -10,9 +10,9 @@ export interface Suggestion {
 /** The possible completions at the cursor. */
 export interface Suggestions {
   suggestions: Suggestion[];
-  /** Names that are read from the cluster. */
+  /** The objects whose names are read from the cluster as completions; undefined for none. */
   names: "pools" | "machines" | "images" | undefined;
-  /** Whether a file is possible. */
+  /** Whether the word can be a path, which the shell completes. */
   files: boolean;
   /** The value of `-n` in the line so far. */
   namespace: string | undefined;

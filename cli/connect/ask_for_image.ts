@@ -27,7 +27,7 @@ export async function askForImage(
   const ended = new AbortController();
   const late = within === 0
     ? new Promise<undefined>(() => {})
-    : setTimeout(within, undefined, { signal: ended.signal }).catch(() => undefined); // answered in time
+    : setTimeout(within, undefined, { signal: ended.signal }).catch(() => undefined); // a result aborts the timer
   try {
     const outcome = await Promise.race([handle.result() as Promise<ImageOutcome>, late]);
     if (outcome !== undefined) return outcome;

@@ -101,7 +101,7 @@ interface PageRequest {
 
 interface Page<T> {
   items?: T[];
-  /** The client renames the field in typed answers. */
+  /** In typed answers the client renames `continue` to `_continue`. */
   metadata?: { continue?: string; _continue?: string };
 }
 
@@ -167,7 +167,7 @@ export function clusterFailure(server: string, error: unknown): unknown {
   return reason === undefined ? error : new Unreachable(`Failed to reach Kubernetes at ${server}: ${reason}`);
 }
 
-/** Returns the failure for a command that keeps reading, because an API server may restart; throws refusals. */
+/** Returns the failure of a read that is repeated, because an API server may restart; throws every other failure. */
 export function passingFailure(server: string, error: unknown): Unreachable {
   const failure = clusterFailure(server, error);
   if (failure instanceof Unreachable) return failure;

@@ -39,7 +39,7 @@ export interface Step {
 export interface Engine {
   /**
    * Sends a command and returns the rollout's answer; throws its refusal. pause, resume and retry start a run if none
-   * is open, because they also affect the next one.
+   * is open, because they also affect the next run.
    */
   send(order: Order): Promise<Answer>;
   /** Returns the progress of an open run; undefined without an open run, or if it does not answer at once. */

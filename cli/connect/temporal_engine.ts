@@ -46,7 +46,7 @@ async function send(client: Client, options: EngineOptions, order: Order): Promi
   const { pool, name, within } = order;
   const about = `${name} the rollout of "${pool.namespace}/${pool.name}"`;
   const once = (): Promise<Answer> => update(client, options, order);
-  // A command that arrives as a run ends is lost with that run, and has the same effect on the next one.
+  // A command that arrives as a run ends is lost, so this sends it once more: it has the same effect on the next run.
   const sent = (): Promise<Answer> => once().catch((error: unknown) => isLost(error) ? once() : Promise.reject(error));
   try {
     return await understood(options.address, () => client.withDeadline(Date.now() + within, sent));

@@ -40,8 +40,8 @@ export function codeOf(error: unknown): number | undefined {
   return statusIn(error)?.code;
 }
 
-// The client wraps most answers; failures that it interprets itself, such as a timeout or a missing workflow, stay
-// unchanged.
+// The client wraps most gRPC errors in a ServiceError; for some, such as a missing workflow, it throws an error of its
+// own without a code.
 function statusIn(error: unknown): Error & { code: number } | undefined {
   if (isGrpcServiceError(error)) return error;
   return error instanceof ServiceError ? statusIn(error.cause) : undefined;

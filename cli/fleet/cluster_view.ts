@@ -1,4 +1,4 @@
-/** All clusters in one namespace of Temporal, without their kubeconfigs. */
+/** Reads all clusters that share a namespace of Temporal, from Temporal alone, so that no kubeconfig is needed. */
 import type { Progress } from "../../workflows/contracts/mod.ts";
 import { abreast } from "../../activities/kube/status.ts";
 import type { Server } from "../connect/server.ts";
@@ -20,7 +20,7 @@ export interface ClusterView {
   cluster: string;
   place: Reply<Place>;
   polling: Reply<Polling>;
-  /** Open rollouts by phase, or by what they wait for. */
+  /** The number of open rollouts by phase, or by what they wait for. */
   rollouts: Reply<Record<string, number>>;
   /** Epoch ms of the earliest halt among the rollouts that reported it. */
   oldestHalt?: number;

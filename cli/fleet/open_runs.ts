@@ -61,7 +61,7 @@ export async function countByPhase(server: Server, cluster: string): Promise<Rec
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-// A Temporal server on SQL groups only by ExecutionStatus.
+// Returns undefined on a Temporal server with an SQL database, which can group only by ExecutionStatus.
 async function grouped({ namespace, service }: Server, query: string): Promise<[string, number][] | undefined> {
   try {
     const request = { namespace, query: `${query} GROUP BY Phase` };

@@ -12,7 +12,7 @@ const mostSchedules = 20_000;
 export interface Renewals {
   scheduleId: string;
   isPaused: boolean;
-  /** Start of the open run; an old one indicates that no worker runs it. */
+  /** Start of the open run; if that is long ago, probably no worker executes the run. */
   openSince?: number;
   /** End of the last successful run. */
   lastAt?: number;
@@ -22,7 +22,7 @@ export interface Renewals {
   nextAt?: number;
 }
 
-/** The place of a cluster in Temporal. */
+/** The namespace, task queue and Schedule of a cluster in Temporal, with the UID that identifies the cluster. */
 export interface Place {
   /** The cluster's name; "" without a name. */
   cluster: string;

@@ -24,7 +24,7 @@ export function nameOf(cluster: string): string {
   return cluster === "" ? "the cluster without a name" : `"${cluster}"`;
 }
 
-/** Returns every required action; the other clusters show which of two places is outdated. */
+/** Returns every required action; `others` show whether another name is of the same cluster, or has its task queue. */
 export function remediesOf(view: ClusterView, others: readonly ClusterView[], now: number): string[] {
   const told: string[] = [];
   for (const reply of [view.place, view.polling, view.rollouts]) {
@@ -43,7 +43,7 @@ export function remediesOf(view: ClusterView, others: readonly ClusterView[], no
   return told;
 }
 
-// A renamed cluster leaves the place of its previous name, whose Schedule must be deleted.
+// A renamed cluster leaves the Schedule of its previous name behind, which must be deleted.
 function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView[]): string[] {
   const told: string[] = [];
   for (const other of others) {

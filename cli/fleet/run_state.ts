@@ -14,9 +14,9 @@ const blocking = [
 ];
 
 export interface RunState {
-  /** Its phase, or `AwaitingApproval`, `Paused` or `Blocked` while it waits. */
+  /** The phase of the rollout, or `AwaitingApproval`, `Paused` or `Blocked` while it waits. */
   state: string;
-  /** The reason in its progress; "" without progress. */
+  /** The reason in the progress of the rollout; "" without progress. */
   reason: string;
   message: string;
   /** Updated machines of the desired number: "3/10"; "" without progress. */
@@ -29,7 +29,7 @@ export interface RunState {
   unheard?: string;
 }
 
-/** Returns the state of a run; without a reply only the phase of the list is known, which is as recent. Pure. */
+/** Returns the state of a run; without a reply, only its phase in the list of workflows is known. Pure. */
 export function stateOf(run: OpenRun, reply: Reply<Progress> | undefined): RunState {
   const nothing = { reason: "", message: "", updated: "", wave: "" };
   if (reply === undefined || "why" in reply) {

@@ -36,7 +36,7 @@ export function textOf(payload: Payload | null | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Returns all pages of a list, up to at least `most` items. */
+/** Returns the items of all pages of a list; stops after the page that reaches `most` items. */
 export async function pagesOf<T>(
   most: number,
   read: (page: { nextPageToken?: Uint8Array }) => Promise<{ items: T[]; nextPageToken?: Uint8Array | null }>,

@@ -92,7 +92,7 @@ function changesOf(published: Published, config: OsConfig): ConfigLine["changes"
   });
 }
 
-// The spec of the provider can contain credentials, so Ostler publishes none.
+// The provider spec is left out of the comparison: Ostler publishes none, because a spec can contain credentials.
 function asConfig(published: Published): OsConfig {
   const { bootstrapConfig, provisioningConfig, ...rest } = published;
   const { name } = (rest["cloudProvider"] ?? {}) as { name?: string };

@@ -8,7 +8,7 @@ import type { World } from "../connect/world.ts";
 /** Milliseconds after the last renewal at which a Lease is certainly abandoned: clocks differ by less. */
 const longGone = 3_600_000;
 
-/** Watches a Lease for its duration; returns it if its holder renews it, else undefined. */
+/** Watches a Lease for its duration; returns the Lease if the holder renews it, else undefined. */
 export async function renewedLease(
   world: World,
   cluster: NamedCluster,

@@ -4,9 +4,9 @@ import type { HandoverPool } from "../../activities/handover/pools.ts";
 /** The outcome for a pool, as a row. */
 export interface PoolLine {
   pool: string;
-  /** Name of the profile that renders its config. */
+  /** Name of the profile that renders the pool's config. */
   profile: string;
-  /** Owner and revision of the config that its machines boot from now. */
+  /** Owner and revision of the config that the pool's machines boot from now. */
   boots: string;
   outcome: string;
   /** The reason, or a hint. */

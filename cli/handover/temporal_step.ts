@@ -51,7 +51,7 @@ async function removeSchedule(
   }
 }
 
-// A Schedule without a memo belongs to no proven cluster.
+// A Schedule without a memo does not prove another owner, so it counts as one of this cluster.
 function isOther(memo: Uint8Array | null | undefined, uid: string): boolean {
   if (!memo || memo.length === 0) return false;
   const owner = JSON.parse(new TextDecoder().decode(memo)) as { uid?: string };

@@ -77,7 +77,7 @@ function rowOf(object: unknown): ImageRow | undefined {
   };
 }
 
-/** Returns a field as safe text, because some of them come from a registry. */
+/** Returns a field as safe text, because a registry provides some of the fields. */
 function textOf(value: unknown): string {
   return typeof value === "string" ? printable(value, 1_000) : "";
 }

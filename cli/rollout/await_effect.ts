@@ -76,7 +76,7 @@ async function lookAgain(cluster: NamedCluster, awaited: Awaited): Promise<void>
 function endOf(name: CommandName, { before, row, failure }: Awaited, isOld: boolean): Ended | undefined {
   if (failure !== undefined) return { row, failure };
   if (name === "retry" && isBack(before) && isBack(row) && row.status?.quarantine.length === 0) {
-    // The rollout of a profile starts at once when that profile is taken out of quarantine, so its end is awaited.
+    // A retry of a quarantined profile starts its rollout at once, so the wait lasts until that rollout has ended.
     return isPinned(before) && !isOld ? undefined : { row };
   }
   const isFresh = isOld || changedSince(before, row);
@@ -110,7 +110,7 @@ function judgesEnd(name: CommandName): boolean {
   return name !== "pause" && name !== "resume";
 }
 
-// A rollout that halts again after a halt had another phase in between, so the time of its condition changed.
+// A rollout that halts again had another phase in between, so the time of its condition Progressing changed.
 function changedSince(before: PoolRow, row: PoolRow): boolean {
   const timeOf = ({ status }: PoolRow): string | undefined =>
     status && conditionOf(status, "Progressing")?.lastTransitionTime;

@@ -139,7 +139,7 @@ async function replacementOf(
   const pool = makerByName(name, names);
   if (pool === undefined) return undefined;
   const progress = await world.engine().then((engine) => engine.progress({ namespace, name: pool }))
-    .catch(() => undefined); // only the run knows, and it may have ended
+    .catch(() => undefined); // only an open run has the replacements
   const record = progress?.replacements.find(({ machine }) => machine === name);
   return record &&
     new Refusal(`Machine "${name}" no longer exists: this rollout replaced it with "${record.replacedBy}"`);

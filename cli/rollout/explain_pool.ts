@@ -1,4 +1,4 @@
-/** `ostler explain NAMESPACE/NAME` for a pool: its phase, what it waits for, and the Events before. */
+/** `ostler explain NAMESPACE/NAME` for a pool: its phase, what it waits for, and its last Events. */
 import type { World } from "../connect/world.ts";
 import { moment } from "../view/durations.ts";
 import { conditionOf, type PoolRow, type RolloutStatus } from "./pool_row.ts";
@@ -15,7 +15,7 @@ export interface PoolText {
 /** How many Events and machines the paragraph names. */
 const shown = 5;
 
-/** Returns the state of a pool as a paragraph; without Temporal, as it needs only Kubernetes. */
+/** Returns the state of a pool as a paragraph; reads only Kubernetes, so it works while Temporal is down. */
 export async function explainPool(world: World, { pool, raw, status }: PoolRow): Promise<PoolText> {
   const now = world.now();
   const events = await new Story(world, { pool, engine: undefined, tail: shown, from: 0, waits: false }).look();

@@ -73,7 +73,7 @@ async function poolOf({ kube, name: cluster = "" }: NamedCluster, { metadata }: 
   return name === undefined ? undefined : inCluster(cluster, { namespace, name });
 }
 
-/** Returns the longest name that is a prefix of `made`: "web-blue" is not a machine of "web". */
+/** Returns the longest name that `made` begins with: "web-blue-x" is of "web-blue" if that exists, not of "web". */
 export function makerByName(made: string, makers: readonly string[]): string | undefined {
   const fitting = makers.filter((each) => each !== "" && made.startsWith(`${each}-`));
   return fitting.sort((a, b) => b.length - a.length)[0];

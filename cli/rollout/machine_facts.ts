@@ -18,20 +18,20 @@ import { readRow } from "./pools.ts";
 export interface MachineFacts {
   now: number;
   member: Member;
-  /** Epoch ms at which its deletion was requested. */
+  /** Epoch ms at which the deletion of the machine was requested. */
   leavingSince: number | undefined;
-  /** The terminal error in its status, by machine-controller. */
+  /** The terminal error that machine-controller wrote into the status of the machine. */
   error: string;
   /** Undefined for a machine without a MachineDeployment. */
   row: PoolRow | undefined;
   node: NodeState | undefined;
   lastEvent: ClusterEvent | undefined;
   bootReport: string | undefined;
-  /** The meaning of a booting machine without a boot report; undefined if unknown. */
+  /** The likely reason why a booting machine has sent no boot report; undefined if unknown. */
   silence: string | undefined;
   /** Objects that the user is not allowed to read, such as `its node "w-1"`. */
   forbidden: string[];
-  /** Missing if they cannot be read. */
+  /** Rules, plan and progress are missing if they cannot be read. */
   rules?: Rules;
   plan?: RolloutPlan;
   progress?: Progress;
@@ -123,8 +123,8 @@ async function readNode(world: World, name: string): Promise<{ node: NodeState |
   return { node: state };
 }
 
-// Machines report under their host name, which some clouds choose. The user may not be allowed to read the ConfigMap of
-// reports.
+// Machines report under their host name, which some clouds choose, so every name and address of a machine is tried. The
+// user may not be allowed to read the ConfigMap of reports.
 async function readReport(
   world: World,
   owner: PoolRef,

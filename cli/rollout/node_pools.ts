@@ -26,7 +26,7 @@ export async function listNodePools(
   return (found ?? []).map(asPool).filter((each) => each !== undefined);
 }
 
-/** The number of nodes is in the Rollout, because the NodePool does not have it. */
+/** Returns a NodePool in the form of a pool, with 0 replicas, because only its Rollout has the number of nodes. */
 function asPool(object: unknown): unknown {
   // An invalid NodePool must not hide the others.
   const { data } = z.object({ metadata: NodePool.shape.metadata }).safeParse(object);

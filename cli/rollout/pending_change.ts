@@ -69,7 +69,7 @@ function summaryOf({ title, template, configDigest }: Side): Summary {
   return { title, image: imageOf(spec), kubelet: kubeletOf(spec), configDigest };
 }
 
-// The last good template is that of its MachineSet; if unknown, of the newest revision before the current one.
+// The last good template is in the MachineSet with its hash, else in that of the newest revision before the current.
 async function goodSide(kube: Kube, { pool, status }: PoolRow, deployment: unknown): Promise<Side | undefined> {
   const uid = (deployment as { metadata?: { uid?: string } } | undefined)?.metadata?.uid;
   if (uid === undefined) return undefined;

@@ -143,8 +143,7 @@ export function poolRow(deployment: unknown, rollout: unknown, cluster = ""): Po
   row.createdAt = found.metadata.creationTimestamp;
   if (found.status === undefined || found.status === null) return row;
   const status = RolloutStatus.parse(found.status);
-  // The cloud has the size of a group, and a selector that of a NodePool, so their number of machines comes from the
-  // Rollout.
+  // The objects of scaling groups and NodePools do not have their number of machines, so it comes from the Rollout.
   const replicas = pool.kind !== undefined ? status.replicas : row.replicas;
   return { ...row, replicas, raw: found.status, status };
 }

@@ -129,7 +129,7 @@ function keyOf(object: unknown): string {
 }
 
 async function notFound({ kube }: NamedCluster, { namespace, name }: PoolRef): Promise<string> {
-  // The refusal is certain; a listing that is not allowed would only make the message more helpful.
+  // The list only makes the message more helpful, so the message is returned even if the user may not list pools.
   const listed = await ifAllowed(listReadable(kube, machineDeployments, namespace));
   const names = (listed?.items ?? []).map(keyOf);
   const elsewhere = names.find((key) => key.endsWith(`/${name}`));

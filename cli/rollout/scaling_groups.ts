@@ -36,7 +36,7 @@ const Group = z.object({
   spec: z.object({ nodeImage: z.string(), role: z.string().default("") }).optional().catch(undefined),
 });
 
-/** The number of machines is in the Rollout, because the ScalingGroup does not have it. */
+/** Returns a ScalingGroup in the form of a pool, with 0 replicas, because only its Rollout has the real number. */
 function asPool(object: unknown): unknown {
   const { data } = Group.safeParse(object);
   if (!data) return undefined;

@@ -25,7 +25,7 @@ export interface StatusFlags extends ClusterFlags {
   timeout?: string;
 }
 
-/** Prints a table, and one named pool also in full. Always returns exit code 0; `status -w` evaluates the state. */
+/** Prints a table, and one named pool also in full. Returns exit code 0 in every state, unlike `status -w`. */
 export async function showStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
   const cluster = await world.cluster();
   const [, version] = /^(?:nv|nodeversions?)\/([^/]+)$/i.exec(flags.pool ?? "") ?? [];
@@ -104,7 +104,7 @@ export async function heldNewcomers(kube: Kube): Promise<NewMachinesHeldBy | und
   try {
     return await newMachinesHeldBy(kube);
   } catch (error) {
-    // The table is more important than this line.
+    // A failed read of this optional line must not prevent the table.
     if (statusOf(error) !== undefined) return undefined;
     throw error;
   }

@@ -1,5 +1,5 @@
 /**
- * Reads the Events of a pool and the steps of its run repeatedly, and returns each line once, and once more as it ends.
+ * Repeatedly reads a pool's Events and its run's steps; returns each once, and a long or failed step again at its end.
  */
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { type ClusterEvent, eventsAbout } from "../connect/cluster.ts";
@@ -31,7 +31,7 @@ export interface Telling {
   waits: boolean;
 }
 
-/** Minimum steps of the first read, and of each later one that overlaps the previous read. */
+/** Minimum steps of the first read, and of a later read, which is extended until it overlaps the previous read. */
 const lookedBack = { first: 500, later: 50 };
 
 export class Story {
@@ -43,7 +43,7 @@ export class Story {
 
   constructor(private readonly world: World, private readonly telling: Telling) {}
 
-  /** Returns new lines in order of time: first the newest ones, later all. */
+  /** Returns new lines in order of time; the first call returns only the newest ones. */
   async look(): Promise<Line[]> {
     const { pool, from, tail } = this.telling;
     const { kube } = await this.world.cluster();
@@ -81,7 +81,7 @@ export class Story {
     return isKnown && this.#open.every((id) => there.has(id));
   }
 
-  // Steps older than all known ones were left out by the first read.
+  // Drops the steps that are older than all known ones, because the first read left them out on purpose.
   #fromKnown(steps: Step[]): Step[] {
     const known = steps.findIndex(({ id }) => this.#seen.has(id));
     return known >= 0 ? steps.slice(known) : steps;

@@ -63,7 +63,7 @@ function isOpen(row: PoolRow): boolean {
   return verdictOf(row) === "UnderWay";
 }
 
-/** Returns the bad end of a rollout in one line. */
+/** Returns the failure of a rollout in one line. */
 export function endText({ pool, status }: PoolRow): string {
   const { phase = "", reason = "", message = "" } = status ?? {};
   return `The rollout of "${poolName(pool)}" failed: ${phase}${reason === "" ? "" : ` (${reason})`}: ${message}`;
@@ -96,7 +96,7 @@ function displayOn(terminal: Terminal, { output }: StatusFlags): Display {
       return terminal.rows?.() || 24;
     },
   };
-  // The cursor stays visible: an interrupted watch would leave a terminal without a cursor.
+  // The cursor stays visible, because an interrupted watch could not show a hidden cursor again.
   const update = createLogUpdate(stream as unknown as NodeJS.WriteStream, { showCursor: true });
   return { show: (frame) => update(liveFrame(terminal, frame)) };
 }
@@ -134,7 +134,7 @@ export class ProgressFeed {
   #latest: { progress: Progress; at: number } | undefined;
 
   constructor(private readonly world: World, private readonly pool: PoolRef) {
-    world.engine().then((engine) => void (this.#engine = engine), () => {}); // unreachable: shown without it
+    world.engine().then((engine) => void (this.#engine = engine), () => {}); // unreachable: no progress is shown
   }
 
   /** Returns the last answer unless it is stale, and requests the next one. */
@@ -147,7 +147,7 @@ export class ProgressFeed {
   async #ask(): Promise<void> {
     if (this.#engine === undefined || this.#asking) return;
     this.#asking = true;
-    const progress = await this.#engine.progress(this.pool).catch(() => undefined); // stale soon, then left out
+    const progress = await this.#engine.progress(this.pool).catch(() => undefined); // keeps the last answer
     if (progress !== undefined) this.#latest = { progress, at: this.world.now() };
     this.#asking = false;
   }

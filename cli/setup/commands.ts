@@ -5,7 +5,7 @@ import { tableOutput, withConnection } from "../rollout/cluster_command.ts";
 import type { Wiring } from "../wiring.ts";
 import type { SetupFlags } from "./setup_command.ts";
 
-/** Adds it. */
+/** Adds the command. */
 export function addSetup(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("setup")
     .summary("prepare Temporal, and check Kubernetes permissions")

@@ -64,7 +64,7 @@ async function create(
 
 interface Retention extends Manner {
   about: string;
-  /** Seconds, as both are. */
+  /** In seconds, as `wanted`. */
   kept: number;
   wanted: number;
 }

@@ -1,6 +1,6 @@
 /**
- * The permissions in Kubernetes that every setup needs, so none of a setting: not those of approve-joining-nodes
- * (`node_approver.yaml`), and not those of a cloud (`cloud/`). `deploy/kubernetes/rbac` has all of them.
+ * The permissions in Kubernetes that every setup needs, without those that depend on a setting, such as
+ * approve-joining-nodes (`node_approver.yaml`) or a cloud (`cloud/`). `deploy/kubernetes/rbac` has all of them.
  */
 
 export interface Right {

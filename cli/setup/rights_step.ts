@@ -57,7 +57,7 @@ async function hasPolicies({ kube }: NamedCluster): Promise<boolean> {
   return resources.some(({ name }) => name === "mutatingadmissionpolicies");
 }
 
-/** Of controller and worker. */
+/** The remedy for missing permissions of controller and worker. */
 const remedy = "apply deploy/kubernetes/rbac, or the chart";
 
 /** Most permissions named in a message: the remedy for the others is the same. */

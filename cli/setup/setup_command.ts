@@ -65,7 +65,7 @@ function openFrontend({ address }: Server): Step {
   return { about: "access to Temporal", outcome: "Warned", message };
 }
 
-// Temporal can be prepared without access to a cluster.
+// Temporal can be prepared without a cluster, so one that no flag names may be unreachable.
 async function lookAtRights(world: World, flags: SetupFlags, tell: (step: Step) => void): Promise<void> {
   const { systemNamespace: system, profileNamespace: profiles } = flags;
   try {
@@ -118,7 +118,7 @@ export async function ensureColumns(server: Server, wish: ColumnsWish): Promise<
     await onceKnown(wish.sleep, () => ensureSearchAttributes(service, list));
     return { about, outcome: "Created", message: `registered ${names}` };
   } catch (error) {
-    // An error without a gRPC code is ours, and its message has the remedy.
+    // An error without a gRPC code is Ostler's, and its message has the remedy.
     if (codeOf(error) === undefined) return { about, outcome: "Refused", message: (error as Error).message };
     return { about, outcome: "Refused", message: refusalIn(address, error) };
   }

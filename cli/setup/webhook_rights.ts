@@ -3,15 +3,15 @@ import { holdName } from "../../activities/kube/machine_deployment.ts";
 import { besideProcesses, type Places, type Right, rights, within } from "./rights.ts";
 import type { Step } from "./step.ts";
 
-/** Its Secret, in the namespace of the processes. */
+/** The Secret of the webhook's certificate, in the namespace of the processes. */
 const authority = "ostler-webhook-authority";
 
 export interface WebhookRights {
   /** The cluster, as a phrase; "" with a single cluster. */
   where: string;
-  /** New machines are held there. */
+  /** Whether the cluster has pools, whose new machines are held. */
   isForPools: boolean;
-  /** In any mode. */
+  /** Needed in any mode. */
   judging: Right[];
   /** To create and renew a self-made certificate, and to write its CA; not needed for cert-manager's. */
   certificate: Right[];
@@ -58,7 +58,7 @@ function named(name: string, needed: Right[]): Right[] {
 export interface WebhookLook extends WebhookRights {
   duties: Right[];
   own: Right[];
-  /** Whether new machines are held without it: the API server has policies, or there are none. */
+  /** Whether new machines are held without the webhook, by an admission policy; also true without pools. */
   isHeld: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface Frame {
   now: number;
   /** Epoch ms of the start of the rollout, or of the watch. */
   since: number;
-  /** The failure since which the frame is outdated. */
+  /** The failure of the last read, because of which the frame is outdated. */
   trouble?: string | undefined;
 }
 

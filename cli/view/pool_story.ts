@@ -41,7 +41,7 @@ export function poolStory(terminal: Terminal, story: Story): string[] {
   ];
 }
 
-/** Reports whether a step is in progress or waiting to start. */
+/** Returns whether a step is in progress or waiting to start. */
 export function isUnderWay(status: RolloutStatus): boolean {
   return conditionOf(status, "Progressing")?.status === "True" || status.underway.length > 0;
 }

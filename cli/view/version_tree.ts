@@ -6,7 +6,7 @@ import { counted } from "./counted.ts";
 import { plainTable } from "./plain_table.ts";
 import { phaseText } from "./pool_columns.ts";
 
-/** Most groups of a stage that are named; of more, converged groups are only counted. */
+/** Maximum groups of a stage that are named; if there are more, converged groups are only counted. */
 const shown = 20;
 const titles: Record<Stage, string> = { ControlPlane: "control planes", Workers: "workers" };
 

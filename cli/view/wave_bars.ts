@@ -62,7 +62,7 @@ function wavesOf(status: RolloutStatus, earlier: number): Wave[] {
   const { waves } = status;
   const updated = updatedCount(status);
   return waves.map(({ upTo, state, soakUntil }, index) => {
-    // The status has no size of the first wave of its window, which is among the summed-up waves.
+    // After earlier waves, `upTo` does not give the size of the first wave in the status, which is not shown anyway.
     const before = waves[index - 1]?.upTo ?? (earlier > 0 ? upTo : 0);
     const size = Math.max(0, upTo - before);
     // A wave that passed stays full, though one of its machines may be under repair now.
