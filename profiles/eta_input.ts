@@ -28,7 +28,7 @@ const Binaries = z.strictObject({
   runc: baseUrl.optional(),
   cni: baseUrl.optional(),
   crictl: baseUrl.optional(),
-  /** SHA-256 by path as on a mirror, such as "runc/v1.4.3/runc.amd64"; before those that Ostler pins. */
+  /** SHA-256 by path as on a mirror, such as "runc/v1.4.3/runc.amd64"; they win over those that Ostler pins. */
   digests: z.record(z.string().regex(/^[A-Za-z0-9._/-]+$/), z.string().regex(/^[0-9a-f]{64}$/)),
 }).transform((given) => {
   const other = (path: string, origin: string): string =>

@@ -7,7 +7,7 @@ import type { ProviderConfig } from "./provider_config.ts";
 /** Prefixes of annotations that are read from a MachineDeployment itself, and not from its template. */
 const ofDeployments = [kubeletAnnotationPrefix, parameterPrefix, "k8c.io/operating-system-profile"];
 
-/** The parts of a MachineDeployment that can be written in vain. */
+/** The parts of a MachineDeployment that may have fields without an effect. */
 export interface WrittenDeployment {
   /** `spec.template.metadata.annotations`. */
   templateAnnotations: Record<string, string>;
@@ -15,9 +15,9 @@ export interface WrittenDeployment {
 }
 
 /**
- * Returns a warning for each field of a MachineDeployment without an effect on machines, and for machines that would
- * update themselves although no field decides that. Throws ProfileRefused
- * (ProviderConfigInvalid) for a setting of the wrong type.
+ * Returns a warning for each field of a MachineDeployment without an effect on machines, and one if no field decides
+ * whether its Flatcar machines update themselves. Throws ProfileRefused (ProviderConfigInvalid) for a setting of the
+ * wrong type.
  */
 export function withoutEffect({ templateAnnotations, provider }: WrittenDeployment): string[] {
   const misplaced = Object.keys(templateAnnotations)

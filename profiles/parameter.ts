@@ -5,7 +5,7 @@ import { type Context, createContext, Script } from "node:vm";
 /** The value of a parameter in templates. */
 export type ParameterValue = string | number | boolean | string[];
 
-/** Letters, digits, signs and spaces of any script; `unsafe` has those that end or expand a quoted word of a shell. */
+/** Letters, digits, signs and spaces of any script; `unsafe` are the signs that end or expand a quoted shell word. */
 const safeText = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u;
 const unsafe = /["'`\\$]/;
 const safeWords = "printable text without quotes, backslashes, $ and `";

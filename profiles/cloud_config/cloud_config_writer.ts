@@ -3,7 +3,7 @@ import type { NeededFields, ProviderValues } from "./provider_values.ts";
 /** Writes the cloud-config of one provider. */
 export interface CloudConfigWriter {
   fields: NeededFields;
-  /** Environment variables that it reads in addition to the fallbacks of fields. */
+  /** Environment variables that the writer reads in addition to the fallbacks of fields. */
   variables?: string[];
   /** `isPrerelease` is about the kubelet version. */
   write(values: ProviderValues, isPrerelease: boolean): string;

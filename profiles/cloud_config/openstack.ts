@@ -22,7 +22,7 @@ export const openstack: CloudConfigWriter = {
     if (!Number.isSafeInteger(limit) || Number(limit) < 0) {
       throw refused("nodeVolumeAttachLimit must be a whole number");
     }
-    // Two lines depend on version constraints, which a pre-release never satisfies.
+    // Operating System Manager writes two of the lines by version constraints, which a pre-release never satisfies.
     const released = (line: string): string[] => isPrerelease ? [] : [line];
     const lines = [
       "[Global]",

@@ -46,7 +46,7 @@ function imageLines(pauseImage: string, auths: Record<string, RegistryAuth>): st
 }
 
 function authLines(auths: Record<string, RegistryAuth>): string[] {
-  // Two entries for one host would define a table twice, which TOML forbids.
+  // Each host gets only one entry, because two would define a table twice, which TOML forbids.
   const byHost = Object.fromEntries(Object.entries(auths).sort(byKey).map(([key, auth]) => [hostOf(key), auth]));
   const hosts = Object.entries(byHost).sort(byKey);
   if (hosts.length === 0) return [];

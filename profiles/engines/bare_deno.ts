@@ -12,7 +12,7 @@ export interface ProcessLimits {
 const reservedMiB = 560 + 8 * Math.min(navigator.hardwareConcurrency, 16);
 /** The part of the reserved memory that Deno uses. */
 const startedMiB = 48;
-/** A single text can exceed the heap, because V8 counts it only afterwards. */
+/** How many times the heap limit a process can use: V8 counts a text only afterwards, so one can exceed the limit. */
 const heaps = 2;
 
 /** Returns the most memory that a process can use, if the operating system enforces the limit. */

@@ -4,7 +4,7 @@ import { RunawayFault } from "./template_engine.ts";
 
 /** The limits of an answer. */
 export interface Patience {
-  /** The limit by the clock; it does not blame the template, because the process may have waited for the processor. */
+  /** The limit by the clock; beyond it, no template is to blame, as the process may have waited for the processor. */
   limitMs: number;
   /** The limit of processor time; a template that exceeds it is to blame. */
   processorMs?: number | undefined;

@@ -85,7 +85,7 @@ export class ProcessPool implements TemplateEngine {
     const alone = request.files.map((file) => [file]);
     for (const files of Object.keys(request.snippets).length === 0 ? alone : [[], ...alone]) {
       if (signal.aborted) break;
-      // The whole request has already run away, so this single file is the one.
+      // The whole request has already run away, so its only file did, and need not be rendered alone.
       if (files.length === request.files.length) return new RunawayFault(fault.message, files[0]?.path);
       try {
         await this.#renderIn({ ...request, files }, patience);

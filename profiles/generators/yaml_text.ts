@@ -47,7 +47,7 @@ export function yamlEscape(text: string): string {
  */
 export function yamlBlock(key: string, text: string, { indent, keep }: { indent: number; keep: boolean }): string {
   const isMisread = startsIndented.test(text);
-  // machine-controller empties lines of blanks, so quote only texts that a block could not represent anyway.
+  // Lines of blanks alone do not make a text quoted, although machine-controller empties them in a block.
   if (unfitForLines.test(text) || (isMisread && blankLine.test(text))) return `${key}: ${yamlEscape(text)}`;
   const margin = " ".repeat(key.length - key.trimStart().length + indent);
   const header = `|${isMisread ? indent : ""}${keep ? "" : "-"}`;
