@@ -46,7 +46,7 @@ export async function beginSteps(rollout: Beginning, { steps: planned, blocked }
   view.blocked = shut ?? blocked;
 }
 
-/** How many machines are unmarked in one workflow task: as many as surely fit. */
+/** How many machines local activities unmark in one workflow task: as many as surely fit into its time. */
 const sparedAlone = 10;
 
 function sparerOf(tasks: Seen["tasks"], { length }: Member[]): Sparer {
@@ -70,7 +70,7 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
     case "leave":
       return await remove(rollout, step);
     case "repair":
-      // With the slot, no other control plane is removed meanwhile; without, the unhealthy machine was already out.
+      // With a slot, no other control plane leaves meanwhile; without one the repair begins too, as its machine is out.
       if (rollout.target.desired?.isControlPlane) await takeSlot(rollout, step.machine.id, { begun: true });
       return void begin(rollout, prepareRepair(rollout, step.machine));
     case "gates":
@@ -131,14 +131,14 @@ function subjectOf(step: Step): string {
 
 // Admits one machine, with a slot of the shared budget if it replaces another.
 
-/** Admits a held machine; if it boots without admission, removes a machine of our choice for it. */
+/** Admits a machine, and marks the machine that it replaces, if any; one that already boots needs no admission. */
 async function admit(rollout: Beginning, step: Step & { kind: "admit" }): Promise<Blocked | undefined> {
   const { machines, view } = rollout;
   const { newcomer, victim, attempt } = step;
   const full = victim ? await takeSlot(rollout, newcomer.id) : undefined;
   if (full) return full;
   if (isStale(rollout, newcomer)) return undefined;
-  // A machine that was never admitted begins now, however long ago it was chosen.
+  // The join time of a machine that was never admitted begins now, however long ago the machine was chosen.
   if (newcomer.phase === "Held") restartBoot(machines, newcomer.id);
   const replaces = victim ? ` to replace machine "${victim.id}"` : "";
   tell(view, "MachineAdmitted", `Admitted machine "${newcomer.id}"${replaces}`);

@@ -120,7 +120,7 @@ const patient = {
 
 /** Delivers to each target separately, so that one unavailable target causes no second delivery to another. */
 export async function sendNotice({ pool, notice, to }: NoticeInput): Promise<void> {
-  // On the queue for waits, as a thousand tries of a receiver that never answers must take no slot from a step.
+  // Delivery is on the queue for waits: a thousand tries of a receiver that is down must take no slot from a step.
   const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
   const { deliverNotice } = proxyActivities<NoticeActivities>({ ...patient, taskQueue });
   const told = await Promise.allSettled(

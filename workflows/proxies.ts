@@ -28,10 +28,10 @@ const localRetryThreshold = "1s";
 // send heartbeats too, so that a slow API server is not mistaken for a killed worker.
 const heartbeatTimeout = "10s";
 
-// One step of a reconcile reads the desired state and the machines.
+// Longer than for writes, because one such activity reads both the desired state and the machines.
 const reading = { startToCloseTimeout: "40s", scheduleToCloseTimeout: "2m", retry: briefRetry } as const;
 
-// Publishing reads the desired state, too.
+// Longer than for writes, because publishing reads the desired state too.
 const publishing = { startToCloseTimeout: "40s", scheduleToCloseTimeout: "3m", retry: briefRetry } as const;
 
 /** Reads on paths that are rare or that can take long. */
@@ -42,7 +42,7 @@ export const publish = proxyActivities<PublishActivities>({ ...publishing, heart
 const readAlone = proxyLocalActivities<ReadActivities>({ ...reading, localRetryThreshold });
 const publishAlone = proxyLocalActivities<PublishActivities>({ ...publishing, localRetryThreshold });
 
-/** Reports the steps that are about to begin while no task is running, and removes marks by the same rule. */
+/** Local activities, only while no task is running: `tellAlone` reports the next steps, `writeAlone` removes marks. */
 export const tellAlone = publishAlone;
 export const writeAlone = proxyLocalActivities<WriteActivities>({ ...publishing, localRetryThreshold });
 

@@ -48,7 +48,7 @@ async function renew({ publishOnly, rest, ...due }: DuePool, { cluster, deadline
   });
 }
 
-// The rollout retries a failed renewal for as long as it takes, and reports the failure.
+// Leaves a failed renewal to the rollout, which retries it for as long as it takes, and reports the failure.
 async function renewAtRest(pool: PoolRef, rest: Rest): Promise<"Done" | "RolloutNeeded"> {
   const summary = `Renew the credentials of ${pool.namespace}/${pool.name}`;
   try {

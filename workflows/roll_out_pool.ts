@@ -80,8 +80,8 @@ async function untilNothingIsLeft(rollout: Rollout, input: RollOutInput): Promis
     // Without an await between this check and the return, a late signal starts a new reconcile, or a new run.
     const seen = result?.outcome === "Converged" ? target.desired?.observed : undefined;
     if (result && !isBehind(loop, seen)) return result;
-    // A sender of this signal would otherwise have started a new run, which also publishes changes that cannot be
-    // observed.
+    // A moment later, the signal would have started a new run, which publishes in any case; so does this one, because
+    // some changes of a config cannot be observed.
     if (result) target.publication = undefined;
   }
 }
@@ -170,7 +170,7 @@ async function endWithoutPool(rollout: Rollout, state: "Gone" | "Deleting"): Pro
   return await (state === "Deleting" ? cleanUp(rollout) : endGone(rollout));
 }
 
-// Pending updates are answered by the next reconcile.
+// Returns false while updates wait for their answer, which only the next reconcile can give.
 function mayGoOnAfresh({ memory, target }: Seen<"memory" | "target">): boolean {
   return memory.recalled && (target.known || allHandlersFinished());
 }
@@ -206,7 +206,7 @@ async function answerWaiting({ loop }: Part<"loop">, why: string): Promise<void>
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
 }
 
-// Events and unreported commands are not carried; while the API is unavailable, they are dropped.
+// Reports Events and commands, which the next run would not know; while the API is unavailable, drops them.
 async function tellRest(rollout: Telling): Promise<void> {
   if (!rollout.people.heard && rollout.view.news.length === 0) return;
   await report(rollout, rollout.view.standing).catch((error: unknown) => {

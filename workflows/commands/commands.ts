@@ -193,7 +193,7 @@ function doubtful({ running }: Seen["tasks"]): Task[] {
   return Object.values(running).filter(({ doubt }) => doubt !== "" && doubt !== promoted);
 }
 
-/** Returns the etcd checks that keep a control plane, without those that a person has already accepted. */
+/** Returns the etcd checks that block the removal of a control plane, without those that a person has accepted. */
 function untaken(
   { machines: { snapshot }, tasks: { running }, people }: Seen<"machines" | "tasks" | "people">,
 ): string[] {

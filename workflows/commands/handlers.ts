@@ -55,7 +55,7 @@ function apply(rollout: Commanded, { effect }: NamedEffect, command: Command): A
   return { phase: view.standing.phase, message };
 }
 
-// Before the first read, a command cannot be validated, and what is read must not overwrite it.
+// Before the first read, a command cannot be validated, and that read would overwrite the effect of the command.
 async function firstRead({ target, loop }: Seen<"target" | "loop">): Promise<"Known" | "Over"> {
   await condition(() => target.known || loop.over !== "");
   return target.known ? "Known" : "Over";

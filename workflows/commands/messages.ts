@@ -28,7 +28,7 @@ export interface Command {
   plan?: string;
   /** For skip: the machine that stays unchanged. */
   machine?: string;
-  /** For promote: all remaining waves, and not only this soak. */
+  /** For promote: whether to make all remaining waves one, and not only to end this soak. */
   full?: boolean;
 }
 
@@ -47,7 +47,7 @@ export const resume = defineUpdate<Answer, [Command]>("resume");
 export const retryRequested = defineSignal<[Command]>("retryRequested");
 export const retry = defineUpdate<Answer, [Command]>("retry");
 
-/** Lets the plan with this hash begin, or its next wave. */
+/** Approves the beginning of the plan with this hash, or of its next wave. */
 export const approveRequested = defineSignal<[Command]>("approveRequested");
 export const approve = defineUpdate<Answer, [Command]>("approve");
 

@@ -23,7 +23,7 @@ export function reviewApproval(
 ): "Kept" | "Dropped" {
   const { settings, people, machines: { snapshot } } = rollout;
   if (!isApproved(rollout)) {
-    // An approval of a completed wave does not approve the whole plan, should the policy require that from now on.
+    // The approval of a completed wave must not approve the whole plan if the policy requires that from now on.
     forgetApproval(people);
     return "Kept";
   }
@@ -67,7 +67,7 @@ function isOldLeft({ counts, leaving }: PoolSnapshot, { tasks }: Seen<"tasks">, 
 // Reads the plan that a person has to approve.
 
 /**
- * Reads the plan only if it has to be approved, as this reads the whole pool; drops an approval that no longer holds.
+ * Reads the plan only if it has to be approved, as a plan reads the whole pool; drops an approval that no longer holds.
  */
 export async function askApproval(
   rollout:

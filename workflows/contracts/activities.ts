@@ -108,7 +108,7 @@ export interface SlotOrder {
   of?: BudgetName;
   /** Normal by default. */
   urgency?: Urgency;
-  /** The machine is out in any case, so it waits for nothing but a free slot, and its pool takes no place for it. */
+  /** The machine is out in any case, so it waits only for a free slot, and its pool does not queue for one. */
   begun?: boolean;
   /** When the pool first asked for the slot that it waits for (epoch ms). */
   since?: number;

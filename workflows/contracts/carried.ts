@@ -18,7 +18,7 @@ export interface CarriedTarget {
    * for none, true for an unknown one, after a run or an answer of an earlier version.
    */
   stamped: string | boolean;
-  /** When its rollout began (epoch ms). */
+  /** When the rollout of this change began (epoch ms). */
   startedAt: number;
   /** Identity (`observed`) of the desired state at the end of the previous run, or else of the first one read. */
   startedFor: string;
@@ -153,7 +153,7 @@ export interface AskedGates {
 export interface Boot {
   since: number;
   attempt: number;
-  /** Template hash of the change that the machine was admitted for; runs of earlier versions carried neither field. */
+  /** Template hash of the change that the machine was admitted for; earlier versions had neither this nor `kubelet`. */
   templateHash?: string;
   kubelet?: string;
   /** The machine failed for good and is counted as failed, but is not deleted yet. */

@@ -37,21 +37,21 @@ export interface Memory {
   left?: Rollback | null;
   /** Identity of the desired state when the state was last reported; absent from earlier versions. */
   observed?: string;
-  /** The template when the state was last reported: machines were skipped and the plan was approved for this one. */
+  /** The template when the state was last reported: machines were skipped and the plan was approved for it. */
   templateHash?: string;
   /** Machines that a person skipped. */
   skipped?: string[];
-  /** The approval that held then. */
+  /** The approval that held at the last report. */
   approval?: Approval | null | undefined;
-  /** Whether the last report was not that of an end. */
+  /** Whether the rollout had not ended at the last report. */
   isOpen?: boolean;
-  /** Whether the rollback in `left` had not ended. */
+  /** Whether the rollback in `left` had not ended at the last report. */
   isRollingBack?: boolean;
 }
 
 /** An approval that holds. */
 export interface Approval {
-  /** Hash of the approved plan; "" for the waves that a person made one. */
+  /** Hash of the approved plan; "" for the wave into which `promote` joined all remaining ones. */
   plan: string;
   /** The template whose plan was approved; "" if only one wave is approved. */
   templateHash: string;
@@ -74,7 +74,7 @@ export interface Rollback extends Request {
 export interface PlanTerms {
   /** Hash of the template and of the rules that matter to the plan. */
   hash: string;
-  /** The version of how `hash` is computed; hashes of other versions cannot be compared. Absent before the second. */
+  /** The version of how `hash` is computed; hashes of other versions cannot be compared. Absent for version 1. */
   form?: number | undefined;
   /** Number of replicas. */
   replicas: number;

@@ -20,7 +20,7 @@ export interface OsStatus {
 /** A state of the node that would make an update fail, or that an update would lose. */
 export interface OsFinding {
   kind: "BootSpace" | "EtcChanged" | "OtherUpdater" | "LayeredPackages";
-  /** Whether it stops the update until it is fixed; otherwise it is only reported. */
+  /** Whether the finding stops the update until it is fixed; otherwise the finding is only reported. */
   stops: boolean;
   message: string;
 }

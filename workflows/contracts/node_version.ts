@@ -47,7 +47,7 @@ export type VersionSurvey =
      * machines of a group between zones by itself.
      */
     autoscalers: "On" | "Stopping" | "Off";
-    /** Whether Ostler keeps some of them off. */
+    /** Whether Ostler keeps some autoscalers off. */
     isHeld: boolean;
     /** Every node runs the desired version, all worker groups use it, and no machine is joining or leaving. */
     isSettled: boolean;

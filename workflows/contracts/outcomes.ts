@@ -24,7 +24,7 @@ export type Rung = keyof JoinDeadlines | "gates";
 
 export interface Joined {
   machine: string;
-  /** Epoch ms at which its node became Ready. */
+  /** Epoch ms at which the node of the machine became Ready. */
   readyAt: number;
   node: string;
   image: string;

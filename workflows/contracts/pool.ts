@@ -6,7 +6,7 @@ export type PoolKind = "MachineDeployment" | "ScalingGroup" | "NodePool";
 /**
  * One pool of machines that are rolled together. Without `cluster` the pool belongs to the installation whose cluster
  * has no name; without `kind` it is a MachineDeployment. A pool has the namespace and name of its Rollout: the Rollout
- * of a cluster-scoped ScalingGroup is in a namespace (`commands/scaling_group.ts`), and the Rollout of a NodePool has a
+ * of a cluster-scoped ScalingGroup is in a namespace (`commands/start_options.ts`), and the Rollout of a NodePool has a
  * name with a prefix (`commands/node_pool.ts`).
  */
 export interface PoolRef {
@@ -46,7 +46,7 @@ export interface Member {
    * respond. Unclear: the node that it names may be that of another machine.
    */
   kept?: "Skip" | "Wait" | "Failed" | "Down" | "Unclear";
-  /** The condition that the machine has waited for at least 30 s, to join or to be gone. */
+  /** The condition for which the machine has waited for at least 30 s, to join or to be gone. */
   lacks?: string;
   /** Why it is unclear whose node the machine names. */
   unclear?: string;
@@ -92,7 +92,7 @@ export interface PoolSnapshot {
   leaving: Member[];
   /** Unhealthy machines of any template that are not leaving, the first one due first. */
   ill: Member[];
-  /** The conditions that machines in progress have waited for at least 30 s, of the first machines. */
+  /** The conditions for which the first machines in progress have waited for at least 30 s. */
   lacking?: { machine: string; lacks: string }[];
   /** Only for pools of control planes. */
   etcd?: EtcdStanding;
@@ -111,7 +111,7 @@ export interface PoolQuestion {
   limit: number;
   /** Machines that people named; the snapshot reports which of them are not members. */
   named?: string[];
-  /** Time of the last `retry` command (epoch ms); the run may retry a target that failed on a machine before it. */
+  /** Time of the last `retry` command (epoch ms); the run may retry a target that failed on a machine before. */
   retriedAt?: number;
 }
 
@@ -137,7 +137,7 @@ export interface Desired {
   replicas: number;
   /** Machines above `replicas` while rolling; with 0 machine-controller removes an old machine first. */
   surge: number;
-  /** The machines are etcd members: one at a time leaves, in all groups of a cluster, none while etcd has a problem. */
+  /** The machines are etcd members: one leaves at a time in the whole cluster, and none while etcd has a problem. */
   isControlPlane?: true;
   image: string;
   kubelet: string;
@@ -297,7 +297,7 @@ export interface Rules {
   approval: "Never" | "BeforeFirst" | "BeforeEachWave";
   repair: RepairRules;
   /**
-   * Whether a new image replaces machines; the default is Replace. InPlace: never, a NodePool updates their nodes.
+   * Whether a new image replaces machines; the default is Replace. InPlace: never, as a NodePool updates the nodes.
    * ReplaceIfRefused: only machines that cannot be updated in place.
    */
   onImageChange?: "Replace" | "InPlace" | "ReplaceIfRefused";

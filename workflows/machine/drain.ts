@@ -47,7 +47,7 @@ function drainOnce(
   // After the timeout the drain continues in attempts, each with a deadline, that end when a blocker changes.
   const until = isOver ? Date.now() + settings.durations.recheck : end;
   task.until = until;
-  // Pods are always asked to move before they are forced, also by a run that continues after the timeout.
+  // Evictions always come before force, also in a run that continues a drain after the timeout.
   const force = isOver && rules.onBlocked === "Force" && isCordoned;
   const how = force ? `${node} by force` : node;
   const told = JSON.stringify(rules);

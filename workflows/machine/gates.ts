@@ -47,7 +47,7 @@ export async function passGates(work: Work, asked: Asked): Promise<string | unde
       const verdicts = await evaluate(work, { ...asked, gates, name, isOver });
       const isPromoted = task.doubt === promoted;
       task.doubt = "";
-      // A run that ends before the promotion takes effect carries it to the next run.
+      // The record of the gates stays, so that a run that ends before the promotion takes effect carries the promotion.
       if (isPromoted) return undefined;
       if (verdicts) return ended(work, verdicts);
     }

@@ -14,7 +14,7 @@ import type { Task } from "../state/tasks.ts";
 import { passGates } from "./gates.ts";
 import { giveBackOutage, giveBackTime, type Job, type Work, type Worked } from "./work.ts";
 
-/** Prepares to watch a machine; the task admits it first unless it is in, in place of `victim` if that is given. */
+/** Prepares to watch a machine; unless it already boots (`isIn`), the task admits it, in place of `victim` if given. */
 export function prepareJoin(
   { settings, target, ...timed }: Worked,
   { machine, attempt, victim, isIn }: { machine: string; attempt: number; victim?: string; isIn: boolean },
@@ -65,7 +65,7 @@ async function join(work: Work, { isIn }: { isIn: boolean }): Promise<JoinOutcom
   return { is: "Gone" };
 }
 
-/** Extends the deadlines by the time in which the API was unavailable. */
+/** Returns the verdict, with deadlines that do not count outages of the API; undefined if the task was called off. */
 async function awaitJoin(work: Work, isIn: boolean): Promise<JoinVerdict | undefined> {
   for (let isNext = isIn; !isCalledOff(); isNext = true) {
     const verdict = await (isNext ? askJoined(work) : enterAndJoin(work));

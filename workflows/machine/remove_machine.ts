@@ -98,7 +98,7 @@ async function deleteIll(
   task.until = Date.now() + durations.gone;
   try {
     await write.deleteMachine.executeWithOptions({ summary: `Replace unhealthy ${id}` }, [
-      // A machine that was drained because of a condition may be Ready.
+      // A machine that is replaced because of a condition may be Ready, so only a NotReady one is kept if Ready again.
       {
         pool,
         machine: id,

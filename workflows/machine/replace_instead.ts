@@ -20,9 +20,8 @@ export interface Failing {
 }
 
 /**
- * Lets a machine that refused the image wait for its slot, in which the task orders the update once more
- * and then replaces the machine; returns
- * undefined if it must not be replaced.
+ * Lets a machine that refused the image wait for its slot, with which a task orders the update once more and replaces
+ * the machine if that fails too; returns undefined if the machine must not be replaced.
  */
 export async function leaveToReplace(
   work: Work,
@@ -31,7 +30,7 @@ export async function leaveToReplace(
   const { settings: { pool }, task: { subject: machine } } = work;
   if (!isOwnRefusal(seen.reason) || !await findMaker(work, { image })) return undefined;
   const at = Date.now();
-  // Counted only when it is replaced, as the machine may have recovered by then.
+  // The failure counts only when the machine is replaced, as the machine may have recovered by then.
   await remember(pool, machine, { image, reason: "StageRefused", at, isReplaceable: true });
   const message = `Machine "${machine}": ${seen.reason}: ${seen.message}; to be retried in its turn, then replaced`;
   return { is: "Staged", lately: "Refused", at, news: { type: "Warning", reason: "StageRefused", message } };
@@ -43,7 +42,7 @@ export async function failOrDoom(work: Work, failing: Failing): Promise<"Doomed"
   const maker = isOwn ? await findMaker(work, { image, bootId: boot?.id }) : null;
   await failUpdate(work, { image, reason, message });
   if (!maker || !mayReplace(work)) return "Kept";
-  // A lost or not Ready machine was drained before its reboot.
+  // A machine that is lost or not Ready after its reboot was drained before, and cannot be drained now.
   const isDead = boot !== undefined && (reason === "UpdateLost" || reason === "UpdateNotReady");
   work.note({ is: "Doomed", replacing: { maker, why: `${reason}: ${message}`, isDead } });
   return "Doomed";

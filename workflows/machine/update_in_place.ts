@@ -40,7 +40,7 @@ export function prepareUpdate({ settings, target, ...timed }: Worked, { id, repl
   return { task, run: (work) => update(work, begun) };
 }
 
-/** An update as its events mark it. */
+/** The record of an update, which only the events of its task change. */
 type Begun = Readonly<Updating>;
 
 async function update(work: Work, begun: Begun): Promise<UpdateOutcome> {
@@ -60,7 +60,7 @@ async function bringBack(work: Work, begun: Begun): Promise<"Back" | UpdateOutco
   return "Back";
 }
 
-/** Ends the work on a machine: removes our cordon if the node still exists. */
+/** Ends the work on a machine: removes Ostler's cordon if the node still exists. */
 async function serve({ settings: { pool }, task: { subject } }: Work): Promise<UpdateOutcome> {
   await spare(pool, subject);
   return { is: "Ended" };
@@ -149,7 +149,7 @@ async function fail(
   work: Work,
   { begun, verdict, evidence }: { begun: Begun; verdict: keyof typeof reasons; evidence: string },
 ): Promise<UpdateOutcome> {
-  // A machine that went back to its previous image shows that the new image is bad, and serves.
+  // A machine that went back to its previous image shows that the new image is bad, and can serve.
   const isOwn = verdict !== "RolledBack";
   const failing: Failing = { begun, reason: reasons[verdict], message: evidence, isOwn };
   if (await failOrDoom(work, failing) === "Doomed") return await replaceInstead(work, begun);

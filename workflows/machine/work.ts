@@ -37,9 +37,9 @@ export function begin(rollout: Worked, job: Job | undefined): void {
     if (isOn(tasks, task)) apply(rollout, task, event);
   };
   const work: Work = { ...rollout, task, note };
-  // Ends in the same step in which the outcome is applied, because a reconcile in between would see only one of the two.
-  // The caller that cancels a task continues by itself. A failure wakes the main loop too; as an event, it would end the
-  // halt that reports it.
+  // The task ends in the step that applies its outcome, because a reconcile in between would see only one of the two.
+  // A cancelled task does not wake the main loop, as its caller continues by itself. A failure wakes the loop by
+  // `mishaps` alone, as `nudge` would end the halt that reports the failure.
   const finish = (end: "Done" | "Undone" | "Mishap"): void => {
     if (endTask(tasks, task, end === "Done") === "Ended" && end !== "Mishap") nudge(loop);
   };
@@ -50,7 +50,7 @@ export function begin(rollout: Worked, job: Job | undefined): void {
   void scope.run(untilDone).catch((error: unknown) => finish(noteFailure({ tasks, loop }, task, error)));
 }
 
-// In an outage the report is late, and the delay costs the machine no time.
+// Begins the work once the task was reported; in an outage the report is late, which costs the machine no time.
 async function onceTold(
   tasks: Seen["tasks"],
   work: Work,
@@ -82,10 +82,7 @@ function noteBug(loop: Loop, error: unknown): void {
 
 // Runs work that is cancelled as soon as its result is no longer needed.
 
-/**
- * Returns the result of the work; undefined if it was no longer needed before, and then none of the work is still
- * running.
- */
+/** Returns the result of the work; undefined if the work was no longer needed, and has been cancelled and has ended. */
 export async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T>): Promise<T | undefined> {
   const scope = new CancellationScope();
   const answer = scope.run(work);
@@ -99,9 +96,9 @@ export async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T
 }
 
 // Extends times for orders to a machine: an outage that delays an order costs the machine no time. The caller catches
-// errors itself, as a function around both would change the order of events in recorded histories.
+// errors itself, as a function around its order would change the order of events in recorded histories.
 
-/** An order that takes longer (ms) was retried. */
+/** An order that takes longer than this (ms) was retried. */
 const promptMs = 5_000;
 
 /** Gives back the time since `begun` (epoch ms) in which an order could not be delivered, or was delivered late. */
@@ -111,7 +108,7 @@ export function giveBackTime({ note }: Work, { begun, error }: { begun: number; 
   if (isHeldUp || ms >= promptMs) note({ is: "Delayed", ms });
 }
 
-/** Does the same for an order and its wait in one activity that no worker could take. */
+/** Gives back the time of an activity that orders and then waits, if no worker took it or the API was unavailable. */
 export function giveBackOutage(work: Work, { begun, error }: { begun: number; error: unknown }): void {
   if (troubleOf(error).kind === "unreachable") giveBackTime(work, { begun, error });
 }

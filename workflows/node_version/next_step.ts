@@ -25,7 +25,7 @@ export function nextStep(survey: Present): NextStep {
   return wait(...underWay(survey, stage));
 }
 
-/** A group that is added later is released like any other: after a survey of all groups, and under a hold. */
+/** Ends the release and the hold; a group that is added later is released after a survey, under a hold of its own. */
 function end({ isHeld, released, says }: Present): NextStep {
   const standing = { ready: "True", reason: "UpToDate", message: says } as const;
   if (released !== null) return { step: "EndRelease", standing };
@@ -46,7 +46,7 @@ function stop(survey: Present, { reason, message }: { reason: string; message: s
   return autoscalers === "On" ? { step: "Hold", standing: { ready: "False", reason, message } } : wait(reason, message);
 }
 
-// Orders wait until autoscalers have stopped, because those may still add or remove machines.
+// The release waits until autoscalers have stopped, because they may still add or remove machines.
 function release({ autoscalers }: Present, stage: VersionStage): NextStep {
   if (autoscalers === "Stopping") return wait("HoldingAutoscaler", "Waiting for the autoscaler to stop");
   return { step: "Release", stage, standing: rolling(`Releasing stage "${stage}"`) };
@@ -63,7 +63,7 @@ function underWay(survey: Present, stage: VersionStage): [reason: string, messag
   return [isInvalid ? "NodesInvalid" : "Rolling", survey.isSettled ? notTakenUp : survey.says];
 }
 
-/** Workers that began before the control planes began to differ continue, even if the stage of control planes waits. */
+/** Returns whether the stage waits and nothing moves: workers that began earlier continue while control planes wait. */
 function rests(survey: Present, stage: VersionStage): boolean {
   return isAtRest(survey.stages[stage]) && !isMoving(survey);
 }
@@ -76,7 +76,7 @@ function isAtRest({ groups, atRest }: StageSurvey): boolean {
   return groups > 0 && atRest === groups;
 }
 
-/** Includes groups that finish earlier steps without this run. */
+/** Returns whether a group has something in progress, also a step that it finishes without this run. */
 function isMoving({ stages }: Present): boolean {
   return Object.values(stages).some(({ moving }) => moving > 0);
 }

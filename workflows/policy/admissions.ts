@@ -36,7 +36,7 @@ export function admissionsOf(
   return { steps: [...seen, ...steps], isSpent };
 }
 
-/** Returns the steps for machines that already boot; where one will replace an old machine, chooses that machine. */
+/** Returns the steps for machines that already boot; chooses an old machine for each that will replace one. */
 function joinsOf(admission: Admission): Step[] {
   const { situation, census, attempts, victims } = admission;
   const { pool, busy, booting, desired } = situation;

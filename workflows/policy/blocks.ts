@@ -78,7 +78,7 @@ export function remainderBlocks({ skipped, setAside, pool }: Situation, census: 
     ...(waits.length > 0 ? [protectedBlock(waits)] : []),
     ...(failed.length > 0 ? [failedBlock(failed)] : []),
     ...(down.length > 0 ? [downBlock(down)] : []),
-    // Last, because a user wanted it, and every other reason needs a user.
+    // Skips are the last reason, because a user wanted them, and every other reason needs a user.
     ...(stays.length > 0 ? [skippedBlock(stays)] : []),
   ];
 }

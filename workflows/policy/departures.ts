@@ -91,7 +91,7 @@ function paced(
   let out = Math.max(0, desired.replicas - serving);
   let begun = census.started + Math.max(0, desired.replicas - census.staying - census.idle);
   const old = running.filter(isOld).filter((member) => {
-    // An unhealthy machine was out before.
+    // An unhealthy machine was out before, so its drain takes nothing more of the budget.
     if (!open || begun >= upTo || out - (member.ill ? 1 : 0) >= budget.total) return false;
     begun += 1;
     if (!member.ill) out += 1;
@@ -123,7 +123,7 @@ export function repairsOf(situation: Situation, census: Census, { budget, open }
   const later = mine.flatMap(({ ill }) => ill && ill.due > now ? [ill.due] : []);
   const next = later.length > 0 ? Math.min(...later) : null;
   const tooMany = due.length > 0 && isTooMany(situation, census);
-  // A lost member of etcd is alone in this list, because it is a problem for the removal of all other machines.
+  // A lost member of etcd is the only one due, as it blocks other removals; joins that wait for it must not delay it.
   const isHolding = due.some(({ id }) => isLostMember(pool, id));
   const spent = isHolding ? repairsIn(situation) : budget.repairing;
   const room = tooMany ? 0 : Math.max(0, budget.total - spent);

@@ -210,7 +210,7 @@ function agreedOf(supplier: Supplier, rules: Rules): object {
   };
 }
 
-// Null is the default of the fields that later versions add to a check.
+// Leaves out null, the default of fields that later versions add to a check, so that equal checks stay equal.
 function setFieldsOf(check: Check): object {
   return Object.fromEntries(Object.entries(check).filter(([, value]) => value !== null));
 }
@@ -221,8 +221,8 @@ function inPlaceTerms(rules: Rules): unknown[] {
 }
 
 /**
- * Returns approved terms in the form of the current ones; those of another version, or none, take over what the current
- * terms say, because their hashes cannot be compared.
+ * Returns approved terms in the form of the current ones: the current terms if none are known, and with the approved
+ * replicas if the version differs, because hashes of different versions cannot be compared.
  */
 export function termsInForm(approved: PlanTerms | null, now: PlanTerms): PlanTerms {
   if (approved === null) return now;

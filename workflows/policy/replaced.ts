@@ -3,7 +3,7 @@ import type { OsFinding, OsRefusal, PoolSnapshot, Rules } from "../contracts/mod
 
 type Reason = OsRefusal | OsFinding["kind"];
 
-/** Reasons about one machine: a new machine would meet all others too, and reasons of later versions are excluded. */
+/** Reasons about one machine: a new machine would meet the other known reasons too, and unknown ones are excluded. */
 const own: readonly Reason[] = [
   ...["DiskFull", "BootSpace", "OtherUpdater", "LayeredPackages", "PullStalled"] as const,
   ...["DriverMissing", "DriverFailed", "NotStaged", "NothingToGoBackTo"] as const,

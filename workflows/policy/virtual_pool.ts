@@ -94,8 +94,8 @@ export class VirtualPool {
     if (member.ill) this.#ill -= 1;
     const batch = this.#batches.get(member.templateHash);
     if (batch) Object.assign(batch, { size: batch.size - 1, ready: batch.ready - (member.ill ? 0 : 1) });
-    // Without room the machine could not be marked, so only its hold paces it.
     const lost = member.phase === "NotReady" ? { lost: true as const } : {};
+    // Without room machines leave without a mark, so the hold makes each of them wait until the planner drains it.
     this.leaving.set(member.id, { member: { ...member, ...lost, phase: "Leaving", held: true }, until });
   }
 

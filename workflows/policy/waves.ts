@@ -108,7 +108,7 @@ function waveAt(index: number): WaveState {
 }
 
 function isUpdated({ pool, desired, setAside }: Situation, census: Census, { upTo }: WaveTarget): boolean {
-  // While a machine is missing, the next one may still be of an old template.
+  // While a machine is missing, the next new machine may still be of an old template.
   const isComplete = census.staying + setAside.length >= desired.replicas;
   const isReached = pool.counts.updatedReady >= upTo || (census.onlyKeptRemain && census.idle === 0 && isComplete);
   return isReached && census.joins === 0 && census.going === 0;

@@ -44,7 +44,7 @@ export function apply(state: Applied, task: Task, event: TaskEvent | Outcome): v
 
 type Common = "Delayed" | "Stepped" | "Waits" | "Told" | "GatesAsked" | "SetAside" | "Unchanged";
 
-// New machines, and the waves in which they join, and the old machines that they replace.
+// Applies what concerns new machines, the waves in which they join, and the old machines that they replace.
 function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent | Outcome, { is: Common }>): void {
   const { machines, view } = state;
   const { subject: machine } = task;
@@ -66,7 +66,7 @@ function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent |
       keepFailed(machines, machine);
       return giveUp(state, { reason: "JoinAttemptsExhausted", message: event.message });
     case "Recreated":
-      // Only after the deletion began: a Ready machine without a boot would count as one that passed its gates.
+      // The boot is removed only now that the deletion has begun: a Ready machine without it would count as proven.
       delete machines.booting[machine];
       if (event.attempt !== undefined) machines.retries = [...machines.retries, event.attempt];
       return;
@@ -89,7 +89,7 @@ function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent |
 }
 
 function setAside({ machines, view }: Applied, { subject, kind }: Task): void {
-  // A set, as a task can begin again and plans count the machines that are set aside.
+  // Each machine is added once, as a task can begin again and plans count the machines that are set aside.
   machines.setAside = [...new Set([...machines.setAside, subject])];
   delete machines.draining[subject]; // a retry restarts the timeout
   const state = kind === "update"
@@ -109,9 +109,9 @@ function dropEarlier({ machines, view }: Applied, machine: string): void {
 }
 
 function passWave({ machines, waves }: Applied, task: Task, index: number): void {
-  // After a promotion of all remaining waves, this is another wave.
+  // After a promotion of all remaining waves, the current wave is another one.
   if (waves.current.index === index) waves.current = { ...waves.current, passed: true };
-  noteAskedGates({ machines, waves }, task, null); // only now, as the promotion has taken effect
+  noteAskedGates({ machines, waves }, task, null); // a run that ended before would carry the promotion
 }
 
 // Repairs of old machines are not counted, as those are replaced anyway.

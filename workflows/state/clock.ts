@@ -36,7 +36,7 @@ export function startClocks(timed: Timed & Part<"tasks">): void {
   for (const subject of Object.keys(timed.tasks.idle)) startClock(timed, subject);
 }
 
-/** Extends each time by the number of milliseconds for what began at `since`. */
+/** Extends each time of the subject by the milliseconds that `msOf` returns for its start. */
 function extend({ machines, waves }: Timed, subject: string, msOf: (since: number) => number): void {
   const [boot, drain, update] = [machines.booting[subject], machines.draining[subject], machines.updating[subject]];
   if (boot) boot.since += msOf(boot.since);

@@ -85,7 +85,7 @@ export function restartBoot({ booting }: Machines, machine: string): void {
   if (booting[machine]) booting[machine] = { ...booting[machine], since: Date.now() };
 }
 
-/** Gives fresh attempts and times to all machines that boot or failed for good; clears skipped and failed machines. */
+/** Gives fresh attempts and times to machines that boot or failed for good; forgets failed and set-aside machines. */
 export function retryMachines(machines: Machines): void {
   const fresh = { since: Date.now(), attempt: 0 };
   const known = Object.entries(machines.booting).map((
@@ -100,7 +100,7 @@ export function retryMachines(machines: Machines): void {
   machines.lately = Object.fromEntries(
     Object.entries(machines.lately).filter(([, { is }]) => !["Failed", "Refused"].includes(is)),
   );
-  // They keep their slots, and start again.
+  // Machines whose update failed keep their slots, and start again.
   const again = Object.entries(machines.updating).map(([id, update]): [string, Updating] => {
     const { templateHash, image } = update;
     return [id, update.isOut ? { since: Date.now(), templateHash, image } : update];

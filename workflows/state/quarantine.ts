@@ -10,7 +10,7 @@ import { type Part, type Seen, warn } from "./rollout.ts";
 import { isLastGood, type Target } from "./target.ts";
 import { callOff } from "./tasks.ts";
 
-/** The groups that giving a change up changes. */
+/** The groups that are changed when a change is given up. */
 export type GivingUp = Seen<"target"> & Part<"memory" | "machines" | "tasks" | "loop" | "view">;
 
 /** Returns the desired change in the form in which it is stored. */

@@ -54,7 +54,7 @@ export function openRollout({ carried, ...settings }: ParsedInput): Rollout {
   };
 }
 
-/** Resets the state for another template; a rollback keeps the counts of the abandoned one. */
+/** Resets the state for another template; a rollback keeps the counts of the abandoned template. */
 export function beginChange(
   { target, people, waves, machines, loop, memory }:
     & Part<"target" | "people" | "waves" | "machines" | "loop">
@@ -75,7 +75,7 @@ export function beginChange(
 
 /**
  * Gives another profile of the same template fresh attempts; the waves and the commands of people stay. A change that
- * is rolled back gets none.
+ * is rolled back gets no fresh attempts.
  */
 export function beginConfig(
   { target, machines, loop, memory }: Part<"target" | "machines" | "loop"> & Seen<"memory">,

@@ -12,13 +12,13 @@ export interface Target extends CarriedTarget {
   opened: boolean;
   /** Whether this run has read the desired state, so that commands can be validated. */
   known: boolean;
-  /** Whether the Rollout had no end when this run began, although the previous run had ended. */
+  /** Whether the Rollout had no reported end when this run began, although the previous run had ended. */
   isEndOwed: boolean;
   /** Whether all objects created for the pool have been deleted. */
   cleanedUp: boolean;
   /** The template for which machines are replaced because they could not be kept; "" for none. */
   replacedFor: string;
-  /** The template whose machines are about to be kept, since when (epoch ms) machine-controller has to adopt it. */
+  /** The template whose machines are about to be kept, and when the wait for machine-controller began (epoch ms). */
   keeping: { templateHash: string; since: number } | undefined;
 }
 
@@ -65,7 +65,7 @@ export function isBadAgain({ specHash, templateHash }: Spec, { lastGood, rollbac
   return isToOtherTemplate({ lastGood, rollback }) && templateHash === rollback?.bad.templateHash;
 }
 
-// Where a rollback only restores the profile, another profile is another change.
+// Returns whether a rollback changes the template: where it only restores the profile, another profile is a new change.
 function isToOtherTemplate({ lastGood, rollback }: Remembered): boolean {
   return rollback !== null && rollback.bad.templateHash !== "" && lastGood !== null &&
     rollback.bad.templateHash !== lastGood.templateHash;

@@ -3,7 +3,7 @@ import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } f
 import type { BugType, ExpiredType, MootType, RefusedType } from "../contracts/mod.ts";
 
 export type Trouble =
-  /** It cannot succeed in the present state, or a deadline passed: a person or a change is needed. */
+  /** The step cannot succeed in the present state, or a deadline passed: a person or a change is needed. */
   | { kind: "halt"; reason: string; message: string }
   /** The state changed meanwhile: plan again. */
   | { kind: "replan" }

@@ -14,7 +14,7 @@ export function freshWaves(): CarriedWaves {
   return { current: freshWave(), countedBy: null, rolled: false, gates: null };
 }
 
-/** Returns to before the first wave, for another spec. */
+/** Resets the waves to the state before the first wave, for another spec. */
 export function beginWaves(waves: Waves): void {
   waves.current = freshWave();
   waves.rolled = false;

@@ -37,7 +37,7 @@ function isOver(phase: Progress["phase"]): boolean {
   return ["Converged", "RolledBack", "Aborted", "Deleting"].includes(phase);
 }
 
-/** Returns the members of etcd, and the checks that keep control planes. */
+/** Returns the members of etcd, and the checks that block the removal of control planes. */
 function etcd({ etcd }: Progress): string[] {
   if (!etcd) return [];
   const { seats, quorum, doubts } = etcd;

@@ -46,7 +46,7 @@ export async function show(rollout: Telling, turn: Turn, by: Teller = publish): 
   await report(rollout, standing, { ...convergedNews(rollout), by });
 }
 
-// The run that rolled back may have been terminated while it held every new machine, also those of the good template.
+// Admits the good template after a rollback, whose run may have been terminated while it held every new machine.
 function convergedNews({ memory: { lastRollback, lastGood, rollback } }: Seen<"memory">): News {
   return lastRollback && lastGood && !rollback ? { convergedTemplateHash: lastGood.templateHash } : {};
 }
@@ -59,7 +59,7 @@ export async function report(
 ): Promise<void> {
   const { settings: { pool }, memory, view } = rollout;
   stand(rollout, standing);
-  // A report writes back what earlier runs stored, so that must have been read.
+  // A report writes back the state that earlier runs stored, so that state must have been read.
   if (!memory.recalled) return;
   const told = reportOf(rollout);
   const { eta: _, ...lasting } = told;
@@ -175,7 +175,7 @@ function conditionsNow(rollout: Seen): RolloutReport["conditions"] {
   const { target: { desired }, people, memory, view } = rollout;
   const { phase, reason, message } = view.standing;
   const left = memory.rollback ?? lastRollbackNow(rollout);
-  // A person may have sent retry since then.
+  // The change is not in quarantine any more if a person has sent retry since the rollback.
   const bad = memory.quarantine.find(({ specHash }) => [desired?.specHash, left?.bad.specHash].includes(specHash));
   const blocked = blockedNow(rollout);
   return conditions({ phase, reason, message, paused: people.paused, blocked, left, quarantined: bad ?? null });

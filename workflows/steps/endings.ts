@@ -11,9 +11,9 @@ import { giveBackSlots } from "./slots.ts";
 
 /**
  * Reports that every machine runs the desired state, and stores the template whose machines need no admission. After a
- * rollout, a command that arrives during the report is answered by this run. Otherwise Temporal takes the end of the run
- * back for a signal that arrives meanwhile, and starts another run for a command. Returns undefined if the profile was
- * edited during a rollback, so that another reconcile handles the edit.
+ * rollout, this run answers a command that arrives during the report. After scaling or repair, Temporal takes the end
+ * of the run back for a signal that arrives meanwhile, and starts another run for a command. Returns undefined if the
+ * profile was edited during a rollback, so that another reconcile handles the edit.
  */
 export async function converge(
   rollout: Telling & Part<"target" | "slots" | "memory" | "waves">,
@@ -85,8 +85,8 @@ export async function endGone(rollout: Seen & Part<"tasks" | "slots">): Promise<
 }
 
 /**
- * Renews only the credentials, and leaves the pool as the cancelled rollout left it, after what that one could not do in
- * an outage; a change of the spec meanwhile makes this run a normal rollout.
+ * Renews only the credentials of a pool whose rollout was cancelled, and completes the cancellation first if an outage
+ * prevented that; a change of the spec meanwhile makes this run a normal rollout.
  */
 export async function renewOnly(rollout: Telling & Part<"target" | "slots" | "machines">): Promise<RollOutResult> {
   if (rollout.target.isEndOwed) {
@@ -106,7 +106,7 @@ export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" 
   } catch (error) {
     const trouble = troubleOf(error);
     if (trouble.kind === "rethrow") throw error;
-    // A cancelled run ends as cancelled. The controller starts a run for what is left, which reports the end.
+    // The run ends as cancelled all the same; the controller starts another for what remains, which reports the end.
     const why = "message" in trouble ? trouble.message : "the pool was deleted";
     stand(rollout, { phase: "Aborted", reason: "Cancelled", message: `Cancelled; holds may remain: ${why}` });
   }
@@ -161,11 +161,11 @@ export async function releaseAll(
   }
 }
 
-/** Returns machines with our marks, holds or cordons, as far as the snapshot names them. */
+/** Returns machines with marks, holds or cordons of Ostler, as far as the snapshot names them. */
 function boundIn(pool: PoolSnapshot, { draining }: Part<"machines">["machines"]): string[] {
   const all = [...pool.old, ...pool.stale, ...pool.leaving];
   const ours = all.filter(({ phase, marked, held }) => phase !== "Held" && (marked || held)).map(({ id }) => id);
-  // A machine that is drained because it is unhealthy, and is not being deleted, has only our cordon.
+  // A machine that is drained because it is unhealthy, and is not being deleted, has only Ostler's cordon.
   const cordoned = Object.keys(draining).filter((machine) => !pool.leaving.some(({ id }) => id === machine));
   return [...new Set([...ours, ...cordoned])];
 }
@@ -200,7 +200,7 @@ async function arriveBack(
   warn(view, outcome === "Aborted" ? "RolloutAborted" : "RolledBack", text);
   const news = { convergedTemplateHash: desired.templateHash, history };
   await report(rollout, { phase, reason: phase, message: text }, news);
-  // Only after the history has the rollback, as an outage in between would lose it.
+  // The rollback ends only when the history has it, as an outage in between would lose it.
   memory.rollback = null;
   waves.rolled = false;
   if (desired.specHash === memory.lastGood?.specHash) return ended(rollout, outcome);

@@ -15,8 +15,8 @@ import { halt } from "./halt.ts";
 const pauses = { atFirst: 2_000, later: 15_000, after: 20_000 };
 
 /**
- * Returns whether the image changed under such a policy; without such a policy nothing may be awaited, as recorded
- * histories have no such step.
+ * Returns whether the image changed under a policy that keeps machines; under other policies nothing may be awaited, as
+ * recorded histories have no such step.
  */
 export function isToKeep(
   { settings: { pool }, target, memory: { lastGood, rollback } }: Seen<"settings" | "target" | "memory">,

@@ -29,7 +29,7 @@ export function postponeSettling({ loop, target }: Part<"loop" | "target">, ms: 
   for (const each of [loop.settling, target.keeping]) if (each) each.since = Math.min(each.since + ms, Date.now());
 }
 
-// A step that timed out while its MachineDeployment was deleted is not a reason to halt.
+// If the halt cannot be reported, for example because the MachineDeployment was deleted, waits as in an outage.
 async function haltOrWait(rollout: Telling, trouble: { reason: string; message: string }): Promise<void> {
   await halt(rollout, trouble.reason, trouble.message).catch(async (error: unknown) => {
     const second = troubleOf(error);

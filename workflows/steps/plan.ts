@@ -42,7 +42,7 @@ export function plan(
 function planOf(rollout: Planning, found: Found): Turn {
   const turn = planTurn(situation(rollout, found));
   const isOff = ({ kind }: Step): boolean =>
-    // Failed gates fail again until a person sends retry.
+    // An earlier change may have to finish first, and failed gates fail again until a person sends retry.
     ((kind === "admit" || kind === "stage") && isFinishingEarlier(rollout)) ||
     (kind === "gates" && isQuarantined(rollout));
   return { ...turn, steps: turn.steps.filter((step) => !isOff(step)) };

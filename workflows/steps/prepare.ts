@@ -127,7 +127,7 @@ function isDue(renewAt: string): boolean {
   return renewAt !== "" && Date.now() >= Date.parse(renewAt);
 }
 
-// Reported with the next status write, as machines can already boot.
+// Leaves the report to the next status write, as machines can already boot.
 function announce(rollout: Telling, { revision }: Desired): void {
   const message = `Published config and secrets of revision ${revision}`;
   stand(rollout, { phase: "Preparing", reason: "Published", message });
@@ -137,8 +137,8 @@ function announce(rollout: Telling, { revision }: Desired): void {
 // Reads the desired state.
 
 /**
- * Reads the pool and publishes its config in one step, at the begin of a run. Undefined if an abort or a rollback comes
- * first, or if the step was refused: the run then takes each part by itself, which reports the refusal.
+ * Reads the pool and publishes its config in one step, at the start of a run. Returns undefined if an abort or rollback
+ * comes first, or if the step was refused: the run then reads and publishes separately, which reports the refusal.
  */
 export async function openPool(
   rollout: Seen<"settings" | "tasks"> & Part<"target" | "memory" | "people" | "machines" | "waves">,
@@ -202,7 +202,7 @@ function recallFrom({ settings, target, memory, people, waves }: Recalling, earl
   target.isEndOwed = earlier.isOpen === true;
   const { paused, templateHash = "", skipped = [], approval = null } = earlier;
   people.paused = paused;
-  // Kept while the same template is desired; the read of another one resets all of them.
+  // Skips and approval hold while this template is desired; the read of another template resets them.
   target.template = templateHash;
   people.skipped = skipped;
   if (approval) {
@@ -262,7 +262,7 @@ function supersede(
     onNewChange === "Supersede" && templateHash !== desired.templateHash;
   callOffUpdates({ machines, tasks }, isDropped);
   callOff(tasks, (task) => task.kind === "gates" || task.kind === "stage" || (task.kind === "join" && isDropped(task)));
-  // A task that was called off may have ended by the next read, which has to be a new one to include that.
+  // Only a new read shows the machines of tasks that were called off as they are now.
   machines.glance = undefined;
   // Boots decide and not tasks: a run that has just begun, or recovers from an outage, has no tasks yet.
   dropBoots(machines, isDropped, target.desired?.templateHash ?? "");

@@ -19,7 +19,7 @@ const endsUnreported: readonly Blocked["reason"][] = ["ProtectedRemain", "NodeUn
 
 type Resting = Seen<"settings" | "target" | "machines" | "tasks" | "loop" | "view">;
 
-/** Reports the steps that a plan has begun; returns the report itself, as an await more would change recorded histories. */
+/** Reports the steps that a plan has begun, without an await of its own, which would change recorded histories. */
 export function reportTurn(rollout: Telling & Part<"loop">, turn: Turn, teller: Teller): Promise<void> {
   rollout.loop.hasNewStage = false;
   return show(rollout, turn, teller);

@@ -40,7 +40,7 @@ export async function restoreLastGood(rollout: RollingBack, desired: Desired): P
   await report(rollout, { phase: "RollingBack", reason: rollback.kind, message }, { convergedTemplateHash: holdsAll });
   try {
     await chooseUnproven(rollout, desired);
-    // Counted even if nothing changed, as a template that cannot be restored must not be retried forever.
+    // The attempt counts even if nothing changed, as a template that cannot be restored must not be retried forever.
     rollback.reapplied += 1;
     await write.ensureLastGoodRestored.executeWithOptions(
       { summary: `Restore the template of revision ${lastGood?.revision}` },
@@ -83,8 +83,8 @@ async function giveUpRestoring(rollout: Telling & Part<"memory">, error: unknown
   return "GoOn";
 }
 
-// The abandoned template with another profile is abandoned too; in quarantine, so that `retry` ends the pin to the last
-// good profile.
+// The abandoned template with another profile is abandoned too, and is quarantined so that `retry` ends the pin to the
+// last good profile.
 function noteConfig(rollout: Part<"memory" | "view">, rollback: Rollback, { specHash, revision }: Desired): void {
   if (specHash === rollback.bad.specHash) return;
   rollback.bad = { ...rollback.bad, specHash, revision };
@@ -114,7 +114,7 @@ async function askPerson(rollout: Telling): Promise<Next> {
   return "LookAgain";
 }
 
-// Aborts on request of a person: removes our marks, holds and cordons, and rolls back to the last good template.
+// Aborts on request of a person: removes marks, holds and cordons of Ostler, and rolls back to the last good template.
 
 /** Begins a requested abort; returns a result if there is no last good template to roll back to. */
 export async function answerAbort(

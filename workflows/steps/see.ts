@@ -80,7 +80,7 @@ export async function see(
   return pool;
 }
 
-/** Milliseconds that a condition typically takes. */
+/** Milliseconds that a machine typically waits for a condition; a longer wait is reported. */
 const usualMs = 30_000;
 
 /** Emits one Event for each condition for which a joining or leaving machine has waited for 30 s. */
@@ -153,7 +153,7 @@ function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }
   warn(view, "CommandIgnored", `Cannot skip ${names}: no such machine in this pool`);
 }
 
-/** Returns failed machines that still exist; a Ready machine is listed nowhere, so all of them exist unless the snapshot excludes it. */
+/** Returns the failed machines that may exist: a Ready one is in no list, so all are kept while lists lack machines. */
 function stillThere(failed: string[], { counts, waiting, joining }: PoolSnapshot, limit: number): string[] {
   const unlisted = counts.updated - counts.updatedReady - waiting.length - joining.length;
   if (unlisted > 0 || joining.length >= limit) return failed;

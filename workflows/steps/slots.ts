@@ -128,7 +128,7 @@ function outOfPlanes(rollout: Seen<"target" | "machines" | "tasks">, { replicas 
 }
 
 /**
- * Without surge, a machine is missing from the begin of a drain until another has joined; a failed one has not joined.
+ * Without surge, a machine is missing from the start of a drain until another has joined; a failed one has not joined.
  */
 function missingOf(rollout: Seen<"machines" | "tasks" | "slots">, { replicas }: Desired): number {
   const { machines: { snapshot, draining, booting }, tasks } = rollout;
