@@ -30,13 +30,12 @@ export async function takeBuildLock(path: string, wait: LockWait): Promise<Dispo
 
 async function waitForLock(file: Deno.FsFile, path: string, wait: LockWait): Promise<void> {
   const { onWait, signal, waitMs = 45 * 60_000 } = wait;
-  let holder = "";
+  // A free lock is acquired however little time there is to wait for it.
+  if (await file.tryLock(true)) return;
+  const holder = await readHolder(path);
+  onWait(holder);
   // Polls because FsFile.lock cannot be cancelled.
-  const look = async (): Promise<boolean> => {
-    if (await file.tryLock(true)) return true;
-    if (holder === "") onWait(holder = await readHolder(path));
-    return false;
-  };
+  const look = (): Promise<boolean> => file.tryLock(true);
   const waits = { what: `the lock "${path}"`, timeoutMs: waitMs, pausesMs: [200, 200], isFinal: () => true } as const;
   await waitFor(look, { ...waits, ...(signal ? { signal } : {}) }).catch((error: unknown) => {
     if (!(error instanceof WaitTimeout)) throw error;

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { keepPackages } from "../../../../deploy/local/mirror/packages.ts";
 import { packageSource } from "../../../../deploy/local/mirror/package_source.ts";
+import { existsSync } from "node:fs";
 import { whileCollecting } from "../../../support/collect_garbage.ts";
+import { eventually } from "../../../support/eventually.ts";
 
 Deno.test("keepPackages: downloads a file once, also for requests at the moment when it is stored", async () => {
   const directory = Deno.makeTempDirSync();
@@ -27,18 +29,26 @@ Deno.test("keepPackages: downloads a file once, also for requests at the moment 
 
 Deno.test("keepPackages: cancels a stalled download when its source is closed", async () => {
   const directory = Deno.makeTempDirSync();
-  const stuck = (): Response => new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array(9)) }));
+  const pool = `${directory}/debian/pool`;
+  const begun = Promise.withResolvers<void>();
+  const pull = (body: ReadableStreamDefaultController): void => {
+    body.enqueue(new Uint8Array(9));
+    begun.resolve();
+  };
+  const stuck = (): Response => new Response(new ReadableStream({ start: pull }));
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, stuck);
   const ends = new AbortController();
+  const kept = (): Deno.DirEntry[] => existsSync(pool) ? [...Deno.readDirSync(pool)] : [];
   try {
     const url = `http://127.0.0.1:${server.addr.port}`;
     const source = packageSource({ debian: url, "debian-security": url }, ends.signal);
     const answer = keepPackages(directory, source)(new Request("http://mirror/"), "debian/pool/stuck.deb");
-    await whileCollecting(new Promise((begun) => setTimeout(begun, 200)));
+    await whileCollecting(begun.promise);
+    await eventually("the download", () => kept().length === 1);
     ends.abort(new Error("ended"));
     const { status } = await answer;
     assert.equal(status, 502);
-    assert.deepEqual([...Deno.readDirSync(`${directory}/debian/pool`)], []);
+    assert.deepEqual(kept(), []);
   } finally {
     await server.shutdown();
     await Deno.remove(directory, { recursive: true });
