@@ -63,7 +63,7 @@ function seenOf(object: unknown): Omit<MachineOfPool, "pool"> {
   const holds = Object.entries(annotations).filter(([key, value]) => initializers.test(key) && value !== "");
   return {
     ...{ name, hasNode: Boolean(status?.nodeRef?.name), isLeaving: metadata.deletionTimestamp !== undefined },
-    ...{ isHeld: holds.length > 0, isHeldByUs: holds.some(([, value]) => holderIn(value) !== undefined) },
+    ...{ isHeld: holds.length > 0, isHeldByUs: holds.some(([, value]) => namesMachineDeployment(value)) },
   };
 }
 
@@ -110,11 +110,18 @@ async function listNodes(kube: Cluster): Promise<Marked[][]> {
 
 function markedOf(kind: Marked["kind"], { namespace, name, annotations }: Head): Marked[] {
   const entries = Object.entries(annotations);
-  const pools = entries.flatMap(([, value]) => holderIn(value) ?? []);
-  const others = entries.filter(([key, value]) => isNote(key) && !holderIn(value)).map(([key]) => key);
+  // Nodes of every kind of pool are cordoned; Machines are only those of MachineDeployments.
+  const all = entries.flatMap(([, value]) => holderIn(value) ?? []);
+  const pools = kind === "Node" ? all : all.filter((pool) => pool.kind === undefined);
+  const others = entries.filter(([key, value]) => isNote(key) && !namesMachineDeployment(value)).map(([key]) => key);
   if (pools.length + others.length === 0) return [];
   const named = new Map(pools.map((pool) => [JSON.stringify(pool), pool]));
   return [{ kind, namespace, name, pools: [...named.values()], others }];
+}
+
+function namesMachineDeployment(value: string): boolean {
+  const pool = holderIn(value);
+  return pool !== undefined && pool.kind === undefined;
 }
 
 // An annotation from the template is not removed, as a change of the template would replace machines.

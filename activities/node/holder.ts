@@ -13,12 +13,15 @@ export function holderOf({ cluster, kind, namespace, name }: PoolRef): string {
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 
-/** Returns the MachineDeployment that a hold, a mark or a cordon of Ostler names; undefined for any other value. */
+/** Returns the pool that a hold, a mark or a cordon of Ostler names; undefined for any other value. */
 export function holderIn(value: string): PoolRef | undefined {
-  const [, cluster, namespace, name] = /^(?:([^/]+)\/)?machine-deployment\/([^/]+)\/([^/]+)$/.exec(value) ?? [];
+  const [, cluster, word, namespace, name] = holderPattern.exec(value) ?? [];
   if (!namespace || !name) return undefined;
-  return cluster === undefined ? { namespace, name } : { cluster, namespace, name };
+  const kind = (Object.keys(words) as PoolKind[]).find((each) => words[each] === word);
+  return { ...(cluster === undefined ? {} : { cluster }), ...(kind ? { kind } : {}), namespace, name };
 }
+
+const holderPattern = /^(?:([^/]+)\/)?(machine-deployment|scaling-group|node-pool)\/([^/]+)\/([^/]+)$/;
 
 /**
  * Returns whether a hold or mark is the pool's own: this includes one from before its cluster had a name, or by the API

@@ -91,6 +91,31 @@ Deno.test("ostler release: refuses while a machine is held, because machine-cont
   assert.deepEqual([...world.temporal.runs], ["machine-deployment/fleet/other"]);
 });
 
+Deno.test("ostler release: uncordons the nodes of each kind of pool, and no node that others cordoned", async () => {
+  const world = await ostlersCluster();
+  const scale = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
+  const by = ["machine-deployment/fleet/pool", "scaling-group/kube-system/workers", "site/node-pool/fleet/edge"];
+  by.forEach((owner, nth) => {
+    const annotations = {
+      "ostler.dev/cordoned-by": owner,
+      "ostler.dev/scale-down-disabled-by": owner,
+      [scale]: "true",
+    };
+    world.kube.put("nodes", { metadata: { name: `n${nth}`, annotations }, spec: { unschedulable: true } });
+  });
+  world.kube.put("nodes", {
+    metadata: { name: "theirs", annotations: { [scale]: "true" } },
+    spec: { unschedulable: true },
+  });
+  assert.equal((await world.run(["release", "--yes"])).code, 0);
+  const nodes = world.kube.all("nodes").filter(({ metadata: { name } }) => /^n\d$|theirs/.test(name));
+  const seen = nodes.map(({ metadata, spec }) => [metadata.name, JSON.stringify(spec), metadata.annotations]);
+  assert.deepEqual(seen, [
+    ...by.map((_, nth) => [`n${nth}`, "{}", {}]),
+    ["theirs", '{"unschedulable":true}', { [scale]: "true" }],
+  ]);
+});
+
 Deno.test("ostler release: refuses a running rollout, an unpublished revision, and a booting machine", async () => {
   const refusals: [RegExp, (world: HandoverWorld) => unknown][] = [
     [
