@@ -38,7 +38,7 @@ export interface DemoReport {
   workerKilled: boolean;
   webUi: string;
   violations: Violation[];
-  /** Gaps of the observation, one sentence each. */
+  /** Periods in which the observer may have missed changes, one sentence each. */
   gaps: string[];
 }
 

@@ -18,13 +18,13 @@ interface Surroundings {
   readonly client: Client;
   readonly narrator: Narrator;
   readonly waits: Waits;
-  /** Whether a halt is part of the story. */
+  /** Whether the story expects a halt; otherwise a halt that lasts `haltMs` ends the demo. */
   readonly mayHalt?: boolean;
 }
 
 const intervalMs = 400;
 const answerMs = 2_000;
-/** A halt can end by itself, for example if a profile is missing shortly after the start. */
+/** A shorter halt is ignored: it can end by itself, for example if a profile is missing shortly after the start. */
 const haltMs = 15_000;
 const longestMomentMs = 3_600_000;
 
@@ -59,7 +59,7 @@ export class FleetWatch {
     this.#surroundings.narrator.settle();
   }
 
-  /** Resolves with the progress when the rollout reports a certain moment. */
+  /** Resolves with the first progress for which `isThere` returns true; `what` names that moment in errors. */
   async moment(what: string, isThere: (progress: Progress) => boolean): Promise<Progress> {
     const { signal } = this.#stopping;
     const look = (): Progress => {

@@ -1,4 +1,4 @@
-/** The environment of the machines of the main story: none for simulated ones, this host for real ones. */
+/** A ground is the environment of a demo's machines: nothing if they are simulated, or containers on this host. */
 import { join } from "node:path";
 import process from "node:process";
 import { type ContainerHost, openContainerHost } from "../machines/container_host.ts";
@@ -15,16 +15,16 @@ import { firstRelease, nextRelease, type PoolShape, type Release } from "./pool_
 export interface Ground {
   /** Undefined if the cloud simulates the machines. */
   readonly machines?: MachineGround;
-  /** Fields of their MachineDeployment in addition to replicas and release. */
+  /** Fields of the pool's MachineDeployment in addition to replicas and release. */
   readonly shape: Pick<PoolShape, "profile" | "operatingSystem" | "annotations">;
   readonly releases: readonly [first: Release, next: Release];
-  /** Undefined if no container runs. */
+  /** Image of the guest pods; undefined if no container runs. */
   readonly guestImage?: string;
   /** Undefined if no machine really boots. */
   readonly host?: ContainerHost;
   /** Scaling groups of a cloud; undefined if a story has none. */
   readonly groups?: GroupGround;
-  /** Nodes that keep images and boot them; undefined if a story has none. */
+  /** Simulated nodes that store OS images and boot them; undefined if a story has none. */
   readonly images?: ImageGround;
   /** Settings of Ostler for this ground, in addition to those of machines, groups and images. */
   readonly settings?: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/** Grounds with a cloud that has scaling groups; its machines are of the same kind as those of the pool. */
+/** Grounds with scaling groups, whose machines are simulated or boot in containers like those of the pool. */
 import { first, GroupGround } from "../cloud/groups/group_ground.ts";
 import { ContainerFleet } from "../machines/groups/container_fleet.ts";
 import { containerGround, type Ground, type GroundOptions, simulatedGround } from "./ground.ts";

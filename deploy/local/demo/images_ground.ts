@@ -1,4 +1,4 @@
-/** Grounds for the story of nodes that are updated in place. */
+/** Grounds, which are environments of machines, for the story of nodes that are updated in place. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,12 +6,12 @@ import { ImageGround } from "../cloud/image_nodes/image_ground.ts";
 import { type HandsImage, handsImage } from "../machines/ostree/hands_image.ts";
 import { containerGround, type Ground, type GroundOptions, machinesFolder, simulatedGround } from "./ground.ts";
 
-/** Returns the image of a letter, as "repository@sha256:…". */
+/** Returns an invented image, as "repository@sha256:…", whose digest is a hexadecimal letter repeated. */
 export function imageOf(letter: string): string {
   return `registry.example/os/edge@${digestOf(letter)}`;
 }
 
-/** Returns the digest of the image of a letter. */
+/** Returns the digest of `imageOf(letter)`, so that checks can name each image by one letter. */
 export function digestOf(letter: string): string {
   return `sha256:${letter.repeat(64)}`;
 }
@@ -22,7 +22,7 @@ export function imageNodes(): Ground {
   return { ...simulatedGround, images, stop: () => images[Symbol.asyncDispose]() };
 }
 
-/** Returns a ground with containers that boot what ostree deploys, and the image of hands; throws if no engine runs. */
+/** Returns a ground with containers that boot ostree deployments, and an image of hands; throws without an engine. */
 export async function containerImages(options: GroundOptions): Promise<Ground> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "ostler-hands-"));

@@ -12,7 +12,7 @@ export class Interruption extends Error {
 
 const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** Calls back at the first signal; a second signal exits at once, after which the started processes end themselves. */
+/** Calls back at the first signal; a second one exits at once, after which OrphanGuard ends the started processes. */
 export function onInterruption(call: (interruption: Interruption) => void): void {
   let isStopping = false;
   for (const signal of Object.keys(exitCodes) as (keyof typeof exitCodes)[]) {

@@ -31,12 +31,12 @@ export class Runs {
     return new Runs(client, newest?.runId);
   }
 
-  /** The results of all runs that have ended, oldest first. */
+  /** The results of the runs whose end `converged` has awaited, oldest first. */
   get results(): readonly RollOutResult[] {
     return [...this.#results.values()];
   }
 
-  /** Resolves with the id of the newest run that is not known to have ended. */
+  /** Resolves with the id of the newest run whose result is not known yet. */
   async next(): Promise<string> {
     const isNew = ({ runId }: WorkflowExecutionDescription): boolean => !this.#results.has(runId);
     return (await this.#newest(isNew)).runId;

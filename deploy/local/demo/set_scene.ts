@@ -18,18 +18,18 @@ export interface Setting {
   readonly replicas: number;
   /** Machines above `replicas` during a rollout; default 1. */
   readonly surge?: number;
-  /** Whether a halt is part of the story. */
+  /** Whether the story expects a halt; otherwise a halt that lasts 15 s ends the demo. */
   readonly mayHalt?: boolean;
   /** Temporal's namespace of the rollouts; default: the first namespace of the server. */
   readonly namespace?: string;
 }
 
-/** Opens connections and watches, and registers their end with `props`. */
+/** Opens the connections and watches of a scene; disposing of `props` ends them. */
 export async function setScene(props: AsyncDisposableStack, setting: Setting): Promise<Scene> {
   const { narrator, waits, site, replicas, surge = 1, mayHalt = false } = setting;
   const { adminKubeconfig, temporal } = site.stack;
   const api = props.use(await ApiConnection.open(adminKubeconfig));
-  // Deno 2.9 crashes when the server closes an idle connection of Deno's own HTTP/2
+  // A native connection, because Deno 2.9 crashes when the server closes an idle connection of Deno's own HTTP/2
   // (github.com/denoland/deno/issues/36788).
   const connection = await NativeConnection.connect({ address: temporal.address });
   props.defer(() => connection.close());

@@ -1,4 +1,4 @@
-/** Runs all waits of the demo, so that its end also ends every wait, and can name the pending ones. */
+/** Runs all waits of the demo, so that the end of the demo also ends them, and a timeout names the pending ones. */
 export class Waits {
   readonly #ending = new AbortController();
   readonly #pending = new Set<string>();
@@ -20,7 +20,7 @@ export class Waits {
     this.#ending.abort(reason);
   }
 
-  /** Ends the demo after so many seconds. */
+  /** Ends the demo with an error after so many seconds, unless `unlimit` is called before. */
   limit(seconds: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -45,7 +45,7 @@ export class Waits {
     }
   }
 
-  /** Settles like the work, or rejects with the reason of the end of the demo if that comes first. */
+  /** Settles like the work, or rejects with the reason of the demo's end if the demo ends first. */
   async until<T>(what: string, work: Promise<T>): Promise<T> {
     const { signal } = this;
     const { promise, reject } = Promise.withResolvers<never>();

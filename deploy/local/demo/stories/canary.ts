@@ -6,7 +6,7 @@ import type { Story, StoryScene } from "./story.ts";
 const soakMs = 3_000;
 const stale = "0".repeat(12);
 
-/** Waves of up to 1, 3 and 6 machines, after an approval. */
+/** Rolls out in three waves, which end at 1, 3 and 6 machines, after the plan was approved. */
 export const canary: Story = {
   title: "After the approval of the plan, one machine, half of them and then all are replaced, with a soak and gates",
   replicas: 6,

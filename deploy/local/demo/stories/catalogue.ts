@@ -41,7 +41,7 @@ const abort: Story = {
   },
 };
 
-/** Checks that no taint is left; the taint of a cordon is removed shortly after the cordon itself. */
+/** Waits until no taint is left, and checks it: the taint of a cordon is removed shortly after the cordon itself. */
 export async function checkTaints({ cluster, checks }: Pick<StoryScene, "cluster" | "checks">): Promise<void> {
   const seen = await cluster.settled("the removal of all taints", { look: () => taintsLeft(cluster), wanted: [] });
   checks.equal("taints left", { seen, wanted: [] });
@@ -70,7 +70,7 @@ async function checkGone({ cluster, rollout, checks }: StoryScene): Promise<void
 const untilPromoted = "4h";
 
 /**
- * Installs Ostler with its chart on machines that it created; it rolls out another pool despite failures, then its own.
+ * Installs Ostler with its chart on the machines of pool "home"; rolls out another pool despite failures, then "home".
  */
 const installed: Story = {
   title: "One rollout survives a new leader, an outage of Temporal, new certificates, a drained node and an upgrade",

@@ -4,7 +4,7 @@ import type { ApiConnection } from "../../stack/api_connection.ts";
 import { ApiObjects } from "../../stack/api_objects.ts";
 import type { Waits } from "../waits.ts";
 
-/** The cluster of a story, as its administrator has it. */
+/** An administrator's access to the cluster of a story. */
 export class Cluster extends ApiObjects {
   readonly #waits: Waits;
 
@@ -14,7 +14,7 @@ export class Cluster extends ApiObjects {
   }
 
   /**
-   * Returns the result of `look` as soon as it equals `wanted`, or the last result after so many seconds: for state
+   * Returns the result of `look` as soon as it equals `wanted`, or the last result when `seconds` are over: for state
    * that other controllers change with a short delay.
    */
   async settled<T>(what: string, { look, wanted }: { look: () => Promise<T>; wanted: T }, seconds = 120): Promise<T> {
@@ -30,7 +30,7 @@ export class Cluster extends ApiObjects {
     return last as T;
   }
 
-  /** Waits at most so many seconds until `look` returns a value, and returns it; errors of `look` count as no value. */
+  /** Waits at most `seconds` until `look` returns a value, and returns it; errors of `look` count as no value. */
   async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
     const { signal } = this.#waits;
     return await this.#waits.until(what, waitFor(look, { what, timeoutMs: seconds * 1000, signal }));

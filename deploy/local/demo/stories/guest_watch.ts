@@ -55,7 +55,7 @@ interface Pod {
   status?: { conditions?: { type: string; status: string }[] };
 }
 
-// A pod that is being evicted does not count, although it still finishes its work.
+// A pod that is being evicted does not count as available, although it may still be Ready.
 function serves(object: ApiObject): boolean | undefined {
   const { metadata, status } = object as Pod;
   if (metadata?.labels?.["app"] !== guests.name) return undefined;

@@ -89,7 +89,7 @@ async function tell({ checks, waits, ...scene }: StoryScene, story: Story): Prom
   try {
     await story.tell({ ...scene, checks, waits });
   } catch (error) {
-    // An error after the end of the demo is a consequence of that end.
+    // An error after the demo was ended is only a consequence, so the reason of the end is thrown instead.
     waits.signal.throwIfAborted();
     checks.add({ name: "the story finished", ok: false, detail: explain(error) });
   }

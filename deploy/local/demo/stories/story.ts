@@ -32,7 +32,7 @@ export interface Story {
   tell(scene: StoryScene): Promise<void>;
 }
 
-/** The scene of a story about one feature: has also what makes its changes and records its checks. */
+/** The scene of a story about one feature, with the means to change the cluster and to record checks. */
 export interface StoryScene extends Scene {
   readonly cluster: Cluster;
   readonly rollout: RolloutDesk;

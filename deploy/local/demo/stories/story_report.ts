@@ -14,11 +14,11 @@ export interface StoryReport {
   checks: Check[];
   webUi: string;
   violations: Violation[];
-  /** Gaps of the observation, one sentence each. */
+  /** Periods in which the observer may have missed changes, one sentence each. */
   gaps: string[];
 }
 
-/** Returns the checks of the observer, which are the same in every story and hold at any time. */
+/** Returns the checks of the observer, which every story makes and which must hold at every moment. */
 export function observerChecks({ readyNodes, machines, secrets, gaps }: ObserverReport): Check[] {
   const most = Math.max(machines.max, machines.objects);
   return [

@@ -4,7 +4,7 @@ import { policyPath } from "./policy_objects.ts";
 import type { RolloutStatus } from "./rollout_desk.ts";
 import type { Story, StoryScene } from "./story.ts";
 
-/** Seconds by which the window exceeds a typical replacement, and by which this replacement exceeds the window. */
+/** Seconds by which the window is longer than a typical replacement, and shorter than the one in this story. */
 const spareSeconds = 4;
 
 /** No replacement starts before the window opens, and one that started in it finishes after the window has closed. */
@@ -70,7 +70,7 @@ function nextMinute(awayMs: number): number {
   return Math.ceil((Date.now() + awayMs) / 60_000) * 60_000;
 }
 
-/** Returns the typical time of a replacement in this pool: none starts if the rest of the window is shorter. */
+/** Returns the typical seconds of a replacement; Ostler starts no replacement if the window ends earlier. */
 function usualSeconds({ usual }: RolloutStatus): number {
   return Math.ceil(Math.max(0, ...usual?.join ?? []) + Math.max(0, ...usual?.leave ?? []));
 }

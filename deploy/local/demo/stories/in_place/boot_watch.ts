@@ -2,7 +2,7 @@ import type { Cluster } from "../cluster.ts";
 
 const everyMs = 500;
 
-/** The fields of a Node that show its boots and its service. */
+/** The fields of a Node that show when it boots and whether it is in service. */
 export interface BootedNode {
   metadata: { name: string };
   spec: { unschedulable?: boolean };
@@ -24,19 +24,19 @@ export class BootWatch implements Disposable {
     this.#timer = setInterval(() => void this.#look().catch(() => undefined), everyMs);
   }
 
-  /** Starts to count. */
+  /** Returns a watch that counts from now on. */
   static async start(cluster: Cluster): Promise<BootWatch> {
     const watch = new BootWatch(cluster);
     await watch.#look();
     return watch;
   }
 
-  /** The number of boots of each node by its name. */
+  /** The number of boots since `start`, by the name of the node. */
   get boots(): ReadonlyMap<string, number> {
     return new Map([...this.#boots].map(([name, ids]) => [name, ids.size - 1]));
   }
 
-  /** The maximum number of nodes that were not Ready or cordoned in one snapshot. */
+  /** The maximum number of nodes that were cordoned or not Ready in one snapshot. */
   get mostOut(): number {
     return this.#mostOut;
   }

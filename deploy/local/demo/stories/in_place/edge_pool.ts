@@ -8,12 +8,12 @@ import type { StoryScene } from "../story.ts";
 const kind = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
 const named = { metadata: { namespace: "kube-system", name: "edge", labels: { kind: "edge" } } };
 
-/** Where the pool is; a story, or a test with a cluster of its own. */
+/** The cluster of the pool, which is that of a story or that of a test. */
 interface Place {
   readonly cluster: Pick<Cluster, "kubeconfig" | "get" | "list" | "patch" | "until">;
 }
 
-/** The fields of its Rollout's status that are read. */
+/** The fields of the status of the pool's Rollout that are read. */
 export interface Status {
   phase?: string;
   reason?: string;
@@ -27,11 +27,11 @@ export interface EdgePool {
   readonly labels: Readonly<Record<string, string>>;
   readonly driver: "bootc" | "ostree";
   readonly reference: string;
-  /** The spec of its policy, without the selector; the pool has no policy without it. */
+  /** The spec of the pool's policy without its selector; undefined for a pool without a policy. */
   readonly policy?: object;
 }
 
-/** Creates the policy, then the pool. */
+/** Creates the policy, if there is one, then the pool. */
 export async function createEdge({ cluster }: Place, edge: EdgePool): Promise<void> {
   const policy = {
     ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy", ...named },
@@ -50,7 +50,7 @@ export async function ask({ cluster }: Place, reference: string): Promise<void> 
   await cluster.patch(`${kind}/nodepools/edge`, { spec: { image: { reference } } });
 }
 
-/** Waits until the pool is in a phase with an image, and returns its status. */
+/** Waits until the pool's Rollout reports this phase and image, and returns its status. */
 export async function stands({ cluster }: Place, phase: string, reference: string): Promise<Status> {
   return await cluster.until(`phase ${phase} of the nodes with image ${reference}`, async () => {
     const status = (await cluster.get<{ status?: Status }>(`${kind}/rollouts/node-pool.edge`))?.status;

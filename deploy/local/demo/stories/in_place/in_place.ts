@@ -57,7 +57,7 @@ async function stopAtBad(scene: StoryScene): Promise<void> {
   ground.fate = () => "rolls back";
   await ask(scene, imageOf("c"));
   const { quarantine = [] } = await stands(scene, "Halted", imageOf("c"));
-  // Updates that are in progress when the pool halts are finished, and their nodes are uncordoned.
+  // A halted pool still finishes the updates in progress, and uncordons their nodes.
   await scene.cluster.until("the end of the updates in progress", async () => (await cordoned(scene)).length === 0);
   const reason = quarantine.at(-1)?.reason ?? "";
   checks.add({

@@ -9,7 +9,7 @@ const allowed = 1;
 const budget = 1;
 const labels = { "demo.example/system": "ostree" };
 
-/** Updates the machines of the pool, which boot what ostree deploys, as nodes of a NodePool. */
+/** Updates the pool's machines, which boot ostree deployments, in place as nodes of a NodePool. */
 export const inPlaceOnMachines: Story = {
   title: "Two machines boot other ostree commits in place; a bad commit halts at one machine, and the rollback works",
   replicas,
@@ -92,7 +92,7 @@ async function checkNodes(scene: StoryScene, commit: keyof typeof systems, when:
   checks.equal(`nodes left cordoned ${when}`, { seen: left, wanted: [] });
 }
 
-/** Checks that each node booted once, one after another. */
+/** Checks that each node booted once, and that no more nodes than the budget were out of service at once. */
 function checkBoots({ checks }: StoryScene, watch: BootWatch, target: string): void {
   checks.equal(`boots of each node ${target}`, { seen: countsOf(watch), wanted: Array<number>(replicas).fill(1) });
   checks.add({

@@ -4,23 +4,23 @@ import { type Build, ostreeRemote, remoteRepository } from "../../../machines/os
 import type { StoryScene } from "../story.ts";
 import type { BootedNode } from "./boot_watch.ts";
 
-/** References of the commits in the remote of the machines. */
+/** References to the commits in the ostree remote of the machines, by build. */
 export type Commits = Readonly<Record<Build, string>>;
 
-/** The OS image that kubelet reports on a node with a commit. */
+/** The OS image that the kubelet of a node reports, by the commit that the node booted. */
 export const systems = { a: "Debian GNU/Linux 12 (bookworm)", b: "Debian GNU/Linux 12, b" } as const;
 
 export async function nodesOf({ cluster }: StoryScene): Promise<BootedNode[]> {
   return await cluster.list<BootedNode>("/api/v1/nodes");
 }
 
-/** Returns the commits; reads them on one machine, because all have the same remote. */
+/** Returns the commits, which are read on one machine because all machines have the same remote. */
 export async function commitsOn(scene: StoryScene): Promise<Commits> {
   const [node] = await nodesOf(scene);
   return await commitsOf(hostOf(scene), node?.metadata.name ?? "");
 }
 
-/** Returns the commits as the remote of a machine has them. */
+/** Returns the commits in the ostree remote of a machine. */
 export async function commitsOf(host: ContainerHost, node: string): Promise<Commits> {
   const machine = await host.machine(node);
   const script = 'for build in a b c; do ostree --repo="$1" rev-parse "os/$build" || exit; done';

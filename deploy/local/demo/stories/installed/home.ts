@@ -3,7 +3,7 @@ import type { Installation } from "../../../installation/installation.ts";
 import type { RolloutStatus } from "../rollout_desk.ts";
 import type { StoryScene } from "../story.ts";
 
-/** Name of its MachineDeployment. */
+/** Name of the MachineDeployment whose machines run Ostler's pods. */
 export const home = "home";
 
 /** The time limit for two machines that boot one after another. */
@@ -15,7 +15,7 @@ export function installationOf({ installation }: StoryScene): Installation {
   return installation;
 }
 
-/** Waits until the pool has converged on an image. */
+/** Waits until pool "home" has converged on an image. */
 export async function homeConverged({ cluster }: StoryScene, image: string): Promise<void> {
   const path = `/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts/${home}`;
   await cluster.until(`pool "${home}" on "${image}"`, async () => {
@@ -24,7 +24,7 @@ export async function homeConverged({ cluster }: StoryScene, image: string): Pro
   }, bootSeconds);
 }
 
-/** Waits until all pods are Ready. */
+/** Waits until all pods of Ostler are Ready. */
 export async function untilWhole(scene: StoryScene): Promise<void> {
   const { pods } = installationOf(scene);
   await scene.cluster.until("all pods of Ostler", () => pods.isWhole(), 180);

@@ -72,7 +72,7 @@ const connectedAnew = "Connected to Temporal with reloaded credentials";
 type Before = readonly string[];
 
 /**
- * Changes Secrets while the old ones are still valid: certificate, key and CA for Temporal, and the webhook's address.
+ * Changes certificate, key and CA for Temporal and the webhook's address in their Secrets; the old values stay valid.
  */
 async function giveNewAccess(scene: StoryScene): Promise<Before> {
   const { narrator, waits } = scene;
@@ -118,10 +118,10 @@ async function changeLeader(scene: StoryScene): Promise<void> {
   checks.add({ name: "another controller leads", ok: true, detail: after });
 }
 
-/** Time for steps that were in progress when Temporal was disconnected. */
+/** Time in which steps that were in progress when Temporal was disconnected can still end. */
 const inFlightMs = 5_000;
 
-/** Makes Temporal unreachable for a while. */
+/** Makes Temporal unreachable for `cutSeconds`, and checks that no step begins in that time and no pod restarts. */
 async function cutTemporal(scene: StoryScene): Promise<void> {
   const { cluster, narrator, waits, checks, options: { cutSeconds } } = scene;
   const { temporal, pods } = installationOf(scene);
