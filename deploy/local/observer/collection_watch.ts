@@ -19,7 +19,7 @@ export interface Watching {
 const firstListMs = 30_000;
 const pauseMs = 250;
 
-/** Follows a collection without losing an event; records a gap when an event may have been lost. */
+/** Follows all changes of a collection; records a gap for each period in which changes may have been missed. */
 export class CollectionWatch {
   readonly #watching: Watching;
   readonly #stopping = new AbortController();

@@ -94,7 +94,7 @@ export class PoolRecord {
     });
   }
 
-  // The Node of a deleted machine remains for a while, and is still reported as Ready.
+  // A Node counts only while its instance exists, because the Node of a deleted machine remains Ready for a while.
   #readyNodes(): string[] {
     return namesWhere(this.#facts.nodes, true).filter((name) => this.#facts.instances.has(name));
   }
@@ -119,7 +119,7 @@ export class PoolRecord {
     return { names, message: `Secret ${states.join(", ")}` };
   }
 
-  // A violation is recorded once, and not repeated at each event while it stays the same.
+  // A violation is recorded once, and again only when its message changes or after it had ended.
   #note(findings: Findings): void {
     for (const property of Object.keys(findings) as Property[]) {
       const finding = findings[property];
