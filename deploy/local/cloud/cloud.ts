@@ -124,7 +124,7 @@ class LocalCloud implements Cloud {
     const order = readOrder(virtualMachine);
     if (this.#machines.some((machine) => machine.order.uid === order.uid)) return;
     const namesake = this.#machines.find((each) => each.order.name === order.name && each.view().phase !== "deleted");
-    // The watch may have missed that the VirtualMachine was replaced.
+    // The watch may have missed the deletion of an earlier VirtualMachine of this name; its machine is removed first.
     const before = namesake === undefined ? Promise.resolve() : this.#cancelled(namesake.order.uid);
     const machine = this.#kind(this.#context, order, this.#machines.length + 1);
     this.#machines.push(machine);
@@ -138,8 +138,8 @@ class LocalCloud implements Cloud {
     return this.#track(machine.remove());
   }
 
-  // As a cloud-controller-manager does: machine-controller misses a Node that was created while its Machine was
-  // deleted.
+  // Deletes the Node like a cloud-controller-manager, because machine-controller misses a Node that was created while
+  // its Machine was deleted.
   async #removeOrphan({ order: { name } }: CloudMachine): Promise<void> {
     const { signal } = this.#context;
     await rest(orphanSeconds, signal);

@@ -17,7 +17,7 @@ interface Dispatcher {
 }
 type CreateDispatcher = (...args: unknown[]) => Dispatcher | undefined;
 
-/** Connects with the only context of a kubeconfig; all calls share sockets. */
+/** Connects with the current context of a kubeconfig; all calls share sockets. */
 export function connect(config: KubeConfig): Connection {
   const close = shareDispatcher(config);
   return { ...connectKube(config), config, leases: config.makeApiClient(CoordinationV1Api), close };

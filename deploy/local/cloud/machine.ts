@@ -30,7 +30,7 @@ export class Machine implements CloudMachine {
     this.#context = context;
     this.#facts = { name: order.name, ordinal, image: order.image };
     this.#signal = AbortSignal.any([context.signal, this.#life.signal]);
-    // Drawn by ordinal and in advance: names are random, and the order of events must not change which machine is slow.
+    // Drawn now, by ordinal: names are random, and the order of later events must not change which machine is slow.
     const random = randomStream(context.seed, `machine/${ordinal}`);
     this.#bootSeconds = between(random, context.script.current.bootSeconds);
     this.#readySeconds = between(random, context.script.current.readySeconds);
@@ -79,7 +79,7 @@ export class Machine implements CloudMachine {
     if (agent !== undefined) await persist(this.#patience(), () => agent.setReady(!isIll));
   }
 
-  /** Deletes pods, Node and instance of the machine after its VirtualMachine is deleted. */
+  /** Deletes instance and pods of the machine after its VirtualMachine is deleted, but not its Node. */
   async remove(): Promise<void> {
     this.#life.abort();
     this.#enter("deleted");

@@ -57,7 +57,7 @@ export interface CloudMachine {
   partition(isCut: boolean): Promise<void>;
   /** Makes the kubelet report NotReady, or Ready again. */
   sicken(isIll: boolean): Promise<void>;
-  /** Deletes pods, Node and instance of the machine after its VirtualMachine is deleted. */
+  /** Deletes instance and pods of the machine after its VirtualMachine is deleted, but not its Node. */
   remove(): Promise<void>;
 }
 

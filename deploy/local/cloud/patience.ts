@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { waitFor, WaitTimeout, waitUntil } from "../process/wait_until.ts";
 import { reasonOf } from "./kube.ts";
 
-/** How long, and how often, one step is tried. */
+/** Limits for the attempts of one step: their number, their time in total, and a signal that ends them. */
 export interface Patience {
   attempts: number;
   seconds: number;

@@ -5,8 +5,7 @@ export type PodsOn = ReadonlyMap<string, number>;
 
 /**
  * Chooses a node for a pod: among the nodes that accept it, the one with the fewest related pods, then with the fewest
- * pods,
- * then by name; undefined if no node accepts it. With anti-affinity, no node with a related pod accepts it.
+ * pods, then by name; undefined if no node accepts it. With anti-affinity, no node with a related pod accepts it.
  */
 export function placePod(
   pod: V1Pod,

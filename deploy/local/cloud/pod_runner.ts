@@ -60,7 +60,7 @@ export class PodRunner {
     }
   }
 
-  // As a kubelet does, waits out a partition, and gives up only if the API server is unreachable for ten minutes.
+  // Like a kubelet, waits until a partition ends, and gives up only if the update of the pod fails for ten minutes.
   async #act(pod: V1Pod, afterSeconds: number, action: () => Promise<void>): Promise<void> {
     const { link, signal, log } = this.#host;
     await rest(afterSeconds, signal);
@@ -97,7 +97,7 @@ export class PodRunner {
   async #patchStatus(pod: V1Pod, status: NonNullable<V1Pod["status"]>): Promise<void> {
     const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
     const body = { metadata: { uid }, status };
-    // The pod may be deleted, or replaced by another with the same name.
+    // 404 and 409 are no failures: the pod may be deleted, or replaced by another with the same name.
     await settled(this.#host.connection.core.patchNamespacedPodStatus({ name, namespace, body }, strategicPatch), [
       404,
       409,

@@ -14,7 +14,7 @@ export interface SchedulerOptions {
   signal: AbortSignal;
 }
 
-/** A minimal scheduler, which binds pending pods to the node with the fewest pods that accepts them. */
+/** A minimal scheduler, which binds each pending pod to the node that `placePod` chooses. */
 export class Scheduler {
   readonly #connection: Connection;
   readonly #log: (line: string) => void;

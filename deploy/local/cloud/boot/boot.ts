@@ -12,7 +12,7 @@ import { needCertificate, needSecretFile, needService, needVariables, readVariab
 /** The steps of a boot, in order. */
 export type BootStep = "user-data" | "provisioning" | "certificate" | "registering";
 
-/** The files of a machine at boot; it reads everything else from its user-data. */
+/** The input of a boot; everything else, such as the API server's address, is in the user-data. */
 export interface BootMeans {
   userData: () => Promise<string>;
   link: Link;

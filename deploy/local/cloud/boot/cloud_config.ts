@@ -93,7 +93,7 @@ function decompress(content: Buffer, path: string): string {
   }
 }
 
-// An unquoted 0644 is octal for cloud-init and decimal for this parser, so the digits are interpreted.
+// An unquoted 0644 is octal for cloud-init and decimal for this parser, so its decimal digits are read as octal.
 function modeOf(permissions: unknown, path: string): number {
   if (permissions === undefined) return 0o644;
   const digits = String(permissions);

@@ -4,10 +4,8 @@ import type { CloudInstance } from "./group_cloud.ts";
 
 /**
  * A fault of a call. CutBefore: the connection ends before the call takes effect. CutAfter: the connection ends after
- * the call
- * took effect, without a response. Throttled, Broken: an error response. Partial: some groups are missing in a list.
- * Altered: a
- * stored template lacks a field.
+ * the call took effect, without a response. Throttled, Broken: the response is 429 or 500. Partial: the list of groups
+ * lacks the first one. Altered: the stored template has only the image.
  */
 export type Fault = "CutBefore" | "CutAfter" | "Throttled" | "Broken" | "Partial" | "Altered";
 

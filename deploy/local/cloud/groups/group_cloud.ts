@@ -24,7 +24,7 @@ export interface GroupSpec {
   template: TemplateFields;
   /**
    * Like AZRebalance of AWS: while zones differ by more than one instance, the group makes one in the emptiest zone, and
-   * deletes the oldest one of the fullest zone without a drain. A group without it keeps the zones that it has.
+   * deletes the oldest one of the fullest zone without a drain. Other groups leave instances in their zones.
    */
   rebalances?: true;
 }
@@ -117,8 +117,8 @@ export class GroupCloud {
   }
 
   /**
-   * Returns the instance of a token; the first call creates it in the zone, if the group has that one, and increases
-   * the group's size by one.
+   * Returns the instance of a token; the first call creates the instance, in `zone` if the group has that zone, and
+   * increases the group's size by one.
    */
   order(group: Group, token: string, zone?: string): CloudInstance {
     const known = this.instances(group.id).find((each) => each.token === token);
@@ -187,7 +187,7 @@ export class GroupCloud {
     return this.instances(group.id).filter((each) => each.zone === zone && !isGoing(each));
   }
 
-  /** Returns the zones of a group, the emptiest first; equal ones take turns. */
+  /** Returns the zones of a group, the emptiest first; zones with equally many instances take turns. */
   #zonesOf(group: Group): string[] {
     const number = (zone: string): number => this.#inZone(group, zone).length;
     const turn = this.#made % group.zones.length;
@@ -202,11 +202,11 @@ export class GroupCloud {
     const [oldest] = surplus;
     if (!oldest || surplus.length - this.#inZone(group, emptiest).length < 2) return;
     this.#make(group, undefined, emptiest);
-    // The group has one too many until this one is deleted, so no other is made.
+    // The group keeps its size, and creates no other instance, because the new one already replaces the oldest.
     this.remove(oldest.providerId, false);
   }
 
-  /** An instance in the zone, if the group has that one, else in its emptiest zone. */
+  /** Creates an instance in zone `asked` if the group has that zone, otherwise in its emptiest zone. */
   #make(group: Group, token?: string, asked?: string): CloudInstance {
     const { id, name, zones, boots } = group;
     const nth = ++this.#made;

@@ -26,7 +26,7 @@ export const first: Version = { image: "image-1", components: "components-1" };
 export class GroupGround implements AsyncDisposable {
   readonly cloud: GroupCloud;
   readonly api: GroupApi;
-  /** The same API for an observer: without faults, and what is new is shown at once. */
+  /** The API of the same cloud for an observer: without faults, and with new instances visible at once. */
   readonly shown: GroupApi;
   /** Log lines of the machines. */
   readonly lines: string[] = [];
@@ -59,7 +59,7 @@ export class GroupGround implements AsyncDisposable {
       ...(capacity === undefined ? {} : { capacity }),
       onInstance: (instance, change) => this.#machines?.changed(instance, change),
     });
-    // Otherwise discovery could create an object for a group just before the object of this fixture is created.
+    // Lists of groups fail until `settle` ends; otherwise discovery could create the object of a group before that.
     const isEarly = ({ path }: Call): boolean => path === "/groups" && !this.#isSettled;
     this.api = new GroupApi(this.cloud, {
       ...options,
@@ -92,7 +92,7 @@ export class GroupGround implements AsyncDisposable {
     this.#isSettled = true;
   }
 
-  /** Creates another group, with its ScalingGroup. */
+  /** Creates a group unless the cloud has it, and its ScalingGroup. */
   async create(admin: Administrator, group: GroupSpec): Promise<void> {
     if (!this.cloud.group(group.id)) this.cloud.create(group);
     const spec = { nodeImage: "constellation-version", groupId: group.id, autoscalerGroupName: group.autoscalerName };

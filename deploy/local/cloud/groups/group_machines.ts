@@ -31,7 +31,7 @@ export interface GroupMachinesOptions extends FleetWorld {
   ills?: MachineIlls;
 }
 
-/** How long a node with a join ticket is awaited, in milliseconds: the deadline of its JoiningNode. */
+/** Milliseconds from the creation of a JoiningNode to its deadline, by which its node must have joined. */
 const ticketMs = 60_000;
 
 export class GroupMachines implements GroupFleet {

@@ -91,7 +91,7 @@ export class GroupObserver implements Disposable {
     }
   }
 
-  /** The cloud first: a machine that ends after that still has its node, and its replacement is Ready already. */
+  /** Reads the cloud first; otherwise a replacement that becomes Ready between both reads would not be counted. */
   async #look(): Promise<Look> {
     const { groups } = await this.#describe<{ groups: Group[] }>("/groups");
     const instances = new Map<string, Instance[]>();
@@ -110,7 +110,7 @@ export class GroupObserver implements Disposable {
     throw new Error(`HTTP ${response.status} for ${path}: ${await response.text()}`);
   }
 
-  /** Changes the expected size of a group; at least `least` machines must be Ready until it is reached. */
+  /** Changes the expected size of a group, and the minimum number of its machines that must be Ready. */
   expect(name: string, declared: number, least: number): void {
     this.#declared.set(name, declared);
     this.#least.set(name, least);
@@ -149,7 +149,7 @@ export class GroupObserver implements Disposable {
     }
   }
 
-  /** A drained node has only pods of DaemonSets, and pods that ended. */
+  /** Checks that the node of each ending machine is drained: only static, DaemonSet and ended pods may remain. */
   #checkEnds(own: readonly Instance[], nodes: readonly Node[], pods: readonly Pod[]): void {
     for (const { providerId } of own.filter(({ state }) => state === "Terminating")) {
       const node = nodes.find(({ spec }) => spec?.providerID === providerId)?.metadata.name;

@@ -7,7 +7,7 @@ import { persist, rest } from "../patience.ts";
 export interface JoinOptions {
   /** Administrator connection. */
   connection: Connection;
-  /** How long a node with a join ticket is awaited, in milliseconds: the deadline of its JoiningNode. */
+  /** Milliseconds from the creation of a JoiningNode to its deadline, by which its node must have joined. */
   ticketMs: number;
   /** Kubernetes group of ticket holders; default is the group in Ostler's manifests. */
   bootstrappers?: string;
@@ -41,8 +41,8 @@ export class JoinService {
   }
 
   /**
-   * Creates the JoiningNode of a control plane, which has one name for all, and waits while another control plane joins
-   * (JN4).
+   * Creates JoiningNode "control-plane", which control planes have one after another; waits while another control
+   * plane joins (the tests call this rule JN4).
    */
   async announceControlPlane(node: string, components: string): Promise<void> {
     const { signal } = this.#options;

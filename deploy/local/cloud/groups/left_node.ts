@@ -5,7 +5,7 @@ import { rest } from "../patience.ts";
 import type { CloudInstance } from "./group_cloud.ts";
 
 const graceSeconds = 5;
-/** Checks after an instance was deleted: a kubelet can register late, and a request can fail. */
+/** Number of checks after the deletion of an instance, because a kubelet can register late and a request can fail. */
 const checks = 12;
 
 /** Deletes the Node, and checks for a minute whether it came back; keeps a Node of another instance with the same name. */

@@ -1,7 +1,6 @@
 /**
  * Simulated nodes that are updated in place: Node objects with simulated kubelets, and the pods of hands, which are the
- * only
- * pods that run on these nodes.
+ * only pods that run on these nodes.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { ApiConnection } from "../../stack/api_connection.ts";
@@ -83,8 +82,8 @@ export class ImageGround implements AsyncDisposable {
         // A failed heartbeat is repeated by the next one.
         await Promise.all(up.map((node) => this.#report(api, node).catch(() => undefined)));
       }
-      const found = await podsOf(api).catch(() => []); // the API server may restart; retried
-      await Promise.all(found.map((pod) => this.#run(api, pod).catch(() => undefined))); // retried
+      const found = await podsOf(api).catch(() => []); // the API server may restart; the next loop retries
+      await Promise.all(found.map((pod) => this.#run(api, pod).catch(() => undefined))); // the next loop retries
       await pause(lookEveryMs, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -109,7 +108,7 @@ export class ImageGround implements AsyncDisposable {
       phase: "Succeeded",
       containerStatuses: [{ ...container, state: { terminated } }],
     });
-    if (bootOf === "Boots") void this.#boot(api, node).catch(() => undefined); // the cluster ends with the test
+    if (bootOf === "Boots") void this.#boot(api, node).catch(() => undefined); // rejects when the story or test ends
   }
 
   async #boot(api: ApiConnection, node: ImageNode): Promise<void> {

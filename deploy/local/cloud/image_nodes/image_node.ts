@@ -1,4 +1,4 @@
-/** A simulated node that stores OS images and boots them, as its tools and its kubelet report. */
+/** A simulated node that stores OS images and boots them, with the state that its OS tools and its kubelet report. */
 import { randomUUID } from "node:crypto";
 
 /** The outcome of an order to boot. */
@@ -11,7 +11,7 @@ export interface OsState {
   fallback: string;
 }
 
-/** The arguments of an order to a hand. */
+/** The arguments of an order, which a pod of hands executes on its node. */
 export interface Order {
   verb: string;
   digest: string;
