@@ -5,7 +5,7 @@ import { keptBundle, root } from "./kept_bundle.ts";
 
 const source = "activities/kube/client_node.ts";
 
-/** Returns the Deno flag with which a process loads the bundle, found or built by `keptBundle`; none without a home. */
+/** Returns the Deno flag with which a process loads the bundle; none if `keptBundle` has no folder to keep it. */
 export async function slimClient(signal?: AbortSignal): Promise<string[]> {
   const path = await keptBundle({
     name: "client-bundle",

@@ -21,15 +21,15 @@ export interface Bundle {
 }
 
 /**
- * Finds a bundle in the tool cache, or builds it there; returns its path, or undefined without a home. Throws with the
- * last lines of a failed build.
+ * Finds a bundle in the tool cache, or builds it there; returns its path, or undefined if neither XDG_CACHE_HOME nor
+ * HOME names a folder for the cache. Throws with the last lines of a failed build.
  */
 export async function keptBundle(bundle: Bundle, signal?: AbortSignal): Promise<string | undefined> {
   const tools = cacheFolder(process.env);
   if (tools === undefined) return undefined;
   const path = join(tools, bundle.name, await digestOf(bundle.sources), bundle.file);
   if (existsSync(path)) return path;
-  // Renamed into place when complete; a concurrent build has the same content.
+  // Renamed when complete, so that no process loads a partial bundle; a concurrent build has the same content.
   const unfinished = join(dirname(path), `${process.pid}-${bundle.file}`);
   await mkdir(dirname(path), { recursive: true });
   const { code, lines } = await runCommand({

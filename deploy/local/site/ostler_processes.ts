@@ -31,7 +31,7 @@ export interface OstlerOptions {
 
 const basic = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys", "--allow-ffi"];
 
-/** Variables that return free memory to the system, as in the manifests. */
+/** Variables with which a process returns free memory to the system; the manifests set the same. */
 export const leanEnvironment = {
   DENO_V8_FLAGS: "--max-semi-space-size=2,--initial-old-space-size=64,--heap-growing-percent=40",
   MALLOC_ARENA_MAX: "2",

@@ -26,7 +26,7 @@ interface SiteOptions {
   machines?: MachineGround;
   /** Environment variables added for controller and worker. */
   settings?: Record<string, string>;
-  /** Kubeconfigs of a separate management cluster; this cluster then has no profiles and configs. */
+  /** Kubeconfigs of a separate management cluster, which has the profiles and configs instead of this cluster. */
   management?: ManagementKubeconfigs;
   /** Whether controller and worker serve metrics. */
   isMeasured?: boolean;
@@ -170,10 +170,10 @@ const ours = [
 
 const inManagement = ["crds/operating_system_profiles", "crds/operating_system_configs", "admission/limit_profiles"];
 
-/** The approver of new nodes' certificates: kube-controller-manager for every requester, or the controller. */
+/** Approver of new nodes' certificates: kube-controller-manager, for every requester, or Ostler's controller. */
 const approval = { asKubernetes: "any_name/bootstrap_approval", byController: "rbac/node_approver" };
 
-/** Files of the component hands, without its image. */
+/** Manifests of the component `hands`, without the ConfigMap that names its image. */
 const hands = ["namespace", "limit_hands", "rbac", "scripts"];
 
 /** Options of the installation. */
@@ -206,10 +206,10 @@ export async function installManifests(
   await applyObjects(adminKubeconfig, [image]);
 }
 
-/** An annotation that policies of stories hand over. */
+/** The annotation that policies of tests hand over from an old node to its new node. */
 const handedOver = "example.com/owner";
 
-/** Returns the limits on changes of nodes as the chart installs them with a cloud. */
+/** Returns the limits on changes of nodes as the chart renders them with its component `cloud`. */
 async function nodeLimits(path: string): Promise<ManifestObject[]> {
   const text = (await readFile(path, "utf8"))
     .replace(`expression: "false"`, `expression: "true"`)

@@ -5,7 +5,7 @@ import { keptBundle, root } from "./kept_bundle.ts";
 
 const permissions = ["--allow-read", "--allow-write", "--allow-env", "--allow-sys", "--allow-ffi"];
 
-/** Finds or builds the bundle by `keptBundle`. */
+/** Returns the path of the bundle; undefined if `keptBundle` has no folder to keep it. */
 export async function workflowBundle(signal?: AbortSignal): Promise<string | undefined> {
   const names = await readdir(join(root, "workflows"), { recursive: true });
   const files = names.filter((name) => name.endsWith(".ts")).map((name) => join("workflows", name)).sort();
