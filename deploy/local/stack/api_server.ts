@@ -91,9 +91,9 @@ function urlOf({ address }: Foundation, port: number): string {
   return `https://${address}:${port}`;
 }
 
-// The audit log of the API server for booting machines and named users: user, address, request and response.
+// The audit log of the API server for booting machines and named users: user, address, path and response status.
 
-/** Before they have certificates of their own, machines are one of these. */
+/** The groups of machines that do not have certificates of their own yet. */
 const bootingMachines = ["system:serviceaccounts:cloud-init-settings", "system:bootstrappers"];
 
 /** Path of the log: one JSON event of `audit.k8s.io/v1` a line. */
@@ -101,7 +101,7 @@ export function auditLogPath(directory: string): string {
   return join(directory, "logs", "audit.log");
 }
 
-/** Writes the policy; gives the flags of kube-apiserver that make it keep the log, also of these users. */
+/** Writes the audit policy for booting machines and these users; returns the flags of kube-apiserver that use it. */
 export async function auditArgs(directory: string, users: readonly string[] = []): Promise<string[]> {
   const policyPath = join(directory, "audit-policy.json");
   await mkdir(directory, { recursive: true });
@@ -109,7 +109,7 @@ export async function auditArgs(directory: string, users: readonly string[] = []
   return [`--audit-policy-file=${policyPath}`, `--audit-log-path=${auditLogPath(directory)}`];
 }
 
-// Metadata leaves out what requests and answers hold: no secret gets into the log.
+// Level Metadata omits the bodies of requests and responses, so that no secret gets into the log.
 function policyOf(users: readonly string[]): object {
   const level = "Metadata";
   const named = users.length > 0 ? [{ level, users }] : [];

@@ -20,7 +20,7 @@ export interface Foundation {
   readonly signal?: AbortSignal;
   /** The only address of this host on which the API server listens. */
   readonly address: string;
-  /** Address range of pods; set if real kubelets run, which also get serving certificates. */
+  /** Address range of pods, of which each node gets a subnet; set only if real kubelets run. */
   readonly podNetwork?: string;
   /** Users whose requests the API server's audit log keeps. */
   readonly audited?: readonly string[];

@@ -7,7 +7,7 @@ import { startTemporalOnPostgres } from "./temporal_on_postgres.ts";
 import type { TemporalServer } from "./temporal_server.ts";
 import { resolveTools } from "../tools/resolve_tools.ts";
 
-/** A Temporal server on PostgreSQL, to be disposed of when its processes have stopped. */
+/** A Temporal server on PostgreSQL; `remove`, called after its processes have stopped, deletes its data. */
 export interface LentTemporal {
   start(supervisor: Supervisor): Promise<TemporalServer>;
   remove(): Promise<void>;
@@ -24,7 +24,7 @@ export async function findPostgres(): Promise<PostgresTools | undefined> {
   return { postgres, initdb: join(folder, "initdb"), psql: join(folder, "psql") };
 }
 
-/** Prepares the server; builds it first if it is not in the cache, which takes minutes. */
+/** Finds the programs of the server, or builds them, which takes minutes; the result starts the server. */
 export async function lendTemporal(postgres: PostgresTools): Promise<LentTemporal> {
   const tools = await resolveTools(["temporal", "temporal-server", "temporal-sql-tool"]);
   const directories: string[] = [];

@@ -13,10 +13,9 @@ export interface MachineController {
 type Ports = Readonly<Record<"health" | "metrics", number>>;
 
 /**
- * Starts machine-controller under the identity of a kubeconfig, whose cluster is also its KubeVirt cloud; resolves when
- * its
- * readiness check passes. Its CRDs and namespace "cloud-init-settings" must exist. It starts to reconcile about 15 s
- * later.
+ * Starts machine-controller under the identity of a kubeconfig, whose cluster is also its KubeVirt cloud; its CRDs and
+ * namespace "cloud-init-settings" must exist. Resolves when its readiness check passes, which is about 15 s before it
+ * starts to reconcile.
  */
 export async function startMachineController(
   stack: Pick<Stack, "tools" | "processes">,

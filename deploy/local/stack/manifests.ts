@@ -9,8 +9,7 @@ const timeoutMs = 20_000;
 
 /**
  * Applies the objects of YAML files in order by server-side apply. Waits for CustomResourceDefinitions to be
- * Established
- * before the next object of another kind; rejects with an error that names the first refused object.
+ * Established before the next object of another kind; rejects with an error that names the first refused object.
  */
 export async function applyManifests(adminKubeconfig: string, paths: readonly string[]): Promise<void> {
   const texts = await Promise.all(paths.map(async (path) => parseManifests(await readFile(path, "utf8"), path)));
@@ -107,8 +106,7 @@ function yamlDocuments(text: string): unknown[] {
 }
 
 // The client's loader converts a Kubernetes object into its typed model, which renames keys and drops unknown fields.
-// Nested one
-// level down, the object has no apiVersion at the top, and the loader returns the data as written.
+// The object is nested one level down, so that the loader finds no apiVersion at the top and returns plain data.
 function plainDocument(document: string): unknown {
   const nested = document.replace(/^(?=.)/gm, "  ");
   return loadYaml<{ readonly document: unknown }>(`document:\n${nested}`).document;

@@ -13,8 +13,7 @@ const tokenSeconds = 48 * 3600;
 
 /**
  * Requests a token for an existing ServiceAccount with the admin identity and writes a kubeconfig with this token as
- * the only
- * credential; returns its path, `<directory>/kubeconfigs/<namespace>.<name>.yaml`.
+ * the only credential; returns its path, `<directory>/kubeconfigs/<namespace>.<name>.yaml`.
  */
 export async function kubeconfigFor(
   stack: Pick<Stack, "directory" | "apiServer" | "adminKubeconfig">,

@@ -39,7 +39,7 @@ export interface StackOptions {
   /** Called with one line for each restart of a process after an unexpected exit. */
   readonly onRevival?: (line: string) => void;
   /**
-   * Address of this host on which the API server listens; default loopback. Machines outside this host need another.
+   * Address of this host on which the API server listens; default loopback, which only simulated machines reach.
    */
   readonly address?: string;
   /** Address range of pods, such as `10.244.0.0/16`, of which each node gets a subnet; none by default. */
