@@ -4,8 +4,7 @@ import process from "node:process";
 
 /** First and last port of the default range; OSTLER_PORTS sets another range. */
 // The range is below the ephemeral ports of Linux and macOS. Otherwise, while a killed server is down, a client that
-// keeps
-// dialling its port could be assigned that port as source port, connect to itself, and block the restart.
+// keeps dialing its port could get that port as source port, connect to itself, and block the restart.
 export const usualPorts = { first: 20_000, last: 31_999 };
 
 const attemptsPerPort = 200;

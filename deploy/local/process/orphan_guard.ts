@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
-// Reads "+pid" and "-pid" lines. End of input means that the parent stopped or died: the script then ends all listed
-// processes,
-// the latest first, each with five seconds before SIGKILL of the whole process group.
+// Reads "+pid" and "-pid" lines. At the end of input, which means that the parent stopped or died, the script ends all
+// listed processes, the latest first, each with five seconds before SIGKILL of the whole process group.
 const script = `
 pids=
 while read -r line; do

@@ -76,8 +76,7 @@ export class SupervisedProcess {
 
   /**
    * Resolves when the process is ready. Rejects with ProcessCrash if the process ends before, with the reason of the
-   * last probe
-   * at the deadline, or with the signal's reason when aborted; the process is then stopped.
+   * last probe at the deadline, or with the signal's reason when aborted; stops the process before it rejects.
    */
   async start(signal?: AbortSignal): Promise<void> {
     const { lifetime } = this.#surroundings;

@@ -1,4 +1,4 @@
-/** The only loop that waits for what others bring about. */
+/** Polls until another process has brought about a state; an error at the deadline has the last reason. */
 import { setTimeout as pause } from "node:timers/promises";
 
 /** One check: resolves if the awaited state is reached, and throws what is still missing otherwise. */
@@ -26,7 +26,7 @@ export class NotYet extends Error {
   }
 }
 
-/** A wait ended before the state was reached; `cause` is the error of the last attempt. */
+/** Thrown when the time or the attempts of a wait are used up; `cause` is the last error of an attempt. */
 export class WaitTimeout extends Error {
   constructor(message: string, readonly attempts: number, cause: unknown) {
     super(message, { cause });
@@ -56,7 +56,7 @@ export async function waitUntil<T>(probe: Probe<T>, options: WaitOptions): Promi
     const { missing } = outcome;
     if (missing !== noAnswer && !(missing instanceof NotYet) && options.isFinal?.(missing)) throw missing;
     const now = performance.now();
-    // A probe interrupted by the deadline explains less than the previous one; timers may fire a millisecond early.
+    // If the deadline interrupted this probe, the previous reason explains more; timers may fire a millisecond early.
     if (deadline - now > 1) reason = missing;
     if (tried === options.attempts || now + pauseMs >= deadline) throw expired(options, tried, reason ?? missing);
     const afterProbe = options.pausesMs ? 0 : Math.min(pausePerProbe * (now - begin), longestPauseAfterProbeMs);
