@@ -7,7 +7,7 @@ import { installedPackages, namesIn } from "./installed_packages.ts";
 /** Target triples of compilers by architecture of images. */
 const triples: Record<string, string> = { amd64: "x86_64-unknown-linux-gnu", arm64: "aarch64-unknown-linux-gnu" };
 
-/** @swc bundles workflows, and the Kubernetes client is bundled; both bundles are already built. */
+/** The image has bundles of the workflows and of the Kubernetes client, so it needs neither @swc nor the client. */
 const isBundled = (name: string): boolean => name.startsWith("@swc/") || name === "@kubernetes/client-node";
 
 async function keepOnly(nodeModules: string, names: string[], triple: string): Promise<void> {
@@ -42,13 +42,13 @@ async function removeDeadLinks(folder: string): Promise<void> {
   }
 }
 
-/** Removes Deno's markers for skipped build scripts, which are not always written. */
+/** Removes Deno's markers for skipped build scripts: Deno does not always write them, and images would differ. */
 async function removeMarks(place: string): Promise<void> {
   const marks = (await readdir(place)).filter((name) => name.startsWith(".scripts-"));
   for (const name of marks) await rm(join(place, name));
 }
 
-/** Removes a path, and the folder of its scope if that is then empty. */
+/** Removes a path, and the folder of its npm scope once that is empty. */
 async function remove(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
   const folder = resolve(path, "..");
