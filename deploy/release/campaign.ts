@@ -17,8 +17,8 @@ export interface CampaignRecord {
 }
 
 /**
- * Records that the campaign passed on this commit. Rejects if files differ from the commit, because it was then not
- * tested.
+ * Records that the campaign passed on this commit. Rejects if files differ from the commit, because the campaign tested
+ * those files.
  */
 export async function recordCampaign(
   { commit, isChanged }: Pick<Source, "commit" | "isChanged">,

@@ -69,8 +69,8 @@ export async function packCommand(
 }
 
 /**
- * Copies the files, because packages are hard links into Deno's cache, and another link created meanwhile makes tar
- * report a change.
+ * Copies the files, because packages are hard links into Deno's cache, and tar fails if another process creates a link
+ * to a file that tar reads.
  */
 async function apart(work: string, name: string): Promise<string> {
   const still = join(work, "still");
@@ -97,7 +97,7 @@ async function install(folder: string, { os, arch, triple }: System): Promise<vo
   const store = join(folder, "node_modules/.deno");
   // The command needs neither the packages that bundle workflows, nor those that test pages, nor the bundled Kubernetes
   // client.
-  // The SDK includes its native library for all systems, and its sources.
+  // Of the SDK, it needs neither the native libraries for other systems nor their sources.
   for (const each of await readdir(store)) {
     if (/^(@swc\+|playwright-core@|@kubernetes\+client-node@)/.test(each)) {
       await rm(join(store, each), { recursive: true });

@@ -12,11 +12,11 @@ export type Target = typeof targets[number];
 export interface ReleaseOptions {
   /** Output folder. */
   readonly output: string;
-  /** Whether the version may lack a date in CHANGELOG.md, a commit, recorded manifests and a passed campaign. */
+  /** Whether to allow uncommitted files, and a missing date in CHANGELOG.md, record of manifests or passed campaign. */
   readonly isDraft: boolean;
   readonly without: readonly OptionalPart[];
   readonly targets: readonly Target[];
-  /** Whether the newest earlier patch release of Deno is packed if npm lacks this one for a system. */
+  /** Whether the newest earlier patch release of Deno is packed if npm lacks the running one for a system. */
   readonly isNearDeno: boolean;
   /** The private key in PEM that signs the files; "" signs nothing. */
   readonly signKey: string;

@@ -26,7 +26,7 @@ interface Making {
   readonly source: Source;
   readonly output: string;
   readonly say: (text: string) => void;
-  /** The images that the image was built from, which its part adds. */
+  /** The base images of Ostler's image; the part that builds the image adds them. */
   readonly bases: BaseImage[];
 }
 
@@ -48,7 +48,7 @@ export async function makeRelease(
     await requireRecord(tools.helm, source.version);
     await requireCampaign(source);
   }
-  // Read first, because a wrong key should not be found after all parts are built.
+  // The key is read before any part is built, so that a wrong key fails at once.
   const key = options.signKey === "" ? undefined : await readKey(options.signKey);
   const output = resolve(options.output);
   await mkdir(output, { recursive: true });

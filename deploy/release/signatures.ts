@@ -17,7 +17,7 @@ export async function readKey(path: string): Promise<KeyObject> {
     try {
       return createPrivateKey(pem);
     } catch {
-      return undefined; // The cause could quote the key.
+      return undefined; // The error is dropped, because its text could quote the key.
     }
   })();
   if (key?.asymmetricKeyDetails?.namedCurve !== "prime256v1") {

@@ -20,7 +20,7 @@ export function atOneTime(archive: Uint8Array, time: number): Uint8Array {
     const size = parseInt(header.toString("latin1", fields.size[0], fields.size[0] + fields.size[1]), 8);
     at += block + Math.ceil(size / block) * block;
   }
-  // The gzip header has no time; the operating system in it would depend on the library.
+  // The operating system in the gzip header depends on the zlib library, so it is set to 255, unknown.
   const packed = gzipSync(tar, { level: 9 });
   packed[9] = 255;
   return packed;

@@ -1,11 +1,11 @@
-/** Renders the manifests of deploy/kubernetes that depend on chart values, with the default values. */
+/** Renders the manifests of deploy/kubernetes that depend on chart values, with `plainValues`. */
 import { fileURLToPath } from "node:url";
 import { type ChartOrder, renderChart } from "./render_chart.ts";
 
 /** The folder of the manifests. */
 export const plainFolder = fileURLToPath(new URL("../../kubernetes", import.meta.url));
 
-/** Files of that folder by template. The chart includes all other files of the folder unchanged. */
+/** Files of `plainFolder` by template; the chart includes all other files of the folder unchanged. */
 const files: Readonly<Record<string, string>> = {
   "namespaces.yaml": "namespace.yaml",
   "controller.yaml": "controller.yaml",
@@ -15,8 +15,8 @@ const files: Readonly<Record<string, string>> = {
 };
 
 /**
- * Differences from the chart's default values: `kubectl apply` creates no namespace, and has folders for webhook and
- * setup.
+ * Values that differ from the chart's defaults: `kubectl apply` does not create a namespace by itself, and webhook and
+ * setup have folders of their own, which are rendered in any case.
  */
 export const plainValues = ["namespaces.own=true", "webhook.enabled=true", "setup.enabled=true"] as const;
 

@@ -20,7 +20,7 @@ export interface ChartOrder {
   readonly set?: readonly string[];
   /** Folder or package of the chart; default `chartFolder`. */
   readonly chart?: string;
-  /** Kubernetes version of the cluster; default is that of Helm's own modules. */
+  /** Kubernetes version of the cluster; default is the version of Helm's Kubernetes modules. */
   readonly kubeVersion?: string;
   /** Environment variables in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;

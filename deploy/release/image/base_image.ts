@@ -1,23 +1,23 @@
-/** The images that an image is built from, as they are stated with a release. */
+/** Finds the base images of an image and their digests, which the provenance of a release states. */
 import { getContainerRuntimeClient } from "testcontainers";
 
 export interface BaseImage {
   readonly name: string;
-  /** In registries, or in the engine for an image that was built or imported there. */
+  /** The digest in registries; for an image that the engine built or imported, its id in the engine. */
   readonly digest: { readonly sha256: string };
 }
 
 /** The build arguments that name images. */
 const named = ["BASE", "DENO", "BUILD_BASE", "BUILD_DENO"];
 
-/** Returns the images among the arguments of a build, with the digests of the engine. */
+/** Returns the images that the arguments of a build name, with the digests that the engine knows. */
 export async function baseImages(args: Readonly<Record<string, string>>): Promise<BaseImage[]> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const names = new Set(named.flatMap((name) => args[name] ?? []));
   return await Promise.all([...names].map(async (name) => baseImage(name, await dockerode.getImage(name).inspect())));
 }
 
-/** Returns an image with its digest: that of its name, or of its registry, or else of its config. */
+/** Returns an image with the digest in its name, else that of its registry, else that of its config. */
 export function baseImage(
   name: string,
   { Id, RepoDigests }: { Id: string; RepoDigests?: readonly string[] },

@@ -27,8 +27,8 @@ export interface BuildOptions {
   /** Output folder of the archive. */
   output: string;
   /**
-   * Build steps cached from another attempt are run again; with "all", no step is taken from the cache, not even
-   * Debian's packages.
+   * Name of the attempt: the engine repeats build steps that it cached in an attempt of another name; with "all", it
+   * takes no step from the cache, not even Debian's packages.
    */
   attempt?: string;
   onProgress?: (text: string) => void;
@@ -42,7 +42,7 @@ const repository = "ostler";
 export const ownArchitecture: Architecture = Deno.build.arch === "aarch64" ? "arm64" : "amd64";
 
 export interface BuiltImage extends SteadyImage {
-  /** The images that it was built from. */
+  /** The base images of the image. */
   bases: BaseImage[];
 }
 
@@ -77,7 +77,7 @@ export async function buildImage(options: BuildOptions): Promise<BuiltImage> {
   }
 }
 
-/** Loads the archive into the engine under its name. */
+/** Loads the archive into the engine, under the image's name. */
 export async function loadImage({ archive }: SteadyImage): Promise<void> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   await followed(await dockerode.loadImage(createReadStream(archive)) as Readable);
@@ -127,12 +127,12 @@ async function build(
   });
   const answer = await dockerode.buildImage(tar.stdout, { ...options, dockerfile: recipe, rm: true, forcerm: true });
   await followed(answer as Readable);
-  // Intermediate images are useless to the next build, because its files differ.
+  // The next build cannot use these intermediate images, because its files differ.
   const filters = { dangling: { true: true }, label: { "dev.ostler.step=build": true } };
   await dockerode.pruneImages({ filters: JSON.stringify(filters) }).catch(() => undefined);
 }
 
-/** Waits until the engine completes; rejects with its last lines if it fails. */
+/** Waits until the engine has built or loaded an image; rejects with the last lines of output if that fails. */
 async function followed(answer: Readable): Promise<void> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const lines: string[] = [];
@@ -165,7 +165,7 @@ async function layersOf(image: string): Promise<number> {
   return (await dockerode.getImage(image).inspect()).RootFS.Layers?.length ?? 0;
 }
 
-/** Copies the bill of materials from the image next to the archive. */
+/** Copies the bill of materials out of the image to `target`. */
 async function copyList(image: string, target: string, work: string): Promise<void> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const container = await dockerode.createContainer({ Image: image });

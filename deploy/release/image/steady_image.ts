@@ -49,7 +49,7 @@ interface Blob {
 const level = 4;
 const oci = "application/vnd.oci.image";
 
-/** Writes the archive. */
+/** Writes the image to `archive`; returns its digests and size. */
 export async function steadyImage(options: SteadyOptions): Promise<SteadyImage> {
   const { saved, work, name, archive } = options;
   const blobs = join(work, "blobs", "sha256");
