@@ -49,15 +49,15 @@ export interface ContainerHost {
   /** Name of the image from which machines boot. */
   readonly image: string;
   readonly engine: Engine;
-  /** Adds a build of the machine image (`systemName`) for machines that are ordered with this image. */
+  /** Makes machines that are ordered with `build` as their image boot a build of that name (`systemName`). */
   addBuild(build: string): Promise<void>;
-  /** Makes machines that are ordered with this image boot an ostree deployment (`ostree/`). */
+  /** Makes machines that are ordered with `named` as their image boot an ostree deployment (`ostree/`). */
   addOstree(named: string): Promise<void>;
   /** Returns the names of all machines in the engine, running or not, in order. */
   machineNames(): Promise<string[]>;
   /** Limits the disk space for programs on new machines, in bytes; undefined for no limit. */
   limitDisk(bytes: number | undefined): void;
-  /** Sets the port of the API server to which its Service leads on new machines. */
+  /** Sets the port of this host to which the API server's Service leads on new machines. */
   serveApi(port: number): void;
   /** Enforces the NetworkPolicies of this kubeconfig's cluster (given as text) on new machines. */
   enforcePolicies(kubeconfig: string): Promise<void>;
@@ -162,7 +162,7 @@ export function siteSettings(
 export function poolAnnotations(host: HostFacts): Record<string, string> {
   return {
     [`${parameterPrefix}failCgroupV1`]: String(host.hasCgroupV2),
-    // The free space on the host's disk does not indicate the machine's health.
+    // The limits are low, because the free space on the host's disk does not indicate the machine's health.
     [`${kubeletAnnotationPrefix}EvictionHard`]: "memory.available<100Mi,nodefs.available<1%,imagefs.available<1%",
   };
 }

@@ -11,7 +11,7 @@ import type { PolicyEnforcer } from "./policies/enforcer.ts";
 /** Services and images that all container machines of a site share. */
 export interface ContainerMeans extends PodServices {
   image: string;
-  /** Other builds of the machine image, by the ordered image. */
+  /** Names of other builds of the machine image, by the image that an order names. */
   builds?: ReadonlyMap<string, string>;
   /** Name of the network in the engine. */
   network: string;
@@ -136,7 +136,7 @@ export class ContainerMachine implements CloudMachine {
     if (this.#view.phase === "booting") this.#enter("installing");
   }
 
-  // Reads the machine's state only from the cluster; Ostler handles a machine that never joins.
+  // Follows the machine by its node only, and without a deadline, as Ostler handles a machine that never joins.
   async #followNode(): Promise<void> {
     let hasNetwork = false;
     for (; !this.#signal.aborted; await rest(lookSeconds, this.#signal)) {
@@ -179,12 +179,12 @@ export class ContainerMachine implements CloudMachine {
   }
 }
 
-// Sets up the pod network of a node, in place of its agents: one address range per node, routed by the host, and the
-// API server.
+// Sets up the pod network of a node, in place of a CNI agent and kube-proxy: one address range per node, and the API
+// server's Service.
 
 const path = "/etc/cni/net.d/10-ostler.conflist";
 
-/** The address of the API server's Service in every cluster with this Service range. */
+/** The address of the API server's Service: the first one in the Service range of the stack's API server. */
 const apiService = { host: "10.96.0.1", port: 443 };
 
 /** Address and port of a server. */
@@ -195,15 +195,13 @@ interface Endpoint {
 
 /** Network services for the pods of a machine. */
 interface PodServices {
-  /** API server behind the Service `kubernetes`; not reachable by default. */
+  /** API server behind the Service `kubernetes`, which pods cannot reach by default. */
   apiServer?: Endpoint;
-  /** Enforces NetworkPolicies; not enforced by default. */
+  /** Enforces NetworkPolicies, which have no effect by default. */
   policies?: PolicyEnforcer;
 }
 
-/**
- * Writes the CNI config if the node has its address range; returns whether it did. Until then the node is not Ready.
- */
+/** Writes the CNI config, without which a node is not Ready; returns false if the node has no address range yet. */
 async function connectPods(machine: MachineContainer, node: V1Node, services: PodServices): Promise<boolean> {
   const subnet = node.spec?.podCIDR;
   if (!subnet) return false;
@@ -214,7 +212,7 @@ async function connectPods(machine: MachineContainer, node: V1Node, services: Po
   return true;
 }
 
-/** Makes the API server's Service reachable, the only one here, by a NAT rule like kube-proxy. */
+/** Makes the API server's Service reachable by a NAT rule, like kube-proxy; pods cannot reach other Services. */
 async function serveApi(machine: MachineContainer, { host, port }: Endpoint): Promise<void> {
   const rule = ["-d", apiService.host, "-p", "tcp", "--dport", `${apiService.port}`, "-j", "DNAT"];
   const command = ["iptables", "-w", "-t", "nat", "-A", "PREROUTING", ...rule, "--to-destination", `${host}:${port}`];

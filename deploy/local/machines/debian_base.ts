@@ -10,7 +10,7 @@ import { findOnPath } from "../tools/environment.ts";
 import { runCommand } from "../tools/run_command.ts";
 
 export interface BaseOptions {
-  /** A folder with space for an unpacked system, emptied afterwards; its file system must allow device files. */
+  /** A folder with space for an unpacked system, which is removed again; the file system must allow device files. */
   workFolder: string;
   /** Package archives, for the build and for the machines. */
   archives: DebianArchives;
@@ -23,15 +23,15 @@ export const suite = "bookworm";
 /** Debian's own image of that release, as in deploy/image/Dockerfile. */
 export const pinnedBase =
   "debian:bookworm-20260824-slim@sha256:88200866dfff7ea7f5cbcb6ec7c8a701889efe6fe859fe64d6990e4b07ea4171";
-/** Arguments that exclude the downloads of the build. */
+/** Arguments of tar that exclude apt's downloads from the image. */
 const downloads = ["./var/cache/apt/archives/*.deb", "./var/lib/apt/lists/*_*"].map((path) => `--exclude=${path}`);
 const folderPrefix = "image-build-";
-// Retries, because a killed program may still write a last file.
+// The removal is retried, because a killed program may still write a last file.
 const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 200 };
 
 /**
  * Returns the name of a minimal Debian image with CAs, built first if the engine lacks it; throws with the failed step.
- * Without debootstrap, the engine pulls the same system from a registry, if it can reach one.
+ * Without debootstrap or root, the engine pulls the same system from a registry, if it can reach one.
  */
 export async function debianBase(options: BaseOptions): Promise<string> {
   const [debootstrap] = await findOnPath("debootstrap", process.env);
@@ -62,7 +62,7 @@ async function importBase(
     onProgress?.(`Fetching Debian "${suite}" with debootstrap`);
     const root = join(folder, "root");
     const args = ["--variant=minbase", "--include=ca-certificates", suite, root, archives.debian];
-    // Its mounts disappear with its mount namespace, even if it is killed.
+    // The mounts of debootstrap disappear with its mount namespace, even if it is killed.
     await run("unshare", ["--mount", debootstrap, ...args]);
     const archive = join(folder, "root.tar");
     await run("tar", ["--create", ...downloads, "--numeric-owner", "--file", archive, "--directory", root, "."]);

@@ -7,7 +7,7 @@ export interface ContainerOptions {
   name: string;
   /** Name of a machine image in the engine. */
   image: string;
-  /** Name of its only network. */
+  /** Name of the only network that the container joins. */
   network: string;
   labels: Record<string, string>;
   /** Boot arguments, as on a kernel command line. */
@@ -32,7 +32,7 @@ class SystemContainer extends GenericContainer {
     super(image);
     // The types of dockerode lack this field (Docker Engine API 1.41).
     Object.assign(this.hostConfig, { CgroupnsMode: "private" });
-    // A machine that reboots itself is restarted; a killed machine is not.
+    // The engine restarts a machine that reboots itself, but not a machine that was killed.
     this.hostConfig.RestartPolicy = { Name: "unless-stopped" };
   }
 }
@@ -94,9 +94,8 @@ export class MachineContainer {
   }
 
   /**
-   * Takes the network link down, or up again. It does not disconnect the network in the engine, which would assign the
-   * address
-   * to the next machine.
+   * Takes the network link down, or up again. The container stays connected in the engine, which would otherwise assign
+   * the address to the next machine.
    */
   async partition(isCut: boolean): Promise<void> {
     if (this.#isCut === isCut) return;

@@ -13,7 +13,7 @@ export function systemName(build: string): string {
   return `Debian GNU/Linux 12, ${build}`;
 }
 
-/** Returns the name of a build of this image, built first if the engine lacks it. */
+/** Returns the name of a build of the machine image `base`, built first if the engine lacks it. */
 export async function osImage(base: string, build: string): Promise<string> {
   const recipe = createHash("sha256").update(await readFile(join(recipeFolder, "Dockerfile"))).digest("hex");
   const name = `${base}-${recipe.slice(0, 8)}-${build}`;

@@ -93,7 +93,7 @@ export class ContainerFleet implements GroupFleet {
   /** Returns the context through which a machine calls its cloud. */
   #contextOf(instance: CloudInstance): MachineContext {
     const { cloud, log } = this.#options;
-    // Read once at the order, so that repeated reads of the user-data return the same components.
+    // The components are read once, at the order, so that each read of the user-data returns the same.
     const components = this.#options.components();
     const { providerId } = instance;
     const hypervisor: MachineContext["hypervisor"] = {

@@ -8,7 +8,7 @@ import { type BootFile, nodeFiles } from "./node_files.ts";
 import { userData } from "./user_data.ts";
 
 export interface Joining {
-  /** Returns the user-data of an instance that should run these components; retried while it rejects. */
+  /** Returns the user-data of an instance that should run these components; the caller retries if it rejects. */
   userData(instance: CloudInstance, components: string): Promise<string>;
 }
 
@@ -21,7 +21,7 @@ export interface JoiningMeans {
 
 export type OpenJoining = (means: JoiningMeans) => Promise<Joining>;
 
-/** Returns the way to join in which the machine's kubelet requests its certificate itself. */
+/** Opens the default way to join: a machine's kubelet requests its certificate itself, with a join ticket. */
 export async function joinByTicket(means: JoiningMeans): Promise<Joining> {
   const { joinService } = means;
   const filesOf = await openNodeFiles(means);

@@ -1,6 +1,6 @@
 /**
- * The files of a node that the image of such a cloud provides, without those of a single machine; rendered from the
- * Debian profile.
+ * The files of a node that the image of a scaling group would contain, without those of a single machine; rendered from
+ * the Debian profile.
  */
 import { defaultProfiles, readNodeSettings, renderConfig } from "../../../../profiles/mod.ts";
 

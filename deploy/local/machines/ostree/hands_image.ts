@@ -23,11 +23,11 @@ export interface HandsOptions {
   folder: string;
   /** Folder that keeps the inputs of images between runs. */
   workFolder: string;
-  /** Engine, which is open during the build. */
+  /** Options of the engine, which is open only during the build. */
   engine: EngineOptions;
 }
 
-/** Writes the layout. */
+/** Writes the layout; returns it with the reference of its image. */
 export async function handsImage({ folder, workFolder, engine: order }: HandsOptions): Promise<HandsImage> {
   const engine = await openEngine(order);
   using _aimed = aimTestcontainers(engine.socket);

@@ -13,10 +13,10 @@ const recipeFolder = fileURLToPath(new URL("./image/", import.meta.url));
 
 /** The ostree remote with the commits; a NodePool names it as its image. */
 export const ostreeRemote = "site";
-/** Path of that remote's repository on a machine. */
+/** Path of the repository of `ostreeRemote` on a machine. */
 export const remoteRepository = join("/sysroot", "remote");
 
-/** Commits of that remote: the one that a new machine boots, another build, and one whose health check fails. */
+/** Commits of `ostreeRemote`: the one that a new machine boots, another build, and one whose health check fails. */
 export type Build = "a" | "b" | "c";
 
 /** Returns the name of the image, built first from the machine image `base` if the engine lacks it. */

@@ -20,7 +20,7 @@ export class PolicyEnforcer {
 
   private constructor(readonly connection: Connection, readonly podNetwork: string) {}
 
-  /** Resolves when the objects of the cluster are read. */
+  /** Opens an enforcer; resolves when it has read the objects of the cluster. */
   static async open(kubeconfig: string, podNetwork: string): Promise<PolicyEnforcer> {
     const enforcer = new PolicyEnforcer(connectWith(kubeconfig), podNetwork);
     const { core, custom } = enforcer.connection;
@@ -36,7 +36,7 @@ export class PolicyEnforcer {
     return enforcer;
   }
 
-  /** Enforces the policies for a machine's pod range from now on; throws if its kernel refuses the rules. */
+  /** Enforces the policies for a machine's pod range from now on; throws if the machine's kernel refuses the rules. */
   async attach(machine: MachineContainer, subnet: string): Promise<void> {
     const attached = new AttachedMachine(machine, () => podRules(this.#view(), subnet));
     await attached.prepare(this.podNetwork);
@@ -78,7 +78,7 @@ class AttachedMachine {
 
   constructor(readonly machine: MachineContainer, readonly rules: () => string) {}
 
-  /** Applies the first rules, without NAT between pods, because policies identify pods by address. */
+  /** Applies the first rules, and turns off NAT between pods, because policies identify pods by address. */
   async prepare(podNetwork: string): Promise<void> {
     await this.#apply();
     const hook = (chain: string): string =>

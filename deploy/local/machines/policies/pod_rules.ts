@@ -4,7 +4,7 @@ import { type AddressedPod, addressedPods, type ClusterView, isChosen, type Netw
 
 /** The chain for all traffic from and to pods that a machine forwards or receives. */
 export const policyChain = "POD-POLICY";
-/** The rejection of forbidden traffic, which differs from a timeout and from a closed port. */
+/** The rejection of forbidden traffic, which clients can distinguish from a timeout and from a closed port. */
 const forbidden = "-j REJECT --reject-with icmp-admin-prohibited";
 
 const directions = ["Egress", "Ingress"] as const;
@@ -40,7 +40,7 @@ interface Chain {
   rules: string[];
 }
 
-// The chain of each direction sends a pod's traffic to the pod's own chain; traffic that returns from there is allowed.
+// The chain of a direction sends a pod's traffic to the pod's own chain, from which allowed traffic returns.
 function chainsOf(view: ClusterView, { subnet, pods }: Machine, direction: Direction): Chain[] {
   const flag = direction === "Egress" ? "-s" : "-d";
   const own = pods.flatMap(({ pod, address }) => {
@@ -50,10 +50,10 @@ function chainsOf(view: ClusterView, { subnet, pods }: Machine, direction: Direc
     return [{ address, name: nameOf(direction, address), rules: [...new Set(rules), forbidden] }];
   });
   const isolated = own.map(({ address, name }) => `${flag} ${address} -g ${name}`);
-  // The machine's own address in its range does not belong to a pod.
+  // The machine's own address in the range does not belong to a pod, so traffic to it is allowed.
   const itself = direction === "Ingress" ? ["-m addrtype --dst-type LOCAL -j RETURN"] : [];
   const free = pods.map(({ address }) => `${flag} ${address} -j RETURN`);
-  // Traffic of pods that are not known yet is dropped without a response, so that a retry succeeds.
+  // Traffic of unknown pods is dropped without a response: clients send again, and succeed once the pod is known.
   return [...own, { name: nameOf(direction), rules: [...itself, ...isolated, ...free, `${flag} ${subnet} -j DROP`] }];
 }
 
@@ -113,7 +113,7 @@ function nameOf(direction: Direction, address?: string): string {
 
 // Ranges of IPv4 addresses in CIDR notation, such as "10.0.0.0/8".
 
-/** Returns the ranges that together cover one range without the excepted ranges, largest first. */
+/** Returns the ranges that together cover one range without the excepted ranges, by address. */
 function without(range: string, excepts: readonly string[]): string[] {
   const [except, ...others] = excepts;
   if (except === undefined) return [range];
