@@ -3,13 +3,13 @@ export interface AddressPool {
   /** The pool in CIDR notation, such as 10.201.0.0/20. */
   readonly cidr: string;
   /**
-   * Address of this host, with prefix length, on the bridge of containers without a named network; in the first
-   * network.
+   * Address of this host, with prefix length, on the bridge of containers without a named network; from the first
+   * network of the pool.
    */
   readonly bridgeAddress: string;
 }
 
-// Above the typical ranges of pods and Services, and below the ranges of many VPNs.
+// Second octets of pools, above the typical ranges of pods and Services, and below the ranges of many VPNs.
 const firstOctet = 201;
 const lastOctet = 250;
 const poolBits = 20;

@@ -1,9 +1,8 @@
 import process from "node:process";
 
 /**
- * Makes testcontainers use this engine, if called before its first use, until disposed of. Disables the cleanup
- * container of
- * testcontainers, whose image not every site can pull; this folder's code cleans up instead.
+ * Makes testcontainers use this engine until disposed of; call it before testcontainers is first used. Disables the
+ * cleanup container of testcontainers, whose image not every site can pull; this folder's code cleans up instead.
  */
 export function aimTestcontainers(socket: string): Disposable {
   const { DOCKER_HOST: before } = process.env;

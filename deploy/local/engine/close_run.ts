@@ -20,8 +20,7 @@ export async function closeRun(scope: RunScope): Promise<void> {
 
 /**
  * Cleans up after runs that died; throws with all failures after trying every run. Call it only while no other run
- * opens or
- * closes.
+ * opens or closes.
  */
 export async function closeDeadRuns(scope: RunScope): Promise<void> {
   const failures: unknown[] = [];
@@ -62,9 +61,9 @@ function undoSteps(scope: RunScope, record: RunRecord, others: readonly RunRecor
   if (directory !== undefined && isLastOnEngine) {
     steps.push(["Docker engine", () => stopEngine(engineFolders(scope.state, directory), scope.env)]);
   }
-  // A killed engine leaves its bridges.
+  // The bridge of the network is removed here too, because a killed engine leaves it.
   if (directory !== undefined) steps.push(["network", () => removeBridge(networkName(record.runId), scope.env)]);
-  // After the engine, which changes these settings itself; kubelets of other runs still need them.
+  // The settings are restored last, because the engine changes them too, and never while other runs need them.
   if (others.length === 0) steps.push(["kernel settings", () => restoreSettings(scope, socketPath)]);
   return steps;
 }

@@ -11,9 +11,8 @@ export function configArgument({ configPath }: EngineFolders): string {
 export function daemonArguments(folders: EngineFolders): string[] {
   return [
     configArgument(folders),
-    // The daemon uses the host's containerd if there is one, so the namespaces must be its own. Set by arguments,
-    // because the
-    // daemon refuses the second one under its name in the configuration file.
+    // The daemon uses the host's containerd if there is one, so it needs namespaces of its own. They are arguments,
+    // because the daemon refuses the second one under this name in the configuration file.
     `--containerd-namespace=${folders.cgroup}`,
     `--containerd-plugins-namespace=${folders.cgroup}-plugins`,
   ];
@@ -32,7 +31,7 @@ export function daemonConfig(
     hosts: [`unix://${folders.socketPath}`],
     "cgroup-parent": `/${folders.cgroup}`,
     "exec-opts": ["native.cgroupdriver=cgroupfs"],
-    // systemd in a machine must see its own cgroups only; the default on cgroup v1 are the host's.
+    // systemd in a machine must see its own cgroups only; on cgroup v1 it would by default see the host's.
     "default-cgroupns-mode": "private",
     bridge: folders.bridge,
     "default-address-pools": [{ base: pool.cidr, size: 24 }],

@@ -3,7 +3,7 @@ import { configArgument } from "./daemon_config.ts";
 import type { EngineFolders } from "./engine_folders.ts";
 import { kernelProc, startOf } from "./owner.ts";
 
-/** Returns the processes whose file of this name in /proc matches. */
+/** Returns the ids of other processes whose file of this name in /proc has a text that `says` accepts. */
 export async function processesWhere(
   file: "cmdline" | "cgroup" | "comm",
   says: (text: string) => boolean,
@@ -24,7 +24,7 @@ export async function daemonOf(folders: EngineFolders): Promise<number | undefin
   return (await processesWhere("cmdline", (line) => line.split("\0").includes(argument)))[0];
 }
 
-/** Sends SIGTERM to the processes, then SIGKILL after `graceMs` milliseconds; resolves when they have ended. */
+/** Sends SIGTERM, and SIGKILL after `graceMs`; resolves when the processes have ended, or after twice that time. */
 export async function endProcesses(pids: readonly number[], graceMs: number): Promise<void> {
   send(pids, "SIGTERM");
   if (await areGone(pids, graceMs)) return;

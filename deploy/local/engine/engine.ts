@@ -43,14 +43,11 @@ export interface Engine {
 
 /**
  * Opens an engine for one run: an existing one, or with `install` one that is installed and started. The objects of the
- * run are
- * removed by `stop`, or within seconds after this process has ended in any other way. Throws an EngineError that lists
- * all
- * checked sockets and the cure, or an aborted signal's reason after the cleanup.
+ * run are removed by `stop`, or within seconds after this process has ended in any other way. Throws an EngineError
+ * that lists all checked sockets and the cure, or an aborted signal's reason after the cleanup.
  *
- * To use testcontainers, set DOCKER_HOST to `socket` and TESTCONTAINERS_RYUK_DISABLED to "true" before its first use,
- * and unset
- * DOCKER_HOST after `stop`, because an engine in DOCKER_HOST is the only one that is checked.
+ * `aimTestcontainers` makes testcontainers use the engine; dispose of it before another engine is opened, because an
+ * engine in DOCKER_HOST is the only one that is checked.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { install, onProgress = () => {}, signal } = options;

@@ -48,9 +48,8 @@ export function engineDirectory(env: Environment): string {
 }
 
 /**
- * Returns the folder in which the runs of this host are recorded: `/run/ostler` for root, shared by all of its runs
- * regardless
- * of their home, otherwise a folder in the user's cache.
+ * Returns the folder in which the runs of this host are recorded: `/run/ostler` for root, whose runs all share it
+ * regardless of HOME, otherwise a folder in the user's cache.
  */
 export function stateFolder(env: Environment): string {
   return Deno.uid() === 0 ? "/run/ostler" : join(besideTools(env), "engine");

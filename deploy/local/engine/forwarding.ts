@@ -11,8 +11,7 @@ export async function freeAddressPool(env: Environment): Promise<AddressPool> {
 
 /**
  * Creates the engine's bridge and lets its containers reach outside networks. Docker's own rules are not used, because
- * they take
- * over the chains of another engine on this host, and remain when the engine stops.
+ * they take over the chains of another engine on this host, and remain when the engine stops.
  */
 export async function openForwarding(folders: EngineFolders, pool: AddressPool, env: Environment): Promise<void> {
   await closeForwarding(folders, env);
@@ -24,7 +23,7 @@ export async function openForwarding(folders: EngineFolders, pool: AddressPool, 
   }
 }
 
-/** Removes what `openForwarding` created and what still exists; does not change rules of others. */
+/** Removes the bridge and the rules that `openForwarding` created, if they exist; keeps the rules of others. */
 export async function closeForwarding(folders: EngineFolders, env: Environment): Promise<void> {
   for (const table of ["filter", "nat"]) {
     const rules = (await run("iptables", ["-w", "-t", table, "-S"], env)).split("\n");

@@ -22,7 +22,7 @@ interface SavedSettings {
   readonly settings: HostSettings;
 }
 
-/** The settings from before the first machine of this host, in a file that survives a crash. */
+/** The settings that this host had before its first machine, in a file that survives a crash. */
 export class SavedHostSettings {
   readonly #path: string;
   readonly #proc: string;
@@ -93,7 +93,7 @@ async function changedSince(settings: HostSettings, proc: string): Promise<HostS
 async function isAnyEngineUp(proc: string): Promise<boolean> {
   const networkOf = (pid: number | "self"): Promise<string> => Deno.readLink(`${proc}/${pid}/ns/net`).catch(() => "");
   const engines = await processesWhere("comm", (text) => text.trim() === "dockerd", proc);
-  // Each network namespace has its own forwarding setting.
+  // Engines in other network namespaces do not count, because each namespace has its own forwarding setting.
   const networks = await Promise.all(engines.map(networkOf));
   return networks.includes(await networkOf("self"));
 }

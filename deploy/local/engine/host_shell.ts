@@ -13,7 +13,7 @@ export type HostShell = (script: string) => Promise<string>;
 /** Returns a shell that needs no image: its container is empty, and mounts the host's programs read-only. */
 export function hostShell(api: DockerApi, labels: Readonly<Record<string, string>>): HostShell {
   return async (script) => {
-    // A unique name, because another run's shell could remove a shared image before this one uses it.
+    // The image has a unique name, because another run's shell could remove a shared image before its use here.
     const tag = randomBytes(6).toString("hex");
     await api.post(`/images/create?fromSrc=-&repo=${repository}&tag=${tag}`, emptyArchive);
     const { Id } = await api.post<{ Id: string }>("/containers/create", {

@@ -43,7 +43,7 @@ export async function installEngine({ env, onProgress, signal }: Installation): 
   if (packages.length === 0) return;
   onProgress(`installing ${packages.join(", ")} from Debian packages`);
   await aptGet(["update"], { env, onProgress, signal });
-  // Not cancelled, because an interrupted installation leaves dpkg on this host in need of repair.
+  // The installation cannot be cancelled, because an interruption leaves dpkg on this host in need of repair.
   await aptGet(["install", "--yes", "--no-install-recommends", ...packages], { env, onProgress });
   signal.throwIfAborted();
 }

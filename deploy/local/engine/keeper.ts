@@ -39,7 +39,7 @@ function readInput(): Input {
 async function keep({ order, ended }: Input): Promise<void> {
   const told = await order;
   const scope = await createRunScope((text) => void report({ kind: "progress", text }));
-  // A sweep is not cancelled by the end of input, because its caller only waits for the end.
+  // The end of input does not cancel a sweep, because the caller ends the input at once and waits for the exit.
   if (told.isSweep) return await alone(scope, undefined, () => closeDeadRuns(scope));
   const failures: unknown[] = [];
   await openUntil(ended, scope, told).catch((error: unknown) => failures.push(error));

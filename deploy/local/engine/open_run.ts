@@ -26,7 +26,7 @@ interface ChosenEngine extends FoundEngine {
 }
 
 /**
- * Finds or starts an engine and creates a network for this run; if it throws, call `closeRun` to release what it holds.
+ * Finds or starts an engine and creates a network for this run; after an error, `closeRun` releases what the run holds.
  */
 export async function openRun(scope: RunScope, order: KeeperOrder, signal: AbortSignal): Promise<OpenedRun> {
   return await alone(scope, signal, async () => {
@@ -39,7 +39,7 @@ export async function openRun(scope: RunScope, order: KeeperOrder, signal: Abort
     scope.onProgress(
       `Docker engine ${version} (${driver}) at "unix://${socketPath}"${isOurs ? ", started for this run" : ""}`,
     );
-    // Saved here for an existing engine; a started engine saves the settings before it starts.
+    // Saves the host's settings for an existing engine; for a started engine, they were saved before its start.
     await scope.hostSettings.save();
     const api = new DockerApi(socketPath);
     const swept = await sweepDeadRuns(api).catch((error: unknown) => (tell(error), []));
@@ -182,7 +182,7 @@ async function startEngine(folders: EngineFolders, env: Environment, signal: Abo
 function spawnDaemon(folders: EngineFolders, env: Environment): Promise<never> {
   const log = openSync(folders.logPath, "w", 0o600);
   const daemon = spawn("dockerd", daemonArguments(folders), {
-    // A session of its own, so that neither Ctrl-C nor the end of this process stops it before its containers are gone.
+    // Its own session keeps Ctrl-C and the end of this process from stopping the daemon before its containers are gone.
     detached: true,
     stdio: ["ignore", log, log],
     env: definedVariables(env),

@@ -15,8 +15,8 @@ export function lacksSysResource(status: string): boolean {
 
 /**
  * Returns a script that calls runc without CAP_SYS_RESOURCE, because runc would fail with "unable to apply caps": it
- * removes the
- * capability from the bundle's config.json to create a container, and from the process file to run a command in one.
+ * removes the capability from the bundle's config.json to create a container, and from the process file to run a
+ * command in a container.
  */
 export function wrapperScript(runc: string): string {
   return `#!/bin/sh

@@ -23,7 +23,7 @@ async function unmountBelow({ dataRoot, volatile }: EngineFolders): Promise<void
   const ours = mounts.filter((path) =>
     path === dataRoot || [dataRoot, volatile].some((at) => path.startsWith(`${at}/`))
   );
-  // Latest first, because a mount below another one keeps that busy.
+  // The latest mount is unmounted first, because a mount is busy while another one is below it.
   for (const path of ours.toReversed()) {
     await new Deno.Command("umount", { args: ["--lazy", path], stdout: "null", stderr: "null" }).output();
   }

@@ -22,9 +22,8 @@ const defaultLooks: Looks = { most: 40, pauseMs: 500 };
 /** Removes the run's containers with their anonymous volumes, then its networks and volumes. */
 export async function sweepRun(api: DockerApi, runId: string, looks = defaultLooks): Promise<void> {
   const filter = `${machineLabel}=${runId}`;
-  // At least twice, and until no container is left: a container whose creation was in progress when its owner died can
-  // appear
-  // after the first check, and removal by another process takes time.
+  // Checks at least twice, and until no container is left: a container whose creation was in progress when its owner
+  // died can appear after the first check, and removal by another process takes time.
   for (let look = 1; look <= looks.most; look++) {
     const containers = await listContainers(api, filter);
     if (containers.length === 0 && look > 1) break;
@@ -58,7 +57,7 @@ export async function sweepDeadRuns(api: DockerApi, proc = kernelProc): Promise<
   return dead;
 }
 
-/** Removes all containers and volumes of an engine that only Ostler uses; keeps its images and networks. */
+/** Removes all containers, networks and volumes of an engine that only Ostler uses; keeps its images. */
 export async function sweepEverything(api: DockerApi): Promise<void> {
   const containers = await api.get<{ Id: string }[]>("/containers/json?all=1");
   await Promise.all(containers.map(({ Id }) => removeContainer(api, Id)));
@@ -69,7 +68,7 @@ export async function sweepEverything(api: DockerApi): Promise<void> {
 
 async function removeContainer(api: DockerApi, id: string): Promise<void> {
   await api.delete(`/containers/${id}?force=1&v=1`).catch((error: unknown) => {
-    // Another process is removing it.
+    // Another process already removes the container.
     if (!/already in progress/.test(String(error))) throw error;
   });
 }
