@@ -119,7 +119,7 @@ const installGo = `install Go ${wantedGo.major}.${wantedGo.minor} or later, with
 const isNetwork =
   /dial tcp|no such host|connection re(fused|set)|i\/o timeout|TLS handshake|unexpected EOF|proxyconnect|: 5\d\d |too many requests/i;
 
-// Most specific first, because an unreachable checksum database also matches a network failure.
+// The most specific failures are first, because an unreachable checksum database also matches a network failure.
 const cures: readonly { readonly matches: (text: string) => boolean; readonly cure: string }[] = [
   {
     matches: (text) => /checksum mismatch|SECURITY ERROR/.test(text),

@@ -16,7 +16,7 @@ export interface ResolveOptions {
   readonly env?: Environment;
   /** Kills a running build; resolving then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Replaces the build with Go. */
+  /** Builds tools in place of `buildRecipe`, which uses Go. */
   readonly build?: (order: BuildOrder, surroundings: BuildSurroundings) => Promise<void>;
 }
 

@@ -30,7 +30,7 @@ export async function runCommand(order: CommandOrder): Promise<CommandResult> {
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
-    // A process group of its own, so that compilers and linkers are killed as well.
+    // The program gets its own process group, so that compilers and linkers that it starts are killed as well.
     detached: true,
   }).spawn();
   const lines: string[] = [];

@@ -51,7 +51,7 @@ async function buildInto(
   { tools, workRoot }: { tools: readonly ToolName[]; workRoot: string },
 ): Promise<void> {
   await emptyFolder(workRoot);
-  // A new name for each run, because compilers that outlived a killed run may still write into the old folder.
+  // The folder has a new name in each run, because compilers of a killed run may still write into the old folder.
   const workDir = await Deno.makeTempDir({ dir: workRoot });
   try {
     await cache.build({ recipe, tools, workDir });
@@ -68,7 +68,7 @@ async function emptyFolder(folder: string): Promise<void> {
 async function install(made: string, path: string): Promise<void> {
   await Deno.mkdir(join(path, ".."), { recursive: true });
   using file = await Deno.open(made, { read: true, write: true });
-  // Without this, a power failure could leave an empty file under the final name.
+  // Without the sync, a power failure could leave an empty file under the final name.
   await file.sync();
   await Deno.rename(made, path);
 }

@@ -41,8 +41,8 @@ export const checkMachineFiles: Recipe = {
 };
 
 /**
- * Validates a KubeletConfiguration with the kubelet's code; a separate recipe, because it shares Go's build cache with
- * Kubernetes.
+ * Validates a KubeletConfiguration with the kubelet's code; separate from `checkMachineFiles`, so that it is built with
+ * the modules of Kubernetes alone, and reuses what Go has cached of them.
  */
 const checkKubeletConfig: Recipe = {
   name: "check-kubelet-config",
@@ -157,7 +157,7 @@ const etcd: Recipe = {
   replaces: [],
 };
 
-/** The older command line tool of Temporal; not every module proxy serves 1.18.4. */
+/** The older command line tool of Temporal; 1.18.0, because not every module proxy serves 1.18.4. */
 const tctl: Recipe = {
   name: "tctl",
   packages: { tctl: "github.com/temporalio/tctl/cmd/tctl" },

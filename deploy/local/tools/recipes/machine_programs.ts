@@ -23,10 +23,8 @@ export const containerd: Recipe = {
 
 /**
  * runc without libseccomp, which no module proxy serves. The kubelet requests a seccomp profile for each pod's sandbox,
- * which
- * runc without the library refuses, so that no pod would start. This build is patched to start containers unconfined
- * instead:
- * seccomp profiles of pods have no effect on these machines.
+ * which runc without the library refuses, so that no pod would start. This build is patched to start containers
+ * unconfined instead: seccomp profiles of pods have no effect on these machines.
  */
 export const runc: Recipe = {
   name: "runc",
