@@ -31,7 +31,7 @@ export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchi
   return { debian, "debian-security": security, ...(proxy === undefined ? {} : { proxy }) };
 }
 
-/** URLs of snapshots of the archive `debian`; beside it they have `debian-security`. */
+/** Matches URLs of snapshots of the archive `debian`; `debian-security` is beside it in the same snapshot. */
 export const snapshotForm = /^http\S*\/debian\/\d{8}T\d{6}Z$/;
 
 /** Returns the archives as they were in a snapshot; the given ones for "". */

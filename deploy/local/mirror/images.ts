@@ -26,7 +26,7 @@ interface Blob {
   readonly sha256: string;
 }
 
-/** Returns a read-only public registry of these images, at /v2/. */
+/** Returns a read-only public registry of the images in `imageNames`, at /v2/. */
 export async function prepareImages(directory: string, programs: NodePrograms): Promise<Answer> {
   const images = [
     await imageOf(directory, imageNames.pause, programs.pause),

@@ -37,7 +37,7 @@ export interface Mirror {
   readonly digests: string;
   /** Value of a profile's parameter `packageMirror`. */
   readonly packagesUrl: string;
-  /** Value of Ostler's setting `node-containerd-registry-mirrors`, which serves images over plain HTTP. */
+  /** Value of Ostler's setting `node-containerd-registry-mirrors`: machines pull images over plain HTTP. */
   readonly registryMirror: string;
   /** Full names of images, with this mirror as registry. */
   readonly images: Readonly<Record<keyof typeof imageNames, string>>;
@@ -89,7 +89,7 @@ async function prepareAnswers(
   const images = await prepareImages(files, programs);
   const packages = passPackagesOn({ directory: join(directory, "packages"), archives, signal });
   const others = await Promise.all(layouts.map(serveLayout));
-  // The registry answers unknown paths itself, so it is the last handler.
+  // `images` responds 404 to all names that it does not know, so the layouts come first.
   return { releases, answers: [releases.answer, ...others, images, packages] };
 }
 

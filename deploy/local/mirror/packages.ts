@@ -40,7 +40,7 @@ export function passPackagesOn({ directory, archives, signal }: PackageOptions):
 interface Index {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly headers: Headers;
-  /** Expiry time in milliseconds of the clock. */
+  /** Expiry time (epoch ms). */
   readonly until: number;
 }
 
@@ -71,7 +71,7 @@ function answerWith(request: Request, { bytes, headers }: Index): Response {
 
 function passedHeaders({ headers }: Response): Headers {
   const names = ["last-modified", "content-type"];
-  // The header has the length of the encoded body, which differs from that of the decoded one.
+  // The header has the length of the encoded body, but the forwarded body is decoded.
   if (!headers.has("content-encoding")) names.push("content-length");
   return new Headers(names.flatMap((name): [string, string][] => {
     const value = headers.get(name);
@@ -96,7 +96,7 @@ export function keepPackages(
   };
 }
 
-/** Downloads a file unless it is kept; returns the response to forward if there is nothing to keep. */
+/** Downloads a file unless it is kept; returns the response to forward if the download fails. */
 async function ensureKept(source: PackageSource, path: string, kept: string): Promise<Response | undefined> {
   const isThere = await Deno.stat(kept).then(() => true, () => false);
   return isThere ? undefined : await keep(source, path, kept);

@@ -18,7 +18,7 @@ export interface StoredFile {
   readonly size: number;
 }
 
-/** Builds a file and its SHA-256 atomically, once for the same programs, and finds it afterwards. */
+/** Returns a file with its SHA-256, both of which are made atomically and once for the same programs. */
 export async function storeFile(directory: string, content: Content): Promise<StoredFile> {
   const folder = join(directory, await identityOf(content));
   const path = "program" in content ? content.program : join(folder, "file");
