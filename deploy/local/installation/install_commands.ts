@@ -1,7 +1,7 @@
 /** The commands of the documentation to install Ostler, for an existing cluster, Temporal and registry. */
 import { readFile } from "node:fs/promises";
 
-/** Values for the placeholders on the page. */
+/** Values for the placeholders in the commands. */
 export interface Places {
   /** Host and port of Temporal. */
   temporal: string;
@@ -15,7 +15,7 @@ export interface InstallCommands {
   look: string;
 }
 
-/** Reads the commands; throws if the page does not have exactly three. */
+/** Reads the commands in the first block of docs/how-to/install.md; throws unless there are three. */
 export async function installCommands({ temporal, registry }: Places): Promise<InstallCommands> {
   const text = await readFile(new URL("../../../docs/how-to/install.md", import.meta.url), "utf8");
   const [, block = ""] = /```sh\n([\s\S]*?)```/.exec(text) ?? [];

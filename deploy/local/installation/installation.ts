@@ -81,7 +81,7 @@ export class Installation implements AsyncDisposable {
     const places = { temporal: this.temporal.address, registry: this.registry };
     const { setup, install, look } = await installCommands(places);
     await this.run(setup);
-    // --take-ownership, because existing machines were created with the plain manifests.
+    // --take-ownership, because the site has applied the plain manifests, whose objects the chart has too.
     await this.run(`${install} --take-ownership --wait --timeout=6m --values=${this.#place("values.json")}`);
     return await this.run(look);
   }
@@ -106,7 +106,7 @@ export class Installation implements AsyncDisposable {
     return stdout;
   }
 
-  /** Returns which of these addresses a pod can reach, tried one after the other. */
+  /** Returns whether a pod can reach each of these addresses; tests one after the other. */
   async reach(pod: Placed, places: readonly Place[]): Promise<Reach[]> {
     const reaches: Reach[] = [];
     for (const place of places) reaches.push(await reachFrom(this.options.host, pod, place));

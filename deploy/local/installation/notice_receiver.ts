@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { freePorts } from "../process/free_ports.ts";
 
-/** A notification in the format of the template below. */
+/** A notification in the format of `noticeTemplate`. */
 export interface ToldNotice {
   id: string;
   kind: string;

@@ -8,7 +8,7 @@ import { buildImage } from "../../release/image/build_image.ts";
 import { runCommand } from "../tools/run_command.ts";
 
 export interface LayoutOptions {
-  /** Engine, which is open during the build. */
+  /** Options of the engine, which is open only during the build. */
   engine: EngineOptions;
   version: string;
   /** Folder of the layout; created here, and removed by the caller. */

@@ -1,7 +1,7 @@
 /** Tests which addresses a pod of a real machine can reach, from its own network namespace. */
 import type { ContainerHost } from "../machines/container_host.ts";
 
-/** Result of an attempt: `forbidden` is the response of the network, `closed` that of the address itself. */
+/** Result of an attempt; the address itself responds `closed`, the network `forbidden`, and `silent` is a timeout. */
 export type Reach = "open" | "closed" | "forbidden" | "silent";
 
 /** An address and a port. */

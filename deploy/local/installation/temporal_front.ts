@@ -4,7 +4,7 @@ import type { KeyedCertificate } from "../stack/certificate_authority.ts";
 import { authorityOf, type Named, TlsDoor } from "./tls_door.ts";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
-/** Client credentials in PEM, and the CA and name of the server. */
+/** Client credentials in PEM, and the CAs of the server. */
 export interface Access extends KeyedCertificate {
   caPem: string;
 }

@@ -34,7 +34,7 @@ export function valuesOf({ host, apiPort, noticePort }: Surroundings): object {
     notices: { secret: secretNames.notices },
     networkPolicy: {
       enabled: true,
-      // Its Service, and the endpoint of that Service.
+      // The API server's Service, and the endpoint of that Service.
       apiServer: { to: [...here, { ipBlock: { cidr: "10.96.0.1/32" } }], ports: [443, apiPort] },
       temporal: { to: here },
       // The test scrapes from the node, which NetworkPolicies always allow.
