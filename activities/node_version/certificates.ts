@@ -1,7 +1,7 @@
 /**
  * Reads when the certificates of control planes expire, and writes that to the status of their NodeVersion. Each server
- * is read once an hour: the status has the answers for all workers and restarts, the cache of the process those that
- * could not be written. Nothing here delays a survey by more than one handshake.
+ * is read once an hour: the status keeps the results for all workers and across restarts, and the cache of the process
+ * keeps those that could not be written. A survey makes all handshakes at once, which delays it by one handshake.
  */
 import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
@@ -28,13 +28,13 @@ import {
 } from "../status/certificate_record.ts";
 import type { GroupNode } from "./group_nodes.ts";
 
-/** Milliseconds for which an answer counts. */
+/** Milliseconds between two reads of a certificate. */
 export const freshMs = 3_600_000;
-/** Most handshakes of one survey; with the next survey the others follow, the oldest answers first. */
+/** Maximum handshakes of one survey, for the oldest records; the next surveys make the others. */
 const mostHandshakes = 75;
-/** Most certificates that the status has, the most urgent ones. */
+/** Maximum certificates in the status, which keeps the most urgent ones. */
 const mostRecords = 400;
-/** A Node (ms since its creation) whose API server and etcd may not run yet; read then, both would be unknown for an hour. */
+/** Age of a Node (ms) from which its servers are read: a read before they run would make them unknown for an hour. */
 const settledMs = 600_000;
 const longestPem = 100_000;
 const mostAuthorities = 10;
@@ -47,11 +47,11 @@ interface Target {
   component: CertificateComponent;
   of: string;
   at: string;
-  /** Undefined if it has no address. */
+  /** Undefined if its Node does not have an address. */
   server?: Server;
 }
 
-/** Reads what is due, and shows all; a NodeVersion without control planes has no certificates and no condition. */
+/** Reads certificates that are due, and writes all records and the condition; removes both without control planes. */
 export async function showCertificates(
   kube: Cluster,
   version: NodeVersion,
@@ -87,7 +87,7 @@ async function readRecords(kube: Cluster, { controlPlanes, known, now }: Reading
   const read = await Promise.all(due.slice(0, mostHandshakes).map((target) => readTarget(kube, target, now)));
   const fresh = new Map(read.map((record) => [keyOf(record), record]));
   return [
-    // Each worker reads the Secret by itself: the same content at another time causes no write.
+    // A record of the Secret keeps its time while its content is the same, so that reads of workers cause no writes.
     ...records.map((record) => {
       const before = stored.get(keyOf(record));
       const isSame = isFresh(before) && isDeepStrictEqual({ ...before, readAt: "" }, { ...record, readAt: "" });
@@ -101,7 +101,7 @@ function keyOf({ component, of, at }: Pick<CertificateRecord, "component" | "of"
   return JSON.stringify([component, of, at]);
 }
 
-/** A Node may report any text as its address. */
+/** Returns the servers to read; skips addresses that are not IP addresses, because a Node may report any text. */
 function targetsOf(nodes: readonly GroupNode[], endpoints: readonly string[] | undefined): Target[] {
   const onNodes = nodes.flatMap(({ name, addresses }) => {
     const host = addresses.find((address) => isIP(address) !== 0 && hostOfAddress(address) !== undefined);
@@ -139,7 +139,7 @@ function recordOf(target: Target, { readAt, served }: { readAt: string; served: 
   return { ...target, readAt, expiresAt: at(served.until), soonAt: at(soonOf(target.component, served)) };
 }
 
-// The Secret with which Ostler connects to etcd: its certificates, never its key.
+// Reads the certificates in the Secret with which Ostler connects to etcd, never the key.
 
 interface SecretRead {
   /** URLs of an etcd that does not run on control planes. */
@@ -155,7 +155,7 @@ async function readSecret(kube: Kube, now: number): Promise<SecretRead> {
   });
   try {
     const secret = await readSecretTexts(kube, accessSecret);
-    // Without the Secret Ostler replaces no control plane, which other conditions report.
+    // Without the Secret, Ostler does not replace control planes, and other conditions report that.
     if (!secret) return { endpoints: undefined, records: [] };
     const { "ca.crt": ca = "", "tls.crt": cert = "", endpoints } = secret.texts;
     const read = (component: CertificateComponent, key: string, pem: string): CertificateRecord[] => {
@@ -184,7 +184,7 @@ const conditionType = "CertificatesValid";
 
 interface Shown {
   records: readonly CertificateRecord[];
-  /** The status has these records. */
+  /** Whether the status already has these records. */
   isSame: boolean;
   standing: CertificatesStanding | undefined;
 }
@@ -192,7 +192,7 @@ interface Shown {
 async function write(kube: Kube, version: NodeVersion, shown: Shown): Promise<void> {
   if (shown.isSame && isTold(version, shown.standing)) return;
   const { name } = version.metadata;
-  // The survey has written the status since it read this version.
+  // The passed NodeVersion is out of date, because the survey has written its status since.
   const current = await ifFound(readClusterObject(kube, nodeVersions, name));
   if (!current) return;
   const { metadata: { uid, resourceVersion, generation = 0 }, status } = current;

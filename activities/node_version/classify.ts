@@ -39,7 +39,7 @@ export function classOf(
   return pending.some((record) => isJoinOf(record, node.name)) ? "mints" : "upToDate";
 }
 
-/** Compares in any case, as clouds and users may write the id of an image differently. */
+/** Ignores upper and lower case, because clouds and users may write the id of an image differently. */
 function runs(node: NodeTarget, target: NodeTarget): boolean {
   return same(node.image, target.image) && hasComponents(node, target);
 }
@@ -54,7 +54,7 @@ export function isJoinOf({ spec, status }: Pick<PendingNode, "spec" | "status">,
   return spec.nodeName === node && spec.goal === "Join" && status?.cspState === "Ready";
 }
 
-/** Returns whether two ids of a cloud are equal in any case. */
+/** Returns whether two ids of a cloud are equal, regardless of upper and lower case. */
 export function same(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }

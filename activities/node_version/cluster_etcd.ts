@@ -1,4 +1,4 @@
-/** The etcd of a cluster, by the addresses of its control plane nodes. */
+/** Finds the etcd of a cluster by the addresses of the control plane nodes. */
 import type { Cluster } from "../cluster.ts";
 import type { EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { readGroupNodes } from "./group_nodes.ts";

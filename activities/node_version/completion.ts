@@ -9,7 +9,7 @@ export interface NodeCounts {
 }
 
 export interface Completion {
-  /** Machines that may be ordered now in addition to the existing ones, of `limit`. */
+  /** How many of the `limit` additional machines may be ordered now. */
   budget: number;
   isSettled: boolean;
   /** The condition Outdated of `status.conditions`. */
@@ -22,9 +22,9 @@ const named = 5;
 const unfinished: readonly NodeClass[] = ["outdated", "donors", "heirs", "awaitingAnnotation", "obsolete"];
 
 /**
- * Returns the progress. An outdated node counts as unfinished even if its replacement vanished (K3), and so does a node
- * that waits for its annotation. The version of an invalid node cannot be determined: that is reported, and the
- * NodeVersion is not complete (K26).
+ * Returns the progress. An outdated node counts as unfinished even if its replacement vanished, and so does a node that
+ * waits for its annotation. The version of an invalid node cannot be determined: the message names the node, and the
+ * NodeVersion is not complete.
  */
 export function completionOf({ nodes, joins, leaves }: NodeCounts, limit = 1): Completion {
   const extra = nodes.heirs.length + nodes.awaitingAnnotation.length + joins + leaves;

@@ -6,7 +6,7 @@ import type { SharedWatch } from "../kube/informer.ts";
 import { keptByAnnotation, scaleDownDisabledAnnotation } from "../node/cordon.ts";
 import { MarkedNode } from "./marks.ts";
 
-/** On an old node that is replaced: the holder. */
+/** On an old node: the pool that chose it for replacement, in the format of `holderOf`. */
 export const chosenAnnotation = "ostler.dev/chosen-by";
 /** On a new node that replaces another: the ID of the replaced machine. */
 export const heirAnnotation = "ostler.dev/heir-of";
@@ -14,13 +14,13 @@ export const heirAnnotation = "ostler.dev/heir-of";
 /** A node of a scaling group. */
 export interface GroupNode extends MarkedNode {
   uid: string;
-  /** The holder that chose it for replacement; "" without one. */
+  /** The pool that chose the node for replacement, in the format of `holderOf`; "" without one. */
   chosenBy: string;
-  /** The ID of the machine whose inheritance it has; "" without one. */
+  /** The ID of the machine that the node replaces; "" without one. */
   heirOf: string;
-  /** An autoscaler does not remove it. */
+  /** Whether autoscalers do not remove the node. */
   isKept: boolean;
-  /** The holder that keeps the autoscaler off it; "" without one. */
+  /** The pool that keeps autoscalers from removing the node, in the format of `holderOf`; "" without one. */
   keptBy: string;
   isReady: boolean;
   /** Epoch ms; 0 if unknown. */
@@ -70,7 +70,7 @@ export async function readGroupNodes(kube: Cluster): Promise<GroupNode[]> {
 /** The nodes of instances by provider ID in lower case. */
 export interface InstanceNodes {
   nodes: Map<string, GroupNode>;
-  /** The names of nodes with one provider ID: none of them is certainly the node of the instance, so `nodes` has none. */
+  /** Names of nodes that share a provider ID; `nodes` lacks them, as any of them may be the node of the instance. */
   twins: Map<string, string[]>;
 }
 

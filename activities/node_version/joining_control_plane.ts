@@ -1,5 +1,5 @@
 /**
- * Control planes join one at a time (K27): etcd accepts one new member at a time, so the record of a joining control
+ * Control planes join one at a time: etcd accepts one new member at a time, so the record of a joining control
  * plane blocks the next one until its member is a healthy voter. The join service issues no join ticket while such a
  * record exists.
  */
@@ -14,7 +14,7 @@ import { type JoiningNode, joiningNodes } from "../kube/update_kinds.ts";
 import { readGroupNodes } from "./group_nodes.ts";
 import { readSurvey } from "./cluster_etcd.ts";
 
-/** Maximum time for which a record blocks other control planes, as its node may never join. */
+/** Maximum time (ms) for which a record blocks other control planes, as the node of the record may never join. */
 const longestMs = 3_600_000;
 
 /**
@@ -41,7 +41,7 @@ function isBefore(one: JoiningNode["metadata"], other: JoiningNode["metadata"]):
   return a < b || (a === b && one.name < other.name);
 }
 
-/** Returns why a node is not a complete control plane; without access to etcd only its kubelet counts, so undefined. */
+/** Returns why a node is not a complete control plane; undefined without access to etcd, where its kubelet suffices. */
 export async function lackOf(kube: Cluster, node: string): Promise<string | undefined> {
   try {
     const survey = await readSurvey(kube);

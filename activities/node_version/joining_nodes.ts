@@ -17,7 +17,7 @@ const usualMs = 48 * hourMs;
 /** Longest deadline (ms), because users with permission to write records can write any time. */
 const mostMs = 7 * 24 * hourMs;
 
-/** Conflicts with other writers until the next attempt of the activity. */
+/** Conflicts with other writers after which the activity throws, so that Temporal retries it. */
 const tries = 5;
 
 /** Milliseconds between reads of a joining control plane, because etcd sends no events: short at first, long later. */
@@ -25,7 +25,7 @@ const lookAgain = { soon: 5_000, seldom: 60_000, soonFor: 600_000 };
 
 type Step = "Annotate" | "Expire" | "Wait";
 
-/** Annotates the node, or expires the record after its deadline, and deletes the record as it was read. */
+/** Annotates the node, or expires the record after its deadline; deletes the record only if it was not modified. */
 export function ensureNodeAnnotated(
   kube: Cluster,
   { object: { name } }: { object: ClusterObject },
@@ -111,7 +111,7 @@ async function annotate(
   await kube.core.patchNode({ name, body }, asMergePatch);
 }
 
-/** Deletes the record as it was read; a node that joins again writes a new one. */
+/** Deletes the record; returns "Changed" if it differs from the read one, as after a new join of the node. */
 async function forget(kube: Kube, { metadata }: JoiningNode): Promise<"Forgotten" | "Changed"> {
   try {
     await ifFound(deleteClusterObject(kube, joiningNodes, metadata));

@@ -8,7 +8,7 @@ import { type NodeVersion, nodeVersions, type ScalingGroup } from "../kube/updat
 import { emitEvents } from "../status/events.ts";
 import { createHash } from "node:crypto";
 
-/** Releases a target to a stage. Moot if the NodeVersion has another target. */
+/** Releases a target to a stage; throws GenerationStale if the NodeVersion has another target. */
 export function ensureStageReleased(
   kube: Kube,
   { object: { name }, stage, digest }: { object: ClusterObject; stage: VersionStage; digest: string },
@@ -78,7 +78,7 @@ export interface Target {
   components: string;
 }
 
-/** Returns the identity of a target, in any case. */
+/** Returns the identity of a target, regardless of upper and lower case. */
 export function hashOf({ image, components }: Target): string {
   return digestOf([image.toLowerCase(), components.toLowerCase()]).slice(0, 10);
 }
