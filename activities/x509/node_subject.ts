@@ -1,6 +1,6 @@
 /**
  * Reads the node name of a certificate request (PKCS #10), more strictly than the signer: one organization, one name
- * and nothing else, so that no two parsers can differ about the identity it grants.
+ * and nothing else, so that no two parsers can differ about the granted identity.
  */
 import { Buffer } from "node:buffer";
 
@@ -9,7 +9,7 @@ const set = 0x31;
 const attributes = 0xa0;
 /** UTF8String and PrintableString: the string types that all parsers read alike. */
 const texts = [0x0c, 0x13];
-/** 2.5.4.10 and 2.5.4.3 in DER. */
+/** The object identifiers 2.5.4.10 and 2.5.4.3 in DER, as hex digits. */
 const organization = "55040a";
 const commonName = "550403";
 const block = /^-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END CERTIFICATE REQUEST-----\s*$/;

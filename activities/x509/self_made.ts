@@ -1,7 +1,7 @@
 /** Certificates that Ostler issues itself: an authority, and server certificates signed by it. P-256 keys. */
 import { randomBytes, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
-// Must precede @peculiar/x509, which does not load without it.
+// This import must precede @peculiar/x509, which does not load without it.
 import "./reflection.ts";
 import * as x509 from "@peculiar/x509";
 

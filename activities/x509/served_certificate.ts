@@ -1,6 +1,6 @@
 /**
  * Reads when the certificate of a server expires, by a TLS handshake that verifies nothing, shows no certificate and
- * sends no request. So the answer proves nothing about the server, and decides nothing: people read it.
+ * sends no request. The result proves nothing about the server, so it is only reported, and decides nothing.
  */
 import { X509Certificate } from "node:crypto";
 import { connect, type TLSSocket } from "node:tls";
@@ -11,13 +11,13 @@ export interface Server {
   readonly port: number;
 }
 
-/** Epoch ms. */
+/** The period in which a certificate is valid, in epoch ms. */
 export interface Validity {
   readonly from: number;
   readonly until: number;
 }
 
-/** `unknown` is the reason, without any text of the server. */
+/** The validity of a certificate, or why it is unknown, without any text of the server. */
 export type Served = Validity | { readonly unknown: string };
 
 /** Reads the certificate of a server; never throws. */
@@ -26,7 +26,7 @@ export type ReadServed = (server: Server) => Promise<Served>;
 /** Milliseconds for the whole handshake, which takes less than a tenth of that across a continent. */
 const handshakeMs = 3_000;
 
-/** Reads the certificate of a server within `withinMs`; a failed handshake is a reason, and never an expired certificate. */
+/** Reads a certificate, also an expired one; resolves to `unknown` if the handshake fails or takes `withinMs`. */
 export function readServed({ host, port }: Server, withinMs = handshakeMs): Promise<Served> {
   const { promise, resolve } = Promise.withResolvers<Served>();
   const socket = connect({ host, port, rejectUnauthorized: false });
@@ -37,13 +37,13 @@ export function readServed({ host, port }: Server, withinMs = handshakeMs): Prom
   };
   const late = setTimeout(() => end({ unknown: `no TLS handshake within ${withinMs / 1000} s` }), withinMs);
   socket.once("secureConnect", () => end(validityIn(socket)));
-  // Stays until the socket is closed: an error without a listener would end the process.
+  // The listener stays until the socket is closed, because an error without a listener would end the process.
   socket.on("error", (error) => end({ unknown: `the TLS handshake failed (${codeOf(error)})` }));
   socket.once("close", () => end({ unknown: "the server closed the connection" }));
   return promise;
 }
 
-// The server decides what is in the certificate, so nothing of it is quoted, and whatever cannot be read is a reason.
+// The server decides what is in the certificate, so no text of it is quoted, and an unreadable one is `unknown`.
 function validityIn(socket: TLSSocket): Served {
   const unreadable = { unknown: "the certificate cannot be read" };
   try {
