@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "./canonical_json.ts";
+import { defaultProfiles } from "./catalogue.ts";
 import { registryHostFiles } from "./containerd/registry_hosts.ts";
 import type { TemplateEngines } from "./engines/kept_engines.ts";
 import { type TemplateEngine, TemplateFault } from "./engines/template_engine.ts";
@@ -9,7 +10,7 @@ import type { ProviderConfig } from "./provider_config.ts";
 import { hidden } from "./hide_secrets.ts";
 import { checkNetworkFits } from "./profile_fit.ts";
 import { ProfileRefused } from "./refusal.ts";
-import type { OsFile, OsProfile, ProfilePhase } from "./schema.ts";
+import { type OsFile, type OsProfile, parseProfile, type ProfilePhase } from "./schema.ts";
 import { packagesOf, sharedEngines, templateData } from "./templates.ts";
 import { type OsSettings, osSettings } from "./os_settings.ts";
 
@@ -41,7 +42,7 @@ export async function renderConfig(
   checkNetworkFits(provider);
   const subscribed = withRhelSubscription(profile, provider);
   const shared = {
-    scope: `${digestOf(profile)} ${readerOf(facts)}`,
+    scope: `${digestOf(profile)} ${await readerOf(profile, facts)}`,
     data: templateData(profile, facts),
     sshKeys: provider.sshPublicKeys ?? [],
   };
@@ -76,10 +77,23 @@ function digestOf(profile: OsProfile): string {
 
 /**
  * Returns who can read the result: everybody, or only the machines of one pool. A process that renders what everybody
- * can read never has a secret, and one that has the secrets of a pool serves no other pool.
+ * can read never has a secret. A process with the secrets of a pool serves no other pool, unless the templates are
+ * Ostler's own: those leave nothing behind, and a process for each pool costs several times its render.
  */
-function readerOf({ secrets, deployment: { namespace, name } }: RenderFacts): string {
-  return secrets.token === hidden ? "all" : `${namespace}/${name}`;
+async function readerOf(
+  profile: OsProfile,
+  { secrets, deployment: { namespace, name } }: RenderFacts,
+): Promise<string> {
+  if (secrets.token === hidden) return "all";
+  return await isDefault(profile) ? "machines" : `${namespace}/${name}`;
+}
+
+let defaults: Promise<Set<string>> | undefined;
+
+/** Returns whether a profile equals one that Ostler ships, whatever its name. */
+async function isDefault(profile: OsProfile): Promise<boolean> {
+  defaults ??= defaultProfiles().then((all) => new Set(all.map(({ spec }) => digestOf(parseProfile(spec)))));
+  return (await defaults).has(digestOf(profile));
 }
 
 /**

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { EtaEngine } from "../../../profiles/engines/eta.ts";
-import { hideSecrets, parseProfile, renderConfig, type TemplateEngine } from "../../../profiles/mod.ts";
+import {
+  defaultProfiles,
+  hideSecrets,
+  type OsProfile,
+  parseProfile,
+  renderConfig,
+  type TemplateEngine,
+} from "../../../profiles/mod.ts";
 import { renderFacts } from "../../support/render_facts.ts";
 
 /**
@@ -82,27 +89,40 @@ Deno.test("fault S4: nothing that a template leaves survives its render, whereve
   }
 });
 
+/** The scopes of one pool's templates, as the engine gets them. */
+async function scopesOf(profile: OsProfile, name: string, isShown: boolean): Promise<string[]> {
+  const scopes: string[] = [];
+  const engine: TemplateEngine = {
+    render: ({ scope, files }) => {
+      scopes.push(scope);
+      return Promise.resolve(files.map(() => ""));
+    },
+    close: () => Promise.resolve(),
+  };
+  const facts = renderFacts({ deployment: { name } });
+  await renderConfig(profile, isShown ? hideSecrets(facts) : facts, { eta: engine, go: engine });
+  return [...new Set(scopes)];
+}
+
+const cases: [string, boolean][] = [["one", true], ["one", false], ["two", false]];
+
 Deno.test("fault S4: what everybody can read, and the secrets of each pool, are rendered by processes of their own", async () => {
   const profile = parseProfile({
     ...{ osName: "ubuntu", osVersion: "24.04", version: "v1.2.3", templating: "eta" },
     ...{ supportedCloudProviders: [{ name: "kubevirt" }], bootstrapConfig: {}, provisioningConfig: {} },
   });
-  const scopesOf = async (name: string, isShown: boolean): Promise<string[]> => {
-    const scopes: string[] = [];
-    const engine: TemplateEngine = {
-      render: ({ scope }) => {
-        scopes.push(scope);
-        return Promise.resolve([]);
-      },
-      close: () => Promise.resolve(),
-    };
-    const facts = renderFacts({});
-    const own = { ...facts, deployment: { ...facts.deployment, name } };
-    await renderConfig(profile, isShown ? hideSecrets(own) : own, { eta: engine, go: engine });
-    return [...new Set(scopes)];
-  };
-  const cases: [string, boolean][] = [["one", true], ["one", false], ["two", false]];
-  const scopes = (await Promise.all(cases.map((one) => scopesOf(...one)))).flat();
+  const scopes = (await Promise.all(cases.map((one) => scopesOf(profile, ...one)))).flat();
   assert.deepEqual(new Set(scopes).size, 3, scopes.join("\n"));
-  assert.deepEqual(await scopesOf("one", false), scopes.slice(1, 2));
+  assert.deepEqual(await scopesOf(profile, "one", false), scopes.slice(1, 2));
+});
+
+Deno.test("fault S4: a profile that Ostler ships renders the secrets of all pools in one process, a changed one does not", async () => {
+  for (const { metadata: { name }, spec } of await defaultProfiles()) {
+    // As the API server returns it.
+    const shipped = parseProfile(JSON.parse(JSON.stringify(spec)));
+    const scopes = (await Promise.all(cases.map((one) => scopesOf(shipped, ...one)))).flat();
+    assert.deepEqual([scopes.length, new Set(scopes).size, scopes[1] === scopes[2]], [3, 2, true], name);
+    const changed = { ...shipped, bootstrapConfig: { ...shipped.bootstrapConfig, templates: { note: "changed" } } };
+    assert.equal(new Set((await Promise.all(cases.map((one) => scopesOf(changed, ...one)))).flat()).size, 3, name);
+  }
 });
