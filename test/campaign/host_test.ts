@@ -57,7 +57,7 @@ for (const [signal, expected] of [["SIGINT", 130], ["SIGKILL", null]] as const) 
     const demo = await startDemo([]);
     const ended = once(demo, "exit");
     demo.stderr!.resume();
-    await moment(demo, / installs$/);
+    await moment(demo, / installing$/);
     assert.notDeepEqual(await hostTraces(), before, "Expected traces of a machine that installs packages");
     // Deno treats a process that was signalled through its own handle as ended by the signal.
     process.kill(demo.pid!, signal);
