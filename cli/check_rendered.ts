@@ -89,7 +89,7 @@ function isTooLarge(text: string): boolean {
   return bytesOf(text) > secretLimit;
 }
 
-/** A user-data text, and the combination that it was rendered for. */
+/** A user-data text, and the cloud provider, kubelet and parameters that it was rendered for. */
 export interface UserDataCheck {
   phase: Phase;
   provider: string;

@@ -189,7 +189,7 @@ export class PoolNotifier {
     return seen.reported !== seen.observed || seen.isOpen;
   }
 
-  // If nothing was reported, the run that got this signal may have been cancelled before it could report.
+  // As long as a pool reports no state, the state of the last signal counts, so a run cancelled before its report counts too.
   #isRepeat(key: string, { reported, observed, isOpen }: WatchedPool): boolean {
     return isOpen && observed === (reported ?? this.#memories.get(key)?.observed);
   }

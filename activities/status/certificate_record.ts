@@ -57,7 +57,7 @@ export function byUrgency(records: readonly CertificateRecord[], now: number): C
 }
 
 const dayMs = 24 * 3_600_000;
-/** Certificates of decades are in use, and with a third of that left no administrator has to act. */
+/** Longest warning: a third of the life of a certificate that is valid for decades would be years. */
 const longestWarningMs = 365 * dayMs;
 
 /**

@@ -18,7 +18,7 @@ interface WebhookServer {
   heldBytes?: number;
 }
 
-/** Default of `atOnce`: the validation of a profile needs bodies of some MiB, and a template engine. */
+/** Default of `atOnce`; each review of a profile can need some MiB of memory and a process that renders templates. */
 const usualAtOnce = 50;
 /** Default of `heldBytes`: parsing a body needs several times its size, and a pod has a memory limit. */
 const usualHeldBytes = 16 * 1024 * 1024;

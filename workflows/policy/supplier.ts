@@ -140,7 +140,7 @@ function sum(batches: readonly Batch[], of: (batch: Batch) => number): number {
 }
 
 // A scaling group of a cloud keeps as many machines as its size, replaces lost machines with the template that it boots
-// now, and removes none by itself. New machines are pending until they are ordered.
+// now, and removes none by itself. A missing machine counts as pending until Ostler orders it from the cloud.
 
 /** Rules of a scaling group; `surge` is the difference between its maximum size and the replicas. */
 export const scalingGroup: Supplier = {

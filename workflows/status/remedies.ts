@@ -17,7 +17,7 @@ export const remedies: Record<string, string> = {
   ImageNotAccepted: "Run ostler image show to see why: Ostler rolls out only accepted images.",
   HandsMissing: "Set hands-image on the worker: without hands-image, Ostler cannot change the OS of a node.",
   NodeUnclear:
-    "Give each instance an address of its own, or delete the Machine without an instance: the Node may be another's.",
+    "Give each instance an address of its own, or delete the Machine without an instance: its Node may belong to another Machine.",
   EtcdInDoubt:
     "Fix the named etcd member (docs/how-to/control-planes.md): until then Ostler adds and removes no control plane.",
   EtcdAccessMissing: "Put ca.crt, tls.crt and tls.key of etcd into the named Secret: the message has the cause.",
@@ -32,7 +32,8 @@ export const remedies: Record<string, string> = {
     "Check the machine's console: it did not come back. It keeps its slot until retry, another image or Node deletion.",
   GatesFailed: "The machine runs the image and fails a gate: it stays cordoned until retry or rollback.",
   GateFailed: "The last good revision itself fails a gate: fix what the gate measures, or the gate, then retry.",
-  ReplacementRefused: "Restore the image and set the new one in the NodePool, or set ReplaceIfRefused in the policy.",
+  ReplacementRefused:
+    "Restore the image of the MachineDeployment; set the new one in the NodePool, or ReplaceIfRefused in the policy.",
   SpecReapplied: "Find the client that applies the bad spec again (GitOps?) and change the spec there.",
   RolledBack: "The failed spec is quarantined: applied again, it is held until it changes or you send retry.",
   Aborted: "The aborted spec is quarantined: applied again, it is held until it changes or you send retry.",

@@ -98,8 +98,8 @@ export function newsOfMachines(
 }
 
 /**
- * Waits until the watches show that machine-controller has numbered a generation, at the latest until `until` (epoch
- * ms). Sends no request, but starts missing watches.
+ * Waits until the watches show that machine-controller has given a generation of a MachineDeployment its revision, at
+ * the latest until `until` (epoch ms). Sends no request, but starts missing watches.
  */
 export async function settledBy(
   kube: Cluster,

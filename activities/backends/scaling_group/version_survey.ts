@@ -250,7 +250,7 @@ function kindOf(kind: "Node" | "PendingNode"): { apiVersion: string; kind: strin
 /** Concurrent reads of groups. */
 const width = 10;
 
-/** The first problem, null if there is none, and whether a cloud moves machines of a group by itself. */
+/** The first problem of a group in its cloud, or null, and whether the cloud moves machines between zones by itself. */
 interface InCloud {
   trouble: VersionTrouble | null;
   isRebalancing: boolean;
