@@ -27,5 +27,8 @@ async function findsBoth({ site: { stack: { temporal, adminKubeconfig } } }: Wor
   assert.match(await asked("status", "-n", "kube-system"), /^pool +.*Converged/m);
   // The template is rendered by the Deno of the archive, without permissions.
   assert.match(await asked("plan", "pool", "-n", "kube-system"), /pool/);
-  assert.match(await asked("setup", "--dry-run"), /^search attributes: .*\npermissions of ServiceAccount/m);
+  assert.match(
+    await asked("setup", "--dry-run"),
+    /^search attributes: .*\naccess to Temporal: WARNING: .*\npermissions of ServiceAccount/m,
+  );
 }

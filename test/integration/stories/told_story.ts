@@ -79,5 +79,8 @@ async function tell(story: string, { flags = [], minutes = 10 }: Telling): Promi
     }));
   const last = stdout.trim().split("\n").at(-1) ?? "";
   assert.ok(last.startsWith("{"), `The story printed no report; its output was:\n${stderr.slice(-4000)}`);
-  return JSON.parse(last);
+  const report = JSON.parse(last) as Report;
+  // A story that could not be told to its end reports only why.
+  assert.ok("checks" in report, `${last}\n${stderr.slice(-4000)}`);
+  return report;
 }
