@@ -1,4 +1,9 @@
-import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from "@temporalio/client";
+import {
+  type Client,
+  NamespaceNotFoundError,
+  type WorkflowExecutionDescription,
+  WorkflowNotFoundError,
+} from "@temporalio/client";
 import { setTimeout as pause } from "node:timers/promises";
 import type { RollOutResult } from "../../../workflows/contracts/mod.ts";
 import { pool, type Release } from "./pool_objects.ts";
@@ -25,9 +30,7 @@ export class Runs {
 
   /** Follows the runs that start from now on. */
   static async open(client: Client): Promise<Runs> {
-    const newest = await client.workflow.getHandle(workflowId).describe().catch((error: unknown) => {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-    });
+    const newest = await client.workflow.getHandle(workflowId).describe().catch(unlessAbsent);
     return new Runs(client, newest?.runId);
   }
 
@@ -64,10 +67,7 @@ export class Runs {
   async #newest(isIt: (run: WorkflowExecutionDescription) => boolean): Promise<WorkflowExecutionDescription> {
     const { signal } = this.#stopping;
     for (;;) {
-      const run = await this.#call(() => this.#client.workflow.getHandle(workflowId).describe())
-        .catch((error: unknown) => {
-          if (!(error instanceof WorkflowNotFoundError)) throw error;
-        });
+      const run = await this.#call(() => this.#client.workflow.getHandle(workflowId).describe()).catch(unlessAbsent);
       if (run !== undefined && run.runId !== this.#past && isIt(run)) return run;
       await pause(intervalMs, undefined, { signal });
     }
@@ -80,6 +80,12 @@ export class Runs {
     this.#calls.add(call);
     return call;
   }
+}
+
+/** Throws the error unless there is no run yet: a story that installs Ostler creates the namespace too. */
+function unlessAbsent(error: unknown): undefined {
+  if (error instanceof WorkflowNotFoundError || error instanceof NamespaceNotFoundError) return undefined;
+  throw error;
 }
 
 /** Returns the URL of a run in the web UI. */
