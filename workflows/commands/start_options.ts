@@ -22,6 +22,24 @@ export function groupOfPool({ namespace, name }: Pick<PoolRef, "namespace" | "na
   return isGroup ? name.slice(prefix.length) : undefined;
 }
 
+const upgradePrefix = "upgrade-kubernetes.";
+
+/**
+ * Returns the holder of slots and cordons of an upgrade of Kubernetes, named like a pool among the groups' Rollouts, so
+ * that no run of a group gives them back; it has no Rollout of its own.
+ */
+export function holderOfUpgrade({ cluster, name }: ClusterObject): PoolRef {
+  const holder: PoolRef = { kind: "ScalingGroup", namespace: groupsNamespace, name: `${upgradePrefix}${name}` };
+  return cluster === undefined ? holder : { cluster, ...holder };
+}
+
+/** Returns the NodeVersion whose upgrade of Kubernetes that holder is; undefined for a pool. */
+export function upgradeOfHolder({ namespace, name }: Pick<PoolRef, "namespace" | "name">): string | undefined {
+  const isUpgrade = namespace === groupsNamespace && name.startsWith(upgradePrefix) &&
+    name.length > upgradePrefix.length;
+  return isUpgrade ? name.slice(upgradePrefix.length) : undefined;
+}
+
 export { nodePoolOf, poolOfNodePool } from "./node_pool.ts";
 
 /** Returns the names of the search attributes that runs of a cluster set; "" is the cluster without a name. */
@@ -91,6 +109,12 @@ export function imageIdOf({ cluster, name }: ClusterObject): string {
 /** Returns the workflow ID of a NodeVersion. */
 export function nodeVersionIdOf({ cluster, name }: ClusterObject): string {
   const id = `node-version/${name}`;
+  return cluster === undefined ? id : `${cluster}/${id}`;
+}
+
+/** Returns the workflow ID of an upgrade of Kubernetes, by the name of its NodeVersion. */
+export function upgradeIdOf({ cluster, name }: ClusterObject): string {
+  const id = `upgrade-kubernetes/${name}`;
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 

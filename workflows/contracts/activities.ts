@@ -130,6 +130,8 @@ export interface DrainOrder {
   known: string;
   /** Deletes the remaining pods, whatever protects them. */
   force: boolean;
+  /** The holder of the cordon instead of the pool, so that no run of the pool ends it. */
+  holder?: PoolRef;
 }
 
 /** Gates to evaluate for a machine, or for a wave if `machine` is absent. */

@@ -3,6 +3,7 @@
  * place and one at a time, before any worker gets its components.
  */
 import type { ClusterObject } from "./node_version.ts";
+import type { Unseen } from "./outcomes.ts";
 
 /** A control plane and what it runs; versions are like "v1.36.1", and "" if unknown. */
 export interface ControlPlaneState {
@@ -52,6 +53,8 @@ export type UpgradeSurvey =
     cluster: string;
     /** The version that a person approved; "" for none. */
     approved: string;
+    /** The annotation by which a person asks for another attempt; any new value asks once, "" is none. */
+    retry: string;
     trouble: UpgradeTrouble | null;
     controlPlanes: ControlPlaneState[];
     /** Oldest and newest kubelet of all other nodes; "" without any. */
@@ -85,7 +88,10 @@ export interface UpgradeOrder {
   uid: string;
   verb: UpgradeVerb;
   version: string;
-  /** Of the survey: the order fails as moot if the desired version or the content of its components has changed. */
+  /**
+   * Of the survey: the order fails as moot if the desired version or the content of its components has changed before
+   * the node got it; an order that the node has is waited for.
+   */
   digest: string;
   /** Identifies the attempt, so that it differs from an earlier equal order; at most 63 characters of [a-z0-9-]. */
   token: string;
@@ -108,7 +114,10 @@ export type UpgradeOutcome =
   | { outcome: "Refused"; reason: UpgradeRefusal; message: string }
   | { outcome: "Unknown"; message: string };
 
-/** The reported state of an upgrade: on the NodeVersion, in an Event when it changes, and in the web UI. */
+/**
+ * The reported state of an upgrade: on the NodeVersion, in an Event when it changes, and in the web UI. Reason
+ * "UpToDate" is the only one with which the condition is True.
+ */
 export interface UpgradeStanding {
   reason: string;
   message: string;
@@ -122,20 +131,25 @@ export interface UpgradeActivities {
   ensureControlPlaneAnnounced(
     input: { object: ClusterObject; node: string; uid: string; components: string },
   ): Promise<void>;
+  /** Ends the cordon of this upgrade, and no other; an absent node, or another node of this name, counts as success. */
+  ensureControlPlaneUncordoned(input: { object: ClusterObject; node: string; uid: string }): Promise<void>;
+  /** Ends every cordon of this upgrade, as its NodeVersion was deleted. */
+  ensureUpgradeEnded(input: { object: ClusterObject }): Promise<void>;
   /** Writes the condition KubernetesUpgraded of the NodeVersion, and an Event for a new reason. */
   ensureUpgradeReported(input: { object: ClusterObject; standing: UpgradeStanding }): Promise<void>;
 }
 
+/** Waits return `Unseen` if the state could not be read for a while and the result would otherwise be a failure. */
 export interface UpgradeWaits {
   /** Gives the order to the node, and waits for its result. */
-  awaitUpgradeOrdered(input: UpgradeOrder): Promise<UpgradeOutcome>;
+  awaitUpgradeOrdered(input: UpgradeOrder): Promise<UpgradeOutcome | Unseen>;
   /**
    * Waits until the control plane runs `version` (its components, or also its kubelet), is Ready, and its etcd member is
    * healthy; the evidence is that of the last read. Returns false if it is not so by `until` (epoch ms).
    */
   awaitControlPlaneHealthy(
     input: { object: ClusterObject; node: string; uid: string; version: string; kubelet: boolean; until: number },
-  ): Promise<{ isHealthy: boolean; evidence: string }>;
+  ): Promise<{ isHealthy: boolean; evidence: string } | Unseen>;
   /** Waits until the fingerprint of the survey changes, or until `until` (epoch ms). */
   awaitUpgradeChanged(input: { object: ClusterObject; fingerprint: string; until: number }): Promise<void>;
 }

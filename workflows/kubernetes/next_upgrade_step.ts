@@ -1,0 +1,174 @@
+/** The next step of an upgrade of Kubernetes, as a pure function of one survey and of the findings of a check. */
+import type {
+  ControlPlaneState,
+  UpgradeCheck,
+  UpgradeFinding,
+  UpgradeStanding,
+  UpgradeSurvey,
+  UpgradeVerb,
+} from "../contracts/mod.ts";
+import { namesOf, upgradeRefusalOf } from "./upgrade_refusal.ts";
+
+type Present = Extract<UpgradeSurvey, { state: "Present" }>;
+
+/**
+ * One step, and the status meanwhile. Check: whether the upgrade can begin. Upgrade: one control plane, its components
+ * with `verb`. Finish: end the work on a control plane that runs the version. Release: uncordon a control plane that is
+ * unchanged, as the upgrade cannot go on. Announce: annotate it with the components that it runs.
+ */
+export type UpgradeStep =
+  | { step: "Refuse" | "AwaitApproval" | "Wait" | "Done"; standing: UpgradeStanding }
+  | { step: "Check" | "Finish" | "Release" | "Announce"; controlPlane: ControlPlaneState; standing: UpgradeStanding }
+  | { step: "Upgrade"; controlPlane: ControlPlaneState; verb: ComponentsVerb; standing: UpgradeStanding };
+
+/** Apply upgrades the first control plane, and Node every other one. */
+export type ComponentsVerb = Extract<UpgradeVerb, "Apply" | "Node">;
+
+/** Number of findings that a message has, and the length of each. */
+const shown = { findings: 5, length: 300 };
+
+/**
+ * Returns the next step: check → approval → one control plane after the other. No control plane begins while another one
+ * is not Ready. `check` is null if the present state was not checked yet.
+ */
+export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): UpgradeStep {
+  const { trouble } = survey;
+  if (trouble) return { step: "Refuse", standing: withCordoned(survey, trouble) };
+  const refusal = upgradeRefusalOf(survey);
+  if (refusal) return stop(survey, "Refuse", refusal);
+  const finished = survey.controlPlanes.find((each) => each.isUnderWay && runsVersion(survey, each));
+  if (finished) return { step: "Finish", controlPlane: finished, standing: upgrading(survey, finished) };
+  const next = nextControlPlane(survey);
+  if (survey.cluster !== survey.version) return begin(survey, check, next);
+  return announce(survey) ?? (runsVersion(survey, next) ? done(survey) : go(survey, next));
+}
+
+/**
+ * Before the first control plane runs the version, a check and an approval are required, because kubeadm cannot
+ * downgrade afterwards.
+ */
+function begin(survey: Present, check: UpgradeCheck | null, next: ControlPlaneState): UpgradeStep {
+  if (next.isUnderWay && next.components === survey.version) return upgrade(survey, next);
+  if (check?.digest !== survey.digest) return { step: "Check", controlPlane: next, standing: checking(survey) };
+  const { findings } = check;
+  const stopping = findings.filter(({ stops }) => stops);
+  if (stopping.length > 0) return stop(survey, "Wait", blocked(survey, stopping));
+  if (!isApproved(survey)) return stop(survey, "AwaitApproval", awaiting(survey, findings));
+  // The finding may be that the control plane under way is not Ready, which its upgrade can end.
+  if (findings.length > 0 && !next.isUnderWay) return { step: "Wait", standing: blocked(survey, findings) };
+  return upgrade(survey, next);
+}
+
+/** A person who takes back the approval keeps the next control plane from beginning; one under way is completed. */
+function go(survey: Present, next: ControlPlaneState): UpgradeStep {
+  if (next.isUnderWay || isApproved(survey)) return upgrade(survey, next);
+  return { step: "AwaitApproval", standing: awaiting(survey, []) };
+}
+
+function upgrade(survey: Present, controlPlane: ControlPlaneState): UpgradeStep {
+  const silent = survey.controlPlanes.filter((each) => !each.isReady && each.uid !== controlPlane.uid);
+  if (silent.length > 0) {
+    const what = `Waiting for control plane ${namesOf(silent)} to be Ready before "${controlPlane.node}" is upgraded`;
+    return { step: "Wait", standing: { reason: "ControlPlaneNotReady", message: what } };
+  }
+  const verb = survey.cluster === survey.version ? "Node" : "Apply";
+  return { step: "Upgrade", controlPlane, verb, standing: upgrading(survey, controlPlane) };
+}
+
+/** Annotates each control plane that runs the version as soon as nothing is under way there. */
+function announce(survey: Present): UpgradeStep | undefined {
+  const found = survey.controlPlanes.find((each) => runsVersion(survey, each) && !each.isAnnounced);
+  return found && { step: "Announce", controlPlane: found, standing: upgrading(survey, found) };
+}
+
+function done(survey: Present): UpgradeStep {
+  const { controlPlanes: { length }, version } = survey;
+  const message = `${
+    length === 1 ? "The control plane runs" : `All ${length} control planes run`
+  } Kubernetes ${version}`;
+  return { step: "Done", standing: { reason: "UpToDate", message } };
+}
+
+/** Ends the work on a control plane whose kubelet and components have one version: nothing on it is half done. */
+function stop(survey: Present, step: "Refuse" | "AwaitApproval" | "Wait", standing: UpgradeStanding): UpgradeStep {
+  const isWhole = ({ isUnderWay, isReady, kubelet, components }: ControlPlaneState): boolean =>
+    isUnderWay && isReady && kubelet === components;
+  const whole = survey.controlPlanes.find(isWhole);
+  if (whole) return { step: "Release", controlPlane: whole, standing };
+  return { step, standing: withCordoned(survey, standing) };
+}
+
+function withCordoned({ controlPlanes }: Present, { reason, message }: UpgradeStanding): UpgradeStanding {
+  const cordoned = controlPlanes.filter(({ isUnderWay }) => isUnderWay);
+  if (cordoned.length === 0) return { reason, message };
+  return { reason, message: `${message}; control plane ${namesOf(cordoned)} is half done and stays cordoned` };
+}
+
+// Versions of control planes, and their order.
+
+function runsVersion({ version }: Present, { kubelet, components }: ControlPlaneState): boolean {
+  return kubelet === version && components === version;
+}
+
+/** Returns the control plane that is next; one that runs the version is only next if all do. */
+function nextControlPlane(survey: Present): ControlPlaneState {
+  const [first] = survey.controlPlanes.toSorted((one, other) => compare(survey, one, other));
+  if (!first) throw new TypeError("Failed to choose a control plane: a survey without any is refused");
+  return first;
+}
+
+/** One under way goes first, then one that is half done, and the leader of etcd last, so that it moves only once. */
+function compare(survey: Present, one: ControlPlaneState, other: ControlPlaneState): number {
+  const ranks = (each: ControlPlaneState): number[] => [
+    Number(runsVersion(survey, each)),
+    Number(!each.isUnderWay),
+    Number(each.components !== survey.version && each.kubelet !== survey.version),
+    Number(each.isLeader),
+  ];
+  const [ours, theirs] = [ranks(one), ranks(other)];
+  const nth = ours.findIndex((rank, index) => rank !== theirs[index]);
+  if (nth >= 0) return (ours[nth] ?? 0) - (theirs[nth] ?? 0);
+  return one.node < other.node ? -1 : 1;
+}
+
+function isApproved({ approved, version }: Present): boolean {
+  return approved === version;
+}
+
+// Messages.
+
+function upgrading(survey: Present, { node }: ControlPlaneState): UpgradeStanding {
+  const { controlPlanes, version } = survey;
+  const upgraded = controlPlanes.filter((each) => runsVersion(survey, each) && !each.isUnderWay).length;
+  const progress = `${upgraded} of ${controlPlanes.length} control planes are done`;
+  return { reason: "Upgrading", message: `Upgrading control plane "${node}" to Kubernetes "${version}"; ${progress}` };
+}
+
+function checking({ version, cluster }: Present): UpgradeStanding {
+  return { reason: "Checking", message: `Checking whether Kubernetes "${cluster}" can be upgraded to "${version}"` };
+}
+
+function blocked({ version }: Present, findings: UpgradeFinding[]): UpgradeStanding {
+  const [first] = findings;
+  const message = `Cannot begin the upgrade to Kubernetes "${version}" yet: ${textOf(findings)}`;
+  return { reason: first?.kind ?? "Checking", message };
+}
+
+function awaiting(
+  { controlPlanes: { length }, version, cluster }: Present,
+  findings: UpgradeFinding[],
+): UpgradeStanding {
+  const planes = length === 1 ? "1 control plane" : `${length} control planes, one at a time,`;
+  const what = cluster === version
+    ? `the remaining control planes are upgraded to Kubernetes "${version}"`
+    : `upgrades ${planes} from Kubernetes "${cluster}" to "${version}", and only a restored etcd snapshot reverts that`;
+  const todo = `to approve, set annotation ostler.dev/approved-kubernetes: "${version}" on the NodeVersion`;
+  const found = findings.length === 0 ? "" : `; findings: ${textOf(findings)}`;
+  return { reason: "AwaitingApproval", message: `Waiting for approval: ${what}; ${todo}${found}` };
+}
+
+function textOf(findings: UpgradeFinding[]): string {
+  const texts = findings.slice(0, shown.findings).map(({ message }) => message.slice(0, shown.length));
+  const more = findings.length - texts.length;
+  return [...texts, ...(more > 0 ? [`${more} more`] : [])].join("; ");
+}

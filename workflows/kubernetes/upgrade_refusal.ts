@@ -1,0 +1,115 @@
+/** Why an upgrade of Kubernetes cannot begin or go on until a person changes something, as a function of one survey. */
+import type { ControlPlaneState, UpgradeStanding, UpgradeSurvey } from "../contracts/mod.ts";
+import { compareVersions, type KubernetesVersion, minorsBetween, versionIn } from "./versions.ts";
+
+type Present = Extract<UpgradeSurvey, { state: "Present" }>;
+
+/** A kubelet may be this many minor versions older than its API server (kubernetes.io, "Version Skew Policy"). */
+const kubeletSkew = 3;
+/** Number of nodes that a message names. */
+const named = 3;
+
+/** The valid versions of a survey. */
+interface Versions {
+  desired: KubernetesVersion;
+  cluster: KubernetesVersion;
+}
+
+/**
+ * Returns why the desired version is refused; undefined if it is not. Kubelets of workers are only checked before the
+ * first control plane runs the version, because afterwards waiting makes nothing better.
+ */
+export function upgradeRefusalOf(survey: Present): UpgradeStanding | undefined {
+  const desired = versionIn(survey.version);
+  if (!desired) return refuse(survey, "VersionInvalid", "it is not a released version such as v1.36.1");
+  const cluster = versionIn(survey.cluster);
+  if (!cluster) return refuse(survey, "VersionUnknown", `kubeadm recorded version "${survey.cluster}" for the cluster`);
+  const versions = { desired, cluster };
+  return unknownIn(survey) ?? downgradeIn(survey, versions) ?? skippedIn(survey, versions) ?? skewIn(survey, versions);
+}
+
+/** A control plane under way may have stopped components, whose version is unknown until its upgrade is complete. */
+function unknownIn(survey: Present): UpgradeStanding | undefined {
+  const { controlPlanes } = survey;
+  if (controlPlanes.length === 0) {
+    return refuse(survey, "ControlPlaneUnknown", "the cluster has no known control plane");
+  }
+  const isUnknown = ({ kubelet, components, isUnderWay }: ControlPlaneState): boolean =>
+    !isUnderWay && (versionIn(kubelet) === undefined || versionIn(components) === undefined);
+  const unknown = controlPlanes.filter(isUnknown);
+  if (unknown.length === 0) return undefined;
+  return refuse(survey, "VersionUnknown", `cannot determine the versions of control plane ${namesOf(unknown)}`);
+}
+
+function downgradeIn(survey: Present, { desired, cluster }: Versions): UpgradeStanding | undefined {
+  const todo = "kubeadm cannot downgrade; name this version or a later one";
+  if (compareVersions(desired, cluster) < 0) {
+    return refuse(survey, "Downgrade", `the cluster runs "${survey.cluster}", and ${todo}`);
+  }
+  const newer = survey.controlPlanes.filter(({ components }) => isNewer(components, desired));
+  if (newer.length === 0) return undefined;
+  return refuse(survey, "Downgrade", `control plane ${namesOf(newer)} runs a later version, and ${todo}`);
+}
+
+function skippedIn(survey: Present, { desired, cluster }: Versions): UpgradeStanding | undefined {
+  const todo = "kubeadm upgrades by one minor version at a time; name a version of the next minor version first";
+  if (isSkipped(cluster, desired)) {
+    return refuse(survey, "MinorSkipped", `the cluster runs "${survey.cluster}", and ${todo}`);
+  }
+  const behind = survey.controlPlanes.filter(({ components }) => {
+    const version = versionIn(components);
+    return version !== undefined && isSkipped(version, desired);
+  });
+  if (behind.length === 0) return undefined;
+  return refuse(survey, "MinorSkipped", `control plane ${namesOf(behind)} is further behind, and ${todo}`);
+}
+
+function isSkipped(from: KubernetesVersion, to: KubernetesVersion): boolean {
+  return (minorsBetween(from, to) ?? Infinity) > 1;
+}
+
+function skewIn(survey: Present, { desired }: Versions): UpgradeStanding | undefined {
+  const { controlPlanes, workers, cluster, version } = survey;
+  const newer = controlPlanes.filter(({ kubelet }) => isNewer(kubelet, desired));
+  if (newer.length > 0) return tooNew(survey, `the kubelet of control plane ${namesOf(newer)} is later`);
+  if (cluster === version) return undefined;
+  const old = controlPlanes.filter(({ kubelet }) => isTooOld(kubelet, desired));
+  if (old.length > 0) return tooOld(survey, `the kubelet of control plane ${namesOf(old)} is too old`);
+  if (workers.nodes === 0) return undefined;
+  const unknown = [workers.oldest, workers.newest].find((text) => versionIn(text) === undefined);
+  if (unknown !== undefined) {
+    return refuse(survey, "VersionUnknown", `a kubelet of other nodes has version "${unknown}"`);
+  }
+  if (isNewer(workers.newest, desired)) return tooNew(survey, `a node runs kubelet "${workers.newest}"`);
+  if (isTooOld(workers.oldest, desired)) return tooOld(survey, `a node runs kubelet "${workers.oldest}"`);
+  return undefined;
+}
+
+function tooNew(survey: Present, state: string): UpgradeStanding {
+  return refuse(survey, "KubeletTooNew", `${state}, and a kubelet must not be newer than its API server`);
+}
+
+function tooOld(survey: Present, state: string): UpgradeStanding {
+  const rule = `a kubelet may be at most ${kubeletSkew} minor versions older than its API server`;
+  return refuse(survey, "KubeletTooOld", `${state}, and ${rule}; update the node first`);
+}
+
+function isNewer(text: string, than: KubernetesVersion): boolean {
+  const version = versionIn(text);
+  return version !== undefined && compareVersions(version, than) > 0;
+}
+
+function isTooOld(text: string, desired: KubernetesVersion): boolean {
+  const version = versionIn(text);
+  return version !== undefined && (minorsBetween(version, desired) ?? Infinity) > kubeletSkew;
+}
+
+/** Returns some names for a message, whatever the number of nodes. */
+export function namesOf(nodes: readonly Pick<ControlPlaneState, "node">[]): string {
+  const names = nodes.slice(0, named).map(({ node }) => `"${node}"`).join(", ");
+  return nodes.length > named ? `${names} and ${nodes.length - named} more` : names;
+}
+
+function refuse({ version }: Present, reason: string, cause: string): UpgradeStanding {
+  return { reason, message: `Cannot upgrade Kubernetes to "${version}": ${cause}` };
+}
