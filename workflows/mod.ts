@@ -13,3 +13,4 @@ export { rollOutNodePool } from "./roll_out_node_pool.ts";
 export { rollOutNodeVersion } from "./roll_out_node_version.ts";
 export { rollOutScalingGroup } from "./roll_out_pool.ts";
 export { sendNotice } from "./one_step_workflows.ts";
+export { upgradeKubernetes } from "./upgrade_kubernetes.ts";

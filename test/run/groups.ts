@@ -139,7 +139,10 @@ export const groups: Record<string, Group> = {
     paths: ["test/workflow"],
     allow: allowed,
     shares: 4,
-    longest: named("workflow", ["versions", "planner", "trouble", "roll_back", "budget", "drain", "restart"]),
+    longest: [
+      ...named("workflow", ["versions", "planner", "trouble", "roll_back", "budget", "drain", "restart"]),
+      ...named("workflow", ["upgrade_kubernetes"]),
+    ],
     limitMinutes: 20,
     // Measured: 0.3 to 0.35 of a core for each, because stories wait for retries, soaks and deadlines.
     load: 0.35,

@@ -24,6 +24,8 @@ import type {
   Relieved,
   RelieveOrder,
   Unseen,
+  UpgradeActivities,
+  UpgradeWaits,
   WriteActivities,
 } from "../../workflows/contracts/mod.ts";
 import type { Activities as RealActivities } from "../../activities/mod.ts";
@@ -58,6 +60,8 @@ export type Activities =
   & JoiningActivities
   & AutoscalerActivities
   & NodeUpdateActivities
+  & UpgradeActivities
+  & UpgradeWaits
   & ImageActivities;
 
 interface OnMachine {
@@ -97,6 +101,9 @@ export class FakeActivities {
   whileKept: (name: string) => Promise<void> = () => Promise.resolve();
 
   readonly versions = new FakeVersions();
+
+  /** The activities of upgrades of Kubernetes, by the names of their NodeVersions. */
+  readonly upgrades = new Map<string, UpgradeActivities & UpgradeWaits>();
 
   /** Real activities of other pools, by the names of their Rollouts. */
   readonly others = new Map<string, RealActivities>();
@@ -153,6 +160,7 @@ export class FakeActivities {
     return {
       ...this.#routed(steps),
       ...this.#updates(),
+      ...this.#kubernetes(),
       ...this.versions.all(),
       ...this.images.all(),
       ...{ deliverNotice, ensureNodeAnnotated, ensureAutoscalerKept },
@@ -185,6 +193,25 @@ export class FakeActivities {
       readMaker: (input) => of(input).readMaker(input),
       ensureNodeReplaced: (input) => of(input).ensureNodeReplaced(input),
       awaitNodeGone: (input) => of(input).awaitNodeGone(input),
+    };
+  }
+
+  #kubernetes(): UpgradeActivities & UpgradeWaits {
+    const of = ({ object: { name } }: { object: ClusterObject }): UpgradeActivities & UpgradeWaits => {
+      const steps = this.upgrades.get(name);
+      if (!steps) throw new TypeError(`Failed to upgrade NodeVersion "${name}": nothing serves it`);
+      return steps;
+    };
+    return {
+      surveyUpgrade: (input) => of(input).surveyUpgrade(input),
+      checkUpgrade: (input) => of(input).checkUpgrade(input),
+      ensureControlPlaneAnnounced: (input) => of(input).ensureControlPlaneAnnounced(input),
+      ensureControlPlaneUncordoned: (input) => of(input).ensureControlPlaneUncordoned(input),
+      ensureUpgradeEnded: (input) => of(input).ensureUpgradeEnded(input),
+      ensureUpgradeReported: (input) => of(input).ensureUpgradeReported(input),
+      awaitUpgradeOrdered: (input) => of(input).awaitUpgradeOrdered(input),
+      awaitControlPlaneHealthy: (input) => of(input).awaitControlPlaneHealthy(input),
+      awaitUpgradeChanged: (input) => of(input).awaitUpgradeChanged(input),
     };
   }
 

@@ -33,13 +33,6 @@ export function holderOfUpgrade({ cluster, name }: ClusterObject): PoolRef {
   return cluster === undefined ? holder : { cluster, ...holder };
 }
 
-/** Returns the NodeVersion whose upgrade of Kubernetes that holder is; undefined for a pool. */
-export function upgradeOfHolder({ namespace, name }: Pick<PoolRef, "namespace" | "name">): string | undefined {
-  const isUpgrade = namespace === groupsNamespace && name.startsWith(upgradePrefix) &&
-    name.length > upgradePrefix.length;
-  return isUpgrade ? name.slice(upgradePrefix.length) : undefined;
-}
-
 export { nodePoolOf, poolOfNodePool } from "./node_pool.ts";
 
 /** Returns the names of the search attributes that runs of a cluster set; "" is the cluster without a name. */

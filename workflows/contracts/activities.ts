@@ -112,6 +112,11 @@ export interface SlotOrder {
   begun?: boolean;
   /** When the pool first asked for the slot that it waits for (epoch ms). */
   since?: number;
+  /**
+   * When the slot of an upgrade of Kubernetes ends unless the same order renews it (epoch ms); at most, and by default, a
+   * day from now. A slot of any other pool ends when its Rollout is at rest.
+   */
+  until?: number;
 }
 
 /** The shared budget that a slot belongs to; the default is that of all pools. */

@@ -21,7 +21,7 @@ export interface ControlPlaneState {
   isLeader: boolean;
   /** Whether its annotation names the components of the NodeVersion. */
   isAnnounced: boolean;
-  /** Whether this upgrade has cordoned it, and has not ended there. */
+  /** Whether this upgrade has its slot or has cordoned it, and has not ended there. */
   isUnderWay: boolean;
 }
 

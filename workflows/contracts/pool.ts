@@ -356,6 +356,11 @@ export interface RelieveOrder {
   until: number;
   /** Whether the machine is lost, so that problems of its own member do not block its removal. */
   isLost: boolean;
+  /**
+   * The machine returns with its data, so its own absence is accepted: a cluster of one or two members is without etcd
+   * meanwhile.
+   */
+  returns?: true;
   /** Texts of the problems that a person accepted. */
   taken: string[];
   /** Absent if no snapshot is stored; `name` is the file name, so that a second try overwrites the first. */

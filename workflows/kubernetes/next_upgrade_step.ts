@@ -158,13 +158,15 @@ function awaiting(
   { controlPlanes: { length }, version, cluster }: Present,
   findings: UpgradeFinding[],
 ): UpgradeStanding {
-  const planes = length === 1 ? "1 control plane" : `${length} control planes, one at a time,`;
+  const planes = length === 1 ? "the control plane" : `${length} control planes, one at a time,`;
   const what = cluster === version
     ? `the remaining control planes are upgraded to Kubernetes "${version}"`
     : `upgrades ${planes} from Kubernetes "${cluster}" to "${version}", and only a restored etcd snapshot reverts that`;
   const todo = `to approve, set annotation ostler.dev/approved-kubernetes: "${version}" on the NodeVersion`;
+  // Two members of etcd have no quorum while one of them restarts.
+  const outage = length < 3 ? "; etcd and the API server are unavailable for minutes meanwhile" : "";
   const found = findings.length === 0 ? "" : `; findings: ${textOf(findings)}`;
-  return { reason: "AwaitingApproval", message: `Waiting for approval: ${what}; ${todo}${found}` };
+  return { reason: "AwaitingApproval", message: `Waiting for approval: ${what}${outage}; ${todo}${found}` };
 }
 
 function textOf(findings: UpgradeFinding[]): string {

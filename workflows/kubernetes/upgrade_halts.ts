@@ -1,5 +1,14 @@
 /** Stops of an upgrade of Kubernetes at one control plane, and when each is over. */
-import type { UpgradeOutcome, UpgradeRefusal, UpgradeStanding, UpgradeSurvey, UpgradeVerb } from "../contracts/mod.ts";
+import type {
+  ControlPlaneState,
+  Rules,
+  UpgradeOutcome,
+  UpgradeRefusal,
+  UpgradeStanding,
+  UpgradeSurvey,
+  UpgradeVerb,
+} from "../contracts/mod.ts";
+import { lookAtWindows } from "../policy/blocks.ts";
 
 type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 
@@ -24,6 +33,8 @@ export interface HeldUpgrade {
   until: number | null;
   /** Number of failed attempts in a row. */
   tries: number;
+  /** Whether the control plane ran the version in the first survey of the halt; absent before that. */
+  ranVersion?: boolean;
 }
 
 /** Milliseconds until the next attempt. */
@@ -43,15 +54,36 @@ export function haltOfOrder(
     return failed(node, `control plane did not report the result of order "${verb}" in time: ${message}`);
   }
   const { reason } = outcome;
-  // A server that did not send the components can be reachable again, without any change in the cluster.
-  const again = reason === "DownloadFailed" ? "Later" : "Never";
+  const again = passing.includes(reason) ? "Later" : "Never";
   return { ...failed(node, `${reason}: ${message}; ${remedies[reason]}`), again };
 }
+
+/** Returns why the policy of its group keeps a control plane from beginning; one under way is completed. */
+export function haltOfRules(
+  { node, isUnderWay }: Pick<ControlPlaneState, "node" | "isUnderWay">,
+  rules: Pick<Rules, "conflict" | "windows"> | undefined,
+  now: number,
+): UpgradeHalt | undefined {
+  if (!rules || isUnderWay) return undefined;
+  if (rules.conflict !== null) {
+    return { standing: { reason: "PolicyConflict", message: rules.conflict }, again: "Soon" };
+  }
+  const { open, opens } = lookAtWindows(rules.windows, now);
+  if (open) return undefined;
+  const next = opens === null
+    ? "no later window is known"
+    : `the next window opens at ${new Date(opens).toISOString()}`;
+  const message = `Control plane "${node}" is outside its maintenance windows; ${next}`;
+  return { standing: { reason: "OutsideWindow", message }, again: "Soon" };
+}
+
+/** Refusals that another attempt can end without any change in the cluster. */
+const passing: readonly UpgradeRefusal[] = ["DownloadFailed", "NotFetched"];
 
 const remedies: Record<UpgradeRefusal, string> = {
   DownloadFailed: "check that the node reaches the URLs of the components",
   HashMismatch: "correct the hash or the URL in the ConfigMap of the components",
-  NotFetched: "request another attempt",
+  NotFetched: "the next attempt fetches the components again",
   KubeadmRefused: "fix what kubeadm reports",
   KubeletFailed: "fix the kubelet of the node",
   ToolMissing: "install the missing tool on the node",
@@ -79,9 +111,21 @@ export function holdUpgrade(
   return { ...held, standing: { reason, message: `${message}; ${next}` }, until, tries };
 }
 
-/** Returns whether the halt concerns the present state; if not, it is over, and its attempts do not count. */
-export function concerns({ uid, words }: HeldUpgrade, survey: Present): boolean {
-  return survey.controlPlanes.some((each) => each.uid === uid) && words === wordsOf(survey);
+/**
+ * Returns the halt if it concerns the present state. Otherwise it is over: people changed what is desired, or upgraded
+ * the control plane themselves, or it was replaced.
+ */
+export function haltIn(survey: Present, halt: HeldUpgrade | null): HeldUpgrade | null {
+  const plane = survey.controlPlanes.find(({ uid }) => uid === halt?.uid);
+  if (!halt || !plane || halt.words !== wordsOf(survey)) return null;
+  const runsVersion = plane.kubelet === survey.version && plane.components === survey.version;
+  const { ranVersion = runsVersion } = halt;
+  return runsVersion && !ranVersion ? null : { ...halt, ranVersion };
+}
+
+/** Returns whether the halt holds at `now` (epoch ms). */
+export function isHeld({ until }: HeldUpgrade, now: number): boolean {
+  return until === null || now < until;
 }
 
 function wordsOf({ digest, approved, retry }: Present): string {

@@ -208,6 +208,7 @@ const refusals: Row[] = [
     "Upgrading",
   ],
   ["an older patch version", { version: "v1.35.3" }, "Refuse", "Downgrade"],
+  ["kubeadm recorded a later version than any control plane runs", { cluster: "v1.36.2" }, "Refuse", "Downgrade"],
   ["an older minor version", { version: "v1.34.9" }, "Refuse", "Downgrade"],
   ["one runs a later version than the desired one", planes({ c: { components: "v1.36.2" } }), "Refuse", "Downgrade"],
   ["a skipped minor version", { version: "v1.37.0" }, "Refuse", "MinorSkipped"],

@@ -1,20 +1,21 @@
 import { deepEqual, match } from "node:assert/strict";
 import type { UpgradeOutcome, UpgradeRefusal } from "../../../../workflows/contracts/mod.ts";
 import {
-  concerns,
   failed,
+  haltIn,
   haltOfOrder,
+  haltOfRules,
   type HeldUpgrade,
   holdUpgrade,
 } from "../../../../workflows/kubernetes/upgrade_halts.ts";
-import { surveyedUpgrade } from "../../../support/upgrade_surveys.ts";
+import { controlPlane, surveyedUpgrade, upgraded } from "../../../support/upgrade_surveys.ts";
 
 const minute = 60_000;
 const order = { node: "a", verb: "Apply" } as const;
 const refusals: [UpgradeRefusal, "Later" | "Never"][] = [
   ["DownloadFailed", "Later"],
   ["HashMismatch", "Never"],
-  ["NotFetched", "Never"],
+  ["NotFetched", "Later"],
   ["KubeadmRefused", "Never"],
   ["KubeletFailed", "Never"],
   ["ToolMissing", "Never"],
@@ -73,7 +74,36 @@ const changes: [what: string, differs: Parameters<typeof surveyedUpgrade>[0], is
 ];
 
 for (const [what, differs, isSame] of changes) {
-  Deno.test(`concerns: is ${isSame} when ${what}`, () => {
-    deepEqual(concerns(holding("Never", null), surveyedUpgrade(differs)), isSame);
+  Deno.test(`haltIn: ${isSame ? "holds" : "is over"} when ${what}`, () => {
+    deepEqual(haltIn(surveyedUpgrade(differs), holding("Never", null)) !== null, isSame);
+  });
+}
+
+Deno.test("haltIn: is over when a person has upgraded the control plane", () => {
+  const first = haltIn(surveyedUpgrade(), holding("Never", null));
+  const controlPlanes = [controlPlane("a", upgraded)];
+  deepEqual([first?.ranVersion, haltIn(surveyedUpgrade({ controlPlanes }), first)], [false, null]);
+});
+
+Deno.test("haltIn: holds a control plane that runs the version and is not healthy", () => {
+  const survey = surveyedUpgrade({ controlPlanes: [controlPlane("a", upgraded)] });
+  const first = haltIn(survey, holding("Never", null));
+  deepEqual([first?.ranVersion, haltIn(survey, first) !== null], [true, true]);
+});
+
+const windows = [{ from: 100, to: 200 }, { from: 300, to: 400 }];
+const rules: [what: string, ...input: Parameters<typeof haltOfRules>, reason: string | undefined][] = [
+  ["without rules", { node: "a", isUnderWay: false }, undefined, 0, undefined],
+  ["without windows", { node: "a", isUnderWay: false }, { conflict: null, windows: null }, 0, undefined],
+  ["before a window", { node: "a", isUnderWay: false }, { conflict: null, windows }, 50, "OutsideWindow"],
+  ["in a window", { node: "a", isUnderWay: false }, { conflict: null, windows }, 150, undefined],
+  ["after all windows", { node: "a", isUnderWay: false }, { conflict: null, windows }, 500, "OutsideWindow"],
+  ["outside of windows, under way", { node: "a", isUnderWay: true }, { conflict: null, windows }, 250, undefined],
+  ["of two policies", { node: "a", isUnderWay: false }, { conflict: "a and b", windows: null }, 0, "PolicyConflict"],
+];
+
+for (const [what, plane, asked, now, reason] of rules) {
+  Deno.test(`haltOfRules: ${what}: ${reason ?? "begins"}`, () => {
+    deepEqual(haltOfRules(plane, asked, now)?.standing.reason, reason);
   });
 }

@@ -1,0 +1,38 @@
+/** Stories of upgrades of control planes to another version of Kubernetes. */
+import { eventually } from "../support/eventually.ts";
+import { FakeUpgrade } from "../support/fake_upgrade.ts";
+import type { Handle, Stage } from "../support/workflow_stage.ts";
+
+async function reported(upgrade: FakeUpgrade, reason: string): Promise<void> {
+  await eventually(reason, () => upgrade.standing.reason === reason);
+}
+
+/** Each brings a run to a point where nothing can keep it from its end. */
+export const upgrades: Record<string, (stage: Stage) => Promise<Handle>> = {
+  "in_order": async (stage) => await new FakeUpgrade().on(stage).start(stage) as unknown as Handle,
+  "approved_late_halted_retried": async (stage) => {
+    const upgrade = new FakeUpgrade().on(stage);
+    const { version } = upgrade;
+    upgrade.approved = "";
+    upgrade.meet = (order) =>
+      order === "Node c" ? { outcome: "Refused", reason: "KubeadmRefused", message: "no space left" } : undefined;
+    const handle = await upgrade.start(stage);
+    await reported(upgrade, "AwaitingApproval");
+    upgrade.approved = version;
+    await reported(upgrade, "UpgradeHalted");
+    upgrade.meet = () => undefined;
+    upgrade.retry = "1";
+    return handle as unknown as Handle;
+  },
+  "drain_blocked_released_cancelled": async (stage) => {
+    const upgrade = new FakeUpgrade().on(stage);
+    upgrade.blockers = [{ pod: "default/web-1", owner: "Deployment default/web", why: "no disruption is allowed" }];
+    const handle = await upgrade.start(stage);
+    await reported(upgrade, "DrainBlocked");
+    upgrade.version = "v1.36.2";
+    upgrade.blockers = [];
+    await reported(upgrade, "AwaitingApproval");
+    await handle.cancel();
+    return handle as unknown as Handle;
+  },
+};

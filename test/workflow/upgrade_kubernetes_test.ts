@@ -1,0 +1,349 @@
+/** K23: control planes are upgraded to another version of Kubernetes, in place and one at a time. */
+import { deepEqual, match, ok, rejects } from "node:assert/strict";
+import { eventually } from "../support/eventually.ts";
+import { failure } from "../support/fake_failure.ts";
+import { FakeUpgrade } from "../support/fake_upgrade.ts";
+import { versions } from "../support/upgrade_surveys.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+const { old, desired } = versions;
+
+/** The effects of the upgrade of one control plane. */
+function effectsOn(node: string, verb: "Apply" | "Node"): string[] {
+  const verbs = ["Fetch", "slot", "relieve", "cordon", "drain", verb, "Kubelet", "uncordon", "announce", "free"];
+  return verbs.map((each) => `${each} ${node}`);
+}
+
+const wholeUpgrade = [
+  ...["check cluster", "Plan a"],
+  ...[...effectsOn("a", "Apply"), ...effectsOn("c", "Node"), ...effectsOn("b", "Node")],
+];
+
+const upgradeOfOne = ["check cluster", "Plan a", ...effectsOn("a", "Apply")];
+
+async function reported(upgrade: FakeUpgrade, reason: string): Promise<string> {
+  await eventually(`${reason} of ${upgrade.name}`, () => upgrade.standing.reason === reason);
+  return upgrade.standing.message;
+}
+
+test("K23 upgradeKubernetes: upgrades three control planes in order, the leader of etcd last", async (stage) => {
+  const upgrade = new FakeUpgrade().on(stage);
+  const { outcome, says } = await (await upgrade.start(stage)).result();
+  deepEqual([outcome, says], ["UpToDate", `All 3 control planes run Kubernetes ${desired}`]);
+  deepEqual(upgrade.done, wholeUpgrade);
+  deepEqual([upgrade.violations, upgrade.cordoned(), upgrade.slots], [[], [], []]);
+  const each = ["EtcdSaved", "Upgrading"];
+  deepEqual(upgrade.told, ["Checking", "Upgrading", ...each, ...each, ...each, "UpToDate"]);
+});
+
+test("upgradeKubernetes: does nothing more when all control planes run the version", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  await (await upgrade.start(stage)).result();
+  upgrade.done.length = 0;
+  deepEqual((await (await upgrade.start(stage)).result()).outcome, "UpToDate");
+  deepEqual(upgrade.done, []);
+});
+
+test("upgradeKubernetes: writes nothing but the plan before an approval, which comes late", async (stage) => {
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.approved = old;
+  upgrade.findings = [{ kind: "EtcdInDoubt", stops: false, message: "member x is slow" }];
+  const handle = await upgrade.start(stage);
+  match(await reported(upgrade, "AwaitingApproval"), /3 control planes.*"v1.36.1".*findings: member x is slow/);
+  deepEqual(upgrade.done, ["check cluster", "Plan a"]);
+  upgrade.findings = [];
+  upgrade.approved = desired; // the survey changes, without a signal
+  deepEqual((await handle.result()).outcome, "UpToDate");
+  // The approval can come days after the check, which is therefore repeated.
+  deepEqual(upgrade.done, ["check cluster", "Plan a", ...wholeUpgrade]);
+  deepEqual(upgrade.violations, []);
+});
+
+test("upgradeKubernetes: a finding that stops is not overridden by an approval", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  const message = "flowschemas.v1beta3.flowcontrol.apiserver.k8s.io is in use";
+  upgrade.findings = [{ kind: "ApiRemoved", stops: true, message }];
+  const handle = await upgrade.start(stage);
+  match(await reported(upgrade, "ApiRemoved"), /flowschemas/);
+  deepEqual(upgrade.done, ["check cluster", "Plan a"]);
+  upgrade.findings = [];
+  upgrade.retry = "1";
+  await handle.result();
+  deepEqual(upgrade.done, ["check cluster", "Plan a", ...upgradeOfOne]);
+});
+
+test("upgradeKubernetes: a refusal of kubeadm's plan is a finding that stops", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.meet = (order) =>
+    order === "Plan a" ? { outcome: "Refused", reason: "KubeadmRefused", message: "CoreDNS is unknown" } : undefined;
+  await upgrade.start(stage);
+  match(await reported(upgrade, "KubeadmRefuses"), /KubeadmRefused: CoreDNS is unknown/);
+  deepEqual(upgrade.done, ["check cluster", "Plan a"]);
+});
+
+test("K23 upgradeKubernetes: a refused order keeps cordon and slot, and the upgrade continues on request", async (stage) => {
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.meet = (order) =>
+    order === "Node c" ? { outcome: "Refused", reason: "KubeadmRefused", message: "no space left" } : undefined;
+  const handle = await upgrade.start(stage);
+  match(await reported(upgrade, "UpgradeHalted"), /"c": KubeadmRefused: no space left.*retry-kubernetes/);
+  deepEqual([upgrade.cordoned(), upgrade.slots.length, upgrade.given("Node")], [["c"], 1, ["Node c"]]);
+  await upgrade.start(stage); // a signal without a change requests nothing
+  upgrade.meet = () => undefined;
+  upgrade.retry = "fixed";
+  deepEqual((await handle.result()).outcome, "UpToDate");
+  deepEqual(upgrade.given("cordon", "Node"), ["cordon a", "cordon c", "Node c", "Node c", "cordon b", "Node b"]);
+  deepEqual([upgrade.violations, upgrade.cordoned(), upgrade.slots], [[], [], []]);
+});
+
+test("upgradeKubernetes: a person who upgrades the halted control plane ends the halt", async (stage) => {
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.meet = (order) =>
+    order === "Kubelet c" ? { outcome: "Refused", reason: "KubeletFailed", message: "exit code 1" } : undefined;
+  const handle = await upgrade.start(stage);
+  match(await reported(upgrade, "UpgradeHalted"), /"c": KubeletFailed: exit code 1; fix the kubelet of the node/);
+  upgrade.plane("c").kubelet = desired;
+  deepEqual((await handle.result()).outcome, "UpToDate");
+  deepEqual([upgrade.violations, upgrade.given("Kubelet")], [[], ["Kubelet a", "Kubelet c", "Kubelet b"]]);
+});
+
+test("upgradeKubernetes: a control plane that is not healthy stays cordoned, and no other begins", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.isHealthy = () => false;
+  const handle = await upgrade.start(stage);
+  const message = await reported(upgrade, "UpgradeHalted");
+  match(
+    message,
+    /not healthy in time after the upgrade of its components: pod of a is not Ready; the next attempt is at 2/,
+  );
+  deepEqual([upgrade.cordoned(), upgrade.given("cordon", "Kubelet")], [["a"], ["cordon a"]]);
+  upgrade.isHealthy = () => true;
+  upgrade.retry = "1";
+  await handle.result();
+  deepEqual(upgrade.violations, []);
+});
+
+test("K23 upgradeKubernetes: outages of the API server cost a control plane no time, and nothing is lost", async (stage) => {
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.unseen = [3_600_000, 1, 3_600_000, 1];
+  const away = ["surveyUpgrade", "checkUpgrade", "awaitUpgradeOrdered", "awaitMachineRelieved", "awaitNodeEmptied"];
+  const also = ["awaitControlPlaneHealthy", "ensureControlPlaneUncordoned", "ensureSlotsKept", "ensureUpgradeReported"];
+  const left = new Set([...away, ...also]);
+  upgrade.failing = (name) => left.delete(name) ? failure("ApiUnavailable", `Failed to ${name}: 503`) : undefined;
+  const handle = await upgrade.start(stage);
+  let isOver = false;
+  const end = handle.result().finally(() => isOver = true);
+  // Each outage ends with a signal, as the run would otherwise wait for ten minutes.
+  await eventually("the end", async () => {
+    if (!isOver) await handle.signal("nodeVersionChanged").catch(() => {});
+    return isOver;
+  }, { pausesMs: [200, 200] });
+  deepEqual([(await end).outcome, left.size, upgrade.violations], ["UpToDate", 0, []]);
+  // The upgrade of "a" is repeated from its first step, and kubeadm does nothing there a second time.
+  deepEqual(upgrade.given("cordon", "Apply", "Node"), [
+    ...["cordon a", "Apply a", "Node a", "cordon c", "Node c", "cordon b", "Node b"],
+  ]);
+  ok(upgrade.told.includes("ApiUnavailable"));
+});
+
+test("upgradeKubernetes: reports a denial, and continues after the next change", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.failing = (name) => name === "readDesired" ? failure("AccessDenied", "Failed to read: forbidden") : undefined;
+  const handle = await upgrade.start(stage);
+  match(await reported(upgrade, "AccessDenied"), /forbidden/);
+  deepEqual(upgrade.done, ["check cluster", "Plan a"]);
+  upgrade.failing = () => undefined;
+  await upgrade.start(stage);
+  deepEqual((await handle.result()).outcome, "UpToDate");
+});
+
+test("upgradeKubernetes: the version changed in the middle: the control plane under way gets the new version", async (stage) => {
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.before = (effect) => {
+    if (effect === "drain c") Object.assign(upgrade, { version: "v1.36.2", approved: "v1.36.2" });
+  };
+  const handle = await upgrade.start(stage);
+  deepEqual((await handle.result()).says, "All 3 control planes run Kubernetes v1.36.2");
+  deepEqual(upgrade.given("check", "Plan", "Apply", "Node"), [
+    ...["check cluster", "Plan a", "Apply a", "check cluster", "Plan c", "Apply c", "Node a", "Node b"],
+  ]);
+  deepEqual([upgrade.violations, upgrade.given("cordon")], [[], ["cordon a", "cordon c", "cordon a", "cordon b"]]);
+});
+
+test("upgradeKubernetes: the version changed without an approval: a drained control plane serves again", async (stage) => {
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.before = (effect) => {
+    if (effect === "drain a") upgrade.version = "v1.36.2";
+  };
+  const handle = await upgrade.start(stage);
+  await reported(upgrade, "AwaitingApproval");
+  await eventually("the slot to be free", () => upgrade.slots.length === 0);
+  deepEqual([upgrade.cordoned(), upgrade.given("Apply")], [[], []]);
+  upgrade.approved = "v1.36.2";
+  await handle.result();
+  deepEqual([upgrade.violations, upgrade.plane("b").kubelet], [[], "v1.36.2"]);
+});
+
+test("upgradeKubernetes: a downgrade is refused, and a later version ends the refusal", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.version = "v1.34.9";
+  const handle = await upgrade.start(stage);
+  match(await reported(upgrade, "Downgrade"), /Cannot upgrade Kubernetes to "v1.34.9": the cluster runs "v1.35.4"/);
+  deepEqual(upgrade.done, []);
+  upgrade.version = desired;
+  await handle.result();
+  deepEqual(upgrade.done, upgradeOfOne);
+});
+
+test("upgradeKubernetes: a cancellation leaves the one under way cordoned, and the next run completes it", async (stage) => {
+  const upgrade = new FakeUpgrade().on(stage);
+  const reachedNode = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  upgrade.before = async (effect) => {
+    if (effect !== "Node c") return;
+    reachedNode.resolve();
+    await goOn.promise;
+  };
+  const handle = await upgrade.start(stage);
+  await reachedNode.promise;
+  await handle.cancel();
+  await rejects(handle.result(), { name: "WorkflowFailedError" });
+  match(
+    upgrade.standing.message,
+    /cancelled: control plane "c" stays cordoned until the next run completes its upgrade/,
+  );
+  deepEqual([upgrade.cordoned(), upgrade.slots.length], [["c"], 1]);
+  goOn.resolve();
+  const next = await upgrade.start(stage);
+  deepEqual((await next.result()).outcome, "UpToDate");
+  deepEqual([upgrade.violations, upgrade.given("cordon")], [[], ["cordon a", "cordon c", "cordon b"]]);
+});
+
+test("upgradeKubernetes: a cancellation before a cordon gives the slot back", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.doubts = ["member y does not answer"];
+  upgrade.blockers = [];
+  const handle = await upgrade.start(stage);
+  match(await reported(upgrade, "EtcdInDoubt"), /Keeping control plane "a" unchanged: member y does not answer/);
+  await handle.cancel();
+  await rejects(handle.result(), { name: "WorkflowFailedError" });
+  deepEqual([upgrade.standing.reason, upgrade.slots, upgrade.cordoned()], ["UpgradeCancelled", [], []]);
+});
+
+test("upgradeKubernetes: keeps no slot while etcd is inconclusive, so that a repair can end that", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.doubts = ["member y does not answer"];
+  const handle = await upgrade.start(stage);
+  await reported(upgrade, "EtcdInDoubt");
+  await eventually("the slot to be free", () => upgrade.slots.length === 0);
+  upgrade.doubts = [];
+  await upgrade.start(stage);
+  await handle.result();
+  deepEqual(upgrade.violations, []);
+});
+
+test("upgradeKubernetes: keeps no slot of a terminated run while etcd is inconclusive", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.before = (effect) => {
+    if (effect === "relieve a") upgrade.doubts = ["member y does not answer"];
+  };
+  upgrade.meet = (order) => order === "Apply a" ? { outcome: "Unknown", message: "no answer" } : undefined;
+  const first = await upgrade.start(stage);
+  match(await reported(upgrade, "UpgradeHalted"), /did not report the result of order "Apply" in time: no answer/);
+  deepEqual([upgrade.cordoned(), upgrade.slots.length], [["a"], 1]);
+  await first.terminate();
+  Object.assign(upgrade, { meet: () => undefined, before: () => {} });
+  const handle = await upgrade.start(stage);
+  await reported(upgrade, "EtcdInDoubt");
+  deepEqual([upgrade.cordoned(), upgrade.slots], [[], []]);
+  upgrade.doubts = [];
+  await upgrade.start(stage);
+  await handle.result();
+  deepEqual(upgrade.violations, []);
+});
+
+test("upgradeKubernetes: waits for the slot that the run of a group has", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.slots = ["kube-system/scaling-group.other/m"];
+  const handle = await upgrade.start(stage);
+  match(
+    await reported(upgrade, "ClusterBudget"),
+    /only one control plane can be out at a time: "kube-system.*other\/m"/,
+  );
+  deepEqual(upgrade.given("cordon"), []);
+  upgrade.slots = [];
+  await upgrade.start(stage);
+  await handle.result();
+  deepEqual([upgrade.violations, upgrade.slots], [[], []]);
+});
+
+test("upgradeKubernetes: reports pods that block the drain, and continues when they are gone", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.blockers = [{ pod: "default/web-1", owner: "Deployment default/web", why: "no disruption is allowed" }];
+  const handle = await upgrade.start(stage);
+  match(await reported(upgrade, "DrainBlocked"), /node "a": waiting for pod "default\/web-1"/);
+  deepEqual(upgrade.cordoned(), ["a"]);
+  upgrade.blockers = [];
+  await handle.result();
+  deepEqual(upgrade.violations, []);
+});
+
+test("upgradeKubernetes: forces a drain only if the policy of the group allows it", async (stage) => {
+  const blockers = [{ pod: "default/web-1", owner: "Deployment default/web", why: "no disruption is allowed" }];
+  const drain = { timeout: 100, localStorage: "Delete", order: "ByPriority" } as const;
+  const forced = new FakeUpgrade(["a"]).on(stage);
+  Object.assign(forced, { blockers, rules: { drain: { ...drain, onBlocked: "Force" } } });
+  const waiting = new FakeUpgrade(["a"]).on(stage);
+  Object.assign(waiting, { blockers, rules: { drain: { ...drain, onBlocked: "SetAside" } } });
+  const [handle] = await Promise.all([forced.start(stage), waiting.start(stage)]);
+  match(await reported(waiting, "UpgradeHalted"), /waiting for pod "default\/web-1"/);
+  deepEqual([waiting.cordoned(), waiting.given("Apply")], [["a"], []]);
+  await handle.result();
+  deepEqual(forced.violations, []);
+});
+
+test("upgradeKubernetes: begins no control plane outside the windows of its group", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.rules = { windows: [{ from: Date.now() + 3_600_000, to: Date.now() + 7_200_000 }] };
+  const handle = await upgrade.start(stage);
+  match(await reported(upgrade, "OutsideWindow"), /"a" is outside its maintenance windows; the next window opens at 2/);
+  deepEqual(upgrade.done, ["check cluster", "Plan a"]);
+  upgrade.rules = {};
+  await upgrade.start(stage);
+  await handle.result();
+  deepEqual(upgrade.done, upgradeOfOne);
+});
+
+test("upgradeKubernetes: upgrades the only control plane of a cluster", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.approved = "";
+  const handle = await upgrade.start(stage);
+  match(await reported(upgrade, "AwaitingApproval"), /upgrades the control plane .* the API server are unavailable/);
+  upgrade.approved = desired;
+  deepEqual((await handle.result()).says, `The control plane runs Kubernetes ${desired}`);
+  deepEqual(upgrade.violations, []);
+});
+
+test("upgradeKubernetes: an upgrade without an effect halts instead of being repeated at once", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.before = (effect) => {
+    if (effect === "free a") upgrade.plane("a").components = old; // as if a static pod had returned
+  };
+  await upgrade.start(stage);
+  match(
+    await reported(upgrade, "UpgradeHalted"),
+    /the upgrade ended, but its kubelet runs "v1.36.1", its components "v1.35.4"/,
+  );
+  deepEqual(upgrade.given("cordon"), ["cordon a"]);
+});
+
+test("upgradeKubernetes: ends every cordon and gives the slot back when its NodeVersion is deleted", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.isHealthy = () => false;
+  const handle = await upgrade.start(stage);
+  await reported(upgrade, "UpgradeHalted");
+  upgrade.isGone = true;
+  deepEqual((await handle.result()).outcome, "Gone");
+  deepEqual([upgrade.cordoned(), upgrade.slots], [[], []]);
+});

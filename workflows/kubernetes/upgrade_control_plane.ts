@@ -1,0 +1,250 @@
+/**
+ * Upgrades one control plane in place: fetch → slot → relieve → cordon and drain → components → healthy → kubelet →
+ * healthy → uncordon → announce → slot given back. Each step does nothing where its result is there already, so an
+ * interrupted upgrade is repeated from the first step. Until the end the control plane keeps its cordon and its slot.
+ */
+import type {
+  Blocker,
+  DrainRules,
+  PoolRef,
+  Relieved,
+  Rules,
+  SlotAnswer,
+  SnapshotTaken,
+  UpgradeStanding,
+  UpgradeVerb,
+} from "../contracts/mod.ts";
+import { holderOfUpgrade, poolOfGroup } from "../commands/start_options.ts";
+import { awaits, read, write } from "../proxies.ts";
+import { giveOrder, type OnControlPlane, whyUnhealthy } from "./give_order.ts";
+import type { ComponentsVerb } from "./next_upgrade_step.ts";
+import { failed, haltOfOrder, haltOfRules, type UpgradeHalt } from "./upgrade_halts.ts";
+import { act } from "./upgrade_proxies.ts";
+
+/** The memory of a run, which repeats less with it; the survey is enough to continue without it. */
+export interface UpgradeMemory {
+  /** The control plane that has fetched the components, and of which digest; "" for none. */
+  fetched: string;
+  /** When the run first asked for the slot that it waits for (epoch ms); null if it waits for none. */
+  slotSince: number | null;
+  /** Whether the upgrade may have a slot, and when it has to be renewed (epoch ms). */
+  mayHaveSlot: boolean;
+  renewAt: number;
+  /** Whether the upgrade has not cordoned the control plane for which it took the slot. */
+  isOnlyHeld: boolean;
+}
+
+/** The upgrade of one control plane. */
+export interface UpgradeWork extends OnControlPlane {
+  verb: ComponentsVerb;
+  standing: UpgradeStanding;
+  memory: UpgradeMemory;
+  report: (standing: UpgradeStanding) => Promise<void>;
+}
+
+/** The end of a step: undefined continues, and Replan ends the work because another state is desired. */
+type End = UpgradeHalt | "Replan" | undefined;
+
+/** Milliseconds of one attempt to relieve or drain; between attempts the run reads the desired state. */
+const attemptMs = 60_000;
+/** Milliseconds until the slot ends, and until the run renews it. */
+const slotMs = 86_400_000;
+const renewMs = 3_600_000;
+/** Milliseconds of a drain if no policy sets them, and of a drain by force. */
+const drainMs = 3_600_000;
+const forceMs = 600_000;
+const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" };
+
+/** Returns undefined once the control plane runs the version and serves. */
+export async function upgradeControlPlane(work: UpgradeWork): Promise<End> {
+  const rules = await rulesOf(work);
+  return haltOfRules(work.controlPlane, rules, Date.now()) ??
+    await fetchComponents(work) ??
+    await takeSlot(work) ??
+    await relieve(work, rules) ??
+    await empty(work, rules?.drain ?? standardDrain) ??
+    await order(work, work.verb) ??
+    await prove(work, false) ??
+    await order(work, "Kubelet") ??
+    await finishControlPlane(work);
+}
+
+/** Ends the work on a control plane that runs the version. */
+export async function finishControlPlane(work: UpgradeWork): Promise<End> {
+  const unhealthy = await prove(work, true);
+  if (unhealthy) return unhealthy;
+  await uncordon(work);
+  await announce(work);
+  await giveBackSlot(work);
+  return undefined;
+}
+
+/** Ends the cordon of this upgrade. */
+async function uncordon({ object, controlPlane: { node, uid } }: OnControlPlane): Promise<void> {
+  await act.ensureControlPlaneUncordoned.executeWithOptions({ summary: `Uncordon ${node}` }, [{ object, node, uid }]);
+}
+
+/** Annotates the control plane with the components that it runs. */
+export async function announce(
+  { object, survey: { components }, controlPlane: { node, uid } }: OnControlPlane,
+): Promise<void> {
+  const summary = `Announce the components of ${node}`;
+  await act.ensureControlPlaneAnnounced.executeWithOptions({ summary }, [{ object, node, uid, components }]);
+}
+
+/** Gives back every slot that the upgrade has, and its place among those that wait for one. */
+export async function giveBackSlot({ object, memory }: Pick<UpgradeWork, "object" | "memory">): Promise<void> {
+  await write.ensureSlotsKept.executeWithOptions({ summary: "Give back the slot of the control planes" }, [
+    { pool: holderOfUpgrade(object), machines: [], of: "ControlPlanes" },
+  ]);
+  memory.mayHaveSlot = false;
+  memory.isOnlyHeld = false;
+}
+
+/** Renews the slot of a control plane under way, as a halt can last longer than the slot does without that. */
+export async function renewSlot(work: Pick<UpgradeWork, "object" | "memory" | "controlPlane">): Promise<void> {
+  if (Date.now() >= work.memory.renewAt) await askForSlot(work, { begun: true });
+}
+
+/** Uncordons a control plane that nothing was changed on, and gives its slot back. */
+export async function release(work: OnControlPlane & Pick<UpgradeWork, "memory">): Promise<void> {
+  await uncordon(work);
+  await giveBackSlot(work);
+}
+
+/** Reads the rules of the control plane's group: how it is drained, and where a snapshot of etcd is stored. */
+async function rulesOf(work: UpgradeWork): Promise<Rules | undefined> {
+  const pool = groupOf(work);
+  const seen = await read.readDesired.executeWithOptions({ summary: `Read the rules of ${pool.name}` }, [{ pool }]);
+  return seen.state === "Present" ? seen.rules : undefined;
+}
+
+function groupOf({ object: { cluster }, controlPlane: { group } }: OnControlPlane): PoolRef {
+  return poolOfGroup(group, cluster);
+}
+
+async function fetchComponents(work: UpgradeWork): Promise<End> {
+  const { memory, controlPlane: { uid }, survey: { digest } } = work;
+  const fetched = `${uid} ${digest}`;
+  if (memory.fetched === fetched) return undefined;
+  const halt = await order(work, "Fetch");
+  if (!halt) memory.fetched = fetched;
+  return halt;
+}
+
+async function order(work: UpgradeWork, verb: UpgradeVerb): Promise<End> {
+  const outcome = await giveOrder(work, verb);
+  if (outcome.outcome === "Refused" && outcome.reason === "NotFetched") work.memory.fetched = "";
+  return haltOfOrder({ node: work.controlPlane.node, verb }, outcome);
+}
+
+async function prove(work: UpgradeWork, kubelet: boolean): Promise<End> {
+  const evidence = await whyUnhealthy(work, kubelet);
+  if (evidence === undefined) return undefined;
+  const what = kubelet ? "its kubelet" : "its components";
+  return failed(work.controlPlane.node, `not healthy in time after the upgrade of ${what}: ${evidence}`);
+}
+
+/** Only one control plane of the cluster is out at a time, also beside the runs of groups. */
+async function takeSlot(work: UpgradeWork): Promise<End> {
+  const { memory, controlPlane: { node, isUnderWay } } = work;
+  memory.slotSince ??= Date.now();
+  memory.isOnlyHeld = !isUnderWay;
+  const { taken, holders } = await askForSlot(work, isUnderWay ? { begun: true } : { since: memory.slotSince });
+  if (taken) {
+    memory.slotSince = null;
+    return undefined;
+  }
+  const by = holders[0] === undefined ? "another pool gets it first" : `"${holders[0]}" has the slot`;
+  const message = `Control plane "${node}" waits, as only one control plane can be out at a time: ${by}`;
+  return { standing: { reason: "ClusterBudget", message }, again: "Soon" };
+}
+
+async function askForSlot(
+  { object, memory, controlPlane: { node, machine } }: Pick<UpgradeWork, "object" | "memory" | "controlPlane">,
+  asked: { begun: true } | { since: number },
+): Promise<SlotAnswer> {
+  memory.mayHaveSlot = true;
+  const now = Date.now();
+  const summary = `Take the slot of the control planes for ${node}`;
+  const answer = await write.ensureSlotTaken.executeWithOptions({ summary }, [
+    { pool: holderOfUpgrade(object), machine, limit: 1, of: "ControlPlanes", until: now + slotMs, ...asked },
+  ]);
+  memory.renewAt = answer.taken ? now + renewMs : 0;
+  return answer;
+}
+
+/**
+ * Moves the leadership of etcd, and saves a snapshot. The own member of a half done control plane may be unhealthy until
+ * its upgrade is complete, so only other problems of etcd keep it waiting.
+ */
+async function relieve(work: UpgradeWork, rules: Rules | undefined): Promise<End> {
+  const { controlPlane: { node, machine, kubelet, components, isUnderWay, isLeader }, report, standing } = work;
+  const pool = groupOf(work);
+  const isWhole = kubelet === components;
+  const isLost = isUnderWay && !isWhole && !isLeader;
+  const keep = rules?.etcd?.snapshot;
+  const name = `${pool.name}-${machine}-${new Date(Date.now()).toISOString()}`;
+  const seen: Relieved = await awaits.awaitMachineRelieved.executeWithOptions({
+    summary: `Hand over the etcd part of ${node}`,
+  }, [{
+    ...{ pool, machine, until: Date.now() + attemptMs, isLost, returns: true, taken: [] },
+    ...(keep ? { snapshot: { ...keep, name } } : {}),
+  }]);
+  if (seen.state === "Relieved") {
+    await report(savedStanding(node, seen.snapshot));
+    return void await report(standing);
+  }
+  // A repair of another control plane, which may be what etcd waits for, needs the slot.
+  if (isWhole) await release(work);
+  const message = `Keeping control plane "${node}" unchanged: ${seen.doubts.join("; ")}`;
+  return { standing: { reason: "EtcdInDoubt", message }, again: "Soon" };
+}
+
+function savedStanding(node: string, snapshot: SnapshotTaken | null): UpgradeStanding {
+  if (!snapshot) {
+    const todo = "to save one, set etcd.snapshot in the RolloutPolicy of its group";
+    return { reason: "EtcdNotSaved", message: `Upgrading control plane "${node}" without an etcd snapshot; ${todo}` };
+  }
+  const { bytes, at, digest } = snapshot;
+  const message =
+    `Saved an etcd snapshot of ${bytes} bytes at ${at} before upgrading control plane "${node}": ${digest}`;
+  return { reason: "EtcdSaved", message };
+}
+
+/** Cordons and drains, in attempts between which the desired state is read; by force only if the policy allows it. */
+async function empty(work: UpgradeWork, rules: DrainRules): Promise<End> {
+  const { object, controlPlane: { node, machine }, memory, report, standing } = work;
+  memory.isOnlyHeld = false;
+  const order = { pool: groupOf(work), machine, node, rules, holder: holderOfUpgrade(object) };
+  let end = Date.now() + (rules.timeout ?? drainMs);
+  let force = false;
+  for (let known = "";;) {
+    const until = Math.min(end, Date.now() + attemptMs);
+    const summary = `Cordon and drain ${node}${force ? " by force" : ""}`;
+    const seen = await awaits.awaitNodeEmptied.executeWithOptions({ summary }, [{ ...order, until, known, force }]);
+    if ("unseenMs" in seen) {
+      end += seen.unseenMs;
+      continue;
+    }
+    if (seen.outcome === "Drained") return void await report(standing);
+    if (seen.key !== known) await report({ reason: "DrainBlocked", message: blockedBy(node, seen.blockers) });
+    known = seen.key;
+    if (!await isStillDesired(work)) return "Replan";
+    await renewSlot(work);
+    if (Date.now() < end) continue;
+    if (force || rules.onBlocked !== "Force") return failed(node, blockedBy(node, seen.blockers));
+    [force, end] = [true, Date.now() + forceMs];
+  }
+}
+
+function blockedBy(node: string, [first, ...rest]: Blocker[]): string {
+  if (!first) return `Draining node "${node}"`;
+  const more = rest.length > 0 ? ` and ${rest.length} more` : "";
+  return `Draining node "${node}": waiting for pod "${first.pod}" of ${first.owner} (${first.why})${more}`;
+}
+
+async function isStillDesired({ object, survey: { digest }, controlPlane: { uid } }: UpgradeWork): Promise<boolean> {
+  const now = await act.surveyUpgrade.executeWithOptions({ summary: "Read the desired version" }, [{ object }]);
+  return now.state === "Present" && now.digest === digest && now.controlPlanes.some((each) => each.uid === uid);
+}

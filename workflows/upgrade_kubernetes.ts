@@ -1,0 +1,294 @@
+/**
+ * Upgrades the control planes of a NodeVersion to its Kubernetes version with kubeadm, in place and one at a time:
+ * survey → check → approval → one control plane after the other → survey until all run the version.
+ * The survey alone decides what is next, so a run that was interrupted needs no memory of it. Invariants: nothing but
+ * the check of kubeadm is written to a node before a person approves the version; no other control plane begins while
+ * one is under way, and one that failed keeps its cordon and its slot. A cancellation leaves the control plane under way
+ * as it is, and the next run continues there: the cluster serves meanwhile, and an order that a node has is carried out.
+ */
+import {
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from "@temporalio/workflow";
+import { nodeVersionChanged } from "./commands/messages.ts";
+import type {
+  ClusterObject,
+  ControlPlaneState,
+  NodeVersionOutcome,
+  UpgradeCheck,
+  UpgradeFinding,
+  UpgradeStanding,
+  UpgradeSurvey,
+} from "./contracts/mod.ts";
+import { giveOrder, type OnControlPlane } from "./kubernetes/give_order.ts";
+import { nextUpgradeStep, type UpgradeStep } from "./kubernetes/next_upgrade_step.ts";
+import {
+  announce,
+  finishControlPlane,
+  giveBackSlot,
+  release,
+  renewSlot,
+  upgradeControlPlane,
+  type UpgradeMemory,
+  type UpgradeWork,
+} from "./kubernetes/upgrade_control_plane.ts";
+import { failed, haltIn, type HeldUpgrade, holdUpgrade, isHeld, type UpgradeHalt } from "./kubernetes/upgrade_halts.ts";
+import { act, waits } from "./kubernetes/upgrade_proxies.ts";
+import { troubleOf } from "./state/trouble.ts";
+
+type Present = Extract<UpgradeSurvey, { state: "Present" }>;
+
+/**
+ * Milliseconds until the next survey in any case, after an outage, and after the NodeVersion changed between a survey and
+ * its step.
+ */
+const lookMs = 600_000;
+const outageMs = 60_000;
+const mootMs = 1_000;
+/** Milliseconds for which a check without findings is valid; one with findings is repeated at the next survey. */
+const checkedMs = 3_600_000;
+
+/** Surveys until all control planes run the version; its workflow ID is `upgrade-kubernetes/<name>`. */
+export async function upgradeKubernetes(object: ClusterObject): Promise<NodeVersionOutcome> {
+  const run = beginRun(object);
+  setHandler(nodeVersionChanged, () => void (run.isChanged = true));
+  try {
+    return await untilUpgraded(run);
+  } catch (error) {
+    if (isCancellation(error)) await CancellationScope.nonCancellable(() => leave(run));
+    throw error;
+  }
+}
+
+/** The memory of one run; the next run begins without it. */
+interface Run {
+  readonly object: ClusterObject;
+  readonly memory: UpgradeMemory;
+  isChanged: boolean;
+  /** The status that the NodeVersion has, as `textOf` writes it. */
+  reported: string;
+  /** The findings in the cluster, and those of kubeadm's plan. */
+  checked: Checked | null;
+  planned: Checked | null;
+  halt: HeldUpgrade | null;
+  /** The upgrade that ended last, as `nameOf` names it. */
+  ended: string;
+}
+
+/** Findings, the state that was checked, and when (epoch ms). */
+interface Checked {
+  digest: string;
+  findings: UpgradeFinding[];
+  state: string;
+  at: number;
+}
+
+function beginRun(object: ClusterObject): Run {
+  const memory = { fetched: "", slotSince: null, mayHaveSlot: true, renewAt: 0, isOnlyHeld: false };
+  return { object, memory, isChanged: false, reported: "", checked: null, planned: null, halt: null, ended: "" };
+}
+
+async function untilUpgraded(run: Run): Promise<NodeVersionOutcome> {
+  for (;;) {
+    // A signal can report the end of what the cluster has to end.
+    if (run.isChanged && run.halt?.again === "Soon") run.halt.until = Date.now();
+    run.isChanged = false;
+    try {
+      const outcome = await reconcile(run);
+      // Without an await between this check and the return, a late signal starts a new run.
+      if (outcome && (outcome.outcome === "Gone" || !run.isChanged)) return outcome;
+    } catch (error) {
+      await waitAfterFailure(run, error);
+      run.reported = "";
+    }
+    if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof upgradeKubernetes>(run.object);
+  }
+}
+
+/** Takes the next step; returns an outcome when nothing is left to do. */
+async function reconcile(run: Run): Promise<NodeVersionOutcome | undefined> {
+  const { object, memory } = run;
+  const survey = await readSurvey(object);
+  const underWay = survey.state === "Present" ? survey.controlPlanes.find((each) => each.isUnderWay) : undefined;
+  if (memory.mayHaveSlot && !underWay) await giveBackSlot(run);
+  if (survey.state === "Gone") return await endGone(object);
+  const next = nextOf(run, survey);
+  if (!isRepeated(run, survey, next)) await report(run, next.standing);
+  if (next.step === "Done") return { outcome: "UpToDate", says: next.standing.message };
+  if (await take(run, survey, next) === "Continue") return undefined;
+  if (underWay) await renewSlot({ object, memory, controlPlane: underWay });
+  await rest(run, survey);
+  return undefined;
+}
+
+/** A halt holds until a person changes something or its time is over, whatever else the survey shows. */
+function nextOf(run: Run, survey: Present): UpgradeStep {
+  const halt = haltIn(survey, run.halt);
+  run.halt = halt;
+  if (halt && isHeld(halt, Date.now())) return { step: "Wait", standing: halt.standing };
+  return nextUpgradeStep(survey, validCheck(run, survey));
+}
+
+/** A repeated attempt or check is reported with its result, so that the status does not alternate. */
+function isRepeated({ halt, checked }: Run, { digest }: Present, { step }: UpgradeStep): boolean {
+  return step === "Upgrade" && halt !== null || step === "Check" && checked?.digest === digest;
+}
+
+/** Returns whether the run waits now. */
+async function take(run: Run, survey: Present, next: UpgradeStep): Promise<"Rest" | "Continue"> {
+  if (!("controlPlane" in next)) return "Rest";
+  const { object, memory } = run;
+  const { controlPlane } = next;
+  const on: OnControlPlane = { object, survey, controlPlane };
+  if (next.step === "Check") await check(run, on);
+  if (next.step === "Release") await release({ ...on, memory });
+  if (next.step === "Announce") await announce(on);
+  const { standing } = next;
+  const work = { ...on, memory, standing, report: (standing: UpgradeStanding) => report(run, standing) };
+  if (next.step === "Finish") hold(run, on, await finishControlPlane({ ...work, verb: "Node" }));
+  if (next.step === "Upgrade") await upgrade(run, { ...work, verb: next.verb });
+  return "Continue";
+}
+
+/** An upgrade that ended without an effect is a failure, and is not repeated at once. */
+async function upgrade(run: Run, work: UpgradeWork): Promise<void> {
+  const { node, kubelet, components } = work.controlPlane;
+  const name = nameOf(work);
+  const isEnded = run.ended === name;
+  run.ended = "";
+  if (isEnded) {
+    const state = `the upgrade ended, but its kubelet runs "${kubelet}", its components "${components}", and kubeadm ` +
+      `recorded version "${work.survey.cluster}" for the cluster`;
+    return hold(run, work, failed(node, state));
+  }
+  const end = await upgradeControlPlane(work);
+  if (!end) run.ended = name;
+  hold(run, work, end);
+}
+
+function nameOf({ controlPlane: { uid }, survey: { digest } }: UpgradeWork): string {
+  return `${uid} ${digest}`;
+}
+
+function hold(
+  run: Run,
+  { survey, controlPlane: { uid } }: OnControlPlane,
+  end: UpgradeHalt | "Replan" | undefined,
+): void {
+  const isHalt = end !== undefined && end !== "Replan";
+  run.halt = isHalt ? holdUpgrade(end, { survey, uid, previous: run.halt, now: Date.now() }) : null;
+}
+
+// The check before the first control plane.
+
+/** Checks the cluster, and asks kubeadm on the control plane that would be the first. */
+async function check(run: Run, on: OnControlPlane): Promise<void> {
+  const { object, survey } = on;
+  const summary = "Check removed APIs, budgets, etcd and nodes";
+  const { findings } = await act.checkUpgrade.executeWithOptions({ summary }, [{ object, digest: survey.digest }]);
+  run.checked = checkedNow(survey, findings);
+  if (!isValid(run.planned, survey)) run.planned = checkedNow(survey, await planFindings(on));
+}
+
+async function planFindings(on: OnControlPlane): Promise<UpgradeFinding[]> {
+  const plan = await giveOrder(on, "Plan");
+  if (plan.outcome === "Done") return [];
+  const [stops, reason] = plan.outcome === "Refused" ? [true, plan.reason] : [false, "no result in time"];
+  const message = `the plan of kubeadm on control plane "${on.controlPlane.node}" failed: ${reason}: ${plan.message}`;
+  return [{ kind: "KubeadmRefuses", stops, message }];
+}
+
+function validCheck({ checked, planned }: Run, survey: Present): UpgradeCheck | null {
+  if (!isValid(checked, survey) || !isValid(planned, survey)) return null;
+  return { digest: survey.digest, findings: [...checked.findings, ...planned.findings] };
+}
+
+/** Returns whether the state is the checked one; findings become invalid sooner, as their causes can be gone. */
+function isValid(checked: Checked | null, survey: Present): checked is Checked {
+  if (!checked || checked.state !== stateOf(survey)) return false;
+  return Date.now() - checked.at < (checked.findings.length === 0 ? checkedMs : lookMs);
+}
+
+function checkedNow(survey: Present, findings: UpgradeFinding[]): Checked {
+  return { digest: survey.digest, findings, state: stateOf(survey), at: Date.now() };
+}
+
+/** Leaves out what changes by itself all the time, such as the number of nodes, as the plan runs on a node. */
+function stateOf({ digest, approved, retry, cluster, controlPlanes }: Present): string {
+  const planes = controlPlanes.map(({ uid, kubelet, components }) => [uid, kubelet, components]);
+  return JSON.stringify([digest, approved, retry, cluster, planes]);
+}
+
+// Reports and waits.
+
+function readSurvey(object: ClusterObject): Promise<UpgradeSurvey> {
+  return act.surveyUpgrade.executeWithOptions({ summary: "Survey the control planes" }, [{ object }]);
+}
+
+async function report(run: Run, standing: UpgradeStanding): Promise<void> {
+  const text = textOf(standing);
+  if (run.reported === text) return;
+  setCurrentDetails(standing.message);
+  const summary = standing.message.slice(0, 200);
+  await act.ensureUpgradeReported.executeWithOptions({ summary }, [{ object: run.object, standing }]);
+  run.reported = text;
+}
+
+function textOf({ reason, message }: UpgradeStanding): string {
+  return `${reason} ${message}`;
+}
+
+/** Reports a failure that a person or time must resolve, and waits; a step that became moot is planned again. */
+async function waitAfterFailure(run: Run, error: unknown): Promise<void> {
+  const trouble = troubleOf(error);
+  if (trouble.kind === "rethrow") throw error;
+  if (trouble.kind === "replan") return void await condition(() => run.isChanged, mootMs);
+  const { message } = trouble;
+  const reason = trouble.kind === "halt" ? trouble.reason : "ApiUnavailable";
+  await report(run, { reason, message }).catch((failure: unknown) => {
+    if (troubleOf(failure).kind === "rethrow") throw failure;
+  });
+  await condition(() => run.isChanged, trouble.kind === "halt" ? lookMs : outageMs);
+}
+
+/** Waits for a change, for the end of a halt, or for the time of the next survey. */
+async function rest(run: Run, { fingerprint }: Present): Promise<void> {
+  const { object, halt } = run;
+  const look = Date.now() + lookMs;
+  const until = Math.min(look, halt?.until ?? look);
+  const scope = new CancellationScope();
+  const summary = "Wait for the NodeVersion or a control plane to change";
+  const change = scope.run(() =>
+    waits().awaitUpgradeChanged.executeWithOptions({ summary }, [{ object, fingerprint, until }])
+  );
+  const signalled = scope.run(() => condition(() => run.isChanged));
+  try {
+    await Promise.race([change, signalled]);
+  } finally {
+    scope.cancel();
+    await Promise.allSettled([change, signalled]);
+  }
+}
+
+async function endGone(object: ClusterObject): Promise<NodeVersionOutcome> {
+  await act.ensureUpgradeEnded.executeWithOptions({ summary: "End every cordon of the upgrade" }, [{ object }]);
+  return { outcome: "Gone", says: `NodeVersion "${object.name}" was deleted` };
+}
+
+/** Reports a cancellation; the slot is given back unless a control plane may be cordoned. */
+async function leave(run: Run): Promise<void> {
+  const survey = await readSurvey(run.object);
+  if (survey.state === "Gone") return await giveBackSlot(run);
+  const isLeft = ({ isUnderWay }: ControlPlaneState): boolean => isUnderWay && !run.memory.isOnlyHeld;
+  const underWay = survey.controlPlanes.filter(isLeft).map(({ node }) => `"${node}"`);
+  if (underWay.length === 0) await giveBackSlot(run);
+  const state = underWay.length === 0
+    ? "no control plane is half done"
+    : `control plane ${underWay.join(", ")} stays cordoned until the next run completes its upgrade`;
+  await report(run, { reason: "UpgradeCancelled", message: `The upgrade of Kubernetes was cancelled: ${state}` });
+}
