@@ -103,7 +103,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   const steps = withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
     ...withSignsOfLife<Omit<Activities, keyof (AwaitActivities & NodeUpdateActivities & NodeVersionWaits)>>({
       readDesired: ({ pool }) => readDesired(deps, pool),
-      readPool: (input) => readPool(kube, input),
+      readPool: (input) => readPool(kube, input, deps),
       readRound: (input) => readRound(deps, input),
       recall: ({ pool }) => recall(kube, pool),
       planRollout: (input) => planRollout(deps, input),
@@ -135,7 +135,7 @@ export function createActivities(deps: ActivityDeps): Activities {
     awaitNodeEmptied: (input) => drains.of(input, () => awaitNodeEmptied(kube, input), () => imageOf(input)),
     awaitVictimGone: (input) => measuredWait(measures, ["gone"], () => awaitVictimGone(kube, input)),
     awaitDesiredSettled: (input) => awaitDesiredSettled(deps, input),
-    awaitPoolChanged: (input) => awaitPoolChanged(kube, input),
+    awaitPoolChanged: (input) => awaitPoolChanged(kube, input, deps),
     awaitMachinesJoined: (input) =>
       measuredJoin(measures, input.pool, (told) => awaitMachinesJoined(kube, input, told)),
     awaitNodeDrained: (input) => drains.of(input, () => awaitOwnNodeDrained(kube, input), () => imageOf(input)),

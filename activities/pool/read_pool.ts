@@ -8,7 +8,9 @@ import { attempting } from "../kube/status.ts";
 import { illnessOf, isLost, neverRepaired } from "../node/illness.ts";
 import { type NodeStanding, standingOn } from "../node/node_claim.ts";
 import { type NodeFacts, unreadinessOf } from "../node/node_facts.ts";
+import { type BudgetKeeper, isNow, readUpgradeSlots } from "./slots.ts";
 import { snapshotOf, withEtcd } from "./snapshot.ts";
+import { keptForUpgrade } from "./upgraded_nodes.ts";
 
 export { snapshotOf } from "./snapshot.ts";
 
@@ -22,14 +24,21 @@ const unclearMs = 10_000;
  * Returns counts and the next few members of each group; at the first read after an outage no machine is due for
  * repair.
  */
-export function readPool(kube: Cluster, question: PoolQuestion): Promise<PoolSnapshot> {
-  return look(kube, question).then(({ snapshot }) => snapshot);
+export function readPool(kube: Cluster, question: PoolQuestion, budgets?: BudgetPlace): Promise<PoolSnapshot> {
+  return look(kube, question, budgets).then(({ snapshot }) => snapshot);
 }
 
-function look(kube: Cluster, question: PoolQuestion): Promise<{ found: Found; snapshot: PoolSnapshot }> {
+/** Where the shared budgets are. */
+type BudgetPlace = Pick<BudgetKeeper, "profileNamespace">;
+
+function look(
+  kube: Cluster,
+  question: PoolQuestion,
+  budgets?: BudgetPlace,
+): Promise<{ found: Found; snapshot: PoolSnapshot }> {
   const { pool, repair } = question;
   return attempting(`read the machines of "${pool.namespace}/${pool.name}"`, async () => {
-    const found = await findMembers(kube, { pool, repair, unproven: new Set(question.unproven) });
+    const found = await findMembers(kube, { pool, repair, unproven: new Set(question.unproven), ...budgets });
     const outlook = kube.outlook;
     outlook.looked(Date.now());
     return { found, snapshot: withEtcd(snapshotOf(outlook.tempered(found.members), question), found.etcd) };
@@ -43,6 +52,7 @@ function look(kube: Cluster, question: PoolQuestion): Promise<{ found: Found; sn
 export async function awaitPoolChanged(
   kube: Cluster,
   { fingerprint, until, ...question }: PoolQuestion & { fingerprint: string; until: number },
+  budgets?: BudgetPlace,
 ): Promise<boolean> {
   let members: readonly Member[] = [];
   let lackAt = Infinity;
@@ -61,7 +71,7 @@ export async function awaitPoolChanged(
     every: () => Math.min(longestRestMs, restMs + restPerMachineMs * members.length),
     lookBy: () => Math.min(until, lookBy()),
     look: async () => {
-      const { found, snapshot } = await look(kube, question);
+      const { found, snapshot } = await look(kube, question, budgets);
       members = found.members;
       nodes = new Set(members.flatMap(({ node }) => node ?? []));
       lackAt = found.lackAt;
@@ -94,6 +104,8 @@ interface Finding {
   repair: RepairRules;
   /** The Ready machines that are in progress; absent means all. */
   unproven?: ReadonlySet<string>;
+  /** The namespace of the shared budgets; kube-system by default. */
+  profileNamespace?: string;
 }
 
 /** All members, and the time (epoch ms) from which the next unmet condition is reported: 30 s after its start. */
@@ -101,7 +113,10 @@ interface Found extends Observation {
   lackAt: number;
 }
 
-async function findMembers(kube: Cluster, { pool, repair, unproven }: Finding): Promise<Found> {
+async function findMembers(
+  kube: Cluster,
+  { pool, repair, unproven, profileNamespace = "kube-system" }: Finding,
+): Promise<Found> {
   const { unseen, observe } = backendOf(kube, pool);
   const seen = await observe(pool);
   const nodes = await kube.nodes.find(seen.members.flatMap(({ node }) => node ?? []));
@@ -112,7 +127,9 @@ async function findMembers(kube: Cluster, { pool, repair, unproven }: Finding): 
     return judged({ kube, pool, repair, facts: own }, settled(member, standing));
   };
   const now = Date.now();
-  const members = seen.members.map(judge);
+  // Only control planes have an etcd status, and only their Kubernetes is upgraded in place.
+  const upgrading = seen.etcd ? (await readUpgradeSlots({ kube, profileNamespace })).filter(isNow(now)) : [];
+  const members = seen.members.map(judge).map((member) => keptForUpgrade(member, upgrading));
   const waits = members.map((member): Wait => {
     const isWaiting = member.phase === "Joining" || (isServing(member) && (unproven?.has(member.id) ?? true));
     return isWaiting ? waitOf(member, nodes.get(member.node ?? ""), unseen) : { since: Infinity };

@@ -26,7 +26,7 @@ export async function readRound(
   const { seen, isUnused } = await findDesired(reader, question.pool);
   const isSame = seen.state === "Present" && seen.desired.templateHash === question.templateHash;
   if (!isSame || !seen.desired.settled) return { seen, pool: null };
-  return { seen, pool: isUnused ? snapshotOf([], question) : await readPool(reader.kube, question) };
+  return { seen, pool: isUnused ? snapshotOf([], question) : await readPool(reader.kube, question, reader) };
 }
 
 /**

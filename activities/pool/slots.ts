@@ -8,6 +8,7 @@ import { unavailable } from "../failures.ts";
 import { asMergePatch, type Kube, sharedNamespace } from "../kube/client.ts";
 import { readObject, rollouts } from "../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
+import { upgradeIn } from "./upgraded_nodes.ts";
 import { aheadOf, annotationOf, isPlaceNews, placeOf, queueAnnotation, queueIn, queueKeyOf } from "./slot_queue.ts";
 
 export interface BudgetKeeper {
@@ -26,6 +27,8 @@ const tries = 5;
 const named = 20;
 /** A slot is taken shortly before the rollout is reported, so only older slots can be abandoned (ms). */
 const freshMs = 300_000;
+/** A slot that ends later than this (ms) has the time of a wrong clock, which must not keep it for ever. */
+const longestSlotMs = 86_400_000;
 const atRest = ["Converged", "RolledBack", "Aborted"];
 
 /**
@@ -38,13 +41,19 @@ export function ensureSlotTaken(
 ): Promise<SlotAnswer> {
   const keeper: Ledger = { kube, profileNamespace, of };
   const queueKey = queueKeyOf(order.pool);
-  const { urgency = "Normal", begun = false, limit, since } = order;
+  const { urgency = "Normal", begun = false, limit, since, until } = order;
   return attempting(`take a slot of the shared budget for machine "${order.machine}"`, async () => {
     for (let nth = 0; nth < tries; nth++) {
       const map = await readBudget(keeper);
       const key = keyOf(order.pool, order.machine);
       const held = Object.keys(map?.data ?? {});
-      if (held.some((other) => isOf(order.pool, other, order.machine))) return { taken: true, holders: [] };
+      const own = held.find((other) => isOf(order.pool, other, order.machine));
+      const end = endOf(order.pool, until, Date.now());
+      if (own !== undefined) {
+        if (!end || isAbout(map?.data?.[own], end)) return { taken: true, holders: [] };
+        if (await write(keeper, map, { data: { [own]: end } })) return { taken: true, holders: [] };
+        continue;
+      }
       const left = held.length < limit ? [] : await leftBehind(keeper.kube, map?.data ?? {});
       const holders = held.filter((other) => !left.includes(other));
       const now = Date.now();
@@ -57,7 +66,10 @@ export function ensureSlotTaken(
         if (await write(keeper, map, { data: {}, waiting: annotationOf(queue, queueKey, place) })) return answer;
         continue;
       }
-      const data = { ...Object.fromEntries(left.map((other) => [other, null])), [key]: new Date(now).toISOString() };
+      const data = {
+        ...Object.fromEntries(left.map((other) => [other, null])),
+        [key]: end ?? new Date(now).toISOString(),
+      };
       const waiting = queueKey in queue ? { waiting: annotationOf(queue, queueKey) } : {};
       if (await write(keeper, map, { data, ...waiting })) return { taken: true, holders: [] };
     }
@@ -65,6 +77,44 @@ export function ensureSlotTaken(
       `Failed to take a slot of the shared budget: ConfigMap "${nameOf[of]}" was modified ${tries} times meanwhile`,
     );
   });
+}
+
+/**
+ * Returns the end of a slot of an upgrade, which has no Rollout that shows whether it is at rest. The end takes the place
+ * of the start, so that workers of an earlier version respect the slot until then, too.
+ */
+function endOf(pool: PoolRef, until: number | undefined, now: number): string | undefined {
+  if (pool.kind !== "ScalingGroup" || upgradeIn(pool) === undefined) return undefined;
+  return new Date(Math.min(until ?? Infinity, now + longestSlotMs)).toISOString();
+}
+
+/** The least difference (ms) for which the end of a slot is rewritten. */
+const renewalMs = 60_000;
+
+function isAbout(time: string | undefined, end: string): boolean {
+  return Math.abs(Date.parse(end) - Date.parse(time ?? "")) < renewalMs;
+}
+
+/** A slot of an upgrade: its NodeVersion, the machine or node, and its end (epoch ms; 0 for an invalid time). */
+export interface UpgradeSlot {
+  version: string;
+  machine: string;
+  until: number;
+}
+
+/** Returns the slots of upgrades of Kubernetes in the budget of control planes, also those that have ended. */
+export async function readUpgradeSlots({ kube, profileNamespace }: BudgetKeeper): Promise<UpgradeSlot[]> {
+  const map = await readBudget({ kube, profileNamespace, of: "ControlPlanes" });
+  return Object.entries(map?.data ?? {}).flatMap(([key, time]) => {
+    const { namespace, name, machine } = partsOf(key);
+    const version = upgradeIn({ namespace, name });
+    return version === undefined ? [] : [{ version, machine, until: Date.parse(time) || 0 }];
+  });
+}
+
+/** Returns a test for slots that have not ended at `now` (epoch ms). */
+export function isNow(now: number): (slot: UpgradeSlot) => boolean {
+  return ({ until }) => until > now && until <= now + longestSlotMs + freshMs;
 }
 
 /** Releases the pool's slots except those of `machines`; without machines also its place among those that wait. */
@@ -129,7 +179,9 @@ async function write(
 
 // Finds slots of deleted or converged pools, whose run ended before it could release them.
 async function leftBehind(kube: Kube, data: Record<string, string>): Promise<string[]> {
-  const old = Object.entries(data).filter(([, since]) => !(Date.parse(since) > Date.now() - freshMs));
+  const now = Date.now();
+  const isFresh = (time: number): boolean => time > now - freshMs && time < now + longestSlotMs + freshMs;
+  const old = Object.entries(data).filter(([, time]) => !isFresh(Date.parse(time)));
   const pools = new Map<string, Promise<boolean>>();
   const found = await Promise.all(old.map(async ([key]) => {
     const { namespace, name } = partsOf(key);

@@ -52,7 +52,8 @@ export async function awaitNodeEmptied(
   const late = await orderFirst(async () => {
     await ensureOwnNode(kube, order);
     isChecked = true;
-    await ensureNodeCordoned(kube, order);
+    const { pool, holder = pool, node } = order;
+    await ensureNodeCordoned(kube, { pool: holder, node });
   });
   if (late) return late;
   // Any client of Temporal can record a heartbeat, so one of an earlier attempt does not replace the check of the node.

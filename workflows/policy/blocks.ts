@@ -65,12 +65,13 @@ function soakBlock({ soaking, state }: WaveLook): Blocked | undefined {
   return block("Soaking", `Wave ${state.index + 1} soaks until ${iso(state.soakUntil)}`, state.soakUntil);
 }
 
-/** Returns why nothing more can begin without a person: the remaining outdated machines are kept on purpose. */
-export function remainderBlocks({ skipped, setAside, pool }: Situation, census: Census): Blocked[] {
+/** Returns why nothing more can begin: the remaining outdated machines are kept on purpose. */
+export function remainderBlocks({ skipped, setAside, pool, now }: Situation, census: Census): Blocked[] {
   const stays = pool.old.filter(({ id, kept }) => kept === "Skip" || skipped.includes(id)).map(({ id }) => id);
   const waits = pool.old.filter(({ id, kept }) => kept === "Wait" && !skipped.includes(id)).map(({ id }) => id);
   const failed = pool.old.filter(({ kept }) => kept === "Failed").map(({ id }) => id);
   const down = pool.old.filter(({ kept }) => kept === "Down").map(({ id }) => id);
+  const upgrading = pool.old.filter(({ kept }) => kept === "Upgrading").map(({ id }) => id);
   const isOver = census.onlyKeptRemain && census.joins === 0 && census.going === 0;
   if (!isOver) return [];
   return [
@@ -78,6 +79,7 @@ export function remainderBlocks({ skipped, setAside, pool }: Situation, census: 
     ...(waits.length > 0 ? [protectedBlock(waits)] : []),
     ...(failed.length > 0 ? [failedBlock(failed)] : []),
     ...(down.length > 0 ? [downBlock(down)] : []),
+    ...(upgrading.length > 0 ? [upgradeBlock(upgrading, now)] : []),
     // Skips are the last reason, because a user wanted them, and every other reason needs a user.
     ...(stays.length > 0 ? [skippedBlock(stays)] : []),
   ];
@@ -99,6 +101,14 @@ function downBlock(down: string[]): Blocked {
 function protectedBlock(waits: string[]): Blocked {
   const remedy = "remove the protection in the cloud, run ostler skip, or set protectedMachines in the policy";
   return block("ProtectedRemain", `The cloud protects the remaining outdated machines: ${named(waits)}; ${remedy}`);
+}
+
+/** Milliseconds until the next plan, as no event of the pool reports the end of an upgrade. */
+const upgradeMs = 60_000;
+
+function upgradeBlock(upgrading: string[], now: number): Blocked {
+  const message = `Kubernetes of the remaining outdated machines is being upgraded: ${named(upgrading)}`;
+  return block("ClusterBudget", message, now + upgradeMs);
 }
 
 /** Returns the block for machines that stay because it is unclear whose node they name. */

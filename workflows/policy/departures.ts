@@ -138,7 +138,8 @@ function isRepairable(
   const { busy, desired, setAside, skipped, quarantined, rollingBack } = situation;
   const { id, templateHash, kept } = member;
   const isBusy = [busy.joining, busy.leaving, busy.repairing, setAside, skipped].some((ids) => ids.includes(id));
-  if (isBusy || kept !== undefined) return false;
+  // While the Kubernetes of a machine is being upgraded, it is not due for repair before the end of the upgrade's slot.
+  if (isBusy || (kept !== undefined && kept !== "Upgrading")) return false;
   // A chosen machine is replaced anyway, unless no new machine comes for it, or none can join.
   const isGoing = census.chosen.has(id) && surplus(situation, census) === 0;
   if (isGoing && !isLostMember(situation.pool, id)) return false;

@@ -1,9 +1,12 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { holderOfUpgrade } from "../../../../activities/pool/upgraded_nodes.ts";
 import { ensureSlotsKept, ensureSlotTaken } from "../../../../activities/pool/slots.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 import { pool } from "../../../support/machine_objects.ts";
 import type { PoolRef, Urgency } from "../../../../workflows/contracts/mod.ts";
 
+const minute = 60_000;
+const hour = 60 * minute;
 const longAgo = "2020-01-01T00:00:00.000Z";
 const other = { namespace: "fleet", name: "other" };
 
@@ -251,4 +254,68 @@ Deno.test("fault E8: ensureSlotTaken: a pool that shares fewer slots than are ta
   for (const machine of ["a", "b"]) await take(kube, machine, { limit: 3 });
   await take(kube, "m", { of: other, limit: 1 });
   deepEqual(await take(kube, "c", { of: third, limit: 3 }), { taken: true, holders: [] });
+});
+
+const upgrade = holderOfUpgrade({ name: "v" });
+
+function takeForUpgrade(kube: FakeKube, until?: number): ReturnType<typeof ensureSlotTaken> {
+  const order = { pool: upgrade, machine: "cp-1", limit: 1, of: "ControlPlanes" } as const;
+  return ensureSlotTaken(keeper(kube), { ...order, ...(until === undefined ? {} : { until }) });
+}
+
+function takeForGroup(kube: FakeKube): ReturnType<typeof ensureSlotTaken> {
+  return ensureSlotTaken(keeper(kube), { pool: other, machine: "a", limit: 1, of: "ControlPlanes", begun: true });
+}
+
+function planes(kube: FakeKube): Record<string, string> {
+  return (kube.get("configmaps", "ostler-control-planes", "kube-system")?.["data"] ?? {}) as Record<string, string>;
+}
+
+Deno.test("K23 ensureSlotTaken: a group takes no slot of control planes before that of an upgrade has ended", async () => {
+  const kube = new FakeKube();
+  deepEqual(await takeForUpgrade(kube, Date.now() + hour), { taken: true, holders: [] });
+  const answer = { taken: false, holders: ["kube-system/upgrade-kubernetes.v/cp-1"], ahead: 0 };
+  deepEqual(await takeForGroup(kube), answer);
+  // Also a machine that is out in any case, and a slot that a worker of an earlier version reads, only needs a time.
+  const [key = ""] = Object.keys(planes(kube));
+  const map = kube.get("configmaps", "ostler-control-planes", "kube-system");
+  Object.assign(map?.["data"] ?? {}, { [key]: new Date(Date.now() - 6 * minute).toISOString() });
+  deepEqual(await takeForGroup(kube), { taken: true, holders: [] });
+  deepEqual(Object.keys(planes(kube)), ["fleet_other_a"]);
+  equal((await takeForUpgrade(kube)).taken, false);
+});
+
+Deno.test("K23 ensureSlotTaken: an upgrade renews its slot, and writes nothing for the same time", async () => {
+  const kube = new FakeKube();
+  const until = Date.now() + hour;
+  await takeForUpgrade(kube, until);
+  kube.writes.length = 0;
+  await takeForUpgrade(kube, until);
+  deepEqual(kube.writes, []);
+  await takeForUpgrade(kube, until + hour);
+  deepEqual(Object.values(planes(kube)), [new Date(until + hour).toISOString()]);
+  await ensureSlotsKept(keeper(kube), { pool: upgrade, machines: [], of: "ControlPlanes" });
+  deepEqual(planes(kube), {});
+});
+
+Deno.test("K23 ensureSlotTaken: a slot that a wrong clock has given for a year is an abandoned one", async () => {
+  const kube = new FakeKube();
+  const far = new Date(Date.now() + 365 * 24 * hour).toISOString();
+  const metadata = { namespace: "kube-system", name: "ostler-control-planes" };
+  kube.put("configmaps", { metadata, data: { "kube-system_upgrade-kubernetes.v_cp-1": far } });
+  deepEqual(await takeForGroup(kube), { taken: true, holders: [] });
+  const forEver = Date.now() + 365 * 24 * hour;
+  await ensureSlotsKept(keeper(kube), { pool: other, machines: [], of: "ControlPlanes" });
+  await takeForUpgrade(kube, forEver);
+  ok(Date.parse(Object.values(planes(kube))[0] ?? "") <= Date.now() + 24 * hour);
+});
+
+Deno.test("ensureSlotTaken: a MachineDeployment with the name of an upgrade has a slot like any other", async () => {
+  const kube = new FakeKube();
+  const { namespace, name } = upgrade;
+  await take(kube, "a", { of: { namespace, name } });
+  const [since = ""] = Object.values(
+    kube.get("configmaps", "ostler-budget", "kube-system")?.["data"] ?? {},
+  ) as string[];
+  ok(Date.parse(since) <= Date.now());
 });

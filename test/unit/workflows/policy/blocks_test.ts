@@ -165,6 +165,24 @@ for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "Protected
   });
 }
 
+Deno.test("K23 planTurn: keeps a control plane whose Kubernetes is being upgraded, and looks again by itself", () => {
+  const old = members("old", [1, "Ready", { id: "mine", kept: "Upgrading" }]);
+  const turn = planTurn(situationOf([...old, ...members("new", [2, "Ready"], [1, "Held"])]));
+  deepEqual([turn.blocked?.reason, turn.converged, turn.steps], ["ClusterBudget", false, []]);
+  match(turn.blocked?.message ?? "", /Kubernetes of the remaining outdated machines is being upgraded: mine/);
+  equal(turn.lookAgainAt, now + minute);
+});
+
+Deno.test("K23 planTurn: repairs a control plane under upgrade when the upgrade's slot has ended, and not before", () => {
+  const due = (at: number): Member[] => [
+    ...members("new", [1, "NotReady", { id: "mine", kept: "Upgrading", ill: { why: "", since: 0, due: at } }]),
+    ...members("new", [2, "Ready"]),
+  ];
+  const before = planTurn(situationOf(due(now + minute)));
+  deepEqual([before.steps, before.lookAgainAt], [[], now + minute]);
+  deepEqual(planTurn(situationOf(due(now))).steps.map(told), ["repair mine"]);
+});
+
 Deno.test("fault E16 planTurn: neither drains nor chooses a machine whose node is unclear, and reports why", () => {
   const unclear = { kept: "Unclear" as const, unclear: 'machines "a" and "b" all name node "n"' };
   const leaving = members("old", [1, "Leaving", { ...ours, id: "a", node: "n", lost: true, ...unclear }]);

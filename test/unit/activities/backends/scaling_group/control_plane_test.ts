@@ -3,6 +3,8 @@ import { useEtcd } from "../../../../support/staged_cluster.ts";
 import { refused } from "../../../../../activities/failures.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { readDesired } from "../../../../../activities/pool/read_desired.ts";
+import { readPool } from "../../../../../activities/pool/read_pool.ts";
+import type { Member } from "../../../../../workflows/contracts/mod.ts";
 import { StagedEtcd } from "../../../../support/staged_etcd.ts";
 import { GroupInMemory, next, pool, version } from "../../../../support/group_in_memory.ts";
 
@@ -210,4 +212,44 @@ Deno.test("release: never removes the last voter", async () => {
   plane.etcd.members.splice(1);
   const { doubts } = await relieved(plane) as { doubts: string[] };
   deepEqual([(await relieved(plane, { taken: doubts }) as { state: string }).state], ["InDoubt"]);
+});
+
+const repair = { enabled: true, notReadyFor: 0, conditions: [], maxUnhealthy: 100 };
+
+/** Control plane "workers-1" is not Ready, and an upgrade of Kubernetes has the slot for it until that time. */
+async function upgraded(until: number, { key = "workers-1" } = {}): Promise<Plane> {
+  const plane = await controlPlane();
+  const { kube } = plane.group;
+  const data = { [`kube-system_upgrade-kubernetes.v_${key}`]: new Date(until).toISOString() };
+  kube.put("configmaps", { metadata: { namespace: "kube-system", name: "ostler-control-planes" }, data });
+  const node = kube.get("nodes", "workers-1");
+  const since = "2026-01-01T00:00:00Z";
+  Object.assign(node?.["status"] ?? {}, {
+    conditions: [{ type: "Ready", status: "False", lastTransitionTime: since }],
+  });
+  return plane;
+}
+
+function readOne({ group }: Plane): Promise<Member | undefined> {
+  const question = { pool, templateHash: hashOf(image), unproven: [], repair, limit: 9 };
+  return readPool(group.client, question).then(({ ill }) => ill.find(({ id }) => id === "workers-1"));
+}
+
+Deno.test("K23 control planes: a machine under upgrade is kept by its group, and not due for repair, until the slot ends", async () => {
+  const until = Date.now() + 3_600_000;
+  const member = await readOne(await upgraded(until));
+  deepEqual([member?.kept, member?.ill?.due], ["Upgrading", until]);
+  const late = await readOne(await upgraded(Date.now() - 1));
+  deepEqual([late?.kept, (late?.ill?.due ?? Infinity) < until], [undefined, true]);
+});
+
+Deno.test("K23 control planes: marks on a node, a slot of another machine, and a slot of a wrong clock keep no machine", async () => {
+  const until = Date.now() + 3_600_000;
+  const other = await upgraded(until, { key: "workers-2" });
+  const { metadata } = other.group.kube.get("nodes", "workers-1") ?? {};
+  const mark = "scaling-group/kube-system/upgrade-kubernetes.v";
+  Object.assign(metadata ?? {}, { annotations: { ...metadata?.annotations, "ostler.dev/cordoned-by": mark } });
+  for (const plane of [other, await upgraded(until + 365 * 24 * 3_600_000)]) {
+    equal((await readOne(plane))?.kept, undefined);
+  }
 });

@@ -1,0 +1,34 @@
+/** Machines of control planes that their groups keep unchanged, because an upgrade of Kubernetes has the slot for them. */
+import type { ClusterObject, Member, PoolRef } from "../../workflows/contracts/mod.ts";
+
+const namespace = "kube-system";
+const prefix = "upgrade-kubernetes.";
+
+/** Returns the holder of slots and cordons of an upgrade, as `workflows/commands/start_options.ts` does. */
+export function holderOfUpgrade({ cluster, name }: ClusterObject): PoolRef {
+  const holder: PoolRef = { kind: "ScalingGroup", namespace, name: `${prefix}${name}` };
+  return cluster === undefined ? holder : { cluster, ...holder };
+}
+
+/** Returns the name of the NodeVersion whose upgrade that holder is; undefined for a pool. */
+export function upgradeIn(pool: Pick<PoolRef, "namespace" | "name">): string | undefined {
+  const isUpgrade = pool.namespace === namespace && pool.name.startsWith(prefix) && pool.name.length > prefix.length;
+  return isUpgrade ? pool.name.slice(prefix.length) : undefined;
+}
+
+/** Returns whether one of these slots is for the machine, by its own name or that of its node. */
+export function isUnderWay({ id, node }: Pick<Member, "id" | "node">, slots: readonly { machine: string }[]): boolean {
+  return slots.some(({ machine }) => machine === id || machine === node);
+}
+
+/**
+ * Returns the machine as its group keeps it while an upgrade has the slot for it: it is not replaced, and not repaired
+ * before the slot ends (`until`, epoch ms). The slot decides and no mark on the node, because only administrators and
+ * Ostler write the slots.
+ */
+export function keptForUpgrade(member: Member, slots: readonly { machine: string; until: number }[]): Member {
+  const until = Math.max(...slots.filter((slot) => isUnderWay(member, [slot])).map((slot) => slot.until));
+  if (until === -Infinity) return member;
+  const { ill, kept = "Upgrading" } = member;
+  return { ...member, kept, ...(ill ? { ill: { ...ill, due: Math.max(ill.due, until) } } : {}) };
+}
