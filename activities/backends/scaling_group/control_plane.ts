@@ -148,7 +148,7 @@ export async function leaveEtcd(
 /** Before a deletion, moves the etcd leadership away, unless the machine is lost; stores a snapshot if ordered. */
 export function relieveMember(
   kube: Cluster,
-  { pool, machine, isLost, taken, snapshot }: RelieveMember,
+  { pool, machine, isLost, returns, taken, snapshot }: RelieveMember,
 ): Promise<Relieved> {
   return attempting(`move the etcd leadership away from machine "${machine}"`, async () => {
     const nothing: Relieved = { state: "Relieved", snapshot: null };
@@ -160,32 +160,36 @@ export function relieveMember(
     const etcd = await openEtcd(kube);
     const survey = await etcd.survey();
     const place = placeIn(survey, seen, instance);
-    const doubts = doubtsAbout(survey, place, { isLost, taken });
+    const doubts = doubtsAbout(survey, place, { isLost, returns: returns === true, taken });
     if (doubts.length > 0) return { state: "InDoubt", doubts: bounded(doubts) };
     const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
-    if (id !== undefined && !isLost) await etcd.moveLeadership(id);
+    // Only a machine that returns can be the last voter here: no other member can lead, or has the data.
+    const isAlone = id !== undefined && isLastVoter(survey, id);
+    if (id !== undefined && !isLost && !isAlone) await etcd.moveLeadership(id);
     if (!snapshot) return nothing;
     const { name, ...keep } = snapshot;
-    return { state: "Relieved", snapshot: await etcd.keepSnapshot({ beside: id ?? "", name, keep }) };
+    const beside = isAlone ? "" : id ?? "";
+    return { state: "Relieved", snapshot: await etcd.keepSnapshot({ beside, name, keep }) };
   });
 }
 
 /**
  * Returns the reasons against a removal. The state of a lost machine's own member is not one of them, as it is why the
- * machine is removed. An administrator can accept all reasons, except if the removal would end etcd.
+ * machine is removed; the absence of a member that returns is not one either. An administrator can accept all reasons,
+ * except if the removal would end etcd.
  */
 function doubtsAbout(
   survey: EtcdSurvey,
   place: Place,
-  { isLost, taken }: { isLost: boolean; taken: readonly string[] },
+  { isLost, returns, taken }: { isLost: boolean; returns: boolean; taken: readonly string[] },
 ): string[] {
   const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
   const unknown = typeof place !== "string" && "unknown" in place
     ? [`cannot determine its etcd member: ${place.unknown}`]
     : [];
   const beside = doubtsOf(survey).filter(({ member }) => !isLost || id === undefined || member !== id);
-  const leaving = id === undefined || isLost ? [] : leavingDoubts(survey, id);
+  const leaving = id === undefined || isLost || returns ? [] : leavingDoubts(survey, id);
   const told = [...leaving, ...unknown, ...beside.map(({ says }) => says)];
-  const isEnd = id !== undefined && isLastVoter(survey, id);
+  const isEnd = id !== undefined && !returns && isLastVoter(survey, id);
   return told.filter((says) => !taken.includes(says) || isEnd);
 }

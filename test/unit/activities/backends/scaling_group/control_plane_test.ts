@@ -253,3 +253,29 @@ Deno.test("K23 control planes: marks on a node, a slot of another machine, and a
     equal((await readOne(plane))?.kept, undefined);
   }
 });
+
+Deno.test("K27 relieve: a member that returns may be the last one, and then keeps its lead and saves its own data", async () => {
+  const plane = await controlPlane();
+  for (const member of ["m2", "m3"]) await plane.etcd.removeMember(member);
+  plane.etcd.orders.length = 0;
+  const { relieve } = plane.group.backend;
+  const order = { pool, machine: "workers-1", isLost: false, taken: [] };
+  const snapshot = { keep: "Folder", folder: "/backups", name: "control-1" } as const;
+  deepEqual(await relieve?.({ ...order, snapshot }), {
+    state: "InDoubt",
+    doubts: ['member "workers-1" is the last voter: etcd cannot run without it'],
+  });
+  equal((await relieve?.({ ...order, returns: true, snapshot }))?.state, "Relieved");
+  deepEqual([plane.etcd.leader, plane.etcd.orders], ["m1", ["snapshot beside "]]);
+});
+
+Deno.test("K27 relieve: a member that returns still waits for the problems of others", async () => {
+  const plane = await controlPlane();
+  plane.etcd.silent("m2");
+  const order = { pool, machine: "workers-1", isLost: false, taken: [], returns: true as const };
+  deepEqual(await plane.group.backend.relieve?.(order), {
+    state: "InDoubt",
+    doubts: ['member "workers-2" does not respond: timeout'],
+  });
+  deepEqual(plane.etcd.orders, []);
+});
