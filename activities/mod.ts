@@ -13,6 +13,8 @@ import type {
   PoolRef,
   PublishActivities,
   ReadActivities,
+  UpgradeActivities,
+  UpgradeWaits,
   WriteActivities,
 } from "../workflows/contracts/mod.ts";
 import { withSignsOfLife } from "./at_work.ts";
@@ -52,6 +54,15 @@ import { deliverNotice, type NoticeFiles } from "./notices/deliver_notice.ts";
 import { DrainMeasure, measuredJoin, measuredUpdates, measuredWait, withFailuresCounted } from "./measures.ts";
 import type { Measures } from "./measures.ts";
 import type { Kube } from "./kube/client.ts";
+import {
+  ensureControlPlaneAnnounced,
+  ensureControlPlaneUncordoned,
+  ensureUpgradeEnded,
+  ensureUpgradeReported,
+} from "./kubernetes/announce.ts";
+import { checkUpgrade } from "./kubernetes/check.ts";
+import { awaitControlPlaneHealthy } from "./kubernetes/healthy.ts";
+import { awaitUpgradeChanged, surveyUpgrade, type UpgradeReader } from "./kubernetes/survey.ts";
 import { givenOrder } from "./os/hands.ts";
 import { refused } from "./failures.ts";
 import { type Forecast, planRollout } from "./pool/plan_rollout.ts";
@@ -74,7 +85,12 @@ export type Activities =
   & ImageActivities
   & NodeVersionActivities
   & NodeUpdateActivities
-  & NodeVersionWaits;
+  & NodeVersionWaits
+  & UpgradeActivities
+  & UpgradeWaitsHere;
+
+/** The waits of an upgrade besides those for its orders. */
+type UpgradeWaitsHere = Omit<UpgradeWaits, "awaitUpgradeOrdered">;
 
 /**
  * Dependencies of the activities. `forecast` is the planner, passed in because decisions are not made here. `cluster` is
@@ -101,7 +117,9 @@ export function createActivities(deps: ActivityDeps): Activities {
   const imageOf = async (member: MemberRef): Promise<string> => (await of(member).state(member))?.image ?? "";
   const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
   const steps = withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
-    ...withSignsOfLife<Omit<Activities, keyof (AwaitActivities & NodeUpdateActivities & NodeVersionWaits)>>({
+    ...withSignsOfLife<
+      Omit<Activities, keyof (AwaitActivities & NodeUpdateActivities & NodeVersionWaits & UpgradeWaits)>
+    >({
       readDesired: ({ pool }) => readDesired(deps, pool),
       readPool: (input) => readPool(kube, input, deps),
       readRound: (input) => readRound(deps, input),
@@ -127,7 +145,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       ensureNodeAnnotated: (input) => ensureNodeAnnotated(kube, input),
       ensureAutoscalerKept: (input) => ensureAutoscalerKept(kube, input),
       ...versionSteps(kube),
-      ...imageSteps(kube),
+      ...{ ...imageSteps(kube), ...upgradeSteps(deps) },
       deliverNotice: (input) => deliverNotice(deps.notices ?? nowhere, input),
     }),
     awaitReplacementJoined: (input) =>
@@ -147,6 +165,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       ),
     ...measuredUpdates(measures, updateSteps(kube, deps.giveOrder ?? byHands(deps))),
     awaitNodeVersionChanged: (input) => awaitNodeVersionChanged(kube, input),
+    ...upgradeWaits(deps),
     awaitMachineGone: (input) => measuredWait(measures, ["gone"], () => awaitMachineGone(kube, input)),
     awaitMachineRelieved: (input) => awaitMachineRelieved(kube, input),
   }));
@@ -180,6 +199,31 @@ function versionSteps(kube: Cluster): NodeVersionActivities & DiscoveryActivitie
     },
     ensureVersionTold: (input) => ensureVersionTold(kube, input),
   };
+}
+
+/** Creates the activities for upgrades of Kubernetes, without their waits. */
+function upgradeSteps(deps: ActivityDeps): UpgradeActivities {
+  const { kube } = deps;
+  return {
+    surveyUpgrade: (input) => surveyUpgrade(upgradeReader(deps), input),
+    checkUpgrade: (input) => checkUpgrade(kube, input),
+    ensureControlPlaneAnnounced: (input) => ensureControlPlaneAnnounced(kube, input),
+    ensureControlPlaneUncordoned: (input) => ensureControlPlaneUncordoned(kube, input),
+    ensureUpgradeEnded: (input) => ensureUpgradeEnded(kube, input),
+    ensureUpgradeReported: (input) => ensureUpgradeReported(kube, input),
+  };
+}
+
+/** Creates the waits of upgrades of Kubernetes. */
+function upgradeWaits(deps: ActivityDeps): UpgradeWaitsHere {
+  return {
+    awaitControlPlaneHealthy: (input) => awaitControlPlaneHealthy(deps.kube, input),
+    awaitUpgradeChanged: (input) => awaitUpgradeChanged(upgradeReader(deps), input),
+  };
+}
+
+function upgradeReader({ kube, handsImage = "" }: ActivityDeps): UpgradeReader {
+  return { kube, hasHands: handsImage !== "" };
 }
 
 /** Creates the activities for images of operating systems. */

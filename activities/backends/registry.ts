@@ -117,4 +117,5 @@ export { isSelected, strayNode } from "./node_pool/selected.ts";
 export { awaitNodeVersionChanged } from "./scaling_group/await_change.ts";
 export { holdRebalancing, letRebalancingGo } from "./scaling_group/rebalancing.ts";
 export { discoverScalingGroups } from "./scaling_group/discovery.ts";
+export { readSeats, type Seat } from "./scaling_group/seats.ts";
 export { surveyNodeVersion } from "./scaling_group/version_survey.ts";

@@ -18,6 +18,7 @@ import {
   VersionApi,
   wrapHttpLibrary,
 } from "./client_node.ts";
+import { ApiMetrics } from "./api_metrics.ts";
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
@@ -101,6 +102,7 @@ export interface Kube {
   certificates: CertificatesV1Api;
   policy: PolicyV1Api;
   version: VersionApi;
+  metrics: ApiMetrics;
   /** Streams changes; only long-lived processes that read often have one. */
   watch?: Watch;
   /** The cluster of profiles and configs, and this installation's namespace there; absent if one cluster has all. */
@@ -142,6 +144,7 @@ export function connectKube(config: KubeConfig): Kube {
     certificates: config.makeApiClient(CertificatesV1Api),
     policy: config.makeApiClient(PolicyV1Api),
     version: config.makeApiClient(VersionApi),
+    metrics: config.makeApiClient(ApiMetrics),
   };
 }
 

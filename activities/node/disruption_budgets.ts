@@ -37,8 +37,8 @@ export class DisruptionBudgets {
   }
 }
 
-// In policy/v1 an empty selector selects every pod, and a missing selector selects none.
-function protects({ spec }: V1PodDisruptionBudget, { metadata }: V1Pod): boolean {
+/** Returns whether a budget selects a pod: an empty selector selects every pod, and a missing one none (policy/v1). */
+export function protects({ spec }: V1PodDisruptionBudget, { metadata }: V1Pod): boolean {
   return spec?.selector !== undefined && selects(spec.selector, metadata?.labels);
 }
 

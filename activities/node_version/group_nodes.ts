@@ -3,7 +3,7 @@ import type { Cluster } from "../cluster.ts";
 import { z } from "zod";
 import { allPages, type ListPage, type Resource } from "../kube/resources.ts";
 import type { SharedWatch } from "../kube/informer.ts";
-import { keptByAnnotation, scaleDownDisabledAnnotation } from "../node/cordon.ts";
+import { cordonedByAnnotation, keptByAnnotation, scaleDownDisabledAnnotation } from "../node/cordon.ts";
 import { MarkedNode } from "./marks.ts";
 
 /** On an old node: the pool that chose it for replacement, in the format of `holderOf`. */
@@ -22,6 +22,10 @@ export interface GroupNode extends MarkedNode {
   isKept: boolean;
   /** The pool that keeps autoscalers from removing the node, in the format of `holderOf`; "" without one. */
   keptBy: string;
+  /** The holder that cordoned it; "" without one. */
+  cordonedBy: string;
+  /** The version that its kubelet reports; "" before the first report. */
+  kubelet: string;
   isReady: boolean;
   /** Epoch ms; 0 if unknown. */
   createdAt: number;
@@ -36,6 +40,7 @@ const Facts = z.object({
   status: z.object({
     conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]),
     addresses: z.array(z.object({ type: z.string(), address: z.string() })).default([]),
+    nodeInfo: z.object({ kubeletVersion: z.string().default("") }).prefault({}),
   }).prefault({}),
 }).transform(({ metadata: { uid, annotations, creationTimestamp }, status }) => ({
   uid,
@@ -43,6 +48,8 @@ const Facts = z.object({
   heirOf: annotations[heirAnnotation] ?? "",
   isKept: annotations[scaleDownDisabledAnnotation] !== undefined,
   keptBy: annotations[keptByAnnotation] ?? "",
+  cordonedBy: annotations[cordonedByAnnotation] ?? "",
+  kubelet: status.nodeInfo.kubeletVersion,
   createdAt: Date.parse(String(creationTimestamp)) || 0,
   isReady: status.conditions.some(({ type, status }) => type === "Ready" && status === "True"),
   addresses: status.addresses.filter(({ type }) => type === "InternalIP").map(({ address }) => address),

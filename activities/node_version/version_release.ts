@@ -42,20 +42,37 @@ export function ensureVersionTold(
     const version = await ifFound(readClusterObject(kube, nodeVersions, name));
     if (!version) return;
     const { ready: status, reason, message } = standing;
-    const conditions = version.status?.conditions ?? [];
-    const before = conditions.find(({ type }) => type === "Ready");
-    if (before?.reason === reason && before.message === message && before.status === status) return;
-    const lastTransitionTime = (before?.status === status && before.lastTransitionTime) || new Date().toISOString();
-    const observedGeneration = version.metadata.generation ?? 0;
-    const now = { type: "Ready", status, reason, message, observedGeneration, lastTransitionTime };
-    const others = conditions.filter(({ type }) => type !== "Ready");
-    await write(kube, version, { conditions: [...others, now] });
-    if (before?.reason === reason) return;
-    const object = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion" };
     const isWell = status === "True" || ["Rolling", "HoldingAutoscaler", "OutsideWindow"].includes(reason);
-    const event = { type: isWell ? "Normal" : "Warning", reason, message } as const;
-    await emitEvents(kube, { namespace: "", name, uid: version.metadata.uid, object }, [event]);
+    await tellCondition(kube, version, { type: "Ready", status, reason, message, isWell });
   });
+}
+
+/** A condition; `isWell` for a reason that requires no action. */
+export interface ToldCondition {
+  type: string;
+  status: "True" | "False" | "Unknown";
+  reason: string;
+  message: string;
+  isWell: boolean;
+}
+
+/** Writes a condition beside the others unless it is there already, and emits an Event for a new reason. */
+export async function tellCondition(
+  kube: Kube,
+  version: NodeVersion,
+  { type, status, reason, message, isWell }: ToldCondition,
+): Promise<void> {
+  const conditions = version.status?.conditions ?? [];
+  const before = conditions.find((each) => each.type === type);
+  if (before?.reason === reason && before.message === message && before.status === status) return;
+  const lastTransitionTime = (before?.status === status && before.lastTransitionTime) || new Date().toISOString();
+  const { name, uid, generation: observedGeneration = 0 } = version.metadata;
+  const now = { type, status, reason, message, observedGeneration, lastTransitionTime };
+  await write(kube, version, { conditions: [...conditions.filter((each) => each.type !== type), now] });
+  if (before?.reason === reason) return;
+  const object = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion" };
+  const event = { type: isWell ? "Normal" : "Warning", reason, message } as const;
+  await emitEvents(kube, { namespace: "", name, uid, object }, [event]);
 }
 
 /** Writes changes of the status with all fields that the CRD requires. */

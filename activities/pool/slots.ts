@@ -95,9 +95,8 @@ function isAbout(time: string | undefined, end: string): boolean {
   return Math.abs(Date.parse(end) - Date.parse(time ?? "")) < renewalMs;
 }
 
-/** A slot of an upgrade: its NodeVersion, the machine or node, and its end (epoch ms; 0 for an invalid time). */
+/** A slot of an upgrade: the machine or node, and its end (epoch ms; 0 for an invalid time). */
 export interface UpgradeSlot {
-  version: string;
   machine: string;
   until: number;
 }
@@ -107,8 +106,8 @@ export async function readUpgradeSlots({ kube, profileNamespace }: BudgetKeeper)
   const map = await readBudget({ kube, profileNamespace, of: "ControlPlanes" });
   return Object.entries(map?.data ?? {}).flatMap(([key, time]) => {
     const { namespace, name, machine } = partsOf(key);
-    const version = upgradeIn({ namespace, name });
-    return version === undefined ? [] : [{ version, machine, until: Date.parse(time) || 0 }];
+    const isOfUpgrade = upgradeIn({ namespace, name }) !== undefined;
+    return isOfUpgrade ? [{ machine, until: Date.parse(time) || 0 }] : [];
   });
 }
 

@@ -82,6 +82,14 @@ interface Rule {
   resourceNames?: string[];
 }
 
+/** Paths that every authenticated user may read. */
+const openPaths = ["/api", "/apis", "/healthz", "/livez", "/openapi", "/openid", "/readyz", "/version", "/.well-known"];
+
+interface PathRule {
+  verbs: string[];
+  nonResourceURLs?: string[];
+}
+
 /**
  * Everything that the API server allows, as "namespace resource [names]: verbs"; cluster-wide permissions have no
  * namespace.
@@ -101,13 +109,19 @@ export async function rightsOf(api: ApiConnection): Promise<string[]> {
 async function rightsIn(api: ApiConnection, namespace: string): Promise<string[]> {
   const path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
   const { status } = await api.call({ method: "POST", path, body: { spec: { namespace } } }) as {
-    status: { resourceRules: Rule[] };
+    status: { resourceRules: Rule[]; nonResourceRules?: PathRule[] };
   };
-  return status.resourceRules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames }) =>
+  const paths = (status.nonResourceRules ?? []).flatMap(({ verbs, nonResourceURLs = [] }) =>
+    nonResourceURLs.filter((url) => !openPaths.some((open) => url.startsWith(open))).map((url) =>
+      `${url}: ${verbs.join(" ")}`
+    )
+  );
+  const resources = status.resourceRules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames }) =>
     // Everyone may ask about their own permissions.
     resources.filter((name) => !name.startsWith("selfsubject")).map((name) => {
       const group = apiGroups.filter((each) => each === "*").length > 0 ? "*/" : "";
       return `${group}${name}${resourceNames ? ` ${resourceNames.join(" ")}` : ""}: ${verbs.join(" ")}`;
     })
   );
+  return [...new Set(paths), ...resources];
 }

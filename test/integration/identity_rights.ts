@@ -94,4 +94,8 @@ export const approvalRights = [
 export const handsRights = ["ostler-hands pods: create get list watch delete"];
 
 /** The additional permissions of a worker with a cloud. */
-export const cloudRights = ["kube-system deployments constellation-cluster-autoscaler: get patch", "nodes: delete"];
+export const cloudRights = [
+  "/metrics: get",
+  "kube-system deployments constellation-cluster-autoscaler: get patch",
+  "nodes: delete",
+];

@@ -4,7 +4,8 @@
  */
 import { deepEqual, match } from "node:assert/strict";
 import { ensureAutoscalerKept } from "../../activities/autoscaler/keep_autoscaler.ts";
-import { openCluster } from "../../activities/cluster.ts";
+import { type Cluster, openCluster } from "../../activities/cluster.ts";
+import { readRemovedApis, removedIn } from "../../activities/kubernetes/removed_apis.ts";
 import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
 import { HttpsWatch } from "../../activities/kube/https_watch.ts";
 import { ensureNodeCordoned, ensureNodeUncordoned } from "../../activities/node/cordon.ts";
@@ -164,6 +165,18 @@ async function worksAsWorker(server: BareApi): Promise<void> {
   await ensureNodeUncordoned(kube, { pool, node: "w-1" });
   const object = { kind: "AutoscalingStrategy", name: "a" } as const;
   deepEqual((await ensureAutoscalerKept(kube, { object })).outcome, "Kept");
+  await readsApisInUse(server, kube);
+}
+
+/** The API server counts a request to an API that is deprecated, and that no version removes yet. */
+async function readsApisInUse({ api }: BareApi, kube: Cluster): Promise<void> {
+  await api.call({ method: "GET", path: "/api/v1/componentstatuses" });
+  deepEqual(await readRemovedApis(kube, "v1.99.0"), { inUse: [], unread: [] });
+  const line = /^apiserver_requested_deprecated_apis\{.*resource="componentstatuses".*$/m.exec(
+    await kube.metrics.read(),
+  );
+  const removed = line?.[0].replace('removed_release=""', 'removed_release="1.99"') ?? "";
+  deepEqual(removedIn(removed, "v1.99.0"), ["componentstatuses of v1"]);
 }
 
 Deno.test("fault S2: the worker may change only its own fields of nodes and of cluster-autoscaler", async (t) => {
@@ -196,6 +209,9 @@ Deno.test("fault S2: the worker may change only its own fields of nodes and of c
     await allows(node, hostile, false);
     await allows(deployment, takeovers, false);
     await allows(deployment, [["scale it", { spec: { replicas: 1 } }]], true);
-    await t.step("the worker cordons, uncordons and configures the autoscaler", () => worksAsWorker(server));
+    await t.step(
+      "the worker cordons, uncordons, configures the autoscaler and reads which APIs are in use",
+      () => worksAsWorker(server),
+    );
   });
 });

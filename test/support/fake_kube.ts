@@ -60,6 +60,8 @@ export class FakeKube {
   hasPolicies = true;
   /** Returns whether a permission review is allowed. */
   mayDo: (user: string, right: Reviewed) => boolean = () => true;
+  /** The metrics of the API server, or of the one at a URL; may throw its error. */
+  metricsOf: (server?: string) => string = () => "";
   /** Epoch ms at which objects are created and deleted; by default, one second of 1970 passes with each write. */
   clock: (() => number) | undefined;
   #objects = new Map<string, Stored>();
@@ -82,7 +84,8 @@ export class FakeKube {
       policy: named,
       version: named,
     };
-    return { ...groups, authentication: named, custom: this.#custom() } as unknown as Kube;
+    const metrics = { read: async (server?: string) => await Promise.resolve(this.metricsOf(server)) };
+    return { ...groups, metrics, authentication: named, custom: this.#custom() } as unknown as Kube;
   }
 
   /** Stores an object unchanged, without a log entry. */

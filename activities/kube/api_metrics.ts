@@ -1,0 +1,28 @@
+/** Reads the metrics of API servers, for which the client's library has no class. */
+import type { Configuration, HttpMethod } from "@kubernetes/client-node";
+import { ApiException, ServerConfiguration } from "./client_node.ts";
+
+/** Made by `KubeConfig.makeApiClient`, so its requests have the credentials, timeouts and rate of all others. */
+export class ApiMetrics {
+  readonly #configuration: Configuration;
+
+  constructor(configuration: Configuration) {
+    this.#configuration = configuration;
+  }
+
+  /**
+   * Returns the metrics as text: of the API server at `server` ("https://host:port"), whose certificate must be that of
+   * this cluster, or of any one without it.
+   */
+  async read(server?: string): Promise<string> {
+    const { baseServer, httpApi, authMethods } = this.#configuration;
+    const from = server === undefined ? baseServer : new ServerConfiguration(server, {});
+    const request = from.makeRequestContext("/metrics", "GET" as HttpMethod);
+    request.setHeaderParam("User-Agent", "ostler");
+    await authMethods.default?.applySecurityAuthentication(request);
+    const { httpStatusCode: code, headers, body } = await httpApi.send(request).toPromise();
+    const text = await body.text();
+    if (code === 200) return text;
+    throw new ApiException(code, "Failed to read metrics", text, headers);
+  }
+}

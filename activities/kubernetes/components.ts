@@ -1,0 +1,83 @@
+/** The components of a Kubernetes version: programs, each with its URL, hash and path on a node. */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+
+/** The key of the ConfigMap whose value lists the components. */
+export const componentsKey = "components";
+
+/** A program that an upgrade installs. */
+export interface Component {
+  /** Path on the node. */
+  path: string;
+  /** "sha256:" and the hash of the content. */
+  hash: string;
+  url: string;
+}
+
+/** Maximum characters of a list. */
+const longestList = 100_000;
+/** The programs that an upgrade installs; archives, `data:` URLs and all others are those of new machines only. */
+const installed = ["kubeadm", "kubelet", "kubectl"];
+const needed = ["kubeadm", "kubelet"];
+
+// Each field becomes an argument of a program that runs as root on a node. `deploy/kubernetes/hands/limit_hands.yaml` has
+// the same patterns. A query could contain a credential, which arguments of pods must not have.
+const pathPattern = /^(\/[A-Za-z0-9_-][A-Za-z0-9._-]*){0,6}\/s?bin\/[a-z]+$/;
+const hashPattern = /^sha256:[0-9a-f]{64}$/;
+const urlPattern = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(\/[A-Za-z0-9_~+-][A-Za-z0-9._~+-]*)+$/;
+
+const text = z.string().max(1_000_000).default("");
+const Entry = z.object({
+  url: text,
+  hash: text,
+  installPath: z.string().max(4_096).optional(),
+  // How Go's JSON names it.
+  install_path: z.string().max(4_096).optional(),
+  extract: z.boolean().default(false),
+});
+const List = z.array(Entry).max(100);
+
+/** Returns the programs to install, in the order of the list; or the fault of the list, as the end of a sentence. */
+export function componentsIn(list: string): { components: Component[] } | { fault: string } {
+  const entries = list.length > longestList ? undefined : List.safeParse(parsed(list)).data;
+  if (!entries) return { fault: `its "${componentsKey}" is not a JSON list of components` };
+  const components = entries.flatMap(({ url, hash, installPath, install_path, extract }): Component[] => {
+    const path = installPath ?? install_path ?? "";
+    const isInstalled = !extract && !url.startsWith("data:") && installed.includes(nameOf(path));
+    return isInstalled ? [{ path, hash, url }] : [];
+  });
+  const names = components.map(({ path }) => nameOf(path));
+  const lacking = needed.find((name) => !names.includes(name));
+  if (lacking) return { fault: `it does not name ${lacking} with a URL and an installPath` };
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice) return { fault: `it names ${twice} twice` };
+  const faults = components.map((component) => faultIn(component)).filter((fault) => fault !== "");
+  return faults[0] === undefined ? { components } : { fault: faults[0] };
+}
+
+function faultIn({ path, hash, url }: Component): string {
+  const name = nameOf(path);
+  if (!pathPattern.test(path)) return `the installPath of ${name} is not an absolute path in a folder "bin"`;
+  if (!hashPattern.test(hash)) return `the hash of ${name} is not "sha256:" and 64 hexadecimal digits`;
+  if (url.length > 512 || !urlPattern.test(url)) {
+    return `the URL of ${name} is not an http or https URL of host and path, without user, query and escapes`;
+  }
+  return "";
+}
+
+/** Returns the identity of a version and of the content of its components, which an order must match. */
+export function upgradeDigestOf(version: string, list: string): string {
+  return createHash("sha256").update(JSON.stringify([version, list])).digest("hex");
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function parsed(said: string): unknown {
+  try {
+    return JSON.parse(said);
+  } catch {
+    return undefined; // the caller reports an unreadable list
+  }
+}

@@ -1,0 +1,69 @@
+/** APIs in use that a later version of Kubernetes does not have, from the metrics of all API servers. */
+import type { Kube } from "../kube/client.ts";
+import { abreast, attempting } from "../kube/status.ts";
+import { minorOf } from "./versions.ts";
+
+/** API servers that are read, and concurrently. */
+const most = { servers: 9, atOnce: 3 };
+const metric = "apiserver_requested_deprecated_apis{";
+
+/** The APIs by name, and the API servers whose use of APIs is unknown, each with the reason. */
+export interface RemovedApis {
+  inUse: string[];
+  unread: string[];
+}
+
+/**
+ * Returns the APIs that clients have used since the start of an API server, and that `version` does not have. Each API
+ * server counts its own requests, so all of them are read, and one that does not answer is reported. If this process can
+ * reach none of them directly, as from another network, only the one that a load balancer chose is known.
+ */
+export async function readRemovedApis(kube: Kube, version: string): Promise<RemovedApis> {
+  const any = await attempting("read the metrics of the API server", () => kube.metrics.read());
+  const servers = await attempting("list the API servers", () => readServers(kube));
+  // The only API server was just read.
+  const others = servers.length === 1 ? [] : servers.slice(0, most.servers);
+  const read = await abreast(most.atOnce, others, async (server) => {
+    try {
+      return { text: await attempting(`read the metrics of "${server}"`, () => kube.metrics.read(server)) };
+    } catch (error) {
+      return { fault: error instanceof Error ? error.message : `Failed to read the metrics of "${server}"` };
+    }
+  });
+  const texts = [any, ...read.flatMap(({ text }) => text ?? [])];
+  const inUse = new Set(texts.flatMap((text) => removedIn(text, version)));
+  const unread = read.flatMap(({ fault }) => fault ?? []);
+  return { inUse: [...inUse].sort(), unread: unread.length === others.length ? [] : unread };
+}
+
+/**
+ * Returns the URLs of all API servers, which each of them keeps in this EndpointSlice. Another one with the same label
+ * counts for nothing, as the requests have the credentials of this process.
+ */
+async function readServers(kube: Kube): Promise<string[]> {
+  const labelSelector = "kubernetes.io/service-name=kubernetes";
+  const { items } = await kube.discovery.listNamespacedEndpointSlice({ namespace: "default", labelSelector });
+  const own = items.filter(({ metadata }) => metadata?.name === "kubernetes");
+  const urls = own.flatMap(({ endpoints, ports, addressType }) => {
+    const port = ports?.find(({ name }) => name === "https")?.port;
+    const hosts = (endpoints ?? []).flatMap(({ addresses }) => addresses);
+    return port === undefined
+      ? []
+      : hosts.map((host) => `https://${addressType === "IPv6" ? `[${host}]` : host}:${port}`);
+  });
+  return [...new Set(urls)].sort();
+}
+
+/** Returns the APIs of a text in the format of Prometheus that `version` does not have, as "resource.group/version". */
+export function removedIn(text: string, version: string): string[] {
+  return text.split("\n").filter((line) => line.startsWith(metric)).flatMap((line) => {
+    const { group = "", version: api = "", resource = "", removed_release: release = "" } = labelsOf(line);
+    const isUsed = Number(line.slice(line.lastIndexOf("}") + 1)) > 0;
+    if (!isUsed || !/^\d+\.\d+$/.test(release) || minorOf(release) > minorOf(version)) return [];
+    return [`${resource} of ${group === "" ? api : `${group}/${api}`}`.slice(0, 200)];
+  });
+}
+
+function labelsOf(line: string): Record<string, string> {
+  return Object.fromEntries([...line.matchAll(/(\w+)="([^"\\]*)"/g)].map(([, name = "", value = ""]) => [name, value]));
+}

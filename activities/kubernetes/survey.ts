@@ -1,0 +1,139 @@
+/** Surveys an upgrade of Kubernetes: what a NodeVersion asks for, and what its control planes and all other nodes run. */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { ClusterObject, ControlPlaneState, UpgradeSurvey, UpgradeTrouble } from "../../workflows/contracts/mod.ts";
+import type { Cluster } from "../cluster.ts";
+import { loadYaml } from "../kube/client_node.ts";
+import type { Kube } from "../kube/client.ts";
+import { News, poll, sourceOf } from "../kube/polling.ts";
+import { readClusterObject } from "../kube/resources.ts";
+import { attempting, ifFound, sideBySide } from "../kube/status.ts";
+import { NodeVersion, nodeVersions } from "../kube/update_kinds.ts";
+import { type GroupNode, groupNodesOf } from "../node_version/group_nodes.ts";
+import { readAskedKubernetes } from "./asked.ts";
+import { readPlanes } from "./control_planes.ts";
+import { plainVersion } from "./versions.ts";
+
+/** On a NodeVersion: the version to which a person approved an upgrade. */
+export const approvedAnnotation = "ostler.dev/approved-kubernetes";
+/** On a NodeVersion: any new value asks for another attempt. */
+export const retryAnnotation = "ostler.dev/retry-kubernetes";
+/** Characters of an annotation that count, as the result is stored in a history. */
+const longestText = 200;
+
+/** Nodes that a message names. */
+const named = 5;
+
+/** A cluster, and whether orders can be run on its nodes. */
+export interface UpgradeReader {
+  kube: Cluster;
+  hasHands: boolean;
+}
+
+/** Reads everything that an upgrade decides on; Gone for a NodeVersion that was or is being deleted. */
+export function surveyUpgrade(reader: UpgradeReader, { object }: { object: ClusterObject }): Promise<UpgradeSurvey> {
+  const { kube, hasHands } = reader;
+  return attempting(`survey the Kubernetes upgrade of NodeVersion "${object.name}"`, async () => {
+    const version = await ifFound(readClusterObject(kube, nodeVersions, object.name));
+    if (!version || version.metadata.deletionTimestamp) return { state: "Gone" };
+    const [asked, cluster, planes] = await sideBySide(
+      readAskedKubernetes(kube, version),
+      readClusterVersion(kube),
+      readPlanes(kube, { object, version }),
+    );
+    const facts = {
+      ...{ digest: asked.digest, version: asked.version, components: asked.components, cluster },
+      approved: (version.metadata.annotations?.[approvedAnnotation] ?? "").slice(0, longestText),
+      retry: (version.metadata.annotations?.[retryAnnotation] ?? "").slice(0, longestText),
+      trouble: asked.trouble ?? troubleWith({ cluster, hasHands, controlPlanes: planes.controlPlanes }),
+      ...planes,
+    };
+    const fingerprint = createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
+    return { state: "Present", fingerprint, ...facts };
+  });
+}
+
+const kubeadmConfig = { namespace: "kube-system", name: "kubeadm-config" };
+
+const ClusterConfiguration = z.looseObject({ kubernetesVersion: z.string() });
+
+/** Returns the version that kubeadm recorded for the cluster; "" if it recorded none that is plain. */
+async function readClusterVersion(kube: Kube): Promise<string> {
+  const map = await ifFound(kube.core.readNamespacedConfigMap(kubeadmConfig));
+  const { data } = ClusterConfiguration.safeParse(yamlIn(map?.data?.["ClusterConfiguration"] ?? ""));
+  return plainVersion(data?.kubernetesVersion ?? "");
+}
+
+function yamlIn(text: string): unknown {
+  try {
+    return loadYaml(text);
+  } catch {
+    return undefined; // the schema refuses it
+  }
+}
+
+function troubleWith(
+  { cluster, hasHands, controlPlanes }: { cluster: string; hasHands: boolean; controlPlanes: ControlPlaneState[] },
+): UpgradeTrouble | null {
+  if (cluster === "") {
+    const { namespace, name } = kubeadmConfig;
+    const state = `ConfigMap "${namespace}/${name}" does not have a kubernetesVersion such as "v1.36.1"`;
+    return { reason: "NotKubeadm", message: `Cannot upgrade control planes that kubeadm did not create: ${state}` };
+  }
+  if (!hasHands) {
+    const message = "Cannot run orders on control planes: set hands-image to the image of the hands";
+    return { reason: "HandsMissing", message };
+  }
+  const unknown = controlPlanes.flatMap((each) => lackOf(each) ?? []);
+  if (unknown.length === 0) return null;
+  const rest = unknown.length > named ? `; and ${unknown.length - named} more` : "";
+  const message = `Cannot determine what control planes run: ${unknown.slice(0, named).join("; ")}${rest}`;
+  return { reason: "ControlPlaneUnknown", message };
+}
+
+/** While a control plane is under way, its static pods may be absent for a moment. */
+function lackOf({ node, group, kubelet, components, isUnderWay }: ControlPlaneState): string | undefined {
+  if (group === "") return `node "${node}" is in no ScalingGroup of control planes that names this NodeVersion`;
+  if (kubelet === "") return `the kubelet of node "${node}" does not report a version such as "v1.36.1"`;
+  if (components !== "" || isUnderWay) return undefined;
+  return `node "${node}" does not run the static pods of kubeadm with images of a version such as "v1.36.1"`;
+}
+
+/** The fields of a NodeVersion that an upgrade depends on. */
+const askedVersions = {
+  ...nodeVersions,
+  schema: NodeVersion.transform(({ metadata: { annotations, deletionTimestamp }, spec }) =>
+    JSON.stringify([spec, annotations, deletionTimestamp])
+  ),
+};
+
+/** Of a worker only the kubelet counts, so that a survey of a large cluster is rare. */
+function partOf(node: GroupNode | undefined): string | undefined {
+  return node && (node.isControlPlane ? JSON.stringify(node) : node.kubelet);
+}
+
+/** Ends when the survey differs from `fingerprint`, at the latest at `until` (epoch ms). */
+export async function awaitUpgradeChanged(
+  reader: UpgradeReader,
+  { object, fingerprint, until }: { object: ClusterObject; fingerprint: string; until: number },
+): Promise<void> {
+  const { kube } = reader;
+  using news = new News([
+    sourceOf(kube.watches.of(askedVersions), ({ key, before, now }) => key === object.name && before !== now),
+    sourceOf(groupNodesOf(kube), ({ before, now }) => partOf(before) !== partOf(now)),
+  ]);
+  return await poll<void>({
+    until: Number.MAX_SAFE_INTEGER, // an unchanged survey is a valid result
+    news,
+    // Changes of many nodes at once cause only one survey.
+    ...{ every: 5_000, gap: 1_000, lookBy: () => until },
+    look: async () => {
+      const survey = await surveyUpgrade(reader, { object });
+      const isNews = survey.state === "Gone" || survey.fingerprint !== fingerprint;
+      return isNews || Date.now() >= until
+        ? { answer: undefined }
+        : { missing: "a change of the NodeVersion or a node" };
+    },
+    expired: (missing) => new Error(missing),
+  });
+}

@@ -1,0 +1,34 @@
+/** Versions of Kubernetes such as "v1.36.1". */
+
+const plain = /^v(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})$/;
+
+/** Returns the version, or "" if it is not plain, such as "v1.36.1-rc.0", whose order among others is unclear. */
+export function plainVersion(version: string): string {
+  return plain.test(version) ? version : "";
+}
+
+/** Returns the plain version with which a version begins, such as that of a distribution; "" without one. */
+export function plainStart(version: string): string {
+  return plainVersion(/^v\d+\.\d+\.\d+/.exec(version)?.[0] ?? "");
+}
+
+/** Compares two plain versions; the result is negative if the first one is older. */
+export function compareVersions(one: string, other: string): number {
+  const [a, b] = [numbersOf(one), numbersOf(other)];
+  return a.map((number, nth) => number - (b[nth] ?? 0)).find((difference) => difference !== 0) ?? 0;
+}
+
+/** Returns the oldest of some versions; "" if one of them is unknown, or without any. */
+export function oldestOf(versions: readonly string[]): string {
+  return versions.includes("") ? "" : versions.toSorted(compareVersions)[0] ?? "";
+}
+
+/** Returns major and minor version as one number. */
+export function minorOf(version: string): number {
+  const [major = 0, minor = 0] = numbersOf(version);
+  return major * 10_000 + minor;
+}
+
+function numbersOf(version: string): number[] {
+  return version.replace(/^v/, "").split(".").map(Number);
+}

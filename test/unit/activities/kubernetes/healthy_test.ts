@@ -1,0 +1,129 @@
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { awaitControlPlaneHealthy } from "../../../../activities/kubernetes/healthy.ts";
+import { refused } from "../../../../activities/failures.ts";
+import type { Unseen } from "../../../../workflows/contracts/mod.ts";
+import { type ActivityRun, inActivity } from "../../../support/activity_context.ts";
+import { answer } from "../../../support/fake_kube.ts";
+import { current, desired, UpgradeStage } from "../../../support/upgrade_stage.ts";
+
+const node = "workers-1";
+
+interface Asked {
+  kubelet?: boolean;
+  uid?: string;
+  until?: number;
+}
+
+function wait(
+  stage: UpgradeStage,
+  { kubelet = true, uid = `uid-of-${node}`, until = Date.now() }: Asked = {},
+  run: ActivityRun = {},
+): Promise<{ isHealthy: boolean; evidence: string } | Unseen> {
+  const question = { object: stage.object, node, uid, version: desired, kubelet, until };
+  return inActivity(() => awaitControlPlaneHealthy(stage.client, question), run);
+}
+
+async function evidence(stage: UpgradeStage, asked: Asked = {}): Promise<[boolean, string]> {
+  const seen = await wait(stage, asked);
+  ok("isHealthy" in seen);
+  return [seen.isHealthy, seen.evidence];
+}
+
+function upgraded(): UpgradeStage {
+  const stage = new UpgradeStage();
+  stage.runs(node, desired);
+  return stage;
+}
+
+Deno.test("K23 awaitControlPlaneHealthy: ends when all parts run the version", async () => {
+  const stage = upgraded();
+  const [isHealthy, says] = await evidence(stage);
+  equal(isHealthy, true);
+  equal(
+    says,
+    `API server, controller manager, scheduler and kubelet of node "workers-1" run "${desired}", and it is Ready and healthy in etcd`,
+  );
+  deepEqual(stage.kube.writes, []);
+});
+
+Deno.test("K23 awaitControlPlaneHealthy: needs the kubelet's version only if asked", async () => {
+  const stage = upgraded();
+  stage.kubelet(node, current);
+  deepEqual(await evidence(stage), [false, "the kubelet reports v1.35.3"]);
+  equal((await evidence(stage, { kubelet: false }))[0], true);
+});
+
+type Fault = [what: string, text: string, change: (stage: UpgradeStage) => void];
+
+const faults: Fault[] = [
+  ["a part of the earlier version", "API server runs v1.35.3", (stage) => stage.part(node, "kube-apiserver", current)],
+  ["a later version", "scheduler runs v1.36.2", (stage) => stage.part(node, "kube-scheduler", "v1.36.2")],
+  [
+    "a missing part",
+    "scheduler runs an unknown version",
+    (stage) => stage.kube.remove("pods", `kube-scheduler-${node}`, "kube-system"),
+  ],
+  [
+    "a part that is not Ready",
+    "controller manager is not Ready",
+    (stage) => stage.part(node, "kube-controller-manager", desired, { isReady: false }),
+  ],
+  ["a node that is not Ready", 'node "workers-1" is not Ready (KubeletNotReady)', (stage) => {
+    const conditions = [{ type: "Ready", status: "False", reason: "KubeletNotReady" }];
+    Object.assign(stage.kube.get("nodes", node)?.["status"] ?? {}, { conditions });
+  }],
+  [
+    "a member that does not respond",
+    'member "workers-1" does not respond: timeout',
+    (stage) => stage.etcd.silent("m-workers-1"),
+  ],
+  ["etcd without an answer", "etcd does not answer", (stage) => {
+    stage.etcd.silence = "etcd does not answer";
+  }],
+];
+
+for (const [what, text, change] of faults) {
+  Deno.test(`K27 awaitControlPlaneHealthy: reports ${what} at the deadline`, async () => {
+    const stage = upgraded();
+    change(stage);
+    deepEqual(await evidence(stage), [false, text]);
+  });
+}
+
+Deno.test("K27 awaitControlPlaneHealthy: the problem of another member is not that of this one", async () => {
+  const stage = upgraded();
+  stage.etcd.silent("m-workers-2");
+  equal((await evidence(stage))[0], true);
+});
+
+Deno.test("awaitControlPlaneHealthy: counts the kubelet alone if Ostler has no access to etcd", async () => {
+  const stage = upgraded();
+  stage.etcd.fault = refused("EtcdAccessMissing", "Failed to reach etcd: the Secret does not exist");
+  equal((await evidence(stage))[0], true);
+});
+
+Deno.test("awaitControlPlaneHealthy: is moot for another node of this name", async () => {
+  const moot = { type: "MachineGone", nonRetryable: true };
+  const stage = upgraded();
+  await rejects(wait(stage, { uid: "other" }), moot);
+  stage.kube.remove("nodes", node);
+  await rejects(wait(stage), moot);
+});
+
+Deno.test("awaitControlPlaneHealthy: returns the time of an outage instead of a failure", async () => {
+  const stage = upgraded();
+  stage.kubelet(node, current);
+  let isAway = true;
+  stage.kube.onRequest = () => {
+    if (!isAway) return;
+    isAway = false;
+    throw answer(503, "ServiceUnavailable");
+  };
+  const lookedAt = Date.now() - 600_000;
+  const seen = await wait(stage, {}, { attempt: 2, heartbeatDetails: { lookedAt, waitsFor: "" } });
+  ok("unseenMs" in seen && seen.unseenMs >= 600_000, JSON.stringify(seen));
+  match(
+    JSON.stringify(await wait(upgraded(), {}, { heartbeatDetails: { lookedAt, waitsFor: "" } })),
+    /"isHealthy":true/,
+  );
+});
