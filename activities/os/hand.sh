@@ -11,10 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bootid='' booted='' staged='' fallback='' findings=''
 
-host() { nsenter -t 1 -m -u -i -n -- "$@"; }
-
-# plain: prints the end of a program's output, escaped for a JSON string.
-plain() { tail -c 900 | tr '\n\t' '  ' | tr -cd '\40-\176' | tr '"\134' "'/"; }
+. "$here/host.sh"
 
 # say OUTCOME REASON: prints the result; the message comes from stdin.
 say() {
@@ -39,8 +36,6 @@ read_json() {
   host "$@" >"$work/document" 2>"$work/errors" || fail "run $1 status" <"$work/errors"
   awk -f "$here/json.awk" "$work/document" >"$work/status" || fail "read the status of $1" <"$work/document"
 }
-
-has_systemd() { host systemctl --version >/dev/null 2>&1 && host test -d /run/systemd/system; }
 
 # order_boot PROGRAM…: boots in 10 s, so that the result is reported before. A repeated order does not boot again.
 order_boot() {

@@ -19,14 +19,37 @@ export const handGraceSeconds = 5;
 /** Maximum duration of an order. */
 const mostSeconds = 86_400;
 /** A fetch without progress for this time has stalled. */
-const stallSeconds = 90;
+export const stallSeconds = 90;
 const scripts = "ostler-hands-scripts";
+/** The pod of an order: `command` runs a script of hands, with `args`; `name` belongs to this order alone. */
+export interface HandPod {
+  name: string;
+  node: string;
+  uid: string;
+  /** Deadline of the order (epoch ms). */
+  until: number;
+  command: string[];
+  args: string[];
+}
+
 /** Writes the output into the termination message; `deploy/kubernetes/hands/limit_hands.yaml` has the same command. */
 const command = ["/bin/sh", "-c", 'exec /bin/sh /hands/hand.sh "$@" >/dev/termination-log', "hand"];
 
-/** Returns the pod of an order, with an image by digest; the Node owns the pod. */
+/** Returns the pod of an order to an operating system. */
 export function handPodOf(order: OsOrder, image: string, now: number): V1Pod {
+  return podOf(osCommandOf(order), image, now);
+}
+
+/** Returns what the pod of an order to an operating system executes. */
+export function osCommandOf(order: OsOrder): HandPod {
+  const { node, uid, until } = order;
   const name = handNameOf(order);
+  return { name, node, uid, until, command, args: argumentsOf(order, name) };
+}
+
+/** Returns the pod of an order, with an image by digest; the Node owns the pod. */
+export function podOf(order: HandPod, image: string, now: number): V1Pod {
+  const { name, command, args } = order;
   const owner = { apiVersion: "v1", kind: "Node", name: order.node, uid: order.uid };
   return {
     apiVersion: "v1",
@@ -57,7 +80,7 @@ export function handPodOf(order: OsOrder, image: string, now: number): V1Pod {
         name: "hand",
         image,
         command,
-        args: argumentsOf(order, name),
+        args,
         securityContext: { privileged: true, runAsUser: 0 },
         resources: { requests: { cpu: "10m", memory: "32Mi" }, limits: { cpu: "1", memory: "512Mi" } },
         volumeMounts: [{ name: "scripts", mountPath: "/hands", readOnly: true }],

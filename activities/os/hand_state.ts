@@ -4,8 +4,8 @@ import type { OsOutcome } from "../../workflows/contracts/mod.ts";
 import { plain, verdictIn } from "./verdict.ts";
 
 /** `Told`: it reported a result. `Lost`: it will never report one. `Waiting`: it may still report one. */
-export type HandState =
-  | { kind: "Told"; outcome: OsOutcome; hasBegun: true; message: string }
+export type HandState<Outcome = OsOutcome> =
+  | { kind: "Told"; outcome: Outcome; hasBegun: true; message: string }
   | { kind: "Lost" | "Waiting"; hasBegun: boolean; message: string };
 
 /** Reasons of containers that were stopped from outside. */
@@ -13,21 +13,41 @@ const stopped = /^(ContainerStatusUnknown|DeadlineExceeded|Evicted|NodeShutdown|
 /** Exit codes from here on mean a signal, as when the node was shut down. */
 const signalled = 128;
 
+/** How the messages of one kind of hand are read. */
+export interface HandReading<Outcome> {
+  /** Returns the outcome in a termination message; undefined if it is not a valid result. */
+  verdictIn: (said: string) => Outcome | undefined;
+  /** Returns the outcome of a script that ended by itself without a result; undefined if it is unknown. */
+  failed: (message: string) => Outcome | undefined;
+}
+
+/** Returns the state of an operating system's hand in a pod; pure. */
+export function stateOf(pod: V1Pod): HandState {
+  return stateIn(pod, osReading(pod.spec?.containers[0]?.args?.[1]));
+}
+
+/** Returns how the result of an order with this verb is read. */
+export function osReading(verb: string | undefined): HandReading<OsOutcome> {
+  const failed = (message: string): OsOutcome | undefined =>
+    booting(verb) ? undefined : { outcome: "Refused", reason: "DriverFailed", message };
+  return { verdictIn, failed };
+}
+
 /** Returns the state of the hand in a pod; pure. */
-export function stateOf({ metadata, spec, status }: V1Pod): HandState {
+export function stateIn<Outcome>({ metadata, status }: V1Pod, reading: HandReading<Outcome>): HandState<Outcome> {
   const pod = `pod "${metadata?.name}"`;
   const { state } = status?.containerStatuses?.[0] ?? {};
   const { terminated, running, waiting } = state ?? {};
   const hasBegun = running !== undefined || terminated !== undefined;
   if (terminated) {
     const { exitCode, message = "" } = terminated;
-    const outcome = verdictIn(message);
+    const outcome = reading.verdictIn(message);
     if (outcome) return { kind: "Told", hasBegun: true, outcome, message: `${pod} reported its result` };
     const why = plain(status?.reason ?? terminated.reason ?? "");
     const ended = `${pod} ended with exit code ${exitCode}${why && ` (${why})`} and an unreadable result`;
-    const isStopped = exitCode >= signalled || stopped.test(why) || booting(spec?.containers[0]?.args?.[1]);
-    if (isStopped) return { kind: "Lost", hasBegun: true, message: ended };
-    const failed: OsOutcome = { outcome: "Refused", reason: "DriverFailed", message: `${ended}: ${plain(message)}` };
+    const isStopped = exitCode >= signalled || stopped.test(why);
+    const failed = isStopped ? undefined : reading.failed(`${ended}: ${plain(message)}`);
+    if (!failed) return { kind: "Lost", hasBegun: true, message: ended };
     return { kind: "Told", hasBegun: true, outcome: failed, message: ended };
   }
   const words = [status?.reason, status?.message, waiting?.reason, waiting?.message].filter(Boolean).join(": ");
@@ -40,6 +60,6 @@ export function stateOf({ metadata, spec, status }: V1Pod): HandState {
 }
 
 /** Returns whether the verb boots the node; without a result, it is unknown whether the boot was ordered. */
-function booting(verb = ""): boolean {
+export function booting(verb = ""): boolean {
   return verb === "Apply" || verb === "GoBack";
 }

@@ -1,41 +1,12 @@
-/** Gives a node's operating system an order through a hand: a pod on that node, which is deleted after its result. */
-import type { Cluster } from "../cluster.ts";
-import type { V1Pod } from "@kubernetes/client-node";
-import { ApplicationFailure } from "@temporalio/common";
+/** Gives a node's operating system an order through a hand. */
 import type { OsOrder, OsOutcome } from "../../workflows/contracts/mod.ts";
-import { moot } from "../failures.ts";
-import { poll } from "../kube/polling.ts";
-import { attempting, ifFound, statusOf } from "../kube/status.ts";
-import { deletePod } from "../node/drain.ts";
-import { type HandState, stateOf } from "./hand_state.ts";
-import { handGraceSeconds, handPodOf, handsNamespace } from "./hand_pod.ts";
+import { byHand, type HandDeps, type HandOrder } from "./hand.ts";
+import { osCommandOf } from "./hand_pod.ts";
+import { booting, osReading } from "./hand_state.ts";
 import { handsImagePattern } from "./hands_image.ts";
-import { newsOfHand } from "./hands_watch.ts";
-import { handNameOf, judgedOrder } from "./order.ts";
-import { sweepHands } from "./swept_hands.ts";
+import { judgedOrder } from "./order.ts";
 
-/** The cluster of the nodes, and the image of hands. */
-export interface HandDeps {
-  kube: Cluster;
-  /** Must match `handsImagePattern`; with "" every order is refused. */
-  image: string;
-}
-
-/** Maximum pods for one order, if earlier ones were lost. */
-const podsAtMost = 4;
-/** Milliseconds between a lost pod and the next one. */
-const againMs = 30_000;
-/** Milliseconds between reads after the deadline while the API server does not answer. */
-const blindMs = 5_000;
-/**
- * Milliseconds without an answer of the API server that count as an outage, and until kubelets report again after it.
- */
-const outage = { from: 90_000, grace: 30_000 };
-
-/**
- * Gives the order, and waits for its result until its deadline. A repeated call continues with the existing pod. An
- * outage of the API server extends the deadline. Throws Moot if the node was deleted.
- */
+/** Gives the order, and waits for its result until its deadline, as `byHand`. */
 export async function givenOrder({ kube, image }: HandDeps, asked: OsOrder): Promise<OsOutcome> {
   const order = judgedOrder(asked);
   if (!handsImagePattern.test(image)) {
@@ -43,129 +14,18 @@ export async function givenOrder({ kube, image }: HandDeps, asked: OsOrder): Pro
       `Failed to order an OS operation on node "${order.node}": set hands-image to an image with a digest`;
     return { outcome: "Refused", reason: "DriverMissing", message };
   }
-  const hand = new Hand({ kube, image }, order);
-  using news = newsOfHand(kube, hand.name);
-  return await poll<OsOutcome>({
-    until: Number.MAX_SAFE_INTEGER, // an unknown result is a valid one
-    news,
-    every: 3_000,
-    gap: 500,
-    lookBy: () => hand.lookBy,
-    look: () => hand.look(Date.now()),
-    expired: (missing) => new Error(missing),
-  });
+  return await byHand({ kube, image }, osHandOf(order));
 }
 
-type Look = { answer: OsOutcome } | { missing: string };
-
-/** One order to one node; each read continues it. */
-export class Hand {
-  readonly #deps: HandDeps;
-  #order: OsOrder;
-  /** Name of its pod. */
-  readonly name: string;
-  #made = 0;
-  #isThere = false;
-  /** Its pod was seen after its start. */
-  #hasBegun = false;
-  /** Epoch ms before which no other pod is created. */
-  #againAt = 0;
-  /** Epoch ms of the first failed read; undefined after a successful one. */
-  #blindSince: number | undefined;
-  #last = "no pod was created";
-
-  constructor(deps: HandDeps, order: OsOrder) {
-    this.#deps = deps;
-    this.#order = order;
-    this.name = handNameOf(order);
-  }
-
-  /** Latest time of the next read, in epoch ms. */
-  get lookBy(): number {
-    if (this.#blindSince !== undefined) return Math.max(this.#order.until, Date.now() + blindMs);
-    return this.#againAt > Date.now() ? Math.min(this.#order.until, this.#againAt) : this.#order.until;
-  }
-
-  /** Ensures that a pod runs the order; returns its result, or what is still missing. */
-  async look(now: number): Promise<Look> {
-    const { node, verb } = this.#order;
-    try {
-      return await attempting(`run OS operation "${verb}" on node "${node}"`, () => this.#look(now));
-    } catch (error) {
-      if (!(error instanceof ApplicationFailure) || error.type !== "ApiUnavailable") throw error;
-      this.#blindSince ??= now;
-      return { missing: error.message };
-    }
-  }
-
-  async #look(now: number): Promise<Look> {
-    const pod = await this.#read();
-    this.#giveBack(now);
-    const { until } = this.#order;
-    const state = pod && stateOf(pod);
-    if (state?.kind === "Told") return await this.#end(pod, { answer: state.outcome });
-    if (!state || state.kind === "Lost") return await this.#lost(pod, state, now);
-    this.#hasBegun ||= state.hasBegun;
-    [this.#last, this.#isThere] = [state.message, true];
-    return now < until ? { missing: state.message } : await this.#end(pod, this.#unknown(state.message));
-  }
-
-  /** Extends the deadline after an outage, as that time does not count. */
-  #giveBack(now: number): void {
-    const blind = now - (this.#blindSince ?? now);
-    this.#blindSince = undefined;
-    if (blind >= outage.from) this.#order = { ...this.#order, until: this.#order.until + blind + outage.grace };
-  }
-
-  async #read(): Promise<V1Pod | undefined> {
-    const { core } = this.#deps.kube;
-    return await ifFound(core.readNamespacedPod({ namespace: handsNamespace, name: this.name }));
-  }
-
-  /** Handles a missing pod, or one that will never report a result. */
-  async #lost(pod: V1Pod | undefined, state: HandState | undefined, now: number): Promise<Look> {
-    const { verb, until } = this.#order;
-    if (state) [this.#last, this.#hasBegun] = [state.message, this.#hasBegun || state.hasBegun];
-    else if (this.#isThere) this.#last = `pod "${this.name}" was deleted`;
-    this.#isThere = false;
-    // The lost pod may have ordered the boot, so only a caller that has read the node's boot id may order it again.
-    const isUnsure = this.#hasBegun && (verb === "Apply" || verb === "GoBack");
-    if (isUnsure || now >= until || this.#made >= podsAtMost) return await this.#end(pod, this.#unknown(this.#last));
-    if (pod) {
-      this.#againAt = now + againMs;
-      this.#made = Math.max(1, this.#made);
-      return await this.#end(pod, { missing: `another pod: ${this.#last}` });
-    }
-    if (now < this.#againAt) return { missing: `another pod: ${this.#last}` };
-    return await this.#make(now);
-  }
-
-  async #make(now: number): Promise<Look> {
-    const { kube, image } = this.#deps;
-    const { node: name, uid } = this.#order;
-    await sweepHands(kube, now);
-    const node = await ifFound(kube.core.readNode({ name }));
-    if (!node || node.metadata?.uid !== uid) {
-      const state = node ? `its uid is "${node.metadata?.uid}", not "${uid}"` : "the Node was deleted";
-      throw moot("MachineGone", `Failed to run an OS operation on node "${name}": ${state}`);
-    }
-    const [namespace, body] = [handsNamespace, handPodOf(this.#order, image, now)];
-    try {
-      await kube.core.createNamespacedPod({ namespace, body });
-    } catch (error) {
-      if (statusOf(error) !== 409) throw error; // another attempt of the same order created it first
-    }
-    [this.#made, this.#isThere] = [this.#made + 1, true];
-    this.#againAt = now + againMs;
-    return { missing: `pod "${this.name}" was created` };
-  }
-
-  async #end(pod: V1Pod | undefined, look: Look): Promise<Look> {
-    if (pod) await deletePod(this.#deps.kube, pod, handGraceSeconds);
-    return look;
-  }
-
-  #unknown(why: string): { answer: OsOutcome } {
-    return { answer: { outcome: "Unknown", message: `Node "${this.#order.node}" did not report a result: ${why}` } };
-  }
+/** Returns how a hand executes the order. */
+export function osHandOf(order: OsOrder): HandOrder<OsOutcome> {
+  const { verb } = order;
+  return {
+    ...osCommandOf(order),
+    ...osReading(verb),
+    ...{ kind: "OS operation", verb },
+    // A lost pod may have ordered the boot, so only a caller that has read the node's boot id may order it again.
+    isRepeatable: !booting(verb),
+    unknown: (message) => ({ outcome: "Unknown", message }),
+  };
 }

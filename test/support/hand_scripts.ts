@@ -2,13 +2,13 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 
-const os = new URL("../../activities/os/", import.meta.url);
+const activities = new URL("../../activities/", import.meta.url);
 const files = [
-  ...["hand.sh", "pull.sh", "check.sh", "json.awk"],
-  ...["drivers/bootc/bootc.sh", "drivers/rpm_ostree/rpm-ostree.sh", "drivers/ostree/ostree.sh"],
+  ...["os/hand.sh", "os/host.sh", "os/pull.sh", "os/check.sh", "os/json.awk"],
+  ...["os/drivers/bootc/bootc.sh", "os/drivers/rpm_ostree/rpm-ostree.sh", "os/drivers/ostree/ostree.sh"],
 ];
 
 /** Text by name. */
 export function handScripts(): Record<string, string> {
-  return Object.fromEntries(files.map((file) => [basename(file), readFileSync(new URL(file, os), "utf8")]));
+  return Object.fromEntries(files.map((file) => [basename(file), readFileSync(new URL(file, activities), "utf8")]));
 }

@@ -1,7 +1,7 @@
 /** Orders to nodes over an API server in memory, and their pods. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import { Hand } from "../../../../activities/os/hands.ts";
-import { givenOrder } from "../../../../activities/os/hands.ts";
+import { Hand } from "../../../../activities/os/hand.ts";
+import { givenOrder, osHandOf } from "../../../../activities/os/hands.ts";
 import type { OsOrder, OsOutcome } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { answer, FakeKube, type Stored } from "../../../support/fake_kube.ts";
@@ -58,9 +58,9 @@ async function looks(
   asked: OsOrder,
   ...steps: [after: number, before?: () => void][]
 ): Promise<OsOutcome | string> {
-  const hand = new Hand({ kube: kube.client, image }, asked);
+  const hand = new Hand({ kube: kube.client, image }, osHandOf(asked));
   const now = Date.now();
-  let seen: Awaited<ReturnType<Hand["look"]>> = { missing: "" };
+  let seen: Awaited<ReturnType<Hand<OsOutcome>["look"]>> = { missing: "" };
   for (const [after, before] of steps) {
     before?.();
     seen = await hand.look(now + after);
@@ -154,9 +154,9 @@ Deno.test("givenOrder: finds the pod of the previous attempt, also after its dea
 
 Deno.test("givenOrder: each boot, attempt, verb and node has its own pod", () => {
   const names = [{}, { bootId: bootId.replace("1", "2") }, { token: "t-2" }, { verb: "Status" as const }, { uid: "u" }]
-    .map((overrides) => new Hand({ kube: kubeWithNode().client, image }, order(overrides)).name);
+    .map((overrides) => osHandOf(order(overrides)).name);
   equal(new Set(names).size, names.length);
-  equal(new Hand({ kube: kubeWithNode().client, image }, order({ until: 1 })).name, names[0]);
+  equal(osHandOf(order({ until: 1 })).name, names[0]);
 });
 
 Deno.test("givenOrder: returns Unknown when the kubelet never began, and leaves no pod to begin late", async () => {
