@@ -1,0 +1,43 @@
+/** Gives a control plane one order of an upgrade of Kubernetes, through a hand. */
+import type { UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
+import { moot, refused } from "../failures.ts";
+import { attempting, ifFound } from "../kube/status.ts";
+import { readClusterObject } from "../kube/resources.ts";
+import { nodeVersions } from "../kube/update_kinds.ts";
+import { byHand, type HandDeps } from "../os/hand.ts";
+import { handsImagePattern } from "../os/hands_image.ts";
+import { type Component, componentsIn, componentsKey, upgradeDigestOf } from "./components.ts";
+import { upgradeHandOf, validateUpgrade } from "./upgrade_hand.ts";
+
+const namespace = "kube-system";
+
+/**
+ * Gives the order, and waits for its result until its deadline, as `byHand`. Throws Moot (GenerationStale) if the desired
+ * version or the content of its components has changed, and Refused (HandsMissing) without an image of hands.
+ */
+export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: UpgradeOrder): Promise<UpgradeOutcome> {
+  validateUpgrade(order);
+  if (!handsImagePattern.test(image)) {
+    const state = "set hands-image to an image with a digest";
+    throw refused("HandsMissing", `Failed to order an upgrade step on node "${order.node}": ${state}`);
+  }
+  const attempt = `read the components of NodeVersion "${order.object.name}"`;
+  const components = await attempting(attempt, () => orderedComponents({ kube }, order));
+  return await byHand({ kube, image }, upgradeHandOf(order, components));
+}
+
+/** Reads the components; their content becomes part of the pod, so a later change does not affect the order. */
+async function orderedComponents({ kube }: Pick<HandDeps, "kube">, order: UpgradeOrder): Promise<Component[]> {
+  const { object, version, digest } = order;
+  const found = await ifFound(readClusterObject(kube, nodeVersions, object.name));
+  const { kubernetesClusterVersion, kubernetesComponentsReference: name = "" } = found?.spec ?? {};
+  const map = name === "" ? undefined : await ifFound(kube.core.readNamespacedConfigMap({ namespace, name }));
+  const list = map?.data?.[componentsKey] ?? "";
+  if (kubernetesClusterVersion !== version || upgradeDigestOf(version, list) !== digest) {
+    const state = "the desired version or its components changed";
+    throw moot("GenerationStale", `Failed to order an upgrade to ${version} on node "${order.node}": ${state}`);
+  }
+  const read = componentsIn(list);
+  if ("components" in read) return read.components;
+  throw refused("ObjectInvalid", `Failed to read the components in ConfigMap "${namespace}/${name}": ${read.fault}`);
+}

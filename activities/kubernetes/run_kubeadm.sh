@@ -1,0 +1,18 @@
+# Runs a verified kubeadm, as a unit of the host, under the lock of the store.
+# Usage: run_kubeadm.sh KUBEADM HASH STORE MARK ARGUMENT…; MARK is "-" for an order that changes nothing.
+# Exit code 65: kubeadm has another hash.
+kubeadm=$1 hash=$2 store=$3 mark=$4
+shift 4
+found=$(sha256sum <"$kubeadm") || exit 66
+if [ "sha256:${found%% *}" != "$hash" ]; then
+  echo "it has sha256:${found%% *}, not $hash"
+  exit 65
+fi
+
+# put NAME: writes the mark in one step.
+put() { printf '%s\n' "$mark" >"$store/$1.new" && sync "$store/$1.new" && mv -f "$store/$1.new" "$store/$1"; }
+
+if [ "$mark" != - ]; then put begun || exit 67; fi
+# Longer than all waits of kubeadm together; without an end its lock would refuse every later order.
+timeout 3600 "$kubeadm" "$@" </dev/null || exit
+if [ "$mark" != - ]; then put 'done' && rm -f "$store/begun"; fi

@@ -1,0 +1,94 @@
+/** How a hand executes an order of an upgrade: its pod, and the result that it reports. */
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
+import { refused } from "../failures.ts";
+import type { HandOrder } from "../os/hand.ts";
+import { stallSeconds } from "../os/hand_pod.ts";
+import { plain } from "../os/verdict.ts";
+import type { Component } from "./components.ts";
+
+/** `deploy/kubernetes/hands/limit_hands.yaml` has the same command. */
+const command = ["/bin/sh", "-c", 'exec /bin/sh /hands/upgrade.sh "$@" >/dev/termination-log', "hand"];
+/** Maximum bytes of a termination message. */
+const mostBytes = 4096;
+const nodeName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
+
+const Order = z.strictObject({
+  object: z.object({ name: z.string().min(1).max(253) }).loose(),
+  node: z.string().regex(nodeName),
+  uid: z.string().min(1).max(128),
+  verb: z.enum(["Plan", "Fetch", "Apply", "Node", "Kubelet"]),
+  version: z.string().regex(/^v1\.[0-9]{1,3}\.[0-9]{1,3}$/),
+  digest: z.string().min(1).max(128),
+  token: z.string().regex(/^[a-z0-9-]{1,63}$/),
+  until: z.number().int().positive(),
+});
+
+/** Throws Refused (ObjectInvalid) with only the names of invalid fields. */
+export function validateUpgrade(order: UpgradeOrder): void {
+  const { success, error } = Order.safeParse(order);
+  if (success) return;
+  const fields = [...new Set(error.issues.map(({ path }) => path.join(".")))].join(", ");
+  throw refused("ObjectInvalid", `Failed to order an upgrade step on a node: invalid ${fields}`);
+}
+
+/** Returns how a hand executes a valid order with these components. */
+export function upgradeHandOf(order: UpgradeOrder, components: readonly Component[]): HandOrder<UpgradeOutcome> {
+  const { node, uid, until, verb, version } = order;
+  const name = upgradeNameOf(order);
+  const words = components.map(({ path, hash, url }) => `${path} ${hash} ${url}`);
+  return {
+    ...{ name, node, uid, until, command, kind: "upgrade step", verb },
+    args: [verb, version, name, String(Math.ceil(until / 1000)), String(stallSeconds), ...words],
+    verdictIn: upgradeVerdictIn,
+    // The unit of an order outlives its pod, and the next pod of the order reports its result.
+    isRepeatable: true,
+    failed: () => undefined,
+    unknown: (message) => ({ outcome: "Unknown", message }),
+  };
+}
+
+/** Returns the name of the pod for an order, and of its unit on the host; equal for equal orders. */
+export function upgradeNameOf({ uid, verb, version, digest, token }: UpgradeOrder): string {
+  const words = JSON.stringify([uid, verb, version, digest, token]);
+  const hash = createHash("sha256").update(words).digest("hex").slice(0, 24);
+  return `ostler-upgrade-${verb.toLowerCase()}-${hash}`;
+}
+
+const reason = z.enum([
+  "DownloadFailed",
+  "HashMismatch",
+  "NotFetched",
+  "KubeadmRefused",
+  "KubeletFailed",
+  "ToolMissing",
+]);
+const message = z.string().max(mostBytes).transform((text) => withoutTokens(plain(text)));
+const Verdict = z.discriminatedUnion("outcome", [
+  z.strictObject({ outcome: z.literal("Done"), reason: z.literal(""), message }),
+  z.strictObject({ outcome: z.literal("Refused"), reason, message }),
+]);
+
+/**
+ * Returns the outcome in a termination message; undefined if it is not a valid result. A compromised node may report
+ * anything.
+ */
+export function upgradeVerdictIn(said: string): UpgradeOutcome | undefined {
+  const verdict = said.length > mostBytes ? undefined : Verdict.safeParse(parsed(said)).data;
+  if (verdict?.outcome !== "Done") return verdict;
+  return { outcome: "Done", message: verdict.message };
+}
+
+/** Removes bootstrap tokens, which kubeadm's messages may quote. */
+function withoutTokens(text: string): string {
+  return text.replace(/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, "…");
+}
+
+function parsed(said: string): unknown {
+  try {
+    return JSON.parse(said);
+  } catch {
+    return undefined; // the caller reports an unreadable result
+  }
+}

@@ -1,0 +1,150 @@
+/** Orders of upgrades over an API server in memory, and their pods. */
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { upgradeDigestOf } from "../../../../activities/kubernetes/components.ts";
+import { awaitUpgradeOrdered } from "../../../../activities/kubernetes/order_upgrade.ts";
+import { upgradeHandOf, upgradeNameOf, upgradeVerdictIn } from "../../../../activities/kubernetes/upgrade_hand.ts";
+import { Hand } from "../../../../activities/os/hand.ts";
+import type { UpgradeOrder, UpgradeOutcome } from "../../../../workflows/contracts/mod.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { FakeKube, type Stored } from "../../../support/fake_kube.ts";
+import { node } from "../../../support/machine_objects.ts";
+
+const image = `registry.example/hands@sha256:${"a".repeat(64)}`;
+const hash = `sha256:${"b".repeat(64)}`;
+const components = ["kubeadm", "kubelet"].map((name) => ({
+  ...{ url: `https://dl.k8s.io/v1.36.1/bin/linux/amd64/${name}`, hash, installPath: `/opt/bin/${name}` },
+}));
+const list = JSON.stringify(components);
+const told = { outcome: "Done", reason: "", message: "v1.36.1 is on this node" };
+
+function order(overrides: Partial<UpgradeOrder> = {}): UpgradeOrder {
+  return {
+    ...{ object: { name: "version" }, node: "cp-1", uid: "uid-of-cp-1", verb: "Fetch", version: "v1.36.1" },
+    ...{ digest: upgradeDigestOf("v1.36.1", list), token: "t-1", until: Date.now() + 600_000 },
+    ...overrides,
+  };
+}
+
+function kubeWith(data: string = list, version = "v1.36.1"): FakeKube {
+  const kube = new FakeKube();
+  kube.put("nodes", node("cp-1"));
+  const spec = { kubernetesClusterVersion: version, kubernetesComponentsReference: "k8s-1.36.1" };
+  kube.put("nodeversions", { metadata: { name: "version" }, spec } as never);
+  kube.put(
+    "configmaps",
+    { metadata: { namespace: "kube-system", name: "k8s-1.36.1" }, data: { components: data } } as never,
+  );
+  return kube;
+}
+
+function give(kube: FakeKube, overrides: Partial<UpgradeOrder> = {}, by = image): Promise<UpgradeOutcome> {
+  return inActivity(() => awaitUpgradeOrdered({ kube: kube.client, image: by }, order(overrides)));
+}
+
+/** As the kubelet does at the second read. */
+function answering(kube: FakeKube, message: string, exitCode = 0): void {
+  let looks = 0;
+  kube.onRequest = (request) => {
+    const [pod] = kube.all("pods");
+    if (!request.startsWith("get pods") || ++looks < 2 || !pod) return;
+    const containerStatuses = [{ state: { terminated: { exitCode, message } } }];
+    kube.put("pods", { ...pod, status: { phase: "Succeeded", containerStatuses } } as Stored);
+  };
+}
+
+Deno.test("awaitUpgradeOrdered: makes one pod with the components as arguments, reads its result, and removes it", async () => {
+  const kube = kubeWith();
+  answering(kube, JSON.stringify(told));
+  deepEqual(await give(kube), { outcome: "Done", message: "v1.36.1 is on this node" });
+  equal(kube.writes.filter((write) => write.startsWith("create pods")).length, 1);
+  deepEqual(kube.all("pods"), []);
+});
+
+Deno.test("awaitUpgradeOrdered: its pod has the form of a hand, runs the script of upgrades, and takes only arguments", () => {
+  const asked = order();
+  const hand = upgradeHandOf(asked, [{ path: "/opt/bin/kubeadm", hash, url: "https://dl.k8s.io/kubeadm" }]);
+  deepEqual(hand.args, [
+    ...["Fetch", "v1.36.1", upgradeNameOf(asked), String(Math.ceil(asked.until / 1000)), "90"],
+    `/opt/bin/kubeadm ${hash} https://dl.k8s.io/kubeadm`,
+  ]);
+  deepEqual(hand.command, ["/bin/sh", "-c", 'exec /bin/sh /hands/upgrade.sh "$@" >/dev/termination-log', "hand"]);
+  match(hand.name, /^ostler-upgrade-fetch-[0-9a-f]{24}$/);
+  equal(new Hand({ kube: kubeWith().client, image }, hand).name, hand.name);
+});
+
+Deno.test("awaitUpgradeOrdered: is moot if the version, the components or the node changed since the survey", async () => {
+  const others = [
+    kubeWith(list, "v1.36.2"),
+    kubeWith(`${list} `),
+    kubeWith(list.replace("bbb", "bbc")),
+    new FakeKube(),
+  ];
+  for (const kube of others) {
+    await rejects(give(kube), { type: "GenerationStale" });
+    deepEqual(kube.writes, []);
+  }
+  await rejects(give(kubeWith(), { uid: "of-before" }), { type: "MachineGone" });
+});
+
+Deno.test("awaitUpgradeOrdered: refuses arguments and components of an unexpected form", async () => {
+  const wrong: Partial<UpgradeOrder>[] = [
+    ...["1.36.1", "v1.36", "v1.36.1; reboot", "v1.36.1\n", "--help", "v2.0.0", ""].map((version) => ({ version })),
+    ...[{ node: "../x" }, { token: "A" }, { verb: "Shell" as never }, { uid: "" }, { until: NaN }, { digest: "" }],
+  ];
+  for (const overrides of wrong) {
+    const kube = kubeWith();
+    await rejects(give(kube, overrides), { type: "ObjectInvalid" }, JSON.stringify(overrides));
+    deepEqual(kube.writes, []);
+  }
+  const evil = list.replace("https://dl", "https://ada:secret@dl");
+  await rejects(give(kubeWith(evil), { digest: upgradeDigestOf("v1.36.1", evil) }), (error: Error) => {
+    match(error.message, /^Failed to read the components in ConfigMap "kube-system\/k8s-1\.36\.1": the URL of kubeadm/);
+    return !error.message.includes("secret");
+  });
+  await rejects(give(kubeWith(), {}, "registry.example/hands:1"), { type: "HandsMissing" });
+});
+
+Deno.test("awaitUpgradeOrdered: each attempt, verb, content and node has its own pod", () => {
+  const names = [{}, { token: "t-2" }, { verb: "Apply" as const }, { digest: "d" }, { uid: "u" }].map((overrides) =>
+    upgradeNameOf(order(overrides))
+  );
+  equal(new Set(names).size, names.length);
+  equal(upgradeNameOf(order({ until: 1 })), names[0]);
+});
+
+Deno.test("awaitUpgradeOrdered: continues a lost order with another pod, whatever it does, and reports Unknown in the end", async () => {
+  for (const verb of ["Apply", "Kubelet"] as const) {
+    const kube = kubeWith();
+    const hand = new Hand({ kube: kube.client, image }, upgradeHandOf(order({ verb }), []));
+    const now = Date.now();
+    let seen: Awaited<ReturnType<typeof hand.look>> = { missing: "" };
+    for (let round = 0; round < 12 && "missing" in seen; round++) {
+      seen = await hand.look(now + round * 31_000);
+      const [pod] = kube.all("pods");
+      const containerStatuses = [{ state: { terminated: { exitCode: round % 2 === 0 ? 2 : 137, message: "sh: no" } } }];
+      if (pod) kube.put("pods", { ...pod, status: { phase: "Failed", containerStatuses } } as Stored);
+    }
+    ok("answer" in seen && seen.answer.outcome === "Unknown", JSON.stringify(seen));
+    equal(kube.writes.filter((write) => write.startsWith("create pods")).length, 4);
+  }
+});
+
+Deno.test("upgradeVerdictIn: reads only the output format of hands, without control characters, tokens and credentials", () => {
+  const said = (more: object): string => JSON.stringify({ ...told, ...more });
+  const hostile = [
+    ...["", "null", "[]", "{", "x".repeat(5000), said({ message: "x".repeat(4096) }), said({ extra: 1 })],
+    ...[said({ outcome: "Unknown" }), said({ reason: "HashMismatch" }), said({ outcome: "Refused" })],
+    ...[said({ outcome: "Refused", reason: "Constructor" }), said({ message: 1 })],
+  ];
+  for (const each of hostile) equal(upgradeVerdictIn(each), undefined, each.slice(0, 80));
+  deepEqual(
+    upgradeVerdictIn(said({
+      ...{ outcome: "Refused", reason: "KubeadmRefused" },
+      message: "a\u0000b\u202e token abcdef.0123456789abcdef at https://ada:secret@registry.example/v2, Bearer abc",
+    })),
+    {
+      ...{ outcome: "Refused", reason: "KubeadmRefused" },
+      message: "a b token … at https://registry.example/v2, Bearer …",
+    },
+  );
+});
