@@ -145,8 +145,8 @@ put_script() {
 # search_in FOLDER: sets the search path of a unit.
 search_in() { search="$1:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"; }
 
-# refuse_stranger: two kubeadm would write the same files, and a kubeadm of a person does not take the lock. One that starts
-# or ends between the two checks is seen by the next ones.
+# refuse_stranger: two kubeadm would write the same files, and a kubeadm of a person does not take the lock. The checks are
+# repeated, as an order may end between the two.
 refuse_stranger() {
   for _ in 1 2 3; do
     host flock -n -E "$busy" "$store/lock" true </dev/null

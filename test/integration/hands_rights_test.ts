@@ -8,11 +8,12 @@ import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connecti
 import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
 import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
 import { HttpsWatch } from "../../activities/kube/https_watch.ts";
-import { handPodOf } from "../../activities/os/hand_pod.ts";
+import { upgradeHandOf } from "../../activities/kubernetes/upgrade_hand.ts";
+import { handPodOf, podOf } from "../../activities/os/hand_pod.ts";
 import { givenOrder } from "../../activities/os/hands.ts";
 import { handNameOf } from "../../activities/os/order.ts";
 import { inActivity } from "../support/activity_context.ts";
-import type { OsOrder } from "../../workflows/contracts/mod.ts";
+import type { OsOrder, UpgradeOrder } from "../../workflows/contracts/mod.ts";
 import { type BareApi, withApi } from "./bare_api.ts";
 import { installHands, installRights, openAs, rightsOf } from "./identities.ts";
 import { handsRights, rights } from "./identity_rights.ts";
@@ -29,11 +30,26 @@ interface Pod {
   spec: Record<string, unknown> & { containers: (Record<string, unknown> & { args: string[] })[] };
 }
 
+const upgrade = {
+  ...{ object: { name: "version" }, node: "w-1", uid: "u-1", verb: "Apply", version: "v1.36.1", digest: "d" },
+  ...{ token: "t-1", until: order.until },
+} as const satisfies UpgradeOrder;
+const programs = ["kubeadm", "kubelet", "kubectl"].map((name) => ({
+  ...{ path: `/opt/bin/${name}`, hash: digest, url: `https://dl.k8s.io/v1.36.1/bin/linux/amd64/${name}` },
+}));
+
 type Change = (pod: Pod) => void;
 
 /** A hand, with small differences. */
 function hand(change: Change = () => undefined): Pod {
   const pod = JSON.parse(JSON.stringify(handPodOf(order, image, Date.now()))) as Pod;
+  change(pod);
+  return pod;
+}
+
+/** A hand that upgrades Kubernetes, with small differences. */
+function upgradeHand(change: Change = () => undefined): Pod {
+  const pod = JSON.parse(JSON.stringify(podOf(upgradeHandOf(upgrade, programs), image, Date.now()))) as Pod;
   change(pod);
   return pod;
 }
@@ -70,6 +86,35 @@ const nearly: [string, Change][] = [
   ["no owner", ({ metadata }) => void delete metadata["ownerReferences"]],
 ];
 
+const kubeadm = (path: string, hash: string, url: string): Change => argument(5, `${path} ${hash} ${url}`);
+const [released] = programs.map(({ url }) => url);
+
+/** The single difference from a hand that upgrades Kubernetes. */
+const nearlyUpgrades: [string, Change][] = [
+  ["the script of another hand", inHand({ command: hand().spec.containers[0]?.["command"] })],
+  ["a changed script", inHand({ command: ["/bin/sh", "-c", "exec /bin/sh /hands/upgrade.sh; reboot", "hand"] })],
+  ["another verb", argument(0, "Reset")],
+  ["a version with more than a version", argument(1, "v1.36.1 --force")],
+  ["the name of another order", argument(2, "ostler-upgrade-x")],
+  ["a deadline that is not a number", argument(3, "1;reboot")],
+  ["an unbounded stall time", argument(4, "99999")],
+  ["no components", ({ spec }) => void spec.containers[0]?.args.splice(5)],
+  ["one component more than programs exist", ({ spec }) => void spec.containers[0]?.args.push(`${programs[0]?.path}`)],
+  ["another program", kubeadm("/usr/bin/sh", digest, `${released}`)],
+  ["a path outside of a folder of programs", kubeadm("/etc/kubernetes/kubeadm", digest, `${released}`)],
+  ["a path with a parent folder", kubeadm("/opt/../bin/kubeadm", digest, `${released}`)],
+  ["a short hash", kubeadm("/opt/bin/kubeadm", "sha256:0", `${released}`)],
+  ["a URL of another server", kubeadm("/opt/bin/kubeadm", digest, "https://evil.example/kubeadm")],
+  ["a URL that only begins like the allowed server", kubeadm("/opt/bin/kubeadm", digest, "https://dl.k8s.io.evil/x")],
+  ["the allowed server as a user name", kubeadm("/opt/bin/kubeadm", digest, "https://dl.k8s.io/@evil.example/x")],
+  ["a URL with a query", kubeadm("/opt/bin/kubeadm", digest, `${released}?token=x`)],
+  ["a URL with a parent folder", kubeadm("/opt/bin/kubeadm", digest, "https://dl.k8s.io/../kubeadm")],
+  ["a URL with a shell's words", kubeadm("/opt/bin/kubeadm", digest, "https://dl.k8s.io/$(reboot)")],
+  ["a URL of a file", kubeadm("/opt/bin/kubeadm", digest, "file:///etc/shadow")],
+  ["its image by tag", inHand({ image: "registry.example/hands:1" })],
+  ["the host's files", inSpec({ volumes: [{ name: "scripts", hostPath: { path: "/" } }] })],
+];
+
 const pods = (namespace = "ostler-hands"): string => `/api/v1/namespaces/${namespace}/pods`;
 
 /** The refusal of the API server for such a pod; "" if it accepts. */
@@ -103,10 +148,10 @@ async function openAsNamespaceAdmin({ api, apiServer, directory, kubeconfig }: B
   );
 }
 
-async function nameImage(api: ApiConnection, named: string): Promise<void> {
+async function nameImage(api: ApiConnection, data: { image?: string; downloads?: string | null }): Promise<void> {
   const path = "/api/v1/namespaces/ostler-hands/configmaps/ostler-hands-image";
   const contentType = "application/merge-patch+json";
-  await api.call({ method: "PATCH", path, contentType, body: { data: { image: named } } });
+  await api.call({ method: "PATCH", path, contentType, body: { data } });
 }
 
 /** A node, and an account that exists in every namespace. */
@@ -128,13 +173,33 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
     const isRefused = async (): Promise<void> => match(await refusalOf(api, hand()), /a hand must have the image/);
     await waitUntil(isRefused, { what: "the limits", timeoutMs: 20_000 });
   });
-  await nameImage(server.api, image);
+  await nameImage(server.api, { image });
   await waitUntil(isTaken, { what: "a hand to be accepted", timeoutMs: 20_000 });
   for (const [what, change] of nearly) {
     await t.step(`hands: the worker makes none with ${what}`, async () => {
       match(await refusalOf(api, hand(change)), /403 .*: a hand /);
     });
   }
+  equal(await refusalOf(api, upgradeHand()), "");
+  for (const [what, change] of nearlyUpgrades) {
+    await t.step(`hands: the worker makes none that upgrades Kubernetes with ${what}`, async () => {
+      match(await refusalOf(api, upgradeHand(change)), /403 .*: a hand /);
+    });
+  }
+  await t.step("hands: an administrator may allow another server of components, or none", async () => {
+    const mirror = upgradeHand(kubeadm("/opt/bin/kubeadm", digest, "http://10.0.0.1:5000/k8s/kubeadm"));
+    const becomes = (pod: Pod, pattern: RegExp): Promise<void> =>
+      waitUntil(async () => match(await refusalOf(api, pod), pattern), { what: "the new limits", timeoutMs: 20_000 });
+    await becomes(mirror, /a hand must download only from/);
+    await nameImage(server.api, { downloads: "https://dl.k8s.io/ http://10.0.0.1:5000/k8s/" });
+    await becomes(mirror, /^$/);
+    for (const downloads of ["https://dl.k8s.io", "https://", null]) {
+      await nameImage(server.api, { downloads });
+      await becomes(upgradeHand(), /a hand must download only from/);
+    }
+    await nameImage(server.api, { downloads: "https://dl.k8s.io/" });
+    await becomes(upgradeHand(), /^$/);
+  });
   for (const namespace of ["default", "kube-system", "ostler-system"]) {
     const pod = hand(({ metadata }) => void (metadata["namespace"] = namespace));
     await t.step(

@@ -137,6 +137,24 @@ Deno.test("fault S2: the chart lets the worker change cluster-autoscaler, labels
   doesNotMatch(await told([...place, ...managed]), /limit-nodes|limit-autoscalers/);
 });
 
+Deno.test("chart: hands download only from the listed servers, each with the slash after its host", async () => {
+  const image = `settings.hands-image=registry.example/hands@sha256:${"c".repeat(64)}`;
+  const listed = async (...set: string[]): Promise<unknown> => {
+    const objects = await chartObjects({ helm, set: [image, ...set] });
+    const map = objects.find(({ metadata }) => metadata.name === "ostler-hands-image") as { data?: object } | undefined;
+    return (map?.data as { downloads?: string } | undefined)?.downloads;
+  };
+  equal(await listed(), "https://dl.k8s.io/");
+  equal(
+    await listed("rbac.handDownloads={https://a.example/k8s/,http://10.0.0.1:80/}"),
+    "https://a.example/k8s/ http://10.0.0.1:80/",
+  );
+  equal(await listed("rbac.handDownloads=null"), "");
+  for (const url of ["https://a.example", "https://ada@a.example/", "ftp://a.example/"]) {
+    await rejects(listed(`rbac.handDownloads={${url}}`), /handDownloads/);
+  }
+});
+
 Deno.test("fault S2: the component cloud of the plain manifests has the same objects", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-cloud-"));
   try {

@@ -4,6 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { parse, parseAllDocuments, stringify } from "yaml";
 import { handPodOf, handsNamespace } from "../../../../activities/os/hand_pod.ts";
+import { upgradeHandOf } from "../../../../activities/kubernetes/upgrade_hand.ts";
 import { handScripts } from "../../../support/hand_scripts.ts";
 
 const folder = new URL("../../../../deploy/kubernetes/hands/", import.meta.url);
@@ -23,11 +24,16 @@ Deno.test("scripts.yaml: has the script of each driver under the name that order
   for (const driver of ["bootc", "rpm-ostree", "ostree"]) ok(handScripts()[`${driver}.sh`], driver);
 });
 
-Deno.test("limit_hands.yaml: has the exact command of hands", async () => {
+Deno.test("limit_hands.yaml: has the exact commands of hands", async () => {
   const texts = parseAllDocuments(await readFile(new URL("limit_hands.yaml", folder), "utf8"));
-  const { spec } = texts[0]?.toJS() as { spec: { validations: { expression: string }[] } };
+  const { spec } = texts[0]?.toJS() as { spec: Record<"validations" | "variables", { expression: string }[]> };
   const order = { node: "n", uid: "u", driver: "bootc", verb: "Status", image: "", digest: "", bootId: "", token: "t" };
-  const pod = handPodOf({ ...order, until: 1 } as never, "image", 0);
-  const list = pod.spec?.containers[0]?.command?.map((word) => `'${word}'`).join(", ");
-  equal(spec.validations.filter(({ expression }) => expression.includes(list ?? "nothing")).length, 1);
+  const commands = [
+    handPodOf({ ...order, until: 1 } as never, "image", 0).spec?.containers[0]?.command,
+    upgradeHandOf({ ...order, object: { name: "v" }, version: "v1.36.1", until: 1 } as never, []).command,
+  ];
+  for (const command of commands) {
+    const list = command?.map((word) => `'${word}'`).join(", ") ?? "nothing";
+    equal([...spec.validations, ...spec.variables].filter(({ expression }) => expression.includes(list)).length, 1);
+  }
 });
