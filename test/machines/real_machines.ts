@@ -57,7 +57,7 @@ export async function withMachines(
 export async function openHost(
   onProgress: (text: string) => void = () => {},
   layouts: readonly LayoutImage[] = [],
-  more: Pick<NodePrograms, "kubeadm"> = {},
+  more: Pick<NodePrograms, "kubeadm" | "kubeadm-1.35"> = {},
 ): Promise<ContainerHost> {
   const tools = cacheFolder(process.env);
   if (tools === undefined) {

@@ -69,11 +69,18 @@ function kubelets(programs: NodePrograms): ReleaseFile[] {
   });
 }
 
-/** Returns kubeadm, for the minor version of the control planes only. */
+/** Returns kubeadm, for the minor versions of the control planes only. */
 function kubeadm(programs: NodePrograms): ReleaseFile[] {
-  if (programs.kubeadm === undefined) return [];
-  const path = `${kubeletVersions["kubelet-1.36"]}/bin/linux/${architecture}/kubeadm`;
-  return [{ path, checksumPath: `${path}.sha256`, isNamed: false, content: { program: programs.kubeadm } }];
+  const built = [
+    { version: kubeletVersions["kubelet-1.36"], program: programs.kubeadm },
+    { version: kubeletVersions["kubelet-1.35"], program: programs["kubeadm-1.35"] },
+  ];
+  return built.flatMap(({ version, program }) => {
+    const path = `${version}/bin/linux/${architecture}/kubeadm`;
+    return program === undefined
+      ? []
+      : [{ path, checksumPath: `${path}.sha256`, isNamed: false, content: { program } }];
+  });
 }
 
 function archiveAt(path: string, suffix: string, members: { name: string; path: string }[]): ReleaseFile {

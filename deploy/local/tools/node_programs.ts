@@ -5,6 +5,8 @@ import { type MachineToolName, machineToolNames } from "./tool_name.ts";
 export type NodePrograms = Readonly<Record<MachineToolName, string>> & {
   /** Set if machines join by kubeadm. */
   readonly kubeadm?: string;
+  /** Set if machines join by kubeadm of the previous minor version, from which they are upgraded. */
+  readonly "kubeadm-1.35"?: string;
 };
 
 /** Finds or builds all programs of machines; throws ToolError. */

@@ -17,8 +17,12 @@ const components = ["kube-apiserver", "kube-controller-manager", "kube-scheduler
 const types = "application/vnd.oci.image";
 
 /** Builds the images in a folder, once for the same programs. */
-export async function componentImages(folder: string, programs: ControlPlanePrograms): Promise<LayoutImage[]> {
-  const tags = await tagsOf(programs.kubeadm);
+export async function componentImages(
+  folder: string,
+  programs: ControlPlanePrograms,
+  version: string = kubernetesVersion,
+): Promise<LayoutImage[]> {
+  const tags = await tagsOf(programs.kubeadm, version);
   return await Promise.all(components.map(async (name) => {
     const tag = tags.get(name);
     if (tag === undefined) throw new Error(`Failed to build image "${name}": kubeadm lists no image with this name`);
@@ -28,8 +32,8 @@ export async function componentImages(folder: string, programs: ControlPlaneProg
 }
 
 /** Reads the tags from kubeadm, which defines the versions of some images itself. */
-async function tagsOf(kubeadm: string): Promise<Map<string, string>> {
-  const args = ["config", "images", "list", "--kubernetes-version", kubernetesVersion, "--image-repository", "x"];
+async function tagsOf(kubeadm: string, version: string): Promise<Map<string, string>> {
+  const args = ["config", "images", "list", "--kubernetes-version", version, "--image-repository", "x"];
   const { code, stdout, lines } = await runCommand({
     ...{ program: kubeadm, args, env: { PATH: process.env["PATH"] ?? "" } },
   });

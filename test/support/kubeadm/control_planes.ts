@@ -23,6 +23,8 @@ export interface ControlPlanesOptions {
   directory: string;
   /** The group of the control planes, whose first machine creates the cluster. */
   group: GroupSpec;
+  /** Version of the cluster and of its kubelets; `kubernetesVersion` by default. */
+  version?: string;
 }
 
 /** The port of kubeadm's API servers. */
@@ -50,11 +52,11 @@ export class ControlPlanes implements AsyncDisposable {
   /** Resolves when the first control plane is Ready; if it fails, only its container remains. */
   static async begin(options: ControlPlanesOptions): Promise<ControlPlanes> {
     await using owned = new AsyncDisposableStack();
-    const { host, group, directory } = options;
+    const { host, group, directory, version = kubernetesVersion } = options;
     const keys = await ClusterKeys.create();
     const caPem = keys.cluster.certificatePem;
     const endpoint = (): string => `${host.address}:${balancer.port}`;
-    const groups = owned.use(groundOf(host, { keys, endpoint }));
+    const groups = owned.use(groundOf(host, { keys, endpoint, version }));
     const addresses = (): string[] => addressesOf(groups, group).map((address) => `${address}:${apiPort}`);
     const balancer = owned.use(await Balancer.start(host.address, { addresses, caPem }));
     host.serveApi(balancer.port);
@@ -102,13 +104,16 @@ function addressesOf({ cloud }: GroupGround, { id }: GroupSpec): string[] {
   return cloud.instances(id).filter(({ state }) => state === "Ready").flatMap(({ addresses }) => addresses);
 }
 
-function groundOf(host: ContainerHost, { keys, endpoint }: { keys: ClusterKeys; endpoint: () => string }): GroupGround {
-  const kubelets = { [first.components]: kubernetesVersion.slice(1) };
+function groundOf(
+  host: ContainerHost,
+  { keys, endpoint, version }: { keys: ClusterKeys; endpoint: () => string; version: string },
+): GroupGround {
+  const kubelets = { [first.components]: version.slice(1) };
   const imageRepository = `${new URL(host.mirror.url).host}/${imagePrefix}`;
   return new GroupGround({
     fleet: async (world) => {
       const { hasCgroupV2 } = await hostFacts();
-      const shape = { endpoint: endpoint(), podNetwork: host.podNetwork, imageRepository, hasCgroupV2 };
+      const shape = { endpoint: endpoint(), version, podNetwork: host.podNetwork, imageRepository, hasCgroupV2 };
       const joining: OpenJoining = (means) => joinByKubeadm({ cloud: world.cloud, keys, shape }, means);
       return await ContainerFleet.open({ ...world, host, kubelets, bootstrappers, joining });
     },

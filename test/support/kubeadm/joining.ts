@@ -11,7 +11,14 @@ import type { BootFile } from "../../../deploy/local/machines/groups/node_files.
 import { cloudConfig } from "../../../deploy/local/machines/groups/user_data.ts";
 import { bootFiles } from "./boot_files.ts";
 import type { ClusterKeys } from "./cluster_keys.ts";
-import { type ClusterShape, discoveryPath, initConfig, joinConfig } from "./kubeadm_config.ts";
+import {
+  type ClusterShape,
+  discoveryPath,
+  initConfig,
+  joinConfig,
+  upgradeConfig,
+  upgradePath,
+} from "./kubeadm_config.ts";
 
 /** The group that may join by kubeadm's own permissions. */
 export const bootstrappers = "system:bootstrappers:kubeadm:default-node-token";
@@ -31,7 +38,8 @@ export async function joinByKubeadm(cluster: KubeadmCluster, means: JoiningMeans
       const files = filesOf(instance, components);
       const isControlPlane = cluster.cloud.group(instance.group)?.role === "ControlPlane";
       if (isControlPlane) first ??= instance.providerId;
-      const special = isControlPlane ? cluster.keys.files : [];
+      const upgrades = { path: upgradePath, permissions: "0600", content: upgradeConfig() };
+      const special = isControlPlane ? [...cluster.keys.files, upgrades] : [];
       const own = instance.providerId === first
         ? bootFiles(files, { verb: "init", config: initConfig(instance, cluster.shape) })
         : await joinFiles(means, { instance, components, files, isControlPlane });

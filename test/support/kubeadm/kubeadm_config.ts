@@ -1,12 +1,13 @@
 /** The configuration of kubeadm on a machine (kubeadm.k8s.io/v1beta4). */
 import type { CloudInstance } from "../../../deploy/local/cloud/groups/group_cloud.ts";
-import { kubernetesVersion } from "./programs.ts";
 
 /** Settings that all machines of a cluster share. */
 export interface ClusterShape {
   /** `host:port` that leads to any API server of the cluster. */
   endpoint: string;
   podNetwork: string;
+  /** Version with which the first machine creates the cluster. */
+  version: string;
   imageRepository: string;
   hasCgroupV2: boolean;
 }
@@ -28,7 +29,8 @@ export function initConfig(instance: CloudInstance, shape: ClusterShape): string
   return documents([
     { apiVersion, kind: "InitConfiguration", nodeRegistration: registrationOf(instance) },
     {
-      ...{ apiVersion, kind: "ClusterConfiguration", kubernetesVersion, controlPlaneEndpoint: shape.endpoint },
+      ...{ apiVersion, kind: "ClusterConfiguration", kubernetesVersion: shape.version },
+      controlPlaneEndpoint: shape.endpoint,
       ...{ imageRepository: shape.imageRepository, encryptionAlgorithm: "ECDSA-P256" },
       networking: { podSubnet: shape.podNetwork, serviceSubnet: "10.96.0.0/16" },
       // Machines route the only Service that pods need themselves, and no pod uses DNS.
@@ -49,6 +51,23 @@ export function joinConfig(instance: CloudInstance, { ticket, isControlPlane }: 
     discovery: { file: { kubeConfigPath: discoveryPath }, tlsBootstrapToken: ticket },
     ...(isControlPlane ? { controlPlane: {} } : {}),
   }]);
+}
+
+/** Path of the flags with which Ostler runs kubeadm in upgrades. */
+export const upgradePath = "/etc/kubernetes/kubeadm-upgrade.yaml";
+
+/** Returns the configuration of upgrades, as kubeadm does not remember which errors `init` ignored. */
+export function upgradeConfig(): string {
+  const ignored = {
+    ignorePreflightErrors: [
+      "SystemVerification",
+      // The cluster has no CoreDNS.
+      ...["CoreDNSUnsupportedPlugins", "CoreDNSMigration"],
+      // The image of the health check ignores its arguments, so that the Job never completes.
+      "CreateJob",
+    ],
+  };
+  return documents([{ apiVersion, kind: "UpgradeConfiguration", plan: ignored, apply: ignored, node: ignored }]);
 }
 
 /** Returns the node registration with provider id and zone of the instance. */

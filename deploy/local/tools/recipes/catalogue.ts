@@ -2,7 +2,7 @@ import type { Recipe } from "../recipe.ts";
 import type { ToolName } from "../tool_name.ts";
 import { cosign } from "./cosign.ts";
 import { cniPlugins, containerd, crictl, runc } from "./machine_programs.ts";
-import { kubelet35, kubelet36, kubernetes } from "./kubernetes.ts";
+import { kubelet35, kubelet36, kubernetes, kubernetes35 } from "./kubernetes.ts";
 import { registry } from "./registry.ts";
 
 /**
@@ -174,6 +174,10 @@ export const recipes: Readonly<Record<ToolName, Recipe>> = {
   kubectl: kubernetes,
   kubeadm: kubernetes,
   "kube-scheduler": kubernetes,
+  "kubeadm-1.35": kubernetes35,
+  "kube-apiserver-1.35": kubernetes35,
+  "kube-controller-manager-1.35": kubernetes35,
+  "kube-scheduler-1.35": kubernetes35,
   temporal,
   tctl,
   helm,

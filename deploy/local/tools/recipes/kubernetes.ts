@@ -67,6 +67,18 @@ export const kubernetes: Recipe = {
   ...builtFrom("v1.36.1"),
 };
 
+/** Programs of control planes before an upgrade of Kubernetes. */
+export const kubernetes35: Recipe = {
+  name: "kubernetes-1.35",
+  packages: {
+    "kube-apiserver-1.35": "k8s.io/kubernetes/cmd/kube-apiserver",
+    "kube-controller-manager-1.35": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    "kubeadm-1.35": "k8s.io/kubernetes/cmd/kubeadm",
+    "kube-scheduler-1.35": "k8s.io/kubernetes/cmd/kube-scheduler",
+  },
+  ...builtFrom(kubeletVersions["kubelet-1.35"]),
+};
+
 /** The kubelet to which machines are updated; its build shares Go's build cache with the API server. */
 export const kubelet36: Recipe = {
   name: "kubelet-1.36",

@@ -22,7 +22,10 @@ Deno.test("joinByKubeadm: lets the first control plane create the cluster, and g
     takeTurn: (node: string) => Promise.resolve(void announced.push(`plane ${node}`)),
     ticket: () => Promise.resolve("abc.secret"),
   } as unknown as JoinService;
-  const shape = { endpoint: "192.0.2.1:6443", podNetwork: "10.244.0.0/16", imageRepository: "x/y", hasCgroupV2: true };
+  const shape = {
+    ...{ endpoint: "192.0.2.1:6443", podNetwork: "10.244.0.0/16", imageRepository: "x/y", hasCgroupV2: true },
+    version: "v1.36.1",
+  };
   const host = { settings: {}, poolAnnotations: {} };
   const joining = await joinByKubeadm({ cloud, keys, shape }, { host, kubelets: { c: "1.36.1" }, joinService });
   const booted = await Promise.all(
