@@ -3,7 +3,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { machinesFolder } from "../../deploy/local/demo/ground.ts";
 import { componentImages } from "../support/kubeadm/component_images.ts";
-import { controlPlanePrograms } from "../support/kubeadm/programs.ts";
+import { controlPlanePrograms, previousPrograms, previousVersion } from "../support/kubeadm/programs.ts";
 import { findPostgres } from "../../deploy/local/stack/lent_temporal.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { temporalToolNames } from "../../deploy/local/tools/tool_name.ts";
@@ -20,7 +20,9 @@ if (missing === undefined) {
   await host.stop();
   // Building real control planes, and Temporal as users run it, takes minutes more.
   if (isForCampaign) {
-    await componentImages(join(machinesFolder(), "control-plane"), await controlPlanePrograms());
+    const folder = join(machinesFolder(), "control-plane");
+    await componentImages(folder, await controlPlanePrograms());
+    await componentImages(`${folder}-${previousVersion}`, await previousPrograms(), previousVersion);
     if (await findPostgres() !== undefined) await resolveTools(temporalToolNames);
   }
 } else {

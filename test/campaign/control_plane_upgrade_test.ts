@@ -1,0 +1,211 @@
+/** A control plane that really boots: orders upgrade it from one minor version of Kubernetes to the next with kubeadm. */
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { ApplicationFailure } from "@temporalio/common";
+import { type Cluster, openCluster } from "../../activities/cluster.ts";
+import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
+import { HttpsWatch } from "../../activities/kube/https_watch.ts";
+import { componentsKey, upgradeDigestOf } from "../../activities/kubernetes/components.ts";
+import { awaitUpgradeOrdered } from "../../activities/kubernetes/order_upgrade.ts";
+import { kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
+import { machinesFolder } from "../../deploy/local/demo/ground.ts";
+import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
+import { handsImage } from "../../deploy/local/machines/ostree/hands_image.ts";
+import { architecture } from "../../deploy/local/mirror/release_files.ts";
+import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
+import { waitUntil } from "../../deploy/local/process/wait_until.ts";
+import { applyManifests } from "../../deploy/local/stack/manifests.ts";
+import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
+import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
+import { plainFolder } from "../../deploy/release/chart/plain_manifests.ts";
+import type { UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
+import { machineTest, mayInstall, openHost } from "../machines/real_machines.ts";
+import { inActivity } from "../support/activity_context.ts";
+import { componentImages } from "../support/kubeadm/component_images.ts";
+import { ControlPlanes } from "../support/kubeadm/control_planes.ts";
+import {
+  controlPlanePrograms,
+  kubernetesVersion,
+  previousPrograms,
+  previousVersion,
+} from "../support/kubeadm/programs.ts";
+import { control } from "./control_plane_world.ts";
+
+machineTest("control planes: orders upgrade Kubernetes on one, and repeated orders do nothing", async (t) => {
+  await withControlPlane(async (scene) => {
+    await runs(scene, previousVersion, previousVersion);
+    const steps: [string, () => Promise<void>][] = [
+      ["a download with another hash is refused", () => refusesOtherContent(scene)],
+      ["Plan and Fetch change nothing that runs", async () => {
+        await done(scene, "Plan", "Fetch");
+        await runs(scene, previousVersion, previousVersion);
+      }],
+      ["Apply upgrades the components, and outlives the API server", async () => {
+        await done(scene, "Apply", "Apply");
+        await runs(scene, kubernetesVersion, previousVersion);
+      }],
+      ["Kubelet replaces the kubelet", async () => {
+        await done(scene, "Kubelet", "Kubelet", "Node", "Fetch");
+        await runs(scene, kubernetesVersion, kubernetesVersion);
+      }],
+    ];
+    for (const [name, step] of steps) {
+      assert.ok(await t.step(name, step), `Failed to continue after this step: ${name}`);
+    }
+  });
+});
+
+/** As much of Ostler as an order needs; the previous version of Kubernetes lacks some API groups of the rest. */
+const manifests = [
+  ...["namespace", "crds/node_versions", "rbac/worker"],
+  ...["namespace", "limit_hands", "rbac", "image", "scripts"].map((name) => `hands/${name}`),
+];
+
+interface Scene {
+  admin: ApiConnection;
+  /** The worker's own clients. */
+  kube: Cluster;
+  image: string;
+  order: UpgradeOrder;
+}
+
+/** One control plane of the previous version, with what hands need; nothing remains. */
+async function withControlPlane(story: (scene: Scene) => Promise<void>): Promise<void> {
+  const [programs, previous] = [await controlPlanePrograms(), await previousPrograms()];
+  const folder = join(machinesFolder(), "control-plane");
+  const directory = await mkdtemp(join(tmpdir(), "ostler-upgrade-"));
+  try {
+    const engine = { install: mayInstall, directory: join(machinesFolder(), "docker") };
+    const hands = await handsImage({ folder: join(directory, "hands"), workFolder: machinesFolder(), engine });
+    const layouts = [
+      ...await componentImages(folder, programs),
+      ...await componentImages(`${folder}-${previousVersion}`, previous, previousVersion),
+      hands.layout,
+    ];
+    const host = await openHost(() => {}, layouts, { kubeadm: programs.kubeadm, "kubeadm-1.35": previous.kubeadm });
+    try {
+      await host.addBuild(control.template.image);
+      await using ground = await ControlPlanes.begin({ host, directory, group: control, version: previousVersion });
+      const image = `${new URL(host.mirror.url).host}/${hands.reference}`;
+      const scene = await sceneOf({ ground, host, directory, image });
+      using _admin = scene.admin;
+      await story(scene);
+    } finally {
+      await host.stop();
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function sceneOf(
+  { ground, host, directory, image }: { ground: ControlPlanes; host: ContainerHost; directory: string; image: string },
+): Promise<Scene> {
+  const { apiServer, adminKubeconfig } = ground.cluster;
+  await applyManifests(adminKubeconfig, manifests.map((name) => join(plainFolder, `${name}.yaml`)));
+  const admin = await ApiConnection.open(adminKubeconfig);
+  const maps = "/api/v1/namespaces/kube-system/configmaps";
+  const downloads = `${new URL(host.mirror.url).origin}/`;
+  await admin.call({
+    ...{ method: "PATCH", path: "/api/v1/namespaces/ostler-hands/configmaps/ostler-hands-image" },
+    ...{ contentType: "application/merge-patch+json", body: { data: { image, downloads } } },
+  });
+  const list = await componentList(host);
+  await admin.call({
+    method: "POST",
+    path: maps,
+    body: { metadata: { name: "next" }, data: { [componentsKey]: list } },
+  });
+  const spec = { kubernetesComponentsReference: "next", kubernetesClusterVersion: kubernetesVersion };
+  const version = {
+    apiVersion: "update.edgeless.systems/v1alpha1",
+    kind: "NodeVersion",
+    metadata: { name: "version" },
+  };
+  await admin.call({ method: "POST", path: `${kinds}/nodeversions`, body: { ...version, spec } });
+  const account = { serviceAccount: "ostler-worker", namespace: "ostler-system" };
+  const config = loadKubeConfig(await kubeconfigFor({ directory, apiServer, adminKubeconfig }, account));
+  const kube = openCluster({ ...connectKube(config), watch: new HttpsWatch(config) });
+  const node = await theNode(admin);
+  const order: UpgradeOrder = {
+    ...{ object: { name: "version" }, node: node.metadata.name, uid: node.metadata.uid, verb: "Plan", token: "t-1" },
+    ...{ version: kubernetesVersion, digest: upgradeDigestOf(kubernetesVersion, list), until: 0 },
+  };
+  return { admin, kube, image, order };
+}
+
+/** The components as the mirror has them. */
+async function componentList(host: ContainerHost): Promise<string> {
+  const tools = await resolveTools(["kubeadm", "kubelet-1.36"]);
+  const programs = { kubeadm: tools.kubeadm, kubelet: tools["kubelet-1.36"] };
+  return JSON.stringify(
+    await Promise.all(
+      Object.entries(programs).map(async ([name, path]) => ({
+        url: new URL(`${kubernetesVersion}/bin/linux/${architecture}/${name}`, host.mirror.url).href,
+        hash: `sha256:${createHash("sha256").update(await readFile(path)).digest("hex")}`,
+        installPath: `/opt/bin/${name}`,
+      })),
+    ),
+  );
+}
+
+interface NodeFacts {
+  metadata: { name: string; uid: string };
+  status: { nodeInfo: { kubeletVersion: string } };
+}
+
+async function theNode(admin: ApiConnection): Promise<NodeFacts> {
+  const { items: [node] } = await admin.call({ method: "GET", path: "/api/v1/nodes" }) as { items: NodeFacts[] };
+  assert.ok(node, "the node is missing");
+  return node;
+}
+
+/** Resolves when API server and kubelet have these versions. */
+async function runs({ admin }: Scene, apiServer: string, kubelet: string): Promise<void> {
+  await waitUntil(async () => {
+    const { gitVersion } = await admin.call({ method: "GET", path: "/version" }) as { gitVersion: string };
+    assert.deepEqual([gitVersion, (await theNode(admin)).status.nodeInfo.kubeletVersion], [apiServer, kubelet]);
+  }, { what: `API server ${apiServer} and kubelet ${kubelet}`, timeoutMs: 60_000 });
+}
+
+/** As a workflow gives it: the step is retried while the only API server is being replaced. */
+async function give({ kube, image, order }: Scene, more: Partial<UpgradeOrder>): Promise<UpgradeOutcome> {
+  const until = Date.now() + 900_000;
+  for (;;) {
+    try {
+      return await inActivity(() => awaitUpgradeOrdered({ kube, image }, { ...order, until, ...more }));
+    } catch (error) {
+      const isAway = error instanceof ApplicationFailure && !error.nonRetryable && Date.now() < until;
+      if (!isAway) throw error;
+      await pause(2_000);
+    }
+  }
+}
+
+async function done(scene: Scene, ...verbs: UpgradeOrder["verb"][]): Promise<void> {
+  for (const verb of verbs) {
+    const outcome = await give(scene, { verb });
+    assert.equal(outcome.outcome, "Done", `${verb}: ${JSON.stringify(outcome)}`);
+  }
+}
+
+/** The same URLs with another hash, as if the server had other content. */
+async function refusesOtherContent(scene: Scene): Promise<void> {
+  const path = "/api/v1/namespaces/kube-system/configmaps/next";
+  const { data } = await scene.admin.call({ method: "GET", path }) as { data: Record<string, string> };
+  const list = data[componentsKey] ?? "";
+  const other = list.replace(/sha256:[0-9a-f]{64}/, `sha256:${"0".repeat(64)}`);
+  const write = (text: string): Promise<unknown> =>
+    scene.admin.call({
+      ...{ method: "PATCH", path, contentType: "application/merge-patch+json" },
+      body: { data: { [componentsKey]: text } },
+    });
+  await write(other);
+  const outcome = await give(scene, { verb: "Fetch", digest: upgradeDigestOf(kubernetesVersion, other) });
+  assert.equal(outcome.outcome === "Refused" && outcome.reason, "HashMismatch", JSON.stringify(outcome));
+  await write(list);
+}
