@@ -11,6 +11,7 @@ import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
 import { HttpsWatch } from "../../activities/kube/https_watch.ts";
 import { componentsKey, upgradeDigestOf } from "../../activities/kubernetes/components.ts";
 import { awaitUpgradeOrdered } from "../../activities/kubernetes/order_upgrade.ts";
+import { upgradeNameOf } from "../../activities/kubernetes/upgrade_hand.ts";
 import { kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { machinesFolder } from "../../deploy/local/demo/ground.ts";
 import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
@@ -44,10 +45,12 @@ machineTest("control planes: orders upgrade Kubernetes on one, and repeated orde
         await done(scene, "Plan", "Fetch");
         await runs(scene, previousVersion, previousVersion);
       }],
-      ["Apply upgrades the components, and outlives the API server", async () => {
-        await done(scene, "Apply", "Apply");
+      ["Apply upgrades the components, and outlives the API server and its own pod", async () => {
+        await Promise.all([done(scene, "Apply"), losesPod(scene, "Apply")]);
+        await done(scene, "Apply");
         await runs(scene, kubernetesVersion, previousVersion);
       }],
+      ["a kubelet that does not come up is replaced by the previous one", () => restoresKubelet(scene)],
       ["Kubelet replaces the kubelet", async () => {
         await done(scene, "Kubelet", "Kubelet", "Node", "Fetch");
         await runs(scene, kubernetesVersion, kubernetesVersion);
@@ -193,19 +196,66 @@ async function done(scene: Scene, ...verbs: UpgradeOrder["verb"][]): Promise<voi
   }
 }
 
+/** Deletes the pod of an order as soon as it runs, as an eviction would. */
+async function losesPod({ admin, order }: Scene, verb: UpgradeOrder["verb"]): Promise<void> {
+  const path = `/api/v1/namespaces/ostler-hands/pods/${upgradeNameOf({ ...order, verb })}`;
+  await waitUntil(async () => {
+    const { status } = await admin.call({ method: "GET", path }) as { status: { phase: string } };
+    assert.equal(status.phase, "Running");
+  }, { what: "the hand to run", timeoutMs: 60_000 });
+  await pause(5_000);
+  await admin.call({ method: "DELETE", path });
+}
+
 /** The same URLs with another hash, as if the server had other content. */
 async function refusesOtherContent(scene: Scene): Promise<void> {
+  await withOtherComponents(
+    scene,
+    ([kubeadm, kubelet]) => [{ ...kubeadm, hash: `sha256:${"0".repeat(64)}` }, kubelet],
+    {
+      orders: async (digest) => {
+        const outcome = await give(scene, { verb: "Fetch", digest });
+        assert.equal(outcome.outcome === "Refused" && outcome.reason, "HashMismatch", JSON.stringify(outcome));
+      },
+    },
+  );
+}
+
+/** A list whose kubelet is another program, which ends at once. */
+async function restoresKubelet(scene: Scene): Promise<void> {
+  await withOtherComponents(scene, ([kubeadm, kubelet]) => [
+    kubeadm,
+    { ...kubeadm, installPath: kubelet?.["installPath"] },
+  ], {
+    orders: async (digest) => {
+      const fetched = await give(scene, { verb: "Fetch", digest });
+      assert.equal(fetched.outcome, "Refused", JSON.stringify(fetched));
+      const outcome = await give(scene, { verb: "Kubelet", digest });
+      assert.equal(outcome.outcome === "Refused" && outcome.reason, "KubeletFailed", JSON.stringify(outcome));
+      assert.match(outcome.message, /did not come up in 90 s: .*the previous kubelet runs again$/);
+      await runs(scene, kubernetesVersion, previousVersion);
+    },
+  });
+}
+
+type Entry = Record<string, unknown> | undefined;
+
+/** Gives orders while the ConfigMap has another list. */
+async function withOtherComponents(
+  { admin }: Scene,
+  change: (list: Entry[]) => Entry[],
+  { orders }: { orders: (digest: string) => Promise<void> },
+): Promise<void> {
   const path = "/api/v1/namespaces/kube-system/configmaps/next";
-  const { data } = await scene.admin.call({ method: "GET", path }) as { data: Record<string, string> };
+  const { data } = await admin.call({ method: "GET", path }) as { data: Record<string, string> };
   const list = data[componentsKey] ?? "";
-  const other = list.replace(/sha256:[0-9a-f]{64}/, `sha256:${"0".repeat(64)}`);
   const write = (text: string): Promise<unknown> =>
-    scene.admin.call({
+    admin.call({
       ...{ method: "PATCH", path, contentType: "application/merge-patch+json" },
       body: { data: { [componentsKey]: text } },
     });
+  const other = JSON.stringify(change(JSON.parse(list)));
   await write(other);
-  const outcome = await give(scene, { verb: "Fetch", digest: upgradeDigestOf(kubernetesVersion, other) });
-  assert.equal(outcome.outcome === "Refused" && outcome.reason, "HashMismatch", JSON.stringify(outcome));
+  await orders(upgradeDigestOf(kubernetesVersion, other));
   await write(list);
 }
