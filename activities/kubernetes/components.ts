@@ -27,22 +27,22 @@ const hashPattern = /^sha256:[0-9a-f]{64}$/;
 const urlPattern = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(\/[A-Za-z0-9_~+-][A-Za-z0-9._~+-]*)+$/;
 
 const text = z.string().max(1_000_000).default("");
-const Entry = z.object({
-  url: text,
-  hash: text,
-  installPath: z.string().max(4_096).optional(),
-  // How Go's JSON names it.
-  install_path: z.string().max(4_096).optional(),
-  extract: z.boolean().default(false),
-});
+const Entry = z.preprocess(
+  withPlainKeys,
+  z.object({
+    url: text,
+    hash: text,
+    installpath: z.string().max(4_096).default(""),
+    extract: z.boolean().default(false),
+  }),
+);
 const List = z.array(Entry).max(100);
 
 /** Returns the programs to install, in the order of the list; or the fault of the list, as the end of a sentence. */
 export function componentsIn(list: string): { components: Component[] } | { fault: string } {
   const entries = list.length > longestList ? undefined : List.safeParse(parsed(list)).data;
   if (!entries) return { fault: `its "${componentsKey}" is not a JSON list of components` };
-  const components = entries.flatMap(({ url, hash, installPath, install_path, extract }): Component[] => {
-    const path = installPath ?? install_path ?? "";
+  const components = entries.flatMap(({ url, hash, installpath: path, extract }): Component[] => {
     const isInstalled = !extract && !url.startsWith("data:") && installed.includes(nameOf(path));
     return isInstalled ? [{ path, hash, url }] : [];
   });
@@ -53,6 +53,12 @@ export function componentsIn(list: string): { components: Component[] } | { faul
   if (twice) return { fault: `it names ${twice} twice` };
   const faults = components.map((component) => faultIn(component)).filter((fault) => fault !== "");
   return faults[0] === undefined ? { components } : { fault: faults[0] };
+}
+
+/** Versions of Constellation write "InstallPath", "install_path" or "installPath", and Go's JSON ignores the case. */
+function withPlainKeys(entry: unknown): unknown {
+  if (typeof entry !== "object" || entry === null) return entry;
+  return Object.fromEntries(Object.entries(entry).map(([key, value]) => [key.toLowerCase().replace("_", ""), value]));
 }
 
 function faultIn({ path, hash, url }: Component): string {

@@ -30,6 +30,21 @@ Deno.test("componentsIn: returns the programs of a list, and leaves out archives
   });
 });
 
+Deno.test("componentsIn: reads the keys of Constellation's versions: as Go names them, and as it writes them now", () => {
+  const [at, path] = [`${url}/kubeadm`, "/run/state/bin/kubeadm"];
+  const archive = { URL: `${url}/kubelet`, Hash: hash, InstallPath: "/run/state/bin/kubelet", Extract: true };
+  const forms = [
+    { URL: at, Hash: hash, InstallPath: path, Extract: false },
+    { url: at, hash, install_path: path, extract: false },
+    { url: at, hash, installPath: path, extract: false },
+  ];
+  for (const form of forms) {
+    deepEqual(componentsIn(JSON.stringify([form, archive, kubelet])), {
+      components: [{ path, hash, url: at }, { path: "/opt/bin/kubelet", hash, url: `${url}/kubelet` }],
+    });
+  }
+});
+
 Deno.test("componentsIn: refuses a list without kubeadm and kubelet, or with fields that no argument may have", () => {
   const wrong: [RegExp, unknown][] = [
     [/not a JSON list/, "["],
