@@ -62,8 +62,10 @@ import {
 } from "./kubernetes/announce.ts";
 import { checkUpgrade } from "./kubernetes/check.ts";
 import { awaitControlPlaneHealthy } from "./kubernetes/healthy.ts";
+import { awaitUpgradeOrdered } from "./kubernetes/order_upgrade.ts";
 import { awaitUpgradeChanged, surveyUpgrade, type UpgradeReader } from "./kubernetes/survey.ts";
 import { givenOrder } from "./os/hands.ts";
+import { handsImagePattern } from "./os/hands_image.ts";
 import { refused } from "./failures.ts";
 import { type Forecast, planRollout } from "./pool/plan_rollout.ts";
 import { awaitDesiredSettled, readDesired } from "./pool/read_desired.ts";
@@ -87,10 +89,7 @@ export type Activities =
   & NodeUpdateActivities
   & NodeVersionWaits
   & UpgradeActivities
-  & UpgradeWaitsHere;
-
-/** The waits of an upgrade besides those for its orders. */
-type UpgradeWaitsHere = Omit<UpgradeWaits, "awaitUpgradeOrdered">;
+  & UpgradeWaits;
 
 /**
  * Dependencies of the activities. `forecast` is the planner, passed in because decisions are not made here. `cluster` is
@@ -215,15 +214,17 @@ function upgradeSteps(deps: ActivityDeps): UpgradeActivities {
 }
 
 /** Creates the waits of upgrades of Kubernetes. */
-function upgradeWaits(deps: ActivityDeps): UpgradeWaitsHere {
+function upgradeWaits(deps: ActivityDeps): UpgradeWaits {
+  const { kube, handsImage: image = "" } = deps;
   return {
-    awaitControlPlaneHealthy: (input) => awaitControlPlaneHealthy(deps.kube, input),
+    awaitUpgradeOrdered: (input) => awaitUpgradeOrdered({ kube, image }, input),
+    awaitControlPlaneHealthy: (input) => awaitControlPlaneHealthy(kube, input),
     awaitUpgradeChanged: (input) => awaitUpgradeChanged(upgradeReader(deps), input),
   };
 }
 
 function upgradeReader({ kube, handsImage = "" }: ActivityDeps): UpgradeReader {
-  return { kube, hasHands: handsImage !== "" };
+  return { kube, hasHands: handsImagePattern.test(handsImage) };
 }
 
 /** Creates the activities for images of operating systems. */

@@ -5,15 +5,17 @@ import { attempting, ifFound } from "../kube/status.ts";
 import { readClusterObject } from "../kube/resources.ts";
 import { nodeVersions } from "../kube/update_kinds.ts";
 import { byHand, type HandDeps } from "../os/hand.ts";
+import { handsNamespace } from "../os/hand_pod.ts";
 import { handsImagePattern } from "../os/hands_image.ts";
 import { type Component, componentsIn, componentsKey, upgradeDigestOf } from "./components.ts";
-import { upgradeHandOf, validateUpgrade } from "./upgrade_hand.ts";
+import { componentsOfHand, upgradeHandOf, upgradeNameOf, validateUpgrade } from "./upgrade_hand.ts";
 
 const namespace = "kube-system";
 
 /**
  * Gives the order, and waits for its result until its deadline, as `byHand`. Throws Moot (GenerationStale) if the desired
- * version or the content of its components has changed, and Refused (HandsMissing) without an image of hands.
+ * version or the content of its components changed before the node had the order, and Refused (HandsMissing) without an
+ * image of hands.
  */
 export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: UpgradeOrder): Promise<UpgradeOutcome> {
   validateUpgrade(order);
@@ -22,8 +24,24 @@ export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: Upgr
     throw refused("HandsMissing", `Failed to order an upgrade step on node "${order.node}": ${state}`);
   }
   const attempt = `read the components of NodeVersion "${order.object.name}"`;
-  const components = await attempting(attempt, () => orderedComponents({ kube }, order));
+  const components = await attempting(
+    attempt,
+    async () => await givenComponents({ kube }, order) ?? await orderedComponents({ kube }, order),
+  );
   return await byHand({ kube, image }, upgradeHandOf(order, components));
+}
+
+/**
+ * Returns the components that the order's pod has. Its node may be running kubeadm, so its result is waited for, whatever
+ * is desired by now.
+ */
+async function givenComponents(
+  { kube }: Pick<HandDeps, "kube">,
+  order: UpgradeOrder,
+): Promise<Component[] | undefined> {
+  const name = upgradeNameOf(order);
+  const pod = await ifFound(kube.core.readNamespacedPod({ namespace: handsNamespace, name }));
+  return pod && componentsOfHand(pod);
 }
 
 /** Reads the components; their content becomes part of the pod, so a later change does not affect the order. */

@@ -1,4 +1,5 @@
 /** How a hand executes an order of an upgrade: its pod, and the result that it reports. */
+import type { V1Pod } from "@kubernetes/client-node";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
@@ -6,12 +7,14 @@ import { refused } from "../failures.ts";
 import type { HandOrder } from "../os/hand.ts";
 import { stallSeconds } from "../os/hand_pod.ts";
 import { plain } from "../os/verdict.ts";
-import type { Component } from "./components.ts";
+import { type Component, componentsIn } from "./components.ts";
 
 /** `deploy/kubernetes/hands/limit_hands.yaml` has the same command. */
 const command = ["/bin/sh", "-c", 'exec /bin/sh /hands/upgrade.sh "$@" >/dev/termination-log', "hand"];
 /** Maximum bytes of a termination message. */
 const mostBytes = 4096;
+/** Number of arguments before the components. */
+const ownArguments = 5;
 const nodeName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 const Order = z.strictObject({
@@ -37,16 +40,26 @@ export function validateUpgrade(order: UpgradeOrder): void {
 export function upgradeHandOf(order: UpgradeOrder, components: readonly Component[]): HandOrder<UpgradeOutcome> {
   const { node, uid, until, verb, version } = order;
   const name = upgradeNameOf(order);
-  const words = components.map(({ path, hash, url }) => `${path} ${hash} ${url}`);
+  const programs = components.map(({ path, hash, url }) => `${path} ${hash} ${url}`);
   return {
     ...{ name, node, uid, until, command, kind: "upgrade step", verb },
-    args: [verb, version, name, String(Math.ceil(until / 1000)), String(stallSeconds), ...words],
+    args: [verb, version, name, String(Math.ceil(until / 1000)), String(stallSeconds), ...programs],
     verdictIn: upgradeVerdictIn,
     // The unit of an order outlives its pod, and the next pod of the order reports its result.
     isRepeatable: true,
     failed: () => undefined,
     unknown: (message) => ({ outcome: "Unknown", message }),
   };
+}
+
+/** Returns the components in the arguments of such a pod; undefined if they are invalid. */
+export function componentsOfHand({ spec }: V1Pod): Component[] | undefined {
+  const list = (spec?.containers[0]?.args ?? []).slice(ownArguments).map((word) => {
+    const [installPath, hash, url] = word.split(" ");
+    return { installPath, hash, url };
+  });
+  const read = componentsIn(JSON.stringify(list));
+  return "components" in read ? read.components : undefined;
 }
 
 /** Returns the name of the pod for an order, and of its unit on the host; equal for equal orders. */

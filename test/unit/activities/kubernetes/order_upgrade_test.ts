@@ -1,8 +1,14 @@
 /** Orders of upgrades over an API server in memory, and their pods. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
-import { upgradeDigestOf } from "../../../../activities/kubernetes/components.ts";
+import type { V1Pod } from "@kubernetes/client-node";
+import { type Component, componentsIn, upgradeDigestOf } from "../../../../activities/kubernetes/components.ts";
 import { awaitUpgradeOrdered } from "../../../../activities/kubernetes/order_upgrade.ts";
-import { upgradeHandOf, upgradeNameOf, upgradeVerdictIn } from "../../../../activities/kubernetes/upgrade_hand.ts";
+import {
+  componentsOfHand,
+  upgradeHandOf,
+  upgradeNameOf,
+  upgradeVerdictIn,
+} from "../../../../activities/kubernetes/upgrade_hand.ts";
 import { Hand } from "../../../../activities/os/hand.ts";
 import type { UpgradeOrder, UpgradeOutcome } from "../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
@@ -84,6 +90,30 @@ Deno.test("awaitUpgradeOrdered: is moot if the version, the components or the no
     deepEqual(kube.writes, []);
   }
   await rejects(give(kubeWith(), { uid: "of-before" }), { type: "MachineGone" });
+});
+
+Deno.test("awaitUpgradeOrdered: an order that the node has is waited for, also with its next pod, whatever is desired by now", async () => {
+  const kube = kubeWith();
+  const asked = order({ verb: "Apply" });
+  const { components: own = [] } = componentsIn(list) as { components?: Component[] };
+  const { name, args } = upgradeHandOf(asked, own);
+  const spec = { containers: [{ name: "hand", args }] };
+  kube.put("pods", { metadata: { namespace: "ostler-hands", name }, spec, status: {} } as never);
+  answering(kube, JSON.stringify(told));
+  kube.put("nodeversions", { metadata: { name: "version" }, spec: { kubernetesClusterVersion: "v1.36.2" } } as never);
+  deepEqual((await give(kube, { verb: "Apply", until: asked.until })).outcome, "Done");
+  deepEqual(kube.writes.filter((write) => write.startsWith("create pods")), []);
+  const pod = { spec } as V1Pod;
+  deepEqual(upgradeHandOf(asked, componentsOfHand(pod) ?? []).args, args);
+});
+
+Deno.test("awaitUpgradeOrdered: takes no components from a pod whose arguments have another form", async () => {
+  for (const args of [[], ["Apply"], [..."vvvvv", "/opt/bin/kubeadm sha256:0 https://ada:secret@dl.k8s.io/kubeadm"]]) {
+    const kube = kubeWith(list, "v1.36.2");
+    const metadata = { namespace: "ostler-hands", name: upgradeNameOf(order()) };
+    kube.put("pods", { metadata, spec: { containers: [{ name: "hand", args }] }, status: {} } as never);
+    await rejects(give(kube), { type: "GenerationStale" });
+  }
 });
 
 Deno.test("awaitUpgradeOrdered: refuses arguments and components of an unexpected form", async () => {

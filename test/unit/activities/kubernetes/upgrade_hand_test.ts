@@ -218,6 +218,16 @@ Deno.test("upgrade hand: a power failure in the middle of Apply is completed by 
   }
 });
 
+Deno.test("upgrade hand: an Apply that failed after kubeadm recorded the version is completed by Apply when Node is ordered", async () => {
+  await using host = await FakeUpgradeHost.make();
+  await done(host, "Fetch");
+  await host.put("fails_late", "");
+  equal(refusal(await host.give("Apply"))[0], "KubeadmRefused");
+  deepEqual((await host.give("Node", { token: "t-2" })).outcome, "Done");
+  deepEqual((await host.give("Node", { token: "t-3" })).outcome, "Done");
+  deepEqual(await host.kubeadmCalls(), Array(2).fill(`upgrade apply ${wanted} --yes`));
+});
+
 Deno.test("upgrade hand: ignores no preflight errors but those of the machine's own settings", async () => {
   await using host = await FakeUpgradeHost.make();
   await done(host, "Fetch");
