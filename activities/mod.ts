@@ -223,8 +223,8 @@ function upgradeWaits(deps: ActivityDeps): UpgradeWaits {
   };
 }
 
-function upgradeReader({ kube, handsImage = "" }: ActivityDeps): UpgradeReader {
-  return { kube, hasHands: handsImagePattern.test(handsImage) };
+function upgradeReader({ kube, profileNamespace, handsImage = "" }: ActivityDeps): UpgradeReader {
+  return { kube, profileNamespace, hasHands: handsImagePattern.test(handsImage) };
 }
 
 /** Creates the activities for images of operating systems. */

@@ -26,7 +26,7 @@ import type {
   UpgradeSurvey,
 } from "./contracts/mod.ts";
 import { giveOrder, type OnControlPlane } from "./kubernetes/give_order.ts";
-import { nextUpgradeStep, type UpgradeStep } from "./kubernetes/next_upgrade_step.ts";
+import { hasBegun, nextUpgradeStep, type UpgradeStep } from "./kubernetes/next_upgrade_step.ts";
 import {
   announce,
   finishControlPlane,
@@ -284,7 +284,7 @@ async function endGone(object: ClusterObject): Promise<NodeVersionOutcome> {
 async function leave(run: Run): Promise<void> {
   const survey = await readSurvey(run.object);
   if (survey.state === "Gone") return await giveBackSlot(run);
-  const isLeft = ({ isUnderWay }: ControlPlaneState): boolean => isUnderWay && !run.memory.isOnlyHeld;
+  const isLeft = (each: ControlPlaneState): boolean => hasBegun(each) && !run.memory.isOnlyHeld;
   const underWay = survey.controlPlanes.filter(isLeft).map(({ node }) => `"${node}"`);
   if (underWay.length === 0) await giveBackSlot(run);
   const state = underWay.length === 0

@@ -9,6 +9,7 @@ import { isOwnHold } from "../node/holder.ts";
 import { same } from "../node_version/classify.ts";
 import { readSurvey } from "../node_version/cluster_etcd.ts";
 import { type GroupNode, readGroupNodes } from "../node_version/group_nodes.ts";
+import { readSlotsOf } from "../pool/slots.ts";
 import { holderOfUpgrade } from "../pool/upgraded_nodes.ts";
 import { readParts } from "./static_pods.ts";
 import { compareVersions, oldestOf, plainStart, plainVersion } from "./versions.ts";
@@ -22,15 +23,16 @@ export interface Planes {
   workers: { nodes: number; oldest: string; newest: string };
 }
 
-/** Reads all nodes from their shared watch, and the static pods of control planes. */
+/** Reads all nodes from their shared watch, the slots of the upgrade, and the static pods of control planes. */
 export async function readPlanes(
-  kube: Cluster,
+  { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
   { object, version }: { object: ClusterObject; version: NodeVersion },
 ): Promise<Planes> {
-  const [nodes, seats, etcd] = await sideBySide(
+  const [nodes, seats, etcd, slots] = await sideBySide(
     readGroupNodes(kube),
     readSeats(kube, { version: object.name }),
     readEtcd(kube),
+    readSlotsOf({ kube, profileNamespace }, { pool: holderOfUpgrade(object), of: "ControlPlanes" }),
   );
   const planes = nodes.filter(({ isControlPlane }) => isControlPlane).sort(byName);
   const components = version.spec.kubernetesComponentsReference;
@@ -41,7 +43,7 @@ export async function readPlanes(
       components: oldestOf((await readParts(kube, node.name)).map((part) => part.version)),
       ...{ isReady: node.isReady, isLeader: isLeader(etcd, node) },
       isAnnounced: components !== "" && same(node.components, components),
-      isUnderWay: isUnderWay(object, node),
+      ...{ isUnderWay: slots.includes(seat.machine), isCordoned: isCordoned(object, node) },
     };
   });
   return { controlPlanes, workers: workersOf(nodes) };
@@ -52,7 +54,7 @@ function byName(one: GroupNode, other: GroupNode): number {
 }
 
 /** A node that a user has cordoned before has only the mark that keeps the autoscaler off it. */
-function isUnderWay(object: ClusterObject, { cordonedBy, keptBy }: GroupNode): boolean {
+function isCordoned(object: ClusterObject, { cordonedBy, keptBy }: GroupNode): boolean {
   const holder = holderOfUpgrade(object);
   return isOwnHold(holder, cordonedBy) || isOwnHold(holder, keptBy);
 }

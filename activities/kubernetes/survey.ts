@@ -24,9 +24,10 @@ const longestText = 200;
 /** Nodes that a message names. */
 const named = 5;
 
-/** A cluster, and whether orders can be run on its nodes. */
+/** A cluster with the namespace of its shared budgets, and whether orders can be run on its nodes. */
 export interface UpgradeReader {
   kube: Cluster;
+  profileNamespace: string;
   hasHands: boolean;
 }
 
@@ -39,7 +40,7 @@ export function surveyUpgrade(reader: UpgradeReader, { object }: { object: Clust
     const [asked, cluster, planes] = await sideBySide(
       readAskedKubernetes(kube, version),
       readClusterVersion(kube),
-      readPlanes(kube, { object, version }),
+      readPlanes(reader, { object, version }),
     );
     const facts = {
       ...{ digest: asked.digest, version: asked.version, components: asked.components, cluster },

@@ -111,6 +111,15 @@ export async function readUpgradeSlots({ kube, profileNamespace }: BudgetKeeper)
   });
 }
 
+/** Returns the machines for which the pool has slots, also ended slots that no other pool has taken. */
+export async function readSlotsOf(
+  { kube, profileNamespace }: BudgetKeeper,
+  { pool, of = "Pools" }: { pool: PoolRef; of?: BudgetName },
+): Promise<string[]> {
+  const map = await readBudget({ kube, profileNamespace, of });
+  return Object.keys(map?.data ?? {}).filter((key) => isOf(pool, key)).map((key) => partsOf(key).machine);
+}
+
 /** Returns a test for slots that have not ended at `now` (epoch ms). */
 export function isNow(now: number): (slot: UpgradeSlot) => boolean {
   return ({ until }) => until > now && until <= now + longestSlotMs + freshMs;

@@ -109,7 +109,7 @@ export class FakeUpgrade {
   }
 
   cordoned(): string[] {
-    return this.planes.filter(({ isUnderWay }) => isUnderWay).map(({ node }) => node);
+    return this.planes.filter(({ isCordoned }) => isCordoned).map(({ node }) => node);
   }
 
   survey(): UpgradeSurvey {
@@ -117,7 +117,7 @@ export class FakeUpgrade {
     const { version, cluster, approved, retry } = this;
     const controlPlanes = this.planes.map(({ isDrained: _, ...plane }) => ({
       ...plane,
-      isUnderWay: plane.isUnderWay || this.slots.some((each) => each.endsWith(plane.machine)),
+      isUnderWay: this.slots.some((each) => each.endsWith(plane.machine)),
     }));
     const seen = { version, cluster, approved, retry, controlPlanes };
     return {
@@ -140,13 +140,13 @@ export class FakeUpgrade {
         this.plane(node).isAnnounced = true;
       },
       ensureControlPlaneUncordoned: async ({ node }) => {
-        if (!this.plane(node).isUnderWay) return;
+        if (!this.plane(node).isCordoned) return;
         await this.#do(`uncordon ${node}`);
-        Object.assign(this.plane(node), { isUnderWay: false, isDrained: false });
+        Object.assign(this.plane(node), { isCordoned: false, isDrained: false });
       },
       ensureUpgradeEnded: async () => {
         await this.#do("end cordons");
-        for (const plane of this.planes) plane.isUnderWay = false;
+        for (const plane of this.planes) plane.isCordoned = false;
       },
       ensureUpgradeReported: ({ standing }) => {
         if (this.standing.reason !== standing.reason) this.told.push(standing.reason);
@@ -211,8 +211,8 @@ export class FakeUpgrade {
         const late = this.#late();
         if (late) return late;
         if (holder?.name !== holderOfUpgrade(this).name) this.violations.push(`${node} is cordoned for a group`);
-        if (!this.plane(node).isUnderWay) await this.#do(`cordon ${node}`);
-        this.plane(node).isUnderWay = true;
+        if (!this.plane(node).isCordoned) await this.#do(`cordon ${node}`);
+        this.plane(node).isCordoned = true;
         const { blockers } = this;
         const key = JSON.stringify(blockers);
         if (blockers.length > 0 && !force) {
@@ -270,7 +270,7 @@ export class FakeUpgrade {
 
   #change({ verb, node, version }: UpgradeOrder): UpgradeOutcome {
     const plane = this.plane(node);
-    const isSafe = plane.isUnderWay && plane.isDrained && this.slots.some((each) => each.endsWith(plane.machine));
+    const isSafe = plane.isCordoned && plane.isDrained && this.slots.some((each) => each.endsWith(plane.machine));
     if (verb !== "Plan" && verb !== "Fetch" && !isSafe) this.violations.push(`${verb} on ${node} while it serves`);
     if (verb !== "Plan" && this.approved !== version) this.violations.push(`${verb} on ${node} without approval`);
     if ((verb === "Apply" || verb === "Node") && plane.isLeader) this.violations.push(`${verb} on the leader ${node}`);

@@ -10,7 +10,7 @@ export function controlPlane(node: string, differs: Partial<ControlPlaneState> =
   return {
     ...{ node, uid: `uid-of-${node}`, group: "control", machine: `machine-of-${node}` },
     ...{ kubelet: versions.old, components: versions.old, isReady: true, isLeader: false },
-    ...{ isAnnounced: false, isUnderWay: false },
+    ...{ isAnnounced: false, isUnderWay: false, isCordoned: false },
     ...differs,
   };
 }

@@ -21,8 +21,10 @@ export interface ControlPlaneState {
   isLeader: boolean;
   /** Whether its annotation names the components of the NodeVersion. */
   isAnnounced: boolean;
-  /** Whether this upgrade has its slot or has cordoned it, and has not ended there. */
+  /** Whether this upgrade has its slot, and has not ended there; only administrators and Ostler write slots. */
   isUnderWay: boolean;
+  /** Whether it has the cordon of this upgrade. It permits nothing, as anybody who may patch nodes can write it. */
+  isCordoned: boolean;
 }
 
 /** Why an upgrade cannot begin or go on until a person changes something; the reason is stable. */

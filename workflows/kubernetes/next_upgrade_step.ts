@@ -36,7 +36,7 @@ export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): Up
   if (trouble) return { step: "Refuse", standing: withCordoned(survey, trouble) };
   const refusal = upgradeRefusalOf(survey);
   if (refusal) return stop(survey, "Refuse", refusal);
-  const finished = survey.controlPlanes.find((each) => each.isUnderWay && runsVersion(survey, each));
+  const finished = survey.controlPlanes.find((each) => hasBegun(each) && runsVersion(survey, each));
   if (finished) return { step: "Finish", controlPlane: finished, standing: upgrading(survey, finished) };
   const next = nextControlPlane(survey);
   if (survey.cluster !== survey.version) return begin(survey, check, next);
@@ -91,17 +91,21 @@ function done(survey: Present): UpgradeStep {
 
 /** Ends the work on a control plane whose kubelet and components have one version: nothing on it is half done. */
 function stop(survey: Present, step: "Refuse" | "AwaitApproval" | "Wait", standing: UpgradeStanding): UpgradeStep {
-  const isWhole = ({ isUnderWay, isReady, kubelet, components }: ControlPlaneState): boolean =>
-    isUnderWay && isReady && kubelet === components;
-  const whole = survey.controlPlanes.find(isWhole);
+  const isWhole = ({ isReady, kubelet, components }: ControlPlaneState): boolean => isReady && kubelet === components;
+  const whole = survey.controlPlanes.find((each) => hasBegun(each) && isWhole(each));
   if (whole) return { step: "Release", controlPlane: whole, standing };
   return { step, standing: withCordoned(survey, standing) };
 }
 
 function withCordoned({ controlPlanes }: Present, { reason, message }: UpgradeStanding): UpgradeStanding {
-  const cordoned = controlPlanes.filter(({ isUnderWay }) => isUnderWay);
+  const cordoned = controlPlanes.filter(hasBegun);
   if (cordoned.length === 0) return { reason, message };
   return { reason, message: `${message}; control plane ${namesOf(cordoned)} is half done and stays cordoned` };
+}
+
+/** Returns whether something of this upgrade must be ended on a control plane; it may have lost its slot. */
+export function hasBegun({ isUnderWay, isCordoned }: Pick<ControlPlaneState, "isUnderWay" | "isCordoned">): boolean {
+  return isUnderWay || isCordoned;
 }
 
 // Versions of control planes, and their order.
@@ -123,6 +127,7 @@ function compare(survey: Present, one: ControlPlaneState, other: ControlPlaneSta
     Number(runsVersion(survey, each)),
     Number(!each.isUnderWay),
     Number(each.components !== survey.version && each.kubelet !== survey.version),
+    Number(!each.isCordoned),
     Number(each.isLeader),
   ];
   const [ours, theirs] = [ranks(one), ranks(other)];

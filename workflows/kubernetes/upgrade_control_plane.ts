@@ -17,7 +17,7 @@ import type {
 import { holderOfUpgrade, poolOfGroup } from "../commands/start_options.ts";
 import { awaits, read, write } from "../proxies.ts";
 import { giveOrder, type OnControlPlane, whyUnhealthy } from "./give_order.ts";
-import type { ComponentsVerb } from "./next_upgrade_step.ts";
+import { type ComponentsVerb, hasBegun } from "./next_upgrade_step.ts";
 import { failed, haltOfOrder, haltOfRules, type UpgradeHalt } from "./upgrade_halts.ts";
 import { act } from "./upgrade_proxies.ts";
 
@@ -147,9 +147,10 @@ async function prove(work: UpgradeWork, kubelet: boolean): Promise<End> {
 
 /** Only one control plane of the cluster is out at a time, also beside the runs of groups. */
 async function takeSlot(work: UpgradeWork): Promise<End> {
-  const { memory, controlPlane: { node, isUnderWay } } = work;
+  const { memory, controlPlane } = work;
+  const { node, isUnderWay } = controlPlane;
   memory.slotSince ??= Date.now();
-  memory.isOnlyHeld = !isUnderWay;
+  memory.isOnlyHeld = !hasBegun(controlPlane);
   const { taken, holders } = await askForSlot(work, isUnderWay ? { begun: true } : { since: memory.slotSince });
   if (taken) {
     memory.slotSince = null;

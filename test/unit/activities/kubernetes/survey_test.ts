@@ -9,7 +9,7 @@ import { componentsOf, current, desired, UpgradeStage } from "../../../support/u
 type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 
 function readerOf(stage: UpgradeStage, hasHands = true): UpgradeReader {
-  return { kube: stage.client, hasHands };
+  return { kube: stage.client, profileNamespace: "profiles", hasHands };
 }
 
 async function look(stage: UpgradeStage, hasHands = true): Promise<Present> {
@@ -38,7 +38,7 @@ Deno.test("K23 surveyUpgrade: returns what is asked, and what each control plane
   deepEqual(controlPlanes[0], {
     ...{ node: "workers-1", uid: "uid-of-workers-1", group: "workers", machine: "workers-1" },
     ...{ kubelet: current, components: current, isReady: true, isLeader: true },
-    ...{ isAnnounced: false, isUnderWay: false },
+    ...{ isAnnounced: false, isUnderWay: false, isCordoned: false },
   });
   deepEqual(controlPlanes.map(({ isLeader }) => isLeader), [true, false, false]);
 });
@@ -142,7 +142,29 @@ Deno.test("K23 surveyUpgrade: the components of a control plane are as old as it
   equal((await plane(stage))?.components, desired);
 });
 
-Deno.test("surveyUpgrade: a control plane is under way while the upgrade has its cordon, also on a node cordoned before", async () => {
+/** As `ensureSlotTaken` writes it. */
+function slot(stage: UpgradeStage, key: string): void {
+  const metadata = { namespace: "profiles", name: "ostler-control-planes" };
+  stage.kube.put("configmaps", { metadata, data: { [key]: "2026-01-01T00:00:00.000Z" } });
+}
+
+Deno.test("K23 surveyUpgrade: a control plane is under way while the upgrade has its slot, whatever marks its node has", async () => {
+  const stage = new UpgradeStage();
+  const underWay = async (): Promise<boolean[]> =>
+    (await look(stage)).controlPlanes.map(({ isUnderWay }) => isUnderWay);
+  const holder = "scaling-group/kube-system/upgrade-kubernetes.v";
+  const forged = { "ostler.dev/cordoned-by": holder, "ostler.dev/scale-down-disabled-by": holder };
+  Object.assign(stage.kube.get("nodes", "workers-1")?.metadata ?? {}, { annotations: forged });
+  deepEqual(await underWay(), [false, false, false]);
+  slot(stage, "kube-system_upgrade-kubernetes.other_workers-2");
+  deepEqual(await underWay(), [false, false, false]);
+  slot(stage, "kube-system_scaling-group.workers_workers-2");
+  deepEqual(await underWay(), [false, false, false]);
+  slot(stage, "kube-system_upgrade-kubernetes.v_workers-2");
+  deepEqual(await underWay(), [false, true, false]);
+});
+
+Deno.test("surveyUpgrade: reports the cordon of the upgrade, also on a node cordoned before", async () => {
   const stage = new UpgradeStage();
   const mark = (node: string, annotations: Record<string, string>): void =>
     void Object.assign(stage.kube.get("nodes", node)?.metadata ?? {}, { annotations });
@@ -150,14 +172,14 @@ Deno.test("surveyUpgrade: a control plane is under way while the upgrade has its
   mark("workers-1", { "ostler.dev/cordoned-by": "scaling-group/kube-system/upgrade-kubernetes.other" });
   mark("workers-2", { "ostler.dev/cordoned-by": holder });
   mark("workers-3", { "ostler.dev/scale-down-disabled-by": holder });
-  deepEqual((await look(stage)).controlPlanes.map(({ isUnderWay }) => isUnderWay), [false, true, true]);
+  deepEqual((await look(stage)).controlPlanes.map(({ isCordoned }) => isCordoned), [false, true, true]);
 });
 
 Deno.test("surveyUpgrade: the cordon of a cluster counts in it alone, and one from before it had a name counts too", async () => {
   const stage = new UpgradeStage();
   const of = async (cluster: string): Promise<boolean[]> => {
     const seen = await surveyUpgrade(readerOf(stage), { object: { cluster, ...stage.object } });
-    return seen.state === "Gone" ? [] : seen.controlPlanes.map(({ isUnderWay }) => isUnderWay);
+    return seen.state === "Gone" ? [] : seen.controlPlanes.map(({ isCordoned }) => isCordoned);
   };
   for (const [node, holder] of [["workers-1", "east/scaling-group"], ["workers-2", "scaling-group"]] as const) {
     const annotations = { "ostler.dev/cordoned-by": `${holder}/kube-system/upgrade-kubernetes.v` };
@@ -168,9 +190,7 @@ Deno.test("surveyUpgrade: the cordon of a cluster counts in it alone, and one fr
 
 Deno.test("surveyUpgrade: a control plane under way may lack a static pod for a moment", async () => {
   const stage = new UpgradeStage();
-  const { metadata } = stage.kube.get("nodes", "workers-3") ?? {};
-  const cordoned = { "ostler.dev/cordoned-by": "scaling-group/kube-system/upgrade-kubernetes.v" };
-  Object.assign(metadata ?? {}, { annotations: cordoned });
+  slot(stage, "kube-system_upgrade-kubernetes.v_workers-3");
   stage.kube.remove("pods", "kube-scheduler-workers-3", "kube-system");
   deepEqual([(await look(stage)).trouble, (await plane(stage, "workers-3"))?.components], [null, ""]);
 });

@@ -35,7 +35,9 @@ function stepOf(differs: Partial<PresentUpgrade>, check: UpgradeCheck | null): s
 
 const begun = { cluster: desired };
 const half = { components: desired } as const;
-const underWay = { isUnderWay: true } as const;
+const underWay = { isUnderWay: true, isCordoned: true } as const;
+/** As a slot that ended during an outage leaves it, or a forged mark. */
+const cordoned = { isCordoned: true } as const;
 
 type Row = [what: string, differs: Partial<PresentUpgrade>, step: string, reason: string, check?: UpgradeCheck | null];
 
@@ -90,9 +92,28 @@ const order: Row[] = [
     "Upgrading",
   ],
   [
+    "the first one was interrupted after kubeadm recorded the version: the node itself completes its Apply",
+    { ...begun, ...planes({ c: { ...half, ...underWay } }) },
+    "Upgrade Node c",
+    "Upgrading",
+    null,
+  ],
+  [
     "one that runs the version is announced before the next begins",
     { ...begun, ...planes({ c: { ...upgraded, isAnnounced: false } }) },
     "Announce c",
+    "Upgrading",
+  ],
+  [
+    "one that runs the version and has lost its slot is finished",
+    { ...begun, ...planes({ c: { ...upgraded, ...cordoned, isAnnounced: false } }) },
+    "Finish c",
+    "Upgrading",
+  ],
+  [
+    "one that lost its slot goes before those that have nothing of the version",
+    { ...begun, ...planes({ a: upgraded, b: cordoned }) },
+    "Upgrade Node b",
     "Upgrading",
   ],
   ["all run the version", { ...begun, ...planes({ a: upgraded, b: upgraded, c: upgraded }) }, "Done", "UpToDate"],
@@ -175,6 +196,26 @@ const approval: Row[] = [
     "Upgrading",
   ],
   [
+    "K23 a forged mark replaces no approval",
+    { ...begun, approved: "", ...planes({ a: upgraded, c: { ...cordoned, isReady: false } }) },
+    "AwaitApproval",
+    "AwaitingApproval",
+  ],
+  [
+    "K23 a forged mark replaces no check",
+    { approved: "", ...planes({ c: { ...half, ...cordoned, isReady: false } }) },
+    "Check c",
+    "Checking",
+    null,
+  ],
+  [
+    "K23 a forged mark overrides no finding",
+    planes({ a: { ...cordoned, isReady: false } }),
+    "Wait",
+    "NodeNotReady",
+    foundBy({ kind: "NodeNotReady", stops: false }),
+  ],
+  [
     "the version changed while one was drained: it serves again until the approval",
     { approved: "v1.36.0", ...planes({ a: underWay }) },
     "Release a",
@@ -206,6 +247,12 @@ const refusals: Row[] = [
     { ...begun, ...planes({ a: upgraded, c: { ...underWay, components: "" } }) },
     "Upgrade Node c",
     "Upgrading",
+  ],
+  [
+    "K23 a forged mark hides no unknown version",
+    planes({ b: { ...cordoned, components: "" } }),
+    "Refuse",
+    "VersionUnknown",
   ],
   ["an older patch version", { version: "v1.35.3" }, "Refuse", "Downgrade"],
   ["kubeadm recorded a later version than any control plane runs", { cluster: "v1.36.2" }, "Refuse", "Downgrade"],
