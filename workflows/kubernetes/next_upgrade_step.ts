@@ -40,7 +40,7 @@ export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): Up
   if (finished) return { step: "Finish", controlPlane: finished, standing: upgrading(survey, finished) };
   const next = nextControlPlane(survey);
   if (survey.cluster !== survey.version) return begin(survey, check, next);
-  return announce(survey) ?? (runsVersion(survey, next) ? done(survey) : go(survey, next));
+  return runsVersion(survey, next) ? announce(survey) ?? done(survey) : differing(survey) ?? go(survey, next);
 }
 
 /**
@@ -75,10 +75,24 @@ function upgrade(survey: Present, controlPlane: ControlPlaneState): UpgradeStep 
   return { step: "Upgrade", controlPlane, verb, standing: upgrading(survey, controlPlane) };
 }
 
-/** Annotates each control plane that runs the version as soon as nothing is under way there. */
+/** Annotates each control plane once all run the version. */
 function announce(survey: Present): UpgradeStep | undefined {
-  const found = survey.controlPlanes.find((each) => runsVersion(survey, each) && !each.isAnnounced);
+  const found = survey.controlPlanes.find(({ isAnnounced }) => !isAnnounced);
   return found && { step: "Announce", controlPlane: found, standing: upgrading(survey, found) };
+}
+
+/**
+ * Refuses other components of a version that some control planes run already: their programs would stay, and those of the
+ * other control planes would differ. A control plane that this upgrade brought to the version was annotated at its end.
+ */
+function differing(survey: Present): UpgradeStep | undefined {
+  const { components, version } = survey;
+  const found = survey.controlPlanes.filter((each) => runsVersion(survey, each) && !each.isAnnounced);
+  if (found.length === 0) return undefined;
+  const message = `Cannot upgrade Kubernetes to "${version}" with ConfigMap "${components}": control plane ` +
+    `${namesOf(found)} runs that version with components of another ConfigMap, which are not replaced; ` +
+    "name that ConfigMap until all control planes run the version";
+  return stop(survey, "Refuse", { reason: "ComponentsChanged", message });
 }
 
 function done(survey: Present): UpgradeStep {

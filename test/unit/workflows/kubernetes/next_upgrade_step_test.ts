@@ -99,8 +99,22 @@ const order: Row[] = [
     null,
   ],
   [
-    "one that runs the version is announced before the next begins",
-    { ...begun, ...planes({ c: { ...upgraded, isAnnounced: false } }) },
+    "one that was upgraded by hand is announced once all run the version",
+    { ...begun, ...planes({ a: upgraded, b: upgraded, c: { ...upgraded, isAnnounced: false } }) },
+    "Announce c",
+    "Upgrading",
+  ],
+  [
+    "other components of the version that all run",
+    {
+      ...begun,
+      components: "components-3",
+      ...planes({
+        a: { ...upgraded, isAnnounced: false },
+        b: { ...upgraded, isAnnounced: false },
+        c: { ...upgraded, isAnnounced: false },
+      }),
+    },
     "Announce c",
     "Upgrading",
   ],
@@ -253,6 +267,18 @@ const refusals: Row[] = [
     planes({ b: { ...cordoned, components: "" } }),
     "Refuse",
     "VersionUnknown",
+  ],
+  [
+    "other components of a version that only some run",
+    { ...begun, components: "components-3", ...planes({ a: { ...upgraded, isAnnounced: false } }) },
+    "Refuse",
+    "ComponentsChanged",
+  ],
+  [
+    "other components while one is half done: it stays cordoned",
+    { ...begun, ...planes({ a: { ...upgraded, isAnnounced: false }, c: { ...half, ...underWay } }) },
+    "Refuse",
+    "ComponentsChanged",
   ],
   ["an older patch version", { version: "v1.35.3" }, "Refuse", "Downgrade"],
   ["kubeadm recorded a later version than any control plane runs", { cluster: "v1.36.2" }, "Refuse", "Downgrade"],
