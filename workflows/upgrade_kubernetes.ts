@@ -76,6 +76,8 @@ interface Run {
   checked: Checked | null;
   planned: Checked | null;
   halt: HeldUpgrade | null;
+  /** The control plane under way in the last survey. */
+  underWay: ControlPlaneState | null;
   /** The upgrade that ended last, as `nameOf` names it. */
   ended: string;
 }
@@ -90,7 +92,8 @@ interface Checked {
 
 function beginRun(object: ClusterObject): Run {
   const memory = { fetched: "", slotSince: null, mayHaveSlot: true, renewAt: 0, isOnlyHeld: false };
-  return { object, memory, isChanged: false, reported: "", checked: null, planned: null, halt: null, ended: "" };
+  const nothing = { checked: null, planned: null, halt: null, underWay: null };
+  return { object, memory, isChanged: false, reported: "", ended: "", ...nothing };
 }
 
 async function untilUpgraded(run: Run): Promise<NodeVersionOutcome> {
@@ -115,15 +118,21 @@ async function reconcile(run: Run): Promise<NodeVersionOutcome | undefined> {
   const { object, memory } = run;
   const survey = await readSurvey(object);
   const underWay = survey.state === "Present" ? survey.controlPlanes.find((each) => each.isUnderWay) : undefined;
+  run.underWay = underWay ?? null;
   if (memory.mayHaveSlot && !underWay) await giveBackSlot(run);
   if (survey.state === "Gone") return await endGone(object);
   const next = nextOf(run, survey);
   if (!isRepeated(run, survey, next)) await report(run, next.standing);
   if (next.step === "Done") return { outcome: "UpToDate", says: next.standing.message };
   if (await take(run, survey, next) === "Continue") return undefined;
-  if (underWay) await renewSlot({ object, memory, controlPlane: underWay });
+  await renewOwnSlot(run);
   await rest(run, survey);
   return undefined;
+}
+
+/** A slot that ended would let the run of a group repair or replace the machine. */
+async function renewOwnSlot({ object, memory, underWay }: Run): Promise<void> {
+  if (underWay && memory.mayHaveSlot) await renewSlot({ object, memory, controlPlane: underWay });
 }
 
 /** A halt holds until a person changes something or its time is over, whatever else the survey shows. */
@@ -250,9 +259,11 @@ async function waitAfterFailure(run: Run, error: unknown): Promise<void> {
   if (trouble.kind === "replan") return void await condition(() => run.isChanged, mootMs);
   const { message } = trouble;
   const reason = trouble.kind === "halt" ? trouble.reason : "ApiUnavailable";
-  await report(run, { reason, message }).catch((failure: unknown) => {
+  const orLater = (failure: unknown): void => {
     if (troubleOf(failure).kind === "rethrow") throw failure;
-  });
+  };
+  await report(run, { reason, message }).catch(orLater);
+  await renewOwnSlot(run).catch(orLater);
   await condition(() => run.isChanged, trouble.kind === "halt" ? lookMs : outageMs);
 }
 

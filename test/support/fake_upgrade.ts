@@ -51,6 +51,8 @@ export class FakeUpgrade {
   rules: Partial<Rules> = {};
   /** Holders of the slot; the upgrade is one of them. */
   slots: string[] = [];
+  /** How often the upgrade renewed its slot. */
+  renewals = 0;
   /** Every effect, as "verb node", in order. */
   readonly done: string[] = [];
   /** The reasons of all reports, in order. */
@@ -184,6 +186,7 @@ export class FakeUpgrade {
         const holder = `${pool.namespace}/${pool.name}/${machine}`;
         if (this.slots.some((other) => other !== holder)) return { taken: false, holders: this.slots };
         if (this.slots.length === 0) await this.#do(`slot ${machine.slice(-1)}`);
+        else this.renewals += 1;
         this.slots = [holder];
         return { taken: true, holders: [] };
       },

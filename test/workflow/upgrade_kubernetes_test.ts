@@ -158,6 +158,22 @@ test("upgradeKubernetes: reports a denial, and continues after the next change",
   deepEqual((await handle.result()).outcome, "UpToDate");
 });
 
+test("K23 upgradeKubernetes: keeps the slot of a control plane under way also while its rules cannot be read", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.meet = (order) => order === "Apply a" ? { outcome: "Unknown", message: "no answer" } : undefined;
+  const first = await upgrade.start(stage);
+  await reported(upgrade, "UpgradeHalted");
+  await first.terminate();
+  upgrade.renewals = 0;
+  upgrade.failing = (name) => name === "readDesired" ? failure("AccessDenied", "Failed to read: forbidden") : undefined;
+  const handle = await upgrade.start(stage);
+  await reported(upgrade, "AccessDenied");
+  await eventually("the slot to be renewed", () => upgrade.renewals === 1);
+  Object.assign(upgrade, { failing: () => undefined, meet: () => undefined });
+  await upgrade.start(stage);
+  deepEqual([(await handle.result()).outcome, upgrade.violations], ["UpToDate", []]);
+});
+
 test("upgradeKubernetes: the version changed in the middle: the control plane under way gets the new version", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.before = (effect) => {
