@@ -180,7 +180,12 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
       match(await refusalOf(api, hand(change)), /403 .*: a hand /);
     });
   }
-  equal(await refusalOf(api, upgradeHand()), "");
+  await t.step("hands: the worker makes none that upgrades Kubernetes without a list of servers", async () => {
+    match(await refusalOf(api, upgradeHand()), /403 .*: a hand must download only from/);
+  });
+  await nameImage(server.api, { downloads: "https://dl.k8s.io/" });
+  const isUpgraded = async (): Promise<void> => equal(await refusalOf(api, upgradeHand()), "");
+  await waitUntil(isUpgraded, { what: "an upgrade to be accepted", timeoutMs: 20_000 });
   for (const [what, change] of nearlyUpgrades) {
     await t.step(`hands: the worker makes none that upgrades Kubernetes with ${what}`, async () => {
       match(await refusalOf(api, upgradeHand(change)), /403 .*: a hand /);
