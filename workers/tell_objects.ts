@@ -6,7 +6,7 @@ import type { Logger } from "@temporalio/common";
 import { setTimeout } from "node:timers/promises";
 
 const defaults = { lookEvery: 1_000, retellAfter: 300_000 };
-/** Runs that are signalled concurrently. */
+/** Number of runs that are signalled concurrently. */
 const width = 10;
 
 export interface ObjectNews {

@@ -27,6 +27,7 @@ import type {
   VersionStanding,
   VersionSurvey,
 } from "./contracts/mod.ts";
+import { unlessOver } from "./machine/work.ts";
 import { type NextStep, nextStep } from "./node_version/next_step.ts";
 import { troubleOf } from "./state/trouble.ts";
 
@@ -158,18 +159,12 @@ async function report(object: ClusterObject, standing: VersionStanding): Promise
 
 async function rest(object: ClusterObject, fingerprint: string, news: News): Promise<void> {
   const until = Date.now() + lookMs;
-  const scope = new CancellationScope();
   const summary = "Wait for a group or a node to change";
-  const change = scope.run(() =>
-    waits().awaitNodeVersionChanged.executeWithOptions({ summary }, [{ object, fingerprint, until }])
+  const input = { object, fingerprint, until };
+  await unlessOver(
+    () => news.isChanged,
+    () => waits().awaitNodeVersionChanged.executeWithOptions({ summary }, [input]),
   );
-  const signalled = scope.run(() => condition(() => news.isChanged));
-  try {
-    await Promise.race([change, signalled]);
-  } finally {
-    scope.cancel();
-    await Promise.allSettled([change, signalled]);
-  }
 }
 
 async function endGone(object: ClusterObject): Promise<NodeVersionOutcome> {

@@ -39,6 +39,7 @@ import {
 } from "./kubernetes/upgrade_control_plane.ts";
 import { failed, haltIn, type HeldUpgrade, holdUpgrade, isHeld, type UpgradeHalt } from "./kubernetes/upgrade_halts.ts";
 import { act, waits } from "./kubernetes/upgrade_proxies.ts";
+import { unlessOver } from "./machine/work.ts";
 import { troubleOf } from "./state/trouble.ts";
 
 type Present = Extract<UpgradeSurvey, { state: "Present" }>;
@@ -272,18 +273,9 @@ async function rest(run: Run, { fingerprint }: Present): Promise<void> {
   const { object, halt } = run;
   const look = Date.now() + lookMs;
   const until = Math.min(look, halt?.until ?? look);
-  const scope = new CancellationScope();
   const summary = "Wait for the NodeVersion or a control plane to change";
-  const change = scope.run(() =>
-    waits().awaitUpgradeChanged.executeWithOptions({ summary }, [{ object, fingerprint, until }])
-  );
-  const signalled = scope.run(() => condition(() => run.isChanged));
-  try {
-    await Promise.race([change, signalled]);
-  } finally {
-    scope.cancel();
-    await Promise.allSettled([change, signalled]);
-  }
+  const input = { object, fingerprint, until };
+  await unlessOver(() => run.isChanged, () => waits().awaitUpgradeChanged.executeWithOptions({ summary }, [input]));
 }
 
 async function endGone(object: ClusterObject): Promise<NodeVersionOutcome> {

@@ -70,7 +70,7 @@ export async function readWork(
   const isNew = inOrder(standing).every(({ found }) => !found);
   const rendered = await renderPool({ ...publisher, ...(isNew && source ? { source } : {}) }, order.pool, order.seen);
   if (!isEdge(rendered)) return { order, rendered, standing };
-  // The edge script may be read last: an outdated attempt fails at the artefacts that are written before the script.
+  // Reading the edge script last is safe: an outdated attempt fails at the artefacts that are written before the script.
   return { order, rendered, standing: await withEdgeScript(kube, namesOf(order.pool), standing) };
 }
 

@@ -74,7 +74,7 @@ async function post(url: URL, { type, body, what }: { type: string; body: unknow
     redirect: "manual",
     signal: AbortSignal.timeout(patienceMs),
   } as const;
-  // The message of the fetch error contains the address.
+  // The message of the fetch error is left out, because it contains the address, which can be secret.
   const response = await fetch(url, order).catch((error: unknown) => {
     throw failure(
       what,

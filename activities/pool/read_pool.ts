@@ -61,7 +61,7 @@ export async function awaitPoolChanged(
   const backend = backendOf(kube, question.pool);
   using news = backend.newsOfPool(question.pool, () => nodes);
   const waker = backend.waker?.(question.pool, Date.now());
-  // Another pool may have the machine that names the same node, and its changes do not wake this wait.
+  // Two machines that name one node can be of two pools; changes of the other pool do not wake this wait, so it reads again.
   const doubt = (): number => members.some(({ unclear }) => unclear !== undefined) ? Date.now() + unclearMs : Infinity;
   const lookBy = (): number =>
     Math.min(Date.now() + (backend.lookEvery?.() ?? Infinity), waker?.lookBy(members) ?? Infinity, doubt(), lackAt);

@@ -187,7 +187,7 @@ function isHeld({ bad }: Pin, quarantine: Memory["quarantine"]): boolean {
   return quarantine.some(({ specHash }) => inputsIn(specHash) === bad);
 }
 
-// The last rollouts of a pool, and the Event of a converged one.
+// The last rollouts of a pool are kept on its Rollout, and an Event reports each one that has converged.
 
 /** Entries kept on a Rollout; older ones are in Temporal until its retention ends. */
 const historyKept = 10;

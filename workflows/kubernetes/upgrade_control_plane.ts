@@ -187,7 +187,7 @@ async function relieve(work: UpgradeWork, rules: Rules | undefined): Promise<End
   const keep = rules?.etcd?.snapshot;
   const name = `${pool.name}-${machine}-${new Date(Date.now()).toISOString()}`;
   const seen: Relieved = await awaits.awaitMachineRelieved.executeWithOptions({
-    summary: `Hand over the etcd part of ${node}`,
+    summary: `Move etcd leadership away from ${node}`,
   }, [{
     ...{ pool, machine, until: Date.now() + attemptMs, isLost, returns: true, taken: [] },
     ...(keep ? { snapshot: { ...keep, name } } : {}),

@@ -76,7 +76,7 @@ async function askOnce(
 ): Promise<Relieved | undefined> {
   const { takenDoubts } = people;
   const rules = JSON.stringify(target.rules?.etcd);
-  const summary = `Hand over the etcd part of ${order.machine}`;
+  const summary = `Move etcd leadership away from ${order.machine}`;
   return await unlessOver(
     () => people.takenDoubts !== takenDoubts || JSON.stringify(target.rules?.etcd) !== rules,
     () => awaits.awaitMachineRelieved.executeWithOptions({ summary }, [{ pool, ...order }]),

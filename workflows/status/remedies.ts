@@ -29,7 +29,7 @@ export const remedies: Record<string, string> = {
   UpdateNotReady: "The machine runs the image, but its Node is not Ready: check its kubelet, then retry or roll back.",
   UpdateNotBooted: "The machine did not reboot when ordered: check what inhibits the reboot, then retry.",
   UpdateLost:
-    "Check the machine's console: it did not come back. It keeps its slot until retry, another image or Node deletion.",
+    "The machine did not come back: check its console. It keeps its slot until retry, another image or Node deletion.",
   GatesFailed: "The machine runs the image and fails a gate: it stays cordoned until retry or rollback.",
   GateFailed: "The last good revision itself fails a gate: fix what the gate measures, or the gate, then retry.",
   ReplacementRefused:

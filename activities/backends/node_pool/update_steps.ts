@@ -150,7 +150,7 @@ async function awaitNodeBooted(updating: Ordering, wait: Wait): Promise<BootVerd
 
 async function look(updating: Ordering, wait: Wait): Promise<{ answer: BootVerdict } | { missing: string }> {
   const subject = await readBegun(updating.kube, wait);
-  // A node of this name without a note is a newer one.
+  // The updated node has a note with its boot ID; a node of this name without a note was created after it.
   const isOther = !isLockTarget(wait.image) && wait.bootId !== "" && subject?.node.note.bootId === "";
   if (!subject || isOther) return answer("Gone", "The node was deleted");
   const { node } = subject;

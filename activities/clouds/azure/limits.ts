@@ -43,6 +43,6 @@ export function addLimits(
       return next(request);
     },
   };
-  // Only before authentication does the policy limit the fetch of a token too.
+  // The policy stands before that of authentication, so that it also limits the fetch of a token.
   pipeline.addPolicy(policy, { beforePolicies: ["bearerTokenAuthenticationPolicy"] });
 }

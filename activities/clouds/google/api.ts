@@ -106,7 +106,7 @@ export class GoogleApi {
     const { signal } = this.place;
     try {
       const ends = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
-      // The call races with its own end, because the library requests credentials without the signal.
+      // The signal alone could not end the call at its deadline, because the library requests credentials without the signal.
       const { data } = await Promise.race([call(this.compute, { signal: ends }), endOf(ends)]);
       // Only an object is an answer of Google; a truncated answer, or one of a proxy, is text.
       if (typeof data === "object" && data !== null) return { data };

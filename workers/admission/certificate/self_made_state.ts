@@ -58,7 +58,7 @@ export function dueStepOf(state: SelfMade | undefined, circumstances: Circumstan
   return older.length > 0 && shownMs >= overlapMs ? "dropAuthorities" : undefined;
 }
 
-/** Returns the state after a step. */
+/** Returns the state of a self-made certificate after one step of its renewal. */
 export async function stepped(
   state: SelfMade | undefined,
   step: DueStep,
