@@ -3,7 +3,7 @@
  * one.
  */
 import { connect, createServer } from "node:http2";
-import type { ClientHttp2Session, Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { ClientHttp2Session, Http2Server, Http2Stream, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 
 /** gRPC status codes of the proxy. */
@@ -17,6 +17,9 @@ export class TemporalDoor implements AsyncDisposable {
   /** Methods of the calls, in order. */
   readonly asked: string[] = [];
   readonly #sessions = new Set<{ destroy(): void }>();
+  /** Calls in progress, those of callers and those to the server behind. */
+  readonly #calls = new Set<Http2Stream>();
+  #isClosing = false;
 
   private constructor(private readonly server: Http2Server, private readonly behind: ClientHttp2Session) {
     behind.on("error", () => {}); // the server closed first
@@ -36,18 +39,35 @@ export class TemporalDoor implements AsyncDisposable {
   }
 
   /** Closes all connections, so that pending calls are repeated. */
-  cut(): void {
+  async cut(): Promise<void> {
+    this.#isClosing = true;
+    await this.#endCalls();
     for (const session of this.#sessions) session.destroy();
     this.#sessions.clear();
+    this.#isClosing = false;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.cut();
     this.behind.destroy();
-    this.cut();
     await new Promise<void>((resolve) => this.server.close(() => resolve()));
   }
 
+  // Ends calls before their connection: with calls in progress, the end of a connection can crash Deno 2.9 in nghttp2.
+  async #endCalls(): Promise<void> {
+    const ended = [...this.#calls].map((call) => new Promise((resolve) => call.once("close", resolve)));
+    for (const call of this.#calls) call.close();
+    await Promise.all(ended);
+  }
+
+  #follow(call: Http2Stream): void {
+    this.#calls.add(call);
+    call.once("close", () => void this.#calls.delete(call));
+  }
+
   #answer(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
+    if (this.#isClosing) return void stream.close();
+    this.#follow(stream);
     const method = String(headers[":path"]).replace(/^.*\.(?=\w+\/\w+$)/, "");
     this.asked.push(method);
     stream.on("error", () => {}); // the caller disconnected
@@ -64,6 +84,7 @@ export class TemporalDoor implements AsyncDisposable {
   #handOn(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const { [":authority"]: _, ...rest } = headers;
     const asked = this.behind.request(rest);
+    this.#follow(asked);
     const heads: IncomingHttpHeaders[] = [];
     const body: Uint8Array[] = [];
     asked.on("error", () => stream.close());

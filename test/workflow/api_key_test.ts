@@ -67,7 +67,7 @@ test("API key: changes under running workers; the old one is refused, and the wo
     deepEqual(at.map(({ connection }) => connection === first), [false, false]);
     const goesOn = await stage.rollOut(stage.pool({ replicas: 3 }));
     keys = ["second"];
-    door.cut();
+    await door.cut();
     equal((await goesOn.result()).outcome, "Converged");
     equal(said.at(-1), "Connected to Temporal with reloaded credentials");
     await rejects(clientOf({ ...env, TEMPORAL_API_KEY_PATH: "", TEMPORAL_API_KEY: "first" }).get());

@@ -80,7 +80,7 @@ async function tell(story: string, { flags = [], minutes = 10 }: Telling): Promi
   const last = stdout.trim().split("\n").at(-1) ?? "";
   assert.ok(last.startsWith("{"), `The story printed no report; its output was:\n${stderr.slice(-4000)}`);
   const report = JSON.parse(last) as Report;
-  // A story that could not be told to its end reports only why.
+  // The report of a story that could not end has only the cause.
   assert.ok("checks" in report, `${last}\n${stderr.slice(-4000)}`);
   return report;
 }
