@@ -53,7 +53,7 @@ const named = (folder: string, names: string[]): string[] => names.map((name) =>
 /** Unit tests that wait for the clock, in lists of similar duration. */
 const waits = [
   ...named("unit/activities", ["pool/woken_waits", "pool/await_joined", "kube/informer", "os/hands", "etcd/snapshot"]),
-  ...named("unit/activities", ["node/blocked_drain", "node/drain", "node/node_watch", "kubernetes/upgrade_hand"]),
+  ...named("unit/activities", ["node/blocked_drain", "node/drain", "node/node_watch"]),
   "test/run_test.ts",
 ];
 const azureWaits = named("unit/activities/clouds/azure", ["meddled", "api", "orders", "patience"]);
@@ -118,8 +118,8 @@ export const groups: Record<string, Group> = {
   programs: {
     paths: ["test/programs"],
     allow: noServer,
-    shares: [named("programs", ["hand_drivers"])],
-    waiting: named("programs", ["hand_drivers"]),
+    shares: [named("programs", ["hand_drivers"]), named("programs", ["upgrade_hand"])],
+    waiting: named("programs", ["hand_drivers", "upgrade_hand"]),
     isQuick: true,
     after: ["packages"],
     limitMinutes: 10,

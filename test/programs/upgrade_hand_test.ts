@@ -1,9 +1,9 @@
 /** The scripts that upgrade Kubernetes on a control plane, on a host with strict fakes of kubeadm, kubelet and systemd. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { chmod, readdir, stat } from "node:fs/promises";
-import type { UpgradeOutcome, UpgradeVerb } from "../../../../workflows/contracts/mod.ts";
-import { eventually } from "../../../support/eventually.ts";
-import { FakeUpgradeHost, kubeletOf, wanted } from "../../../support/fake_upgrade_host.ts";
+import type { UpgradeOutcome, UpgradeVerb } from "../../workflows/contracts/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { FakeUpgradeHost, kubeletOf, wanted } from "../support/fake_upgrade_host.ts";
 
 const store = "root/var/lib/ostler/kubernetes";
 
