@@ -27,13 +27,13 @@ import type {
   RolloutPlan,
 } from "./contracts/mod.ts";
 import { waitsQueueOf } from "./commands/start_options.ts";
+import { patient } from "./proxies.ts";
 
 // The API server can be unavailable for an hour.
 const { ensureNodeAnnotated } = proxyActivities<JoiningActivities>({
+  ...patient,
   startToCloseTimeout: "30s",
   scheduleToCloseTimeout: "2h",
-  heartbeatTimeout: "10s",
-  retry: { initialInterval: "200ms", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
 });
 
 /** Admits the node that one JoiningNode announces; its workflow ID is `joining-node/<name>`. */
@@ -85,10 +85,9 @@ export async function discoverScalingGroups({ cluster }: { cluster?: string }): 
 
 // The API server can be unavailable for an hour, and each try reads the state again.
 const { ensureAutoscalerKept } = proxyActivities<AutoscalerActivities>({
+  ...patient,
   startToCloseTimeout: "30s",
   scheduleToCloseTimeout: "2h",
-  heartbeatTimeout: "10s",
-  retry: { initialInterval: "200ms", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
 });
 
 /** Reconciles until nothing has changed meanwhile; its workflow ID is `autoscaling-strategy/<name>`. */
@@ -111,7 +110,7 @@ export async function keepAutoscaler(object: ClusterObject): Promise<AutoscalerO
 // must not wait for a chat. The workflow ID is derived from the notification, so that each is sent once.
 
 // A receiver can be unavailable for a night; after a day the Rollout is the better source.
-const patient = {
+const overnight = {
   startToCloseTimeout: "30s",
   scheduleToCloseTimeout: "24h",
   heartbeatTimeout: "10s",
@@ -122,7 +121,7 @@ const patient = {
 export async function sendNotice({ pool, notice, to }: NoticeInput): Promise<void> {
   // Delivery is on the queue for waits: a thousand tries of a receiver that is down must take no slot from a step.
   const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
-  const { deliverNotice } = proxyActivities<NoticeActivities>({ ...patient, taskQueue });
+  const { deliverNotice } = proxyActivities<NoticeActivities>({ ...overnight, taskQueue });
   const told = await Promise.allSettled(
     to.map((target) => deliverNotice.executeWithOptions({ summary: `Notify ${target}` }, [{ pool, notice, target }])),
   );

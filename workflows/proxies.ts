@@ -28,6 +28,12 @@ const localRetryThreshold = "1s";
 // send heartbeats too, so that a slow API server is not mistaken for a killed worker.
 const heartbeatTimeout = "10s";
 
+/** Of activities whose API server or cloud can be unavailable for an hour. */
+export const patient = {
+  heartbeatTimeout,
+  retry: { initialInterval: "200ms", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
+} as const;
+
 // Longer than for writes, because one such activity reads both the desired state and the machines.
 const reading = { startToCloseTimeout: "40s", scheduleToCloseTimeout: "2m", retry: briefRetry } as const;
 

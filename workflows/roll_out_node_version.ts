@@ -29,13 +29,9 @@ import type {
 } from "./contracts/mod.ts";
 import { unlessOver } from "./machine/work.ts";
 import { type NextStep, nextStep } from "./node_version/next_step.ts";
+import { patient } from "./proxies.ts";
 import { troubleOf } from "./state/trouble.ts";
 
-// The API server and the cloud can be unavailable for an hour.
-const patient = {
-  heartbeatTimeout: "10s",
-  retry: { initialInterval: "200ms", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
-} as const;
 const act = proxyActivities<NodeVersionActivities>({
   ...patient,
   startToCloseTimeout: "2m",

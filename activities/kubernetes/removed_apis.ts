@@ -56,10 +56,11 @@ async function readServers(kube: Kube): Promise<string[]> {
 
 /** Returns the APIs of a text in the format of Prometheus that `version` does not have, as "resource.group/version". */
 export function removedIn(text: string, version: string): string[] {
+  const desired = minorOf(version) ?? Infinity;
   return text.split("\n").filter((line) => line.startsWith(metric)).flatMap((line) => {
     const { group = "", version: api = "", resource = "", removed_release: release = "" } = labelsOf(line);
     const isUsed = Number(line.slice(line.lastIndexOf("}") + 1)) > 0;
-    if (!isUsed || !/^\d+\.\d+$/.test(release) || minorOf(release) > minorOf(version)) return [];
+    if (!isUsed || (minorOf(release) ?? Infinity) > desired) return [];
     return [`${resource} of ${group === "" ? api : `${group}/${api}`}`.slice(0, 200)];
   });
 }

@@ -23,10 +23,10 @@ export function oldestOf(versions: readonly string[]): string {
   return versions.includes("") ? "" : versions.toSorted(compareVersions)[0] ?? "";
 }
 
-/** Returns major and minor version as one number. */
-export function minorOf(version: string): number {
-  const [major = 0, minor = 0] = numbersOf(version);
-  return major * 10_000 + minor;
+/** Returns major and minor of a version as one number, such as of "1.36" or "v1.36.1-gke.7"; undefined for other text. */
+export function minorOf(version: string): number | undefined {
+  const [, major, minor] = /^v?(\d{1,4})\.(\d{1,4})(\D|$)/.exec(version) ?? [];
+  return minor === undefined ? undefined : Number(major) * 10_000 + Number(minor);
 }
 
 function numbersOf(version: string): number[] {

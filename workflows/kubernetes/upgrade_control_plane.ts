@@ -231,7 +231,7 @@ async function empty(work: UpgradeWork, rules: DrainRules): Promise<End> {
     if (seen.outcome === "Drained") return void await report(standing);
     if (seen.key !== known) await report({ reason: "DrainBlocked", message: blockedBy(node, seen.blockers) });
     known = seen.key;
-    if (!await isStillDesired(work)) return "Replan";
+    if (await checkDesired(work) === "Replan") return "Replan";
     await renewSlot(work);
     if (Date.now() < end) continue;
     if (force || rules.onBlocked !== "Force") return failed(node, blockedBy(node, seen.blockers));
@@ -245,7 +245,11 @@ function blockedBy(node: string, [first, ...rest]: Blocker[]): string {
   return `Draining node "${node}": waiting for pod "${first.pod}" of ${first.owner} (${first.why})${more}`;
 }
 
-async function isStillDesired({ object, survey: { digest }, controlPlane: { uid } }: UpgradeWork): Promise<boolean> {
+/** Reads whether the work is still desired: the same version and components, on the same node. */
+async function checkDesired(
+  { object, survey: { digest }, controlPlane: { uid } }: UpgradeWork,
+): Promise<"Desired" | "Replan"> {
   const now = await act.surveyUpgrade.executeWithOptions({ summary: "Read the desired version" }, [{ object }]);
-  return now.state === "Present" && now.digest === digest && now.controlPlanes.some((each) => each.uid === uid);
+  const isSame = now.state === "Present" && now.digest === digest && now.controlPlanes.some((each) => each.uid === uid);
+  return isSame ? "Desired" : "Replan";
 }

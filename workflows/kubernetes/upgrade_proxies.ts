@@ -1,13 +1,9 @@
-/** The activities of an upgrade of Kubernetes; the API server can be unavailable for an hour. */
+/** The activities of an upgrade of Kubernetes. */
 import { proxyActivities, workflowInfo } from "@temporalio/workflow";
 import type { ActivityInterfaceFor } from "@temporalio/workflow";
 import { waitsQueueOf } from "../commands/start_options.ts";
 import type { UpgradeActivities, UpgradeWaits } from "../contracts/mod.ts";
-
-const patient = {
-  heartbeatTimeout: "10s",
-  retry: { initialInterval: "200ms", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
-} as const;
+import { patient } from "../proxies.ts";
 
 /** Reads and writes. */
 export const act = proxyActivities<UpgradeActivities>({

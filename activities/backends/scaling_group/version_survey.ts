@@ -11,6 +11,7 @@ import type {
 import { holdersOf } from "../../autoscaler/hold.ts";
 import { askedBy, hashOf, isControlPlane, releasedStage } from "../../node_version/version_release.ts";
 import { groupKeyOf } from "../../clouds/driver.ts";
+import { minorOf } from "../../kubernetes/versions.ts";
 import type { Kube } from "../../kube/client.ts";
 import { listClusterObjects, patchClusterStatus, readClusterObject } from "../../kube/resources.ts";
 import { abreast, attempting, ifFound } from "../../kube/status.ts";
@@ -312,10 +313,4 @@ async function newerThanServer(kube: Kube, { spec }: Pick<NodeVersion, "spec">):
   const message = `The NodeVersion names Kubernetes "${spec.kubernetesClusterVersion}", but the API server is ` +
     `"${gitVersion}": a kubelet must not be newer than its API server, and Ostler does not upgrade control planes yet`;
   return { reason: "KubernetesTooNew", message };
-}
-
-/** Returns major and minor as one number; undefined for an invalid version. */
-function minorOf(version: string): number | undefined {
-  const [, major, minor] = /^v?(\d{1,4})\.(\d{1,4})(\D|$)/.exec(version) ?? [];
-  return minor === undefined ? undefined : Number(major) * 10_000 + Number(minor);
 }

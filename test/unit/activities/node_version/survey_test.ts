@@ -170,10 +170,10 @@ Deno.test("D4 survey: retries a late machine that cannot be removed, and keeps i
   const spec = { providerID: "sim:///a/workers-3", groupID: "projects/p/groups/workers", nodeName: "n", goal: "Join" };
   const record = { spec: { ...spec, deadline: "2026-01-01T00:00:00Z" }, status: { cspState: "Creating" } };
   group.kube.put("pendingnodes", { metadata: { name: "n" }, ...record });
-  const mend = await breakCloud(group, "remove");
+  const restore = await breakCloud(group, "remove");
   await rejects(look(group), { type: "ApiUnavailable" });
   equal((group.kube.get("pendingnodes", "n")?.["spec"] as { goal: string }).goal, "Join");
-  mend();
+  restore();
   await look(group);
   equal((group.kube.get("pendingnodes", "n")?.["spec"] as { goal: string }).goal, "Leave");
 });

@@ -162,7 +162,7 @@ const order: Row[] = [
 ];
 
 const approval: Row[] = [
-  ["nobody approved", { approved: "" }, "AwaitApproval", "AwaitingApproval"],
+  ["no approval", { approved: "" }, "AwaitApproval", "AwaitingApproval"],
   ["another version is approved", { approved: old }, "AwaitApproval", "AwaitingApproval"],
   ["a later version is approved", { approved: "v1.36.2" }, "AwaitApproval", "AwaitingApproval"],
   ["the version is approved with other text", { approved: `${desired} ` }, "AwaitApproval", "AwaitingApproval"],

@@ -185,14 +185,19 @@ for (
   });
 }
 
+/** Orders an instance, which AWS launches, and loses the answer; returns the order. */
+async function withoutAnswer(world: AwsWorld): Promise<{ group: string; token: string; journal: Pages }> {
+  const order = { group: spec.id, token: "t", journal: new Pages() };
+  world.stub.fault = (_, action) => action === "LaunchInstances" ? "CutAfter" : undefined;
+  await rejects((await world.driver).order(order), { type: "ApiUnavailable" });
+  world.stub.fault = () => undefined;
+  return order;
+}
+
 Deno.test("fault G7: openAws leaves an attempt open whose repeated request AWS refuses, as the first one may have launched", async () => {
   await using world = worldOf();
-  const journal = new Pages();
-  const order = { group: spec.id, token: "t", journal };
+  const order = await withoutAnswer(world);
   const driver = await world.driver;
-  world.stub.fault = (_, action) => action === "LaunchInstances" ? "CutAfter" : undefined;
-  await rejects(driver.order(order), { type: "ApiUnavailable" });
-  world.stub.fault = () => undefined;
   world.stub.ground.launchRefusal = { code: "AccessDenied", status: 403 };
   await rejects(driver.order(order), { type: "AccessDenied" });
   world.stub.ground.launchRefusal = undefined;
@@ -218,12 +223,9 @@ Deno.test("fault G7: launchOnce returns the instance that another call has tagge
 
 Deno.test("fault G7: openAws ends an attempt whose answer was lost: its instance gets the token, and no other is launched", async () => {
   await using world = worldOf();
-  const journal = new Pages();
-  const order = { group: spec.id, token: "t", journal };
+  const order = await withoutAnswer(world);
+  const { journal } = order;
   const driver = await world.driver;
-  world.stub.fault = (_, action) => action === "LaunchInstances" ? "CutAfter" : undefined;
-  await rejects(driver.order(order), { type: "ApiUnavailable" });
-  world.stub.fault = () => undefined;
   for (const _ of [1, 2]) await driver.attempts?.end(order);
   const made = (await driver.instances(spec.id)).filter(({ token }) => token === "t");
   deepEqual([made.length, zonesIn(world).length, driver.attempts?.isOpen(journal.text)], [1, 1, true]);
