@@ -85,15 +85,21 @@ async function readerOf(
   { secrets, deployment: { namespace, name } }: RenderFacts,
 ): Promise<string> {
   if (secrets.token === hidden) return "all";
-  return await isDefault(profile) ? "machines" : `${namespace}/${name}`;
+  const digests = await readShipped();
+  return digests.has(digestOf(profile)) ? "machines" : `${namespace}/${name}`;
 }
 
-let defaults: Promise<Set<string>> | undefined;
+let shipped: Promise<Set<string>> | undefined;
 
-/** Returns whether a profile equals one that Ostler ships, whatever its name. */
-async function isDefault(profile: OsProfile): Promise<boolean> {
-  defaults ??= defaultProfiles().then((all) => new Set(all.map(({ spec }) => digestOf(parseProfile(spec)))));
-  return (await defaults).has(digestOf(profile));
+/** Reads the digests of the profiles that Ostler ships, once; a failed read is repeated at the next call. */
+function readShipped(): Promise<Set<string>> {
+  return shipped ??= defaultProfiles().then(
+    (all) => new Set(all.map(({ spec }) => digestOf(parseProfile(spec)))),
+    (error: unknown) => {
+      shipped = undefined;
+      throw error;
+    },
+  );
 }
 
 /**

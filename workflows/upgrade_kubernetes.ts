@@ -286,7 +286,10 @@ async function endGone(object: ClusterObject): Promise<NodeVersionOutcome> {
 /** Reports a cancellation; the slot is given back unless a control plane may be cordoned. */
 async function leave(run: Run): Promise<void> {
   const survey = await readSurvey(run.object);
-  if (survey.state === "Gone") return await giveBackSlot(run);
+  if (survey.state === "Gone") {
+    await giveBackSlot(run);
+    return void await endGone(run.object);
+  }
   const isLeft = (each: ControlPlaneState): boolean => hasBegun(each) && !run.memory.isOnlyHeld;
   const underWay = survey.controlPlanes.filter(isLeft).map(({ node }) => `"${node}"`);
   if (underWay.length === 0) await giveBackSlot(run);

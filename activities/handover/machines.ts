@@ -74,7 +74,7 @@ export interface Marked {
   name: string;
   /** The pools named in the annotations. */
   pools: PoolRef[];
-  /** Annotations of Ostler that name no pool. */
+  /** Annotations of Ostler that name no MachineDeployment. */
   others: string[];
 }
 

@@ -128,7 +128,11 @@ run_unit() {
     code=$(host systemctl show -p ExecMainStatus --value "$name.service" 2>/dev/null)
     unit_output >"$work/out"
     unit_forget
-    if [ "$ended" = exited ]; then code=0; fi
+    # A unit that was stopped is forgotten, and reads as 0.
+    case $ended in
+      exited) code=0 ;;
+      dead) code='' ;;
+    esac
     if [ "$code" != "$busy" ]; then return 0; fi
     sleep 5
   done

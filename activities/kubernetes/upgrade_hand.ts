@@ -43,7 +43,7 @@ export function upgradeHandOf(order: UpgradeOrder, components: readonly Componen
   const programs = components.map(({ path, hash, url }) => `${path} ${hash} ${url}`);
   return {
     ...{ name, node, uid, until, command, kind: "upgrade step", verb },
-    args: [verb, version, name, String(Math.ceil(until / 1000)), String(stallSeconds), ...programs],
+    args: (end) => [verb, version, name, String(Math.ceil(end / 1000)), String(stallSeconds), ...programs],
     verdictIn: upgradeVerdictIn,
     // The unit of an order outlives its pod, and the next pod of the order reports its result.
     isRepeatable: true,

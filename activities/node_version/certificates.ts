@@ -87,11 +87,13 @@ async function readRecords(kube: Cluster, { controlPlanes, known, now }: Reading
   const read = await Promise.all(due.slice(0, mostHandshakes).map((target) => readTarget(kube, target, now)));
   const fresh = new Map(read.map((record) => [keyOf(record), record]));
   return [
-    // A record of the Secret keeps its time while its content is the same, so that reads of workers cause no writes.
+    // A record of the Secret keeps its time while its content is the same, so that reads of workers cause no writes; a
+    // worker that read the Secret earlier than another one does not replace the later record.
     ...records.map((record) => {
       const before = stored.get(keyOf(record));
-      const isSame = isFresh(before) && isDeepStrictEqual({ ...before, readAt: "" }, { ...record, readAt: "" });
-      return isSame ? before : record;
+      if (!isFresh(before)) return record;
+      const isSame = isDeepStrictEqual({ ...before, readAt: "" }, { ...record, readAt: "" });
+      return isSame || Date.parse(before.readAt) > Date.parse(record.readAt) ? before : record;
     }),
     ...targets.flatMap((target) => fresh.get(keyOf(target)) ?? stored.get(keyOf(target)) ?? []),
   ];

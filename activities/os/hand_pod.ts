@@ -29,7 +29,8 @@ export interface HandPod {
   /** Deadline of the order (epoch ms). */
   until: number;
   command: string[];
-  args: string[];
+  /** Returns the arguments for a deadline (epoch ms), which an outage extends. */
+  args(until: number): string[];
 }
 
 /** Writes the output into the termination message; `deploy/kubernetes/hands/limit_hands.yaml` has the same command. */
@@ -44,12 +45,12 @@ export function handPodOf(order: OsOrder, image: string, now: number): V1Pod {
 export function osCommandOf(order: OsOrder): HandPod {
   const { node, uid, until } = order;
   const name = handNameOf(order);
-  return { name, node, uid, until, command, args: argumentsOf(order, name) };
+  return { name, node, uid, until, command, args: (end) => argumentsOf({ ...order, until: end }, name) };
 }
 
 /** Returns the pod of an order, with an image by digest; the Node owns the pod. */
 export function podOf(order: HandPod, image: string, now: number): V1Pod {
-  const { name, command, args } = order;
+  const { name, command, until } = order;
   const owner = { apiVersion: "v1", kind: "Node", name: order.node, uid: order.uid };
   return {
     apiVersion: "v1",
@@ -58,7 +59,7 @@ export function podOf(order: HandPod, image: string, now: number): V1Pod {
       name,
       namespace: handsNamespace,
       labels: { ...handLabels },
-      annotations: { [untilAnnotation]: new Date(order.until).toISOString() },
+      annotations: { [untilAnnotation]: new Date(until).toISOString() },
       ownerReferences: [owner],
     },
     spec: {
@@ -71,7 +72,7 @@ export function podOf(order: HandPod, image: string, now: number): V1Pod {
       hostNetwork: true,
       dnsPolicy: "Default",
       restartPolicy: "Never",
-      activeDeadlineSeconds: Math.min(mostSeconds, Math.max(1, Math.ceil((order.until - now) / 1000))),
+      activeDeadlineSeconds: Math.min(mostSeconds, Math.max(1, Math.ceil((until - now) / 1000))),
       terminationGracePeriodSeconds: handGraceSeconds,
       enableServiceLinks: false,
       serviceAccountName: "ostler-hand",
@@ -80,7 +81,7 @@ export function podOf(order: HandPod, image: string, now: number): V1Pod {
         name: "hand",
         image,
         command,
-        args,
+        args: order.args(until),
         securityContext: { privileged: true, runAsUser: 0 },
         resources: { requests: { cpu: "10m", memory: "32Mi" }, limits: { cpu: "1", memory: "512Mi" } },
         volumeMounts: [{ name: "scripts", mountPath: "/hands", readOnly: true }],

@@ -89,7 +89,10 @@ function wordsOf({ counts }: PoolSnapshot): string {
   return `${machines} machines: ${updatedReady} updated and ready, ${old} old, ${leaving} being deleted, ${ill} unhealthy`;
 }
 
-/** Reads every member of the pool with the facts of its node; without `repair` no machine is ever due. */
+/**
+ * Reads every member of the pool with the facts of its node; without `repair` no machine is ever due. Reads no budget, as
+ * a person who plans may not have the permission.
+ */
 export async function readMembers(
   kube: Cluster,
   pool: PoolRef,
@@ -104,7 +107,7 @@ interface Finding {
   repair: RepairRules;
   /** The Ready machines that are in progress; absent means all. */
   unproven?: ReadonlySet<string>;
-  /** The namespace of the shared budgets; kube-system by default. */
+  /** Where the shared budgets are; without it no upgrade of Kubernetes keeps a machine. */
   profileNamespace?: string;
 }
 
@@ -115,7 +118,7 @@ interface Found extends Observation {
 
 async function findMembers(
   kube: Cluster,
-  { pool, repair, unproven, profileNamespace = "kube-system" }: Finding,
+  { pool, repair, unproven, profileNamespace }: Finding,
 ): Promise<Found> {
   const { unseen, observe } = backendOf(kube, pool);
   const seen = await observe(pool);
@@ -128,7 +131,9 @@ async function findMembers(
   };
   const now = Date.now();
   // Only control planes have an etcd status, and only their Kubernetes is upgraded in place.
-  const upgrading = seen.etcd ? (await readUpgradeSlots({ kube, profileNamespace })).filter(isNow(now)) : [];
+  const upgrading = seen.etcd && profileNamespace !== undefined
+    ? (await readUpgradeSlots({ kube, profileNamespace })).filter(isNow(now))
+    : [];
   const members = seen.members.map(judge).map((member) => keptForUpgrade(member, upgrading));
   const waits = members.map((member): Wait => {
     const isWaiting = member.phase === "Joining" || (isServing(member) && (unproven?.has(member.id) ?? true));

@@ -125,11 +125,11 @@ export class FakeUpgradeHost implements AsyncDisposable {
     order: UpgradeOrder,
     { components, stall, cancel }: { components: Component[]; stall: number; cancel?: AbortSignal },
   ): Promise<string> {
-    const args = upgradeHandOf(order, components).args.map((word, at) => at === 4 ? String(stall) : word);
+    const args = upgradeHandOf(order, components).args(order.until).map((word, at) => at === 4 ? String(stall) : word);
     const child = spawn("/bin/sh", [this.at("hands/upgrade.sh"), ...args], {
       ...{ env: this.#environment(), stdio: ["ignore", "pipe", "inherit"], detached: true },
     });
-    cancel?.addEventListener("abort", () => process.kill(-(child.pid ?? 0), "SIGKILL"));
+    cancel?.addEventListener("abort", () => child.pid && process.kill(-child.pid, "SIGKILL"));
     const { promise, resolve } = Promise.withResolvers<string>();
     let said = "";
     child.stdout?.on("data", (chunk) => said += String(chunk));

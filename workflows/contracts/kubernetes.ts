@@ -63,7 +63,10 @@ export type UpgradeSurvey =
     workers: { nodes: number; oldest: string; newest: string };
   };
 
-/** Something that speaks against the upgrade; `stops` if it must be resolved first, and no approval overrides it. */
+/**
+ * Something that speaks against the upgrade, which must end before the first control plane begins, whatever is approved;
+ * with `stops` it must end before an approval is asked for.
+ */
 export interface UpgradeFinding {
   kind: "ApiRemoved" | "DrainImpossible" | "EtcdInDoubt" | "KubeadmRefuses" | "NodeNotReady";
   stops: boolean;

@@ -62,7 +62,7 @@ function begin(survey: Present, check: UpgradeCheck | null, next: ControlPlaneSt
 /** A person who takes back the approval keeps the next control plane from beginning; one under way is completed. */
 function go(survey: Present, next: ControlPlaneState): UpgradeStep {
   if (next.isUnderWay || isApproved(survey)) return upgrade(survey, next);
-  return { step: "AwaitApproval", standing: awaiting(survey, []) };
+  return stop(survey, "AwaitApproval", awaiting(survey, []));
 }
 
 function upgrade(survey: Present, controlPlane: ControlPlaneState): UpgradeStep {

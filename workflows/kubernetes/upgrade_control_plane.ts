@@ -171,6 +171,8 @@ async function askForSlot(
   const answer = await write.ensureSlotTaken.executeWithOptions({ summary }, [
     { pool: holderOfUpgrade(object), machine, limit: 1, of: "ControlPlanes", until: now + slotMs, ...asked },
   ]);
+  // Without the slot there is only a place in the queue, which must not be given back.
+  memory.mayHaveSlot = answer.taken;
   memory.renewAt = answer.taken ? now + renewMs : 0;
   return answer;
 }

@@ -80,7 +80,7 @@ export function remainderBlocks({ skipped, setAside, pool, now }: Situation, cen
     ...(failed.length > 0 ? [failedBlock(failed)] : []),
     ...(down.length > 0 ? [downBlock(down)] : []),
     ...(upgrading.length > 0 ? [upgradeBlock(upgrading, now)] : []),
-    // Skips are the last reason, because a user wanted them, and every other reason needs a user.
+    // Skips are the last reason, because a user wanted them.
     ...(stays.length > 0 ? [skippedBlock(stays)] : []),
   ];
 }

@@ -163,8 +163,8 @@ export function relieveMember(
     const doubts = doubtsAbout(survey, place, { isLost, returns: returns === true, taken });
     if (doubts.length > 0) return { state: "InDoubt", doubts: bounded(doubts) };
     const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
-    // Only a machine that returns can be the last voter here: no other member can lead, or has the data.
-    const isAlone = id !== undefined && isLastVoter(survey, id);
+    // No other member can lead, or has the data; a last voter that does not return is not relieved.
+    const isAlone = returns === true && id !== undefined && isLastVoter(survey, id);
     if (id !== undefined && !isLost && !isAlone) await etcd.moveLeadership(id);
     if (!snapshot) return nothing;
     const { name, ...keep } = snapshot;

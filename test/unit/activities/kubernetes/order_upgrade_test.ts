@@ -69,7 +69,7 @@ Deno.test("awaitUpgradeOrdered: makes one pod with the components as arguments, 
 Deno.test("awaitUpgradeOrdered: its pod has the form of a hand, runs the script of upgrades, and takes only arguments", () => {
   const asked = order();
   const hand = upgradeHandOf(asked, [{ path: "/opt/bin/kubeadm", hash, url: "https://dl.k8s.io/kubeadm" }]);
-  deepEqual(hand.args, [
+  deepEqual(hand.args(asked.until), [
     ...["Fetch", "v1.36.1", upgradeNameOf(asked), String(Math.ceil(asked.until / 1000)), "90"],
     `/opt/bin/kubeadm ${hash} https://dl.k8s.io/kubeadm`,
   ]);
@@ -96,7 +96,8 @@ Deno.test("awaitUpgradeOrdered: an order that the node has is waited for, also w
   const kube = kubeWith();
   const asked = order({ verb: "Apply" });
   const { components: own = [] } = componentsIn(list) as { components?: Component[] };
-  const { name, args } = upgradeHandOf(asked, own);
+  const upgrade = upgradeHandOf(asked, own);
+  const [{ name }, args] = [upgrade, upgrade.args(asked.until)];
   const spec = { containers: [{ name: "hand", args }] };
   kube.put("pods", { metadata: { namespace: "ostler-hands", name }, spec, status: {} } as never);
   answering(kube, JSON.stringify(told));
@@ -104,7 +105,7 @@ Deno.test("awaitUpgradeOrdered: an order that the node has is waited for, also w
   deepEqual((await give(kube, { verb: "Apply", until: asked.until })).outcome, "Done");
   deepEqual(kube.writes.filter((write) => write.startsWith("create pods")), []);
   const pod = { spec } as V1Pod;
-  deepEqual(upgradeHandOf(asked, componentsOfHand(pod) ?? []).args, args);
+  deepEqual(upgradeHandOf(asked, componentsOfHand(pod) ?? []).args(asked.until), args);
 });
 
 Deno.test("awaitUpgradeOrdered: takes no components from a pod whose arguments have another form", async () => {

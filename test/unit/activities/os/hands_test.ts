@@ -106,6 +106,22 @@ Deno.test("H11 givenOrder: its pod is pinned, tolerates all, has no token, is de
   ok(!JSON.stringify(hand?.["command"]).includes("registry.example"));
 });
 
+Deno.test("givenOrder: a pod made after an outage has the extended deadline in every place", async () => {
+  const kube = kubeWithNode();
+  const asked = order({ until: Date.now() + 60 * second });
+  let isAway = true;
+  kube.onRequest = (request) => {
+    if (isAway && request.startsWith("get pods")) throw answer(503, "ServiceUnavailable");
+  };
+  await looks(kube, asked, [0], [300 * second, () => isAway = false]);
+  const [pod] = kube.all("pods");
+  const { annotations = {} } = pod?.metadata ?? {};
+  const [hand] = (pod?.spec as { containers: { args: string[] }[] }).containers;
+  const until = Date.parse(String(annotations["ostler.dev/until"]));
+  ok(until >= asked.until + 300 * second, annotations["ostler.dev/until"]);
+  equal(hand?.args[6], String(Math.ceil(until / second)));
+});
+
 Deno.test("givenOrder: refuses arguments of an unexpected form", async () => {
   const wrong: Partial<OsOrder>[] = [
     ...["registry.example/os:latest", "registry.example/os@sha256:0", "-v", "a;b/c", "a/$(id)", "a b/c"].map((

@@ -232,7 +232,9 @@ async function upgraded(until: number, { key = "workers-1" } = {}): Promise<Plan
 
 function readOne({ group }: Plane): Promise<Member | undefined> {
   const question = { pool, templateHash: hashOf(image), unproven: [], repair, limit: 9 };
-  return readPool(group.client, question).then(({ ill }) => ill.find(({ id }) => id === "workers-1"));
+  return readPool(group.client, question, { profileNamespace: "kube-system" }).then(({ ill }) =>
+    ill.find(({ id }) => id === "workers-1")
+  );
 }
 
 Deno.test("K23 control planes: a machine under upgrade is kept by its group, and not due for repair, until the slot ends", async () => {
