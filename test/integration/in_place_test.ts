@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
 import { digestOf, imageOf } from "../../deploy/local/demo/images_ground.ts";
-import { ask, cordoned, createEdge, stands } from "../../deploy/local/demo/stories/in_place/edge_pool.ts";
-import { eventually } from "../support/eventually.ts";
+import { ask, cordoned, createEdge, restsHalted, stands } from "../../deploy/local/demo/stories/in_place/edge_pool.ts";
 import { inSharedWorld } from "./shared_world.ts";
 
 Deno.test({
@@ -34,8 +33,7 @@ Deno.test({
       await ask(edge, imageOf("c"));
       const { reason, message } = await stands(edge, "Halted", imageOf("c"));
       assert.match(`${reason} ${message}`, /UpdateRolledBack|Quarantined/);
-      // Nodes in progress at the halt finish, and are uncordoned.
-      await eventually("nothing cordoned", async () => (await cordoned(edge)).length === 0, { withinMs: 30_000 });
+      await restsHalted(edge);
       const tried = [...ground.nodes.values()].filter(({ boots }) => boots > 1).length;
       assert.ok(tried >= 2 && tried <= 4, `${tried} were tried`);
       assert.deepEqual([bootedNow(), await cordoned(edge)], ["b".repeat(12), []]);

@@ -52,7 +52,8 @@ async function playsWell(name: StoryName): Promise<void> {
 
 function judge(story: string, report: Report, lines: readonly string[]): void {
   const broken = report.checks.filter(({ ok }) => !ok);
-  assert.deepEqual(broken, [], lines.slice(-40).join("\n"));
+  const told = broken.map(({ name, detail }) => `${name}: ${detail}`).join("\n");
+  assert.equal(broken.length, 0, `Broke these promises:\n${told}\n\n${lines.slice(-40).join("\n")}`);
   assert.ok(report.checks.length >= 8, `Made only ${report.checks.length} checks`);
   assert.deepEqual([report.ok, report.story], [true, story]);
 }

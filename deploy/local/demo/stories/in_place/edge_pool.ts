@@ -20,6 +20,7 @@ export interface Status {
   message?: string;
   image?: string;
   quarantine?: { reason: string }[];
+  underway?: unknown[];
 }
 
 export interface EdgePool {
@@ -51,10 +52,26 @@ export async function ask({ cluster }: Place, reference: string): Promise<void> 
 }
 
 /** Waits until the pool's Rollout reports this phase and image, and returns its status. */
-export async function stands({ cluster }: Place, phase: string, reference: string): Promise<Status> {
-  return await cluster.until(`phase ${phase} of the nodes with image ${reference}`, async () => {
+export async function stands(place: Place, phase: string, reference: string): Promise<Status> {
+  return await statusOf(place, `phase ${phase} of the nodes with image ${reference}`, (status) => {
+    return status.phase === phase && status.image === reference;
+  });
+}
+
+/**
+ * Waits until the pool is halted and no step is in progress: a halted pool finishes the updates in progress, also those
+ * whose node is not cordoned yet.
+ */
+export async function restsHalted(place: Place): Promise<Status> {
+  return await statusOf(place, "the end of the updates in progress", ({ phase, underway = [] }) => {
+    return phase === "Halted" && underway.length === 0;
+  });
+}
+
+async function statusOf({ cluster }: Place, what: string, isReached: (status: Status) => boolean): Promise<Status> {
+  return await cluster.until(what, async () => {
     const status = (await cluster.get<{ status?: Status }>(`${kind}/rollouts/node-pool.edge`))?.status;
-    if (status?.phase === phase && status.image === reference) return status;
+    if (status && isReached(status)) return status;
     throw new NotYet(status);
   }, 300);
 }

@@ -1,7 +1,7 @@
 import type { ImageGround } from "../../../cloud/image_nodes/image_ground.ts";
 import { digestOf, imageOf } from "../../images_ground.ts";
 import type { Story, StoryScene } from "../story.ts";
-import { abort, ask, cordoned, createEdge, killWorker, stands } from "./edge_pool.ts";
+import { abort, ask, cordoned, createEdge, killWorker, restsHalted, stands } from "./edge_pool.ts";
 
 /** Nodes on which the bad image may fail before the pool halts. */
 const allowed = 2;
@@ -57,8 +57,7 @@ async function stopAtBad(scene: StoryScene): Promise<void> {
   ground.fate = () => "rolls back";
   await ask(scene, imageOf("c"));
   const { quarantine = [] } = await stands(scene, "Halted", imageOf("c"));
-  // A halted pool still finishes the updates in progress, and uncordons their nodes.
-  await scene.cluster.until("the end of the updates in progress", async () => (await cordoned(scene)).length === 0);
+  await restsHalted(scene);
   const reason = quarantine.at(-1)?.reason ?? "";
   checks.add({
     name: "the Rollout reports which node booted which image",
