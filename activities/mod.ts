@@ -1,5 +1,4 @@
 /** All effects of a rollout; the only export that workers use. */
-import type { Cluster } from "./cluster.ts";
 import type {
   AutoscalerActivities,
   AwaitActivities,
@@ -143,7 +142,7 @@ export function createActivities(deps: ActivityDeps): Activities {
       ensurePoolCleanedUp: ({ pool }) => ensurePoolCleanedUp(deps, pool),
       ensureNodeAnnotated: (input) => ensureNodeAnnotated(kube, input),
       ensureAutoscalerKept: (input) => ensureAutoscalerKept(kube, input),
-      ...versionSteps(kube),
+      ...versionSteps(deps),
       ...{ ...imageSteps(kube), ...upgradeSteps(deps) },
       deliverNotice: (input) => deliverNotice(deps.notices ?? nowhere, input),
     }),
@@ -163,7 +162,7 @@ export function createActivities(deps: ActivityDeps): Activities {
         () => awaitGates(kube, input, { metrics: deps.metricsAccess }),
       ),
     ...measuredUpdates(measures, updateSteps(kube, deps.giveOrder ?? byHands(deps))),
-    awaitNodeVersionChanged: (input) => awaitNodeVersionChanged(kube, input),
+    awaitNodeVersionChanged: (input) => awaitNodeVersionChanged(kube, input, upgradeReader(deps)),
     ...upgradeWaits(deps),
     awaitMachineGone: (input) => measuredWait(measures, ["gone"], () => awaitMachineGone(kube, input)),
     awaitMachineRelieved: (input) => awaitMachineRelieved(kube, input),
@@ -182,10 +181,11 @@ function byHands({ kube, handsImage: image = "" }: ActivityDeps): GiveOrder {
 }
 
 /** Creates the activities for scaling groups besides their rollouts. */
-function versionSteps(kube: Cluster): NodeVersionActivities & DiscoveryActivities {
+function versionSteps(deps: ActivityDeps): NodeVersionActivities & DiscoveryActivities {
+  const { kube, hasHands } = upgradeReader(deps);
   return {
     ensureGroupsDiscovered: () => discoverScalingGroups(kube, Date.now()),
-    surveyNodeVersion: (input) => surveyNodeVersion(kube, input),
+    surveyNodeVersion: (input) => surveyNodeVersion(kube, input, { hasHands }),
     ensureStageReleased: (input) => ensureStageReleased(kube, input),
     ensureReleaseEnded: (input) => ensureReleaseEnded(kube, input),
     ensureAutoscalersHeld: async ({ object: { name }, until }) => {

@@ -1,9 +1,9 @@
 /**
  * Brings all nodes of a NodeVersion's scaling groups to the desired version:
- * survey → hold the autoscaler → release stage after stage → survey until nothing is left → end the release → end the
+ * survey → upgrade Kubernetes of the control planes → hold the autoscaler → release stage after stage → survey until nothing is left → end the release → end the
  * hold of the autoscaler.
- * Groups are rolled by runs of their own, which continue without this one; the released stage is stored on the
- * NodeVersion. Invariants: no stage is released while an autoscaler runs or an earlier stage is not done; an autoscaler
+ * Groups are rolled, and Kubernetes is upgraded, by runs of their own, which continue without this one; the released
+ * stage is stored on the NodeVersion. Invariants: no stage is released while an autoscaler runs or an earlier stage is not done; an autoscaler
  * that was turned off is turned on again, by this run, or by the next reader once its hold has expired.
  */
 import {
@@ -29,6 +29,7 @@ import type {
 } from "./contracts/mod.ts";
 import { unlessOver } from "./machine/work.ts";
 import { type NextStep, nextStep } from "./node_version/next_step.ts";
+import { UpgradeRun } from "./node_version/upgrade_run.ts";
 import { patient } from "./proxies.ts";
 import { troubleOf } from "./state/trouble.ts";
 
@@ -55,8 +56,11 @@ const mootMs = 1_000;
 
 /** Surveys until every node runs the desired version; its workflow ID is `node-version/<name>`. */
 export async function rollOutNodeVersion(object: ClusterObject): Promise<NodeVersionOutcome> {
-  const news = { isChanged: false };
-  setHandler(nodeVersionChanged, () => void (news.isChanged = true));
+  const news = { isChanged: false, upgrade: new UpgradeRun(object) };
+  setHandler(nodeVersionChanged, () => {
+    news.isChanged = true;
+    news.upgrade.isTold = false;
+  });
   try {
     return await untilUpToDate(object, news);
   } catch (error) {
@@ -69,6 +73,8 @@ export async function rollOutNodeVersion(object: ClusterObject): Promise<NodeVer
 
 interface News {
   isChanged: boolean;
+  /** The end of its run requires a survey, too. */
+  readonly upgrade: UpgradeRun;
 }
 
 interface Reported {
@@ -80,6 +86,7 @@ async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVer
   const reported: Reported = { text: "" };
   for (;;) {
     news.isChanged = false;
+    news.upgrade.hasEnded = false;
     try {
       const outcome = await reconcile(object, news, reported);
       // Without an await between this check and the return, a late signal starts a new run.
@@ -105,7 +112,8 @@ async function reconcile(
   reported.text = textOf(next.standing);
   if (survey.isHeld && next.step !== "LetGo") await hold(object);
   await take(object, next, survey.digest);
-  if (next.step === "Wait") await rest(object, survey.fingerprint, news);
+  if (next.step === "Upgrade") await news.upgrade.keep();
+  if (next.step === "Wait" || next.step === "Upgrade") await rest(object, survey.fingerprint, news);
   return next.step === "Done" ? { outcome: "UpToDate", says: next.standing.message } : undefined;
 }
 
@@ -158,7 +166,7 @@ async function rest(object: ClusterObject, fingerprint: string, news: News): Pro
   const summary = "Wait for a group or a node to change";
   const input = { object, fingerprint, until };
   await unlessOver(
-    () => news.isChanged,
+    () => news.isChanged || news.upgrade.hasEnded,
     () => waits().awaitNodeVersionChanged.executeWithOptions({ summary }, [input]),
   );
 }

@@ -296,5 +296,7 @@ async function leave(run: Run): Promise<void> {
   const state = underWay.length === 0
     ? "no control plane is half done"
     : `control plane ${underWay.join(", ")} stays cordoned until the next run completes its upgrade`;
-  await report(run, { reason: "UpgradeCancelled", message: `The upgrade of Kubernetes was cancelled: ${state}` });
+  const todo = "to continue, set annotation ostler.dev/retry-kubernetes on the NodeVersion to a new value";
+  const message = `The upgrade of Kubernetes was cancelled: ${state}; ${todo}`;
+  await report(run, { reason: "UpgradeCancelled", message });
 }

@@ -15,6 +15,7 @@ import { isOwnHold } from "../node/holder.ts";
 import { readGroupNodes } from "../node_version/group_nodes.ts";
 import { isControlPlane } from "../node/node_facts.ts";
 import { holderOfUpgrade } from "../pool/upgraded_nodes.ts";
+import { askedUpgrade, cancelledReason, upgradeCondition } from "./cancelled_upgrade.ts";
 
 /**
  * Annotates a control plane with the components that it runs. Workers get their kubelet only after this annotation, so
@@ -94,6 +95,7 @@ export function ensureUpgradeReported(
     const { reason, message } = standing;
     const status = reason === done ? "True" : "False";
     const isWell = reason === done || inProgress.includes(reason);
-    await tellCondition(kube, version, { type: "KubernetesUpgraded", status, reason, message, isWell });
+    const beside = { cancelledUpgrade: reason === cancelledReason ? askedUpgrade(version) : null };
+    await tellCondition(kube, version, { type: upgradeCondition, status, reason, message, isWell, beside });
   });
 }

@@ -6,6 +6,16 @@ import type { NodeVersion } from "../kube/update_kinds.ts";
 import { componentsIn, componentsKey, upgradeDigestOf } from "./components.ts";
 import { plainVersion } from "./versions.ts";
 
+/** On a NodeVersion: any new value asks for another attempt. */
+const retryAnnotation = "ostler.dev/retry-kubernetes";
+/** Characters of an annotation that count, as the result is stored in a history. */
+export const longestText = 200;
+
+/** Returns the request of a person for another attempt; "" is none. */
+export function retryOf({ annotations }: NodeVersion["metadata"]): string {
+  return (annotations?.[retryAnnotation] ?? "").slice(0, longestText);
+}
+
 /** The namespace of the ConfigMaps with components. */
 const namespace = "kube-system";
 

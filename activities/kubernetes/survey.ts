@@ -10,16 +10,12 @@ import { readClusterObject } from "../kube/resources.ts";
 import { attempting, ifFound, sideBySide } from "../kube/status.ts";
 import { NodeVersion, nodeVersions } from "../kube/update_kinds.ts";
 import { type GroupNode, groupNodesOf } from "../node_version/group_nodes.ts";
-import { readAskedKubernetes } from "./asked.ts";
+import { longestText, readAskedKubernetes, retryOf } from "./asked.ts";
 import { readPlanes } from "./control_planes.ts";
 import { plainVersion } from "./versions.ts";
 
 /** On a NodeVersion: the version to which a person approved an upgrade. */
 export const approvedAnnotation = "ostler.dev/approved-kubernetes";
-/** On a NodeVersion: any new value asks for another attempt. */
-export const retryAnnotation = "ostler.dev/retry-kubernetes";
-/** Characters of an annotation that count, as the result is stored in a history. */
-const longestText = 200;
 
 /** Nodes that a message names. */
 const named = 5;
@@ -45,7 +41,7 @@ export function surveyUpgrade(reader: UpgradeReader, { object }: { object: Clust
     const facts = {
       ...{ digest: asked.digest, version: asked.version, components: asked.components, cluster },
       approved: (version.metadata.annotations?.[approvedAnnotation] ?? "").slice(0, longestText),
-      retry: (version.metadata.annotations?.[retryAnnotation] ?? "").slice(0, longestText),
+      retry: retryOf(version.metadata),
       trouble: asked.trouble ?? troubleWith({ cluster, hasHands, controlPlanes: planes.controlPlanes }),
       ...planes,
     };

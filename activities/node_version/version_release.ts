@@ -7,6 +7,7 @@ import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { type NodeVersion, nodeVersions, type ScalingGroup } from "../kube/update_kinds.ts";
 import { emitEvents } from "../status/events.ts";
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 
 /** Releases a target to a stage; throws GenerationStale if the NodeVersion has another target. */
 export function ensureStageReleased(
@@ -42,10 +43,13 @@ export function ensureVersionTold(
     const version = await ifFound(readClusterObject(kube, nodeVersions, name));
     if (!version) return;
     const { ready: status, reason, message } = standing;
-    const isWell = status === "True" || ["Rolling", "HoldingAutoscaler", "OutsideWindow"].includes(reason);
+    const isWell = status === "True" || inProgress.includes(reason);
     await tellCondition(kube, version, { type: "Ready", status, reason, message, isWell });
   });
 }
+
+/** Reasons that require no action. */
+const inProgress = ["Rolling", "HoldingAutoscaler", "OutsideWindow", "UpgradingKubernetes"];
 
 /** A condition; `isWell` for a reason that requires no action. */
 export interface ToldCondition {
@@ -54,21 +58,26 @@ export interface ToldCondition {
   reason: string;
   message: string;
   isWell: boolean;
+  /** Other fields of the status, which change together with the condition. */
+  beside?: Readonly<Record<string, unknown>>;
 }
 
 /** Writes a condition beside the others unless it is there already, and emits an Event for a new reason. */
 export async function tellCondition(
   kube: Kube,
   version: NodeVersion,
-  { type, status, reason, message, isWell }: ToldCondition,
+  { type, status, reason, message, isWell, beside = {} }: ToldCondition,
 ): Promise<void> {
   const conditions = version.status?.conditions ?? [];
   const before = conditions.find((each) => each.type === type);
-  if (before?.reason === reason && before.message === message && before.status === status) return;
+  const isSame = Object.entries(beside).every(([key, value]) =>
+    isDeepStrictEqual(version.status?.[key] ?? null, value)
+  );
+  if (isSame && before?.reason === reason && before.message === message && before.status === status) return;
   const lastTransitionTime = (before?.status === status && before.lastTransitionTime) || new Date().toISOString();
   const { name, uid, generation: observedGeneration = 0 } = version.metadata;
   const now = { type, status, reason, message, observedGeneration, lastTransitionTime };
-  await write(kube, version, { conditions: [...conditions.filter((each) => each.type !== type), now] });
+  await write(kube, version, { ...beside, conditions: [...conditions.filter((each) => each.type !== type), now] });
   if (before?.reason === reason) return;
   const object = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion" };
   const event = { type: isWell ? "Normal" : "Warning", reason, message } as const;

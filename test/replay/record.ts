@@ -15,8 +15,9 @@ import { noticeIdOf } from "../../workflows/commands/start_options.ts";
 import type { CarriedState } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_failure.ts";
+import { FakeUpgrade } from "../support/fake_upgrade.ts";
 import { type FakePool, protectedPod } from "../support/fake_pool.ts";
-import { controlPlaneFirst, surveyed } from "../support/fake_versions.ts";
+import { controlPlaneFirst, surveyed, upgradeFirst } from "../support/fake_versions.ts";
 import { recall } from "../support/fake_rollout.ts";
 import { resolved } from "../support/fake_images.ts";
 import { budgetOf, gateOf } from "../support/pool_checks.ts";
@@ -255,6 +256,20 @@ const versions: Record<string, Story> = {
   "control_plane_first": async (stage) => {
     stage.activities.versions.looks.set("cp", controlPlaneFirst());
     const options = { workflowId: "node-version/cp", taskQueue: "ostler", args: [{ name: "cp" }] };
+    return await stage.client.workflow.start("rollOutNodeVersion", options) as unknown as Handle;
+  },
+  "kubernetes_first": async (stage) => {
+    const { versions } = stage.activities;
+    const upgrade = new FakeUpgrade().on(stage);
+    const { name } = upgrade;
+    versions.looks.set(name, [upgradeFirst()]);
+    // The run waits for the upgrade, whose end shows in the next survey.
+    versions.changed = new Promise(() => {});
+    upgrade.before = (effect) => {
+      if (effect === "announce b") versions.looks.set(name, [...controlPlaneFirst().slice(2)]);
+      if (effect === "free b") versions.changed = Promise.resolve();
+    };
+    const options = { workflowId: `node-version/${name}`, taskQueue: "ostler", args: [{ name }] };
     return await stage.client.workflow.start("rollOutNodeVersion", options) as unknown as Handle;
   },
   "let_go_at_rest_release_ended": async (stage) => {

@@ -48,6 +48,13 @@ export function controlPlaneFirst(): Present[] {
   ];
 }
 
+/** Reads of a NodeVersion whose control planes need an upgrade of Kubernetes, which a run of its own carries out. */
+export function upgradeFirst(differs: Partial<Present> = {}): Present {
+  const ControlPlane = { ...stage, groups: 1, outdated: 3, skewed: 3 };
+  const upgrade = { state: "Possible", says: "" } as const;
+  return surveyed({ stages: { ControlPlane, Workers: stage }, upgrade, ...differs });
+}
+
 export class FakeVersions {
   /** The result of each read, by name; the last one repeats, and without an entry nothing is read. */
   readonly looks = new Map<string, VersionSurvey[]>();

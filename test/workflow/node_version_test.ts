@@ -2,10 +2,11 @@
 import { deepEqual, rejects } from "node:assert/strict";
 import { readConfig } from "../../workers/config.ts";
 import { rollOutNodeVersion } from "../../workers/controller.ts";
-import { nodeVersionIdOf } from "../../workflows/commands/start_options.ts";
+import { nodeVersionIdOf, upgradeIdOf } from "../../workflows/commands/start_options.ts";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_failure.ts";
-import { controlPlaneFirst, surveyed } from "../support/fake_versions.ts";
+import { FakeUpgrade } from "../support/fake_upgrade.ts";
+import { controlPlaneFirst, surveyed, upgradeFirst } from "../support/fake_versions.ts";
 import type { Stage } from "../support/workflow_stage.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
@@ -126,6 +127,59 @@ test("fault E5 rollOutNodeVersion: reports a refused step, and continues after t
   await rollOutNodeVersion(stage.client, config, "denied");
   const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "denied" }));
   deepEqual(await handle.result(), { outcome: "UpToDate", says: "All 2" });
+  versions.changed = Promise.resolve();
+});
+
+test("K23 rollOutNodeVersion: upgrades Kubernetes of the control planes before any stage", async (stage) => {
+  const { versions } = stage.activities;
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.approved = "";
+  const { name } = upgrade;
+  const [, , ...afterwards] = controlPlaneFirst();
+  versions.looks.set(name, [upgradeFirst()]);
+  versions.changed = new Promise(() => {});
+  await rollOutNodeVersion(stage.client, config, name);
+  await eventually("the request for an approval", () => upgrade.standing.reason === "AwaitingApproval");
+  deepEqual(doneWith(stage, name), ["tell UpgradingKubernetes"]);
+  upgrade.approved = upgrade.version;
+  // The survey shows the end of the upgrade, whose run wakes that of the NodeVersion.
+  versions.looks.set(name, [upgradeFirst(), ...afterwards]);
+  upgrade.before = (effect) => {
+    if (effect.startsWith("announce")) versions.changed = Promise.resolve();
+  };
+  const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name }));
+  await rollOutNodeVersion(stage.client, config, name);
+  deepEqual(await handle.result(), { outcome: "UpToDate", says: "All 3" });
+  const done = doneWith(stage, name);
+  deepEqual(upgrade.given("announce"), ["announce a", "announce c", "announce b"]);
+  deepEqual([done.indexOf("release Workers of d") > 0, upgrade.violations], [true, []]);
+  versions.changed = Promise.resolve();
+});
+
+test("rollOutNodeVersion: signals an upgrade that runs already, and starts one that was terminated", async (stage) => {
+  const { versions } = stage.activities;
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.approved = "";
+  const { name } = upgrade;
+  await upgrade.start(stage);
+  await eventually("the first survey", () => upgrade.standing.reason === "AwaitingApproval");
+  versions.changed = new Promise(() => {});
+  versions.looks.set(name, [upgradeFirst()]);
+  await rollOutNodeVersion(stage.client, config, name);
+  await eventually("its wait", () => doneWith(stage, name).includes("tell UpgradingKubernetes"));
+  const run = stage.client.workflow.getHandle(upgradeIdOf({ name }));
+  const signals = async (): Promise<number> =>
+    ((await run.fetchHistory()).events ?? []).filter((event) => event.workflowExecutionSignaledEventAttributes).length;
+  await eventually("the signal", async () => await signals() === 2);
+  const { runId } = await run.describe();
+  await run.terminate();
+  await rollOutNodeVersion(stage.client, config, name);
+  await eventually("another run", async () => {
+    const { runId: now, status } = await run.describe();
+    return now !== runId && status.name === "RUNNING";
+  });
+  await run.terminate();
+  await stage.client.workflow.getHandle(nodeVersionIdOf({ name })).terminate();
   versions.changed = Promise.resolve();
 });
 

@@ -148,6 +148,19 @@ export function clusterColumn(cluster: string): { key: typeof searchAttributes.c
   return cluster === "" ? [] : [{ key: searchAttributes.cluster, value: cluster }];
 }
 
+/** Returns the title, text and search attributes of a run that upgrades Kubernetes. */
+export function shownAtUpgrade({ cluster, name }: ClusterObject): {
+  staticSummary: string;
+  staticDetails: string;
+  typedSearchAttributes: { key: typeof searchAttributes.cluster; value: string }[];
+} {
+  return {
+    staticSummary: `Upgrade Kubernetes of node version ${name}`,
+    staticDetails: `Upgrades the control planes of NodeVersion \`${name}\` to its Kubernetes version, one at a time.`,
+    typedSearchAttributes: clusterColumn(cluster ?? ""),
+  };
+}
+
 /** Returns the title, text and search attributes of a new run. */
 export function shownAtStart({ cluster, kind = "MachineDeployment", namespace, name }: PoolRef): {
   staticSummary: string;

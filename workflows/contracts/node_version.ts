@@ -53,6 +53,8 @@ export type VersionSurvey =
     isSettled: boolean;
     /** Nodes whose version cannot be determined. */
     invalid: number;
+    /** The upgrade of Kubernetes of the control planes; absent if the worker cannot run orders on nodes. */
+    upgrade?: VersionUpgrade;
     /** The remaining work, for users. */
     says: string;
   };
@@ -63,6 +65,13 @@ export interface VersionStanding {
   ready: "True" | "False";
   reason: string;
   message: string;
+}
+
+/** Possible: a run of its own can carry it out. Cancelled: a person cancelled that run, and has asked for none since. */
+export interface VersionUpgrade {
+  state: "Possible" | "Cancelled";
+  /** The last report of the run, if the upgrade is not complete; "" without one. */
+  says: string;
 }
 
 export interface NodeVersionActivities {

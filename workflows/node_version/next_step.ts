@@ -1,18 +1,23 @@
 /** Returns the next step of a NodeVersion, as a pure function of one survey. */
-import type { StageSurvey, VersionStage, VersionStanding, VersionSurvey } from "../contracts/mod.ts";
-import { isDone, refusalOf, stageOf } from "./stage_of.ts";
+import type { StageSurvey, VersionStage, VersionStanding, VersionSurvey, VersionUpgrade } from "../contracts/mod.ts";
+import { isDone, refusalOf, stageOf, upgradeNeeded } from "./stage_of.ts";
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
-/** One step, and the status meanwhile. */
+/** One step, and the status meanwhile. Upgrade: a run of its own upgrades Kubernetes of the control planes. */
 export type NextStep =
-  | { step: "Hold" | "LetGo" | "EndRelease" | "Wait" | "Done"; standing: VersionStanding }
+  | { step: "Hold" | "LetGo" | "EndRelease" | "Upgrade" | "Wait" | "Done"; standing: VersionStanding }
   | { step: "Release"; stage: VersionStage; standing: VersionStanding };
 
-/** Returns the next step: check, hold autoscalers, release the stages in order, check again, and end the hold. */
+/**
+ * Returns the next step: check, upgrade control planes, hold autoscalers, release the stages in order, check again, and
+ * end the hold.
+ */
 export function nextStep(survey: Present): NextStep {
   const { released, trouble } = survey;
   if (isDone(survey)) return end(survey);
+  const upgrade = upgradeNeeded(survey);
+  if (upgrade) return upgradeFirst(survey, upgrade);
   if (trouble) return stop(survey, trouble);
   const stage = stageOf(survey);
   if (stage === "Refused") return refuse(survey);
@@ -30,6 +35,20 @@ function end({ isHeld, released, says }: Present): NextStep {
   const standing = { ready: "True", reason: "UpToDate", message: says } as const;
   if (released !== null) return { step: "EndRelease", standing };
   return { step: isHeld ? "LetGo" : "Done", standing };
+}
+
+/**
+ * Ends the release first, so that no further group takes components that are newer than its API server. Groups that
+ * have begun continue beside the upgrade, which shares the budget of control planes with them.
+ */
+function upgradeFirst(survey: Present, { state, says }: VersionUpgrade): NextStep {
+  const what = "Workers and images wait until Kubernetes of the control planes is upgraded";
+  const message = says === "" ? what : `${what}: ${says}`;
+  const reason = state === "Cancelled" ? "UpgradeCancelled" : "UpgradingKubernetes";
+  const standing = { ready: "False", reason, message } as const;
+  if (survey.released !== null) return { step: "EndRelease", standing };
+  const next = stop(survey, { reason, message });
+  return next.step === "Wait" && state === "Possible" ? { step: "Upgrade", standing } : next;
 }
 
 function refuse(survey: Present): NextStep {

@@ -1,5 +1,5 @@
 /** The next stage of a NodeVersion, and why a stage cannot begin, as pure functions of one survey. */
-import type { StageSurvey, VersionStage, VersionSurvey } from "../contracts/mod.ts";
+import type { StageSurvey, VersionStage, VersionSurvey, VersionUpgrade } from "../contracts/mod.ts";
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
@@ -9,6 +9,16 @@ type Present = Extract<VersionSurvey, { state: "Present" }>;
  */
 export function isDone({ isSettled, stages: { ControlPlane } }: Present): boolean {
   return isSettled && ControlPlane.done === ControlPlane.groups;
+}
+
+/**
+ * Returns the upgrade of Kubernetes that control planes need before any stage; undefined if they need none, or Ostler
+ * cannot run orders on nodes. The API server of control planes that are not in a group is not Ostler's to upgrade.
+ */
+export function upgradeNeeded({ upgrade, trouble, stages: { ControlPlane } }: Present): VersionUpgrade | undefined {
+  if (ControlPlane.groups === 0) return undefined;
+  const isBehind = trouble === null ? skewedOf(ControlPlane) > 0 : trouble.reason === "KubernetesTooNew";
+  return isBehind ? upgrade : undefined;
 }
 
 /**
@@ -35,8 +45,8 @@ function skewedOf({ skewed, unannounced }: StageSurvey): number {
 /** Returns why the stage of control planes is refused. */
 export function refusalOf({ stages: { ControlPlane, Workers } }: Present): string {
   const refusal =
-    'Cannot begin stage "ControlPlane": this release does not upgrade the Kubernetes version of control planes, ' +
-    `and ${skewedOf(ControlPlane)} of their nodes run other or unknown components`;
+    `Cannot begin stage "ControlPlane": ${skewedOf(ControlPlane)} of its nodes run other or unknown components, and ` +
+    "Ostler upgrades Kubernetes only with setting hands-image";
   return Workers.groups === 0
     ? refusal
     : `${refusal}; workers wait, because a kubelet must not be newer than its API server`;

@@ -10,7 +10,7 @@ export const remedies: Record<string, string> = {
   ProtectedRemain:
     "Remove the protection in the cloud, or skip the machines; protectedMachines of the policy can skip them all.",
   ControlPlaneRefused:
-    "Upgrade Kubernetes of control planes by hand: Ostler replaces them for a new image, not yet for new components.",
+    "Set hands-image and allow downloads (docs/how-to/control-planes.md), or upgrade the control planes with kubeadm.",
   GroupClaimedTwice: "Delete one of the two ScalingGroups: each would count and pace the same machines separately.",
   NodeClaimedTwice: "Change the nodeSelector of one of the NodePools: each would bring the node to its own image.",
   ProfileNotApproved: "Review the profile, then add its digest to approvedProfiles of the named RolloutPolicy.",

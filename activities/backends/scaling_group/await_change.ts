@@ -4,7 +4,8 @@ import type { ClusterObject } from "../../../workflows/contracts/mod.ts";
 import { groupNodesOf } from "../../node_version/group_nodes.ts";
 import { News, poll, sourceOf } from "../../kube/polling.ts";
 import { RolloutObject, rollouts } from "../../kube/resources.ts";
-import { autoscalingStrategies, AutoscalingStrategy } from "../../kube/update_kinds.ts";
+import { autoscalingStrategies, AutoscalingStrategy, NodeVersion, nodeVersions } from "../../kube/update_kinds.ts";
+import { upgradeStateOf } from "../../kubernetes/cancelled_upgrade.ts";
 import { surveyNodeVersion } from "./version_survey.ts";
 
 /** The fields of a group's Rollout that a survey depends on. */
@@ -22,16 +23,24 @@ const switches = {
   schema: AutoscalingStrategy.transform(({ spec, status }) => `${spec.enabled} ${status?.replicas ?? 0}`),
 };
 
+/** The fields of a NodeVersion that a survey depends on, and that change without a signal to its run. */
+const upgrades = {
+  ...nodeVersions,
+  schema: NodeVersion.transform((version) => JSON.stringify(upgradeStateOf(version))),
+};
+
 /** Ends when the survey differs from `fingerprint`, at the latest at `until` (epoch ms). */
 export async function awaitNodeVersionChanged(
   kube: Cluster,
   { object, fingerprint, until }: { object: ClusterObject; fingerprint: string; until: number },
+  hands: { hasHands?: boolean } = {},
 ): Promise<void> {
   const isOther = (before: string | undefined, now: string | undefined): boolean => before !== now;
   using news = new News([
     ...[kube.watches.of(phases), kube.watches.of(switches)].map((watch) =>
       sourceOf(watch, ({ before, now }) => isOther(before, now))
     ),
+    sourceOf(kube.watches.of(upgrades), ({ key, before, now }) => key === object.name && isOther(before, now)),
     sourceOf(groupNodesOf(kube), ({ before, now }) => JSON.stringify(before) !== JSON.stringify(now)),
   ]);
   return await poll<void>({
@@ -40,7 +49,7 @@ export async function awaitNodeVersionChanged(
     // Changes of many nodes at once cause only one survey.
     ...{ every: 5_000, gap: 1_000, lookBy: () => until },
     look: async () => {
-      const survey = await surveyNodeVersion(kube, { object });
+      const survey = await surveyNodeVersion(kube, { object }, hands);
       const isNews = survey.state === "Gone" || survey.fingerprint !== fingerprint;
       return isNews || Date.now() >= until ? { answer: undefined } : { missing: survey.says };
     },

@@ -11,6 +11,7 @@ import type {
 import { holdersOf } from "../../autoscaler/hold.ts";
 import { askedBy, hashOf, isControlPlane, releasedStage } from "../../node_version/version_release.ts";
 import { groupKeyOf } from "../../clouds/driver.ts";
+import { upgradeStateOf } from "../../kubernetes/cancelled_upgrade.ts";
 import { minorOf } from "../../kubernetes/versions.ts";
 import type { Kube } from "../../kube/client.ts";
 import { listClusterObjects, patchClusterStatus, readClusterObject } from "../../kube/resources.ts";
@@ -44,10 +45,14 @@ import { isOld, readFleet, tendOldRecords } from "./old_records.ts";
 import { isDeepStrictEqual } from "node:util";
 import { failureTypeOf } from "../../failures.ts";
 
-/** Surveys a NodeVersion and writes its status; returns Gone if it was or is being deleted. */
+/**
+ * Surveys a NodeVersion and writes its status; returns Gone if it was or is being deleted. Only a worker with hands can
+ * upgrade Kubernetes of control planes.
+ */
 export function surveyNodeVersion(
   kube: Cluster,
   { object: { name } }: { object: ClusterObject },
+  { hasHands = false }: { hasHands?: boolean } = {},
 ): Promise<VersionSurvey> {
   return attempting(`survey NodeVersion "${name}"`, async () => {
     const version = await ifFound(readClusterObject(kube, nodeVersions, name));
@@ -97,12 +102,13 @@ export function surveyNodeVersion(
       ...{ trouble, stages, ...autoscalersOf({ strategies, held, isRebalancing }, name) },
       isSettled: completion.isSettled && isDone && !trouble && pending.length === 0,
       ...{ invalid: classes.invalid.length, says: saysOf(completion, { isDone, isAllDone, pending }) },
+      ...(hasHands ? { upgrade: upgradeStateOf(version) } : {}),
     });
   });
 }
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
-type Seen = Pick<Present, "trouble" | "stages" | "autoscalers" | "isHeld" | "isSettled" | "invalid" | "says">;
+type Seen = Omit<Present, "state" | "fingerprint" | "digest" | "released">;
 
 /** Number of records that a message names. */
 const named = 5;
@@ -311,6 +317,7 @@ async function newerThanServer(kube: Kube, { spec }: Pick<NodeVersion, "spec">):
   const server = minorOf(gitVersion);
   if (server === undefined || asked <= server) return null;
   const message = `The NodeVersion names Kubernetes "${spec.kubernetesClusterVersion}", but the API server is ` +
-    `"${gitVersion}": a kubelet must not be newer than its API server, and Ostler does not upgrade control planes yet`;
+    `"${gitVersion}": a kubelet must not be newer than its API server, and Ostler upgrades only control planes in ` +
+    "scaling groups, with setting hands-image";
   return { reason: "KubernetesTooNew", message };
 }

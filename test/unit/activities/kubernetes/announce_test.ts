@@ -5,6 +5,8 @@ import {
   ensureUpgradeEnded,
   ensureUpgradeReported,
 } from "../../../../activities/kubernetes/announce.ts";
+import { upgradeStateOf } from "../../../../activities/kubernetes/cancelled_upgrade.ts";
+import { NodeVersion } from "../../../../activities/kube/update_kinds.ts";
 import { awaitNodeEmptied } from "../../../../activities/pool/stages.ts";
 import { holderOfUpgrade } from "../../../../activities/pool/upgraded_nodes.ts";
 import type { DrainOutcome, Unseen } from "../../../../workflows/contracts/mod.ts";
@@ -165,6 +167,28 @@ Deno.test("ensureUpgradeReported: writes its condition beside the others, and on
     ["Normal", "Upgrading"],
     ["Normal", "UpToDate"],
   ]);
+});
+
+Deno.test("fault E4 ensureUpgradeReported: keeps a cancellation until a person asks for another upgrade", async () => {
+  const stage = new UpgradeStage();
+  const version = (): NodeVersion => NodeVersion.parse(stage.kube.get("nodeversions", "v"));
+  deepEqual(upgradeStateOf(version()), { state: "Possible", says: "" });
+  await report(stage, "UpgradeCancelled", "cancelled");
+  deepEqual(upgradeStateOf(version()), { state: "Cancelled", says: "cancelled" });
+  const { metadata, spec } = version();
+  const asked: [string, NodeVersion["metadata"], Partial<NodeVersion["spec"]>][] = [
+    ["another version", metadata, { kubernetesClusterVersion: "v1.36.2" }],
+    ["other components", metadata, { kubernetesComponentsReference: "components-3" }],
+    ["another attempt", { ...metadata, annotations: { "ostler.dev/retry-kubernetes": "1" } }, {}],
+  ];
+  for (const [what, metadata, change] of asked) {
+    const other = { ...version(), metadata, spec: { ...spec, ...change } };
+    equal(upgradeStateOf(other).state, "Possible", what);
+  }
+  await report(stage, "Checking", "another attempt");
+  deepEqual(upgradeStateOf(version()), { state: "Possible", says: "another attempt" });
+  await report(stage, "UpToDate", "all run it");
+  deepEqual(upgradeStateOf(version()), { state: "Possible", says: "" });
 });
 
 Deno.test("ensureUpgradeReported: does nothing for a deleted NodeVersion, and is retried after a conflict", async () => {

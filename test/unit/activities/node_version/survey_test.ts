@@ -256,6 +256,21 @@ Deno.test("survey: reports a Kubernetes later than the API server's, by its mino
   deepEqual(troubles, [undefined, undefined, undefined, undefined, "KubernetesTooNew", "KubernetesTooNew"]);
 });
 
+Deno.test("survey: reports whether Kubernetes can be upgraded, only to a worker with hands", async () => {
+  const group = new GroupInMemory();
+  const { client } = group;
+  const look = async (hasHands: boolean): Promise<unknown> => {
+    const seen = await surveyNodeVersion(client, { object: { name: "v" } }, { hasHands });
+    return seen.state === "Present" && [seen.upgrade, seen.fingerprint];
+  };
+  const [[without], [possible, before]] = [await look(false), await look(true)] as [unknown[], unknown[]];
+  deepEqual([without, possible], [undefined, { state: "Possible", says: "" }]);
+  const told = { type: "KubernetesUpgraded", status: "False", reason: "AwaitingApproval", message: "approve it" };
+  Object.assign(group.kube.get("nodeversions", "v") ?? {}, { status: { conditions: [told] } });
+  const [said, after] = await look(true) as unknown[];
+  deepEqual([said, before === after], [{ state: "Possible", says: "approve it" }, false]);
+});
+
 Deno.test("K3, B11 survey: an old node whose new node vanished is not done", async () => {
   const group = converged(new GroupInMemory());
   const { annotations = {} } = nodeOf(group, "workers-1").metadata;

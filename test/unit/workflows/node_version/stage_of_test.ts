@@ -19,6 +19,9 @@ function seen({ control, workers, ...differs }: Differs): Present {
   };
 }
 
+const possible = { state: "Possible", says: "Waiting for approval" } as const;
+const tooNew = { reason: "KubernetesTooNew", message: "v1.37.0" } as const;
+
 const table: [what: string, differs: Differs, step: string, reason: string][] = [
   ["C11, K23 control planes have another image: they are released first", {}, "Release ControlPlane", "Rolling"],
   [
@@ -132,6 +135,60 @@ const table: [what: string, differs: Differs, step: string, reason: string][] = 
     "LetGo",
     "ControlPlaneRefused",
   ],
+  [
+    "K23 control planes have other components, and Ostler can upgrade them: an upgrade begins before any stage",
+    { isHeld: false, control: { skewed: 3 }, upgrade: possible },
+    "Upgrade",
+    "UpgradingKubernetes",
+  ],
+  [
+    "K23 the version is newer than the API server, and Ostler can upgrade it",
+    { isHeld: false, control: { outdated: 3 }, upgrade: possible, trouble: tooNew },
+    "Upgrade",
+    "UpgradingKubernetes",
+  ],
+  [
+    "K23 the version is newer than an API server that is not in a group",
+    { isHeld: false, control: { groups: 0, outdated: 0 }, upgrade: possible, trouble: tooNew },
+    "Wait",
+    "KubernetesTooNew",
+  ],
+  [
+    "K23 control planes need an upgrade during a rollout: no further worker begins",
+    { released: "Workers", control: { skewed: 3 }, upgrade: possible },
+    "EndRelease",
+    "UpgradingKubernetes",
+  ],
+  [
+    "K24 control planes need an upgrade, and nothing is released: the autoscaler is released",
+    { control: { skewed: 3 }, upgrade: possible },
+    "LetGo",
+    "UpgradingKubernetes",
+  ],
+  [
+    "K24 control planes need an upgrade while workers roll: the autoscaler stays held beside the upgrade",
+    { control: { skewed: 3 }, workers: { moving: 1 }, upgrade: possible },
+    "Upgrade",
+    "UpgradingKubernetes",
+  ],
+  [
+    "K24 control planes need an upgrade while workers roll, and the autoscaler runs",
+    { isHeld: false, autoscalers: "On", control: { skewed: 3 }, workers: { moving: 1 }, upgrade: possible },
+    "Hold",
+    "UpgradingKubernetes",
+  ],
+  [
+    "K23 a person cancelled the upgrade: workers and images wait",
+    { isHeld: false, control: { skewed: 3 }, upgrade: { ...possible, state: "Cancelled" } },
+    "Wait",
+    "UpgradeCancelled",
+  ],
+  [
+    "K23 the upgrade is complete: control planes get their image first",
+    { control: { outdated: 3 }, upgrade: { ...possible, says: "" } },
+    "Release ControlPlane",
+    "Rolling",
+  ],
   ["there are no workers", { workers: { groups: 0, outdated: 0 } }, "Release ControlPlane", "Rolling"],
   [
     "K24 there are no workers, and the version of a node is unknown",
@@ -152,8 +209,8 @@ for (const [what, differs, step, reason] of table) {
 Deno.test("K23 nextStep: reports why control planes are refused, and that workers wait for them", () => {
   equal(
     nextStep(seen({ control: { outdated: 3, skewed: 2 } })).standing.message,
-    'Cannot begin stage "ControlPlane": this release does not upgrade the Kubernetes version of control planes, ' +
-      "and 2 of their nodes run other or unknown components; " +
+    'Cannot begin stage "ControlPlane": 2 of its nodes run other or unknown components, and Ostler upgrades ' +
+      "Kubernetes only with setting hands-image; " +
       "workers wait, because a kubelet must not be newer than its API server",
   );
 });
