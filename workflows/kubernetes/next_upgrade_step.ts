@@ -59,9 +59,13 @@ function begin(survey: Present, check: UpgradeCheck | null, next: ControlPlaneSt
   return upgrade(survey, next);
 }
 
-/** A person who takes back the approval keeps the next control plane from beginning; one under way is completed. */
+/**
+ * A person who takes back the approval keeps the next control plane from beginning, also one that has only its slot; one
+ * that is cordoned or half done is completed.
+ */
 function go(survey: Present, next: ControlPlaneState): UpgradeStep {
-  if (next.isUnderWay || isApproved(survey)) return upgrade(survey, next);
+  const isTouched = next.isUnderWay && (next.isCordoned || !isWhole(next));
+  if (isTouched || isApproved(survey)) return upgrade(survey, next);
   return stop(survey, "AwaitApproval", awaiting(survey, []));
 }
 
@@ -105,8 +109,7 @@ function done(survey: Present): UpgradeStep {
 
 /** Ends the work on a control plane whose kubelet and components have one version: nothing on it is half done. */
 function stop(survey: Present, step: "Refuse" | "AwaitApproval" | "Wait", standing: UpgradeStanding): UpgradeStep {
-  const isWhole = ({ isReady, kubelet, components }: ControlPlaneState): boolean => isReady && kubelet === components;
-  const whole = survey.controlPlanes.find((each) => hasBegun(each) && isWhole(each));
+  const whole = survey.controlPlanes.find((each) => hasBegun(each) && each.isReady && isWhole(each));
   if (whole) return { step: "Release", controlPlane: whole, standing };
   return { step, standing: withCordoned(survey, standing) };
 }
@@ -115,6 +118,10 @@ function withCordoned({ controlPlanes }: Present, { reason, message }: UpgradeSt
   const cordoned = controlPlanes.filter(hasBegun);
   if (cordoned.length === 0) return { reason, message };
   return { reason, message: `${message}; control plane ${namesOf(cordoned)} is half done and stays cordoned` };
+}
+
+function isWhole({ kubelet, components }: ControlPlaneState): boolean {
+  return kubelet === components;
 }
 
 /** Returns whether something of this upgrade must be ended on a control plane; it may have lost its slot. */

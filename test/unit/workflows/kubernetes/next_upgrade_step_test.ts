@@ -210,6 +210,18 @@ const approval: Row[] = [
     "Upgrading",
   ],
   [
+    "the approval is taken back while one has only its slot: it gives the slot back",
+    { ...begun, approved: "", ...planes({ a: upgraded, c: { isUnderWay: true } }) },
+    "Release c",
+    "AwaitingApproval",
+  ],
+  [
+    "the approval is taken back while one is half done, and its cordon is lost: that one is completed",
+    { ...begun, approved: "", ...planes({ a: upgraded, c: { ...half, isUnderWay: true } }) },
+    "Upgrade Node c",
+    "Upgrading",
+  ],
+  [
     "K23 a forged mark replaces no approval",
     { ...begun, approved: "", ...planes({ a: upgraded, c: { ...cordoned, isReady: false } }) },
     "AwaitApproval",
