@@ -40,12 +40,14 @@ export class SteadyClient {
     this.#run = this.#turns();
   }
 
-  /** Resolves when its object exists. */
+  /** Resolves when its object exists, without what an earlier client wrote. */
   static async start({ kubeconfig, everyMs = 150 }: SteadyOptions): Promise<SteadyClient> {
     const api = await ApiConnection.open(kubeconfig);
     const body = { metadata: { name }, data: {} };
-    await api.call({ method: "POST", path, body }).catch((error: unknown) => {
+    await api.call({ method: "POST", path, body }).catch(async (error: unknown) => {
       if (!(error instanceof ApiRefusal && error.status === 409)) throw error;
+      const contentType = "application/merge-patch+json";
+      await api.call({ method: "PATCH", path: `${path}/${name}`, body: { data: null }, contentType });
     });
     return new SteadyClient(api, everyMs);
   }
