@@ -4,7 +4,7 @@ import { poolOfGroup, poolOfNodePool, rolloutTypes, workflowIdOf } from "../../w
 import { isClusterName } from "../connect/cluster_name.ts";
 import type { Server } from "../connect/server.ts";
 import { codeOf } from "../connect/temporal_failure.ts";
-import { printable } from "./bounded_work.ts";
+import { printable } from "../view/printable.ts";
 import { pagesOf, type Service, textOf, timeOf } from "./wire.ts";
 
 /** Maximum rollouts that are listed; more are only counted. */

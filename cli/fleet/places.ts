@@ -2,7 +2,7 @@
 import { renewalIdOf, renewalType, taskQueueOf } from "../../workflows/commands/start_options.ts";
 import { isClusterName } from "../connect/cluster_name.ts";
 import type { Server } from "../connect/server.ts";
-import { printable } from "./bounded_work.ts";
+import { printable } from "../view/printable.ts";
 import { pagesOf, type Service, timeOf, valueOf } from "./wire.ts";
 
 /** Maximum Schedules that are read. */

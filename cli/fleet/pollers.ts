@@ -3,7 +3,7 @@ import { waitsQueueOf } from "../../workflows/commands/start_options.ts";
 import type { Server } from "../connect/server.ts";
 import { codeOf } from "../connect/temporal_failure.ts";
 import { notFound } from "../setup/refusals.ts";
-import { printable } from "./bounded_work.ts";
+import { printable } from "../view/printable.ts";
 import { type Service, timeOf } from "./wire.ts";
 
 /** Milliseconds after which a poller is gone: a poll lasts a minute, and the next begins at once. */

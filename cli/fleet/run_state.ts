@@ -1,6 +1,7 @@
 /** The state of an open rollout, from the list of workflows and from its own progress. */
 import type { Progress } from "../../workflows/contracts/mod.ts";
-import { printable, type Reply } from "./bounded_work.ts";
+import { printable } from "../view/printable.ts";
+import type { Reply } from "./bounded_work.ts";
 import type { OpenRun } from "./open_runs.ts";
 
 /** Reasons that block a rollout although it has not halted. */

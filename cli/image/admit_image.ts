@@ -1,7 +1,7 @@
 /** `ostler image admit NAME`: requests a new evaluation of an image, and waits for its result. */
 import type { World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
-import { printable } from "../fleet/bounded_work.ts";
+import { printable } from "../view/printable.ts";
 import type { Terminal } from "../terminal.ts";
 import { parseDuration } from "../view/durations.ts";
 import { asData } from "../view/output.ts";

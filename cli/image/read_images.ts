@@ -8,7 +8,7 @@ import {
 } from "../../activities/kube/os_images.ts";
 import { listAll, type NamedCluster } from "../connect/cluster.ts";
 import { Refusal } from "../failure.ts";
-import { printable } from "../fleet/bounded_work.ts";
+import { printable } from "../view/printable.ts";
 import { nearText } from "../rollout/near_names.ts";
 
 export interface ImageRow {

@@ -12,6 +12,7 @@ import { calledAs, styled, type Terminal } from "../terminal.ts";
 import { counted } from "./counted.ts";
 import { duration } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
+import { printable } from "./printable.ts";
 
 /** Rows for one NodeVersion that a user named, and for one of several. */
 export const mostCertificates = 20;
@@ -64,6 +65,7 @@ const titles: Record<CertificateComponent, string> = {
   ...{ EtcdClient: "client of etcd", Authority: "authority of etcd" },
 };
 
+// The status may be from anybody who can write it.
 function rowOf(terminal: Terminal, record: CertificateRecord, now: number): string[] {
   const { text, style } = states[stateOf(record, now)];
   const { component, of, at, expiresAt, unknown } = record;
@@ -83,9 +85,4 @@ function expiryOf(expiresAt: string | undefined, now: number): string {
   const time = Date.parse(expiresAt);
   const far = duration(Math.abs(time - now) / 1000);
   return `${new Date(time).toISOString().slice(0, 10)} (${time > now ? `in ${far}` : `${far} ago`})`;
-}
-
-// The status may be from anybody who can write it.
-function printable(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, "?");
 }
