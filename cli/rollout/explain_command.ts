@@ -1,4 +1,4 @@
-/** `ostler explain NAME`: explains the state of a machine or of a pool, and the next step with its time. */
+/** `ostler explain NAME`: explains the state of a machine or of a pool, and the next step with its time; or a reason. */
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { eventsAbout, ifAllowed, listAll, type NamedCluster } from "../connect/cluster.ts";
@@ -12,13 +12,14 @@ import { wrapped } from "../view/wrapped.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { explainNode } from "./explain_node.ts";
 import { explainPool } from "./explain_pool.ts";
+import { explainReason, isReason } from "./explain_reason.ts";
 import { findMachine, type FoundMachine, makerByName, noMachine } from "./find_machine.ts";
 import { readMachineFacts } from "./machine_facts.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { chosenBy, readRow } from "./pools.ts";
 
 export interface ExplainFlags extends ClusterFlags {
-  /** A machine, its node, or a pool as for other commands. */
+  /** A machine, its node, a pool as for other commands, or a reason. */
   machine: string;
   output: Format;
   profileNamespace?: string;
@@ -26,9 +27,10 @@ export interface ExplainFlags extends ClusterFlags {
 
 /**
  * Prints one paragraph about a machine, its node, or a pool: `NAMESPACE/NAME` and `KIND/NAME` name a pool first, a
- * plain name a machine. Throws Refusal for a name that nothing has, with the facts that are still known.
+ * plain name a machine, and a name in PascalCase a reason. Throws Refusal for a name that nothing has, with the facts that are still known.
  */
 export async function explain(terminal: Terminal, world: World, flags: ExplainFlags): Promise<number> {
+  if (isReason(flags.machine)) return explainReason(terminal, flags.machine, flags.output);
   const cluster = await world.cluster();
   const [name = "", place, ...kind] = flags.machine.split("/").reverse();
   const named = place === undefined ? undefined : await poolNamed(cluster, flags);

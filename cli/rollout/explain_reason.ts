@@ -1,0 +1,62 @@
+/** `ostler explain REASON`: the meaning of a reason in a condition, the next step of Ostler, and the remedy. */
+import { type UpgradeReason, upgradeReason, upgradeReasons } from "../../workflows/kubernetes/upgrade_reasons.ts";
+import { remedies } from "../../workflows/status/remedies.ts";
+import { Refusal } from "../failure.ts";
+import { styled, type Terminal } from "../terminal.ts";
+import { asData, type Format } from "../view/output.ts";
+import { printable } from "../view/printable.ts";
+import { wrapped } from "../view/wrapped.ts";
+import { nearText } from "./near_names.ts";
+
+/** Names of Kubernetes have no capital letters, so no object has the name of a reason. */
+const form = /^[A-Z][A-Za-z]*$/;
+
+/** Returns whether a text is a reason and not a name of an object. */
+export function isReason(text: string): boolean {
+  return form.test(text);
+}
+
+/** Prints a reason; throws Refusal with similar ones for an unknown one. Sends no request. */
+export function explainReason(terminal: Terminal, reason: string, output: Format): number {
+  const upgrade = upgradeReason(reason);
+  const remedy = Object.hasOwn(remedies, reason) ? remedies[reason] : undefined;
+  if (upgrade === undefined && remedy === undefined) {
+    const known = new Set([...upgradeReasons, ...Object.keys(remedies)]);
+    const where = "docs/how-to/operate.md has the conditions and reasons of pools";
+    throw new Refusal(
+      `Failed to explain reason "${printable(reason, 60)}": unknown reason${nearText(reason, known) || `; ${where}`}`,
+    );
+  }
+  const data = {
+    reason,
+    ...(upgrade === undefined ? {} : { kubernetesUpgraded: upgrade }),
+    ...(remedy === undefined ? {} : { pool: { todo: remedy } }),
+  };
+  const lines = [
+    ...(upgrade === undefined ? [] : upgradeLines(terminal, reason, upgrade)),
+    ...(upgrade === undefined || remedy === undefined ? [] : [""]),
+    ...(remedy === undefined ? [] : [headOf(terminal, `${reason}, of a pool`), ...titled(terminal, "to do", remedy)]),
+  ];
+  terminal.out(asData(output, data) ?? `${lines.join("\n")}\n`);
+  return 0;
+}
+
+function upgradeLines(terminal: Terminal, reason: string, { means, next, todo }: UpgradeReason): string[] {
+  return [
+    headOf(terminal, `${reason}, of condition KubernetesUpgraded`),
+    ...titled(terminal, "meaning", means),
+    ...titled(terminal, "by itself", next),
+    ...titled(terminal, "to do", todo),
+  ];
+}
+
+function headOf(terminal: Terminal, text: string): string {
+  return styled(terminal, "bold", text);
+}
+
+const titleWidth = 12;
+
+function titled(terminal: Terminal, title: string, text: string): string[] {
+  const columns = (terminal.columns?.() || 80) - titleWidth;
+  return wrapped(text, columns).split("\n").map((line, nth) => `${(nth === 0 ? title : "").padEnd(titleWidth)}${line}`);
+}

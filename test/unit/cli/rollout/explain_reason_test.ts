@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { upgradeReasons } from "../../../../workflows/kubernetes/upgrade_reasons.ts";
+import { FakeWorld } from "../../../support/fake_world.ts";
+
+async function explained(reason: string, ...flags: string[]): Promise<{ code: number; out: string; err: string }> {
+  const made = new FakeWorld();
+  made.kube.onRequest = (request) => {
+    throw new Error(`Failed to explain a reason: request "${request}"`);
+  };
+  return await made.run(["explain", reason, ...flags]);
+}
+
+Deno.test("ostler explain REASON: shows its meaning, the next step and the remedy, without a request", async () => {
+  const { code, out, err } = await explained("MinorSkipped");
+  assert.deepEqual([code, err], [0, ""]);
+  assert.deepEqual(out.split("\n"), [
+    "MinorSkipped, of condition KubernetesUpgraded",
+    "meaning     The version is more than one minor version later than a control",
+    "            plane, and kubeadm skips none.",
+    "by itself   Ostler reads the NodeVersion again as soon as it changes.",
+    "to do       Name a version of the next minor version first.",
+    "",
+  ]);
+});
+
+Deno.test("ostler explain REASON: shows the remedy of a pool beside that of an upgrade", async () => {
+  const { out } = await explained("OutsideWindow");
+  assert.match(out, /^OutsideWindow, of condition KubernetesUpgraded$/m);
+  assert.match(out, /\n\nOutsideWindow, of a pool\nto do {7}Wait for the next window, or change/);
+  const { out: pool } = await explained("Quarantined");
+  assert.match(pool, /^Quarantined, of a pool\nto do {7}Change the MachineDeployment: /);
+  const data = JSON.parse((await explained("OutsideWindow", "-o", "json")).out);
+  assert.deepEqual(Object.keys(data), ["reason", "kubernetesUpgraded", "pool"]);
+  assert.deepEqual(Object.keys(data.kubernetesUpgraded), ["means", "next", "todo"]);
+});
+
+Deno.test("ostler explain REASON: fits into 80 columns, whatever the reason", async () => {
+  for (const reason of upgradeReasons) {
+    const { code, out } = await explained(reason);
+    assert.equal(code, 0, reason);
+    for (const line of out.split("\n")) assert.ok(line.length <= 80, line);
+  }
+});
+
+Deno.test("ostler explain REASON: refuses an unknown one, with similar ones", async () => {
+  const { code, err } = await explained("AwaitingAproval");
+  assert.equal(code, 1);
+  assert.match(err, /Failed to explain reason "AwaitingAproval": unknown reason; did you mean "AwaitingApproval"\?/);
+  assert.match((await explained("X")).err, /unknown reason; docs\/how-to\/operate\.md has the conditions/);
+});

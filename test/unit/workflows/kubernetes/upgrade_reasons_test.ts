@@ -1,0 +1,62 @@
+import { deepEqual, match, ok } from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { upgradeReason, upgradeReasons } from "../../../../workflows/kubernetes/upgrade_reasons.ts";
+
+const root = new URL("../../../../workflows/", import.meta.url);
+const folder = readdirSync(new URL("kubernetes/", root)).filter((name) => name !== "upgrade_reasons.ts");
+const sources = [...folder.map((name) => `kubernetes/${name}`), "upgrade_kubernetes.ts", "contracts/kubernetes.ts"]
+  .map((file) => readFileSync(new URL(file, root), "utf8"));
+
+/** Every reason that the upgrade reports, or that one of its messages quotes, as the sources name it. */
+function reasonsInSources(): string[] {
+  const found = sources.flatMap((text) => [
+    ...matches(text, /\breason: "(\w+)"/g),
+    ...matches(text, /\brefuse\([^"]*?"(\w+)"/g),
+    ...matches(text, /\btoo\w+\([^)]*\)[^{]*\{[^}]*?refuse\(\w+, "(\w+)"/g),
+    ...matches(text, /\? "halt" .*: "(\w+)"/g),
+    ...matches(text, /trouble\.reason : "(\w+)"/g),
+    ...matches(text, /\?\.kind \?\? "(\w+)"/g),
+    ...unionOf(text, /\n {2}reason:\n((?: {4}\| "\w+";?\n)+)/),
+    ...unionOf(text, /type UpgradeRefusal =\n((?: {2}\| "\w+";?\n)+)/),
+    ...unionOf(text, /\n {2}kind: (.*);\n {2}stops/),
+  ]);
+  return [...new Set(found)].sort();
+}
+
+function matches(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, name = ""]) => name);
+}
+
+function unionOf(text: string, pattern: RegExp): string[] {
+  return matches(pattern.exec(text)?.[1] ?? "", /"(\w+)"/g);
+}
+
+Deno.test("upgradeReason: explains every reason that the upgrade of Kubernetes reports", () => {
+  const found = reasonsInSources();
+  deepEqual(found.filter((reason) => !upgradeReason(reason)), []);
+  // The search itself must find those of each form.
+  for (
+    const reason of [
+      ...["UpToDate", "AwaitingApproval", "ControlPlaneNotReady", "UpgradeHalted", "UpgradeCancelled", "Downgrade"],
+      ...["VersionInvalid", "VersionUnknown", "ComponentsMissing", "ApiRemoved", "KubeadmRefuses", "HashMismatch"],
+      ...["ApiUnavailable", "KubeletTooNew", "KubeletTooOld", "EtcdSaved", "EtcdNotSaved", "DrainBlocked", "Checking"],
+    ]
+  ) ok(found.includes(reason), reason);
+});
+
+/** Failures of requests, which any step can have. */
+const ofRequests = [
+  ...["AccessDenied", "ObjectInvalid", "CloudRefused", "ControlPlaneRefused", "EtcdAccessMissing", "InternalError"],
+];
+
+Deno.test("upgradeReason: explains nothing that no code reports", () => {
+  const known = [...reasonsInSources(), ...ofRequests];
+  deepEqual(upgradeReasons.filter((reason) => !known.includes(reason)), []);
+});
+
+Deno.test("upgradeReason: has sentences about the meaning, the next step and the remedy of each", () => {
+  for (const reason of upgradeReasons) {
+    for (const text of Object.values(upgradeReason(reason) ?? {})) match(text, /^[A-Zk].*\.$/, `${reason}: ${text}`);
+  }
+  deepEqual([upgradeReason("toString"), upgradeReason("Nothing")], [undefined, undefined]);
+});

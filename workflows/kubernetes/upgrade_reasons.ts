@@ -1,0 +1,264 @@
+/** The reasons of condition KubernetesUpgraded, and those that its messages quote, for people. */
+import type { UpgradeFinding, UpgradeRefusal, UpgradeTrouble } from "../contracts/mod.ts";
+
+/** Each field is a sentence or two. */
+export interface UpgradeReason {
+  means: string;
+  /** The actions of Ostler without a person. */
+  next: string;
+  /** The actions of a person. */
+  todo: string;
+}
+
+/** For a state that Ostler reads again and again. */
+const reads = "Ostler reads the state again after ten minutes, and continues by itself once this has changed.";
+const readsSpec = "Ostler reads the NodeVersion again as soon as it changes.";
+const nothing = "Nothing.";
+/** After an attempt that failed, and after a refusal that no attempt ends. */
+const tries = "Ostler tries again every ten minutes, up to six times; the control plane stays cordoned meanwhile.";
+const keeps = "No other control plane begins, and this one stays cordoned.";
+const retry = "Then set annotation ostler.dev/retry-kubernetes of the NodeVersion to a new value.";
+
+/** The named reasons must be here by their types; a test compares the others with the code. */
+type Named = UpgradeTrouble["reason"] | UpgradeFinding["kind"] | UpgradeRefusal;
+
+const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
+  // Reasons that need no person.
+  UpToDate: {
+    means: "All control planes run the Kubernetes version of the NodeVersion.",
+    next: "Its groups get the image of the NodeVersion: control planes first, then workers.",
+    todo: nothing,
+  },
+  Checking: {
+    means: "Ostler looks for what speaks against the upgrade: removed APIs, pods that cannot be evicted, etcd, nodes " +
+      "that are not Ready, and the plan of kubeadm. Nothing is changed.",
+    next: "The upgrade waits for your approval, or for the end of a finding.",
+    todo: nothing,
+  },
+  Upgrading: {
+    means: "One control plane gets the version: drained, components by kubeadm, then the kubelet.",
+    next: "It is uncordoned once it is Ready and healthy in etcd; then the next one begins, the leader of etcd last.",
+    todo: nothing,
+  },
+  EtcdSaved: {
+    means: "A snapshot of etcd was stored before a control plane is changed; the message has its place and its digest.",
+    next: "The upgrade of the control plane begins.",
+    todo: "Keep the snapshot until the upgrade is complete: nothing else reverts the upgrade.",
+  },
+  EtcdNotSaved: {
+    means: "A control plane is upgraded without a snapshot of etcd, and only such a snapshot reverts it.",
+    next: "The upgrade continues.",
+    todo: "To keep a snapshot before the next control plane, set etcd.snapshot in the RolloutPolicy of its group.",
+  },
+  ClusterBudget: {
+    means: "Another control plane is out, and only one may be out at a time in the whole cluster.",
+    next: "Ostler asks for the slot again every minute.",
+    todo: "Wait. If the named holder does not end, see ostler status of that group.",
+  },
+  OutsideWindow: {
+    means: "The maintenance windows of the control plane's group are closed. One under way is completed anyway.",
+    next: "The upgrade continues when the window in the message opens.",
+    todo: "Wait, or change the windows of the RolloutPolicy.",
+  },
+  // Reasons of waits.
+  AwaitingApproval: {
+    means: "The upgrade is checked, and waits for a person: kubeadm cannot downgrade, so only a restored snapshot of " +
+      "etcd reverts it.",
+    next: "Ostler changes nothing before the approval. A new version needs a new approval.",
+    todo:
+      "Read ostler plan nodeversion/NAME, then set annotation ostler.dev/approved-kubernetes of the NodeVersion to " +
+      "the version.",
+  },
+  ControlPlaneNotReady: {
+    means: "A control plane is not Ready, so no other one begins: two that are out could cost etcd its quorum.",
+    next: reads,
+    todo: "Bring the named control plane back: check its kubelet and its static pods.",
+  },
+  DrainBlocked: {
+    means: "A pod on the control plane is not evicted; the message names it and what protects it.",
+    next:
+      "The drain is repeated until its timeout; then it halts, or is forced if drain.onBlocked of the policy is Force.",
+    todo: "Run more replicas, or change the PodDisruptionBudget.",
+  },
+  EtcdInDoubt: {
+    means: "A member of etcd is unhealthy or inconclusive, so no control plane is taken out.",
+    next: "Ostler reads etcd again every minute, or every ten minutes before the upgrade begins, and then continues.",
+    todo: 'Fix the named member: docs/how-to/control-planes.md, "Fix EtcdInDoubt".',
+  },
+  PolicyConflict: {
+    means: "Two RolloutPolicies select the control plane's group equally well, or its policy is invalid.",
+    next: "Ostler reads the policies again every minute.",
+    todo: "Make the selector of one RolloutPolicy more specific, or delete one.",
+  },
+  ApiUnavailable: {
+    means: "The API server does not answer, or no worker takes up the step.",
+    next: "Ostler repeats the step; an outage costs the control plane under way no time.",
+    todo: "If it lasts, check the API server, its load balancer and the workers.",
+  },
+  // Findings of the check.
+  ApiRemoved: {
+    means: "A client has used an API that the version does not have, or the use of APIs is unknown.",
+    next: reads,
+    todo: "Change these clients, then restart the API servers, which remember each request until then.",
+  },
+  DrainImpossible: {
+    means: "A pod on a control plane can never be evicted, because its PodDisruptionBudget requires all replicas.",
+    next: reads,
+    todo: "Change the PodDisruptionBudget, or run more replicas.",
+  },
+  NodeNotReady: {
+    means: "A node is not Ready. The upgrade begins when all are, so that it is not blamed for older problems.",
+    next: reads,
+    todo: "Repair or delete the named nodes.",
+  },
+  KubeadmRefuses: {
+    means: "The plan of kubeadm failed on the control plane that would be the first. Nothing was changed.",
+    next: reads,
+    todo: "Fix what kubeadm reports in the message.",
+  },
+  // Refusals of the desired version.
+  VersionInvalid: {
+    means: "The NodeVersion names no released version.",
+    next: readsSpec,
+    todo: "Set spec.kubernetesClusterVersion to a version such as v1.36.1.",
+  },
+  VersionUnknown: {
+    means: "The version of the cluster, of a control plane or of a node is unknown, so no skew can be ruled out.",
+    next: reads,
+    todo: "Check kube-system/kubeadm-config, and the kubelet and the static pods of the named node.",
+  },
+  Downgrade: {
+    means: "The NodeVersion names an older version than the cluster runs, and kubeadm cannot downgrade.",
+    next: readsSpec,
+    todo: "Name the version of the cluster, or a later one.",
+  },
+  MinorSkipped: {
+    means: "The version is more than one minor version later than a control plane, and kubeadm skips none.",
+    next: readsSpec,
+    todo: "Name a version of the next minor version first.",
+  },
+  KubeletTooNew: {
+    means: "A kubelet is newer than the version, and a kubelet must not be newer than its API server.",
+    next: reads,
+    todo: "Name a version that is at least as late as that kubelet.",
+  },
+  KubeletTooOld: {
+    means: "A kubelet is more than three minor versions older than the version, which Kubernetes does not support.",
+    next: reads,
+    todo: "Update or replace the named node first.",
+  },
+  ComponentsMissing: {
+    means: "The ConfigMap with the components of the version does not exist, or has no key components.",
+    next: reads,
+    todo: "Create the ConfigMap in kube-system, or correct spec.kubernetesComponentsReference.",
+  },
+  ComponentsInvalid: {
+    means: "The ConfigMap with the components cannot be used; the message has the fault.",
+    next: reads,
+    todo: "Correct the ConfigMap: kubeadm and kubelet, each with URL, SHA-256 and path.",
+  },
+  ComponentsChanged: {
+    means: "The NodeVersion names other components of a version that some control planes run already, which are not " +
+      "replaced there.",
+    next: readsSpec,
+    todo: "Name the previous ConfigMap until all control planes run the version.",
+  },
+  NotKubeadm: {
+    means: "kubeadm did not create this cluster, so Ostler does not upgrade its control planes.",
+    next: reads,
+    todo: "Upgrade the control planes by the means that created them.",
+  },
+  HandsMissing: {
+    means: "Without hands Ostler runs nothing on nodes.",
+    next: "Workers continue once they run with the setting.",
+    todo: "Set hands-image on the worker (docs/explanation/hands.md).",
+  },
+  ControlPlaneUnknown: {
+    means:
+      "A control plane cannot be upgraded: its machine is in no ScalingGroup of this NodeVersion, or kubeadm did " +
+      "not create it, or the cluster has none.",
+    next: reads,
+    todo: "Correct the ScalingGroup in the message, or the images of the static pods of the node.",
+  },
+  // Halts.
+  UpgradeHalted: {
+    means: "A step on a control plane failed; the message has the step and the cause. The other control planes serve.",
+    next: "After a failure that can pass Ostler tries again at the time in the message; after a refusal it waits for " +
+      `you. ${keeps}`,
+    todo: `Fix the cause on the node. ${retry}`,
+  },
+  UpgradeCancelled: {
+    means: "A person cancelled the run of the upgrade. A control plane under way stays cordoned and half done.",
+    next: "The next run continues with it, and begins when the NodeVersion changes.",
+    todo: "To continue, change the NodeVersion, such as its annotation ostler.dev/retry-kubernetes.",
+  },
+  DownloadFailed: {
+    means: "A node could not download the components of the version.",
+    next: tries,
+    todo: `Check that the node reaches the URLs in the ConfigMap of the components. ${retry}`,
+  },
+  HashMismatch: {
+    means: "A downloaded component has another SHA-256 than the ConfigMap has. It was not installed.",
+    next: keeps,
+    todo: `Find out which of both is right, then correct the hash or the URL in the ConfigMap. ${retry}`,
+  },
+  NotFetched: {
+    means: "The components are no longer on the node.",
+    next: `The next attempt downloads them again. ${tries}`,
+    todo: nothing,
+  },
+  KubeadmRefused: {
+    means: "kubeadm failed on the node; the message has its last lines. Its static pods may be of either version.",
+    next: keeps,
+    todo: `Fix what kubeadm reports, or upgrade this control plane by hand: Ostler recognizes the result. ${retry}`,
+  },
+  KubeletFailed: {
+    means: "The new kubelet did not start, or the old one could not be replaced.",
+    next: keeps,
+    todo: `See journalctl -u kubelet on the node, and fix it. ${retry}`,
+  },
+  ToolMissing: {
+    means: "The node lacks a program that the step needs.",
+    next: keeps,
+    todo: `Install the program in the message. ${retry}`,
+  },
+  // Failures of requests.
+  AccessDenied: {
+    means: "The API server denied a request of the worker.",
+    next: reads,
+    todo: "Apply deploy/kubernetes or the chart of this version: the worker lacks the right in the message.",
+  },
+  ObjectInvalid: {
+    means: "The API server or Ostler refused a request as invalid.",
+    next: reads,
+    todo: "Correct the object in the message; CRDs and policies must be of this version.",
+  },
+  CloudRefused: {
+    means: "The cloud refused a request, or no cloud is configured, so the machines of control planes are unknown.",
+    next: reads,
+    todo: "Check --cloud and the worker's permissions in the cloud.",
+  },
+  ControlPlaneRefused: {
+    means: "An order was for a node that is not a control plane.",
+    next: reads,
+    todo: "Check the label node-role.kubernetes.io/control-plane of the node.",
+  },
+  EtcdAccessMissing: {
+    means: "The worker has no valid client certificate for etcd.",
+    next: reads,
+    todo: "Write Secret kube-system/ostler-etcd (docs/how-to/control-planes.md).",
+  },
+  InternalError: {
+    means: "Ostler has a fault that some attempts did not end.",
+    next: reads,
+    todo: "Report the message; a newer version continues where this one halted.",
+  },
+};
+
+/** Returns what a reason means; undefined for another text. */
+export function upgradeReason(reason: string): UpgradeReason | undefined {
+  return Object.hasOwn(reasons, reason) ? reasons[reason] : undefined;
+}
+
+/** All reasons that are explained. */
+export const upgradeReasons: readonly string[] = Object.keys(reasons);
