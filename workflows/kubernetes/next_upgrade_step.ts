@@ -69,11 +69,13 @@ function go(survey: Present, next: ControlPlaneState): UpgradeStep {
   return stop(survey, "AwaitApproval", awaiting(survey, []));
 }
 
+/** Only its own upgrade can make a control plane under way Ready again; any other one has to be Ready, or is repaired. */
 function upgrade(survey: Present, controlPlane: ControlPlaneState): UpgradeStep {
-  const silent = survey.controlPlanes.filter((each) => !each.isReady && each.uid !== controlPlane.uid);
+  const isAwaited = ({ uid, isUnderWay }: ControlPlaneState): boolean => uid !== controlPlane.uid || !isUnderWay;
+  const silent = survey.controlPlanes.filter((each) => !each.isReady && isAwaited(each));
   if (silent.length > 0) {
-    const what = `Waiting for control plane ${namesOf(silent)} to be Ready before "${controlPlane.node}" is upgraded`;
-    return { step: "Wait", standing: { reason: "ControlPlaneNotReady", message: what } };
+    const message = `Waiting for control plane ${namesOf(silent)} to be Ready before "${controlPlane.node}" is upgraded`;
+    return { step: "Wait", standing: { reason: "ControlPlaneNotReady", message } };
   }
   const verb = survey.cluster === survey.version ? "Node" : "Apply";
   return { step: "Upgrade", controlPlane, verb, standing: upgrading(survey, controlPlane) };

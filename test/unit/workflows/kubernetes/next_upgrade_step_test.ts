@@ -144,6 +144,18 @@ const order: Row[] = [
     "ControlPlaneNotReady",
   ],
   [
+    "K23 the next one is not Ready: it does not begin, as it may be lost, and its group repairs it",
+    { ...begun, ...planes({ a: upgraded, c: { isReady: false } }) },
+    "Wait",
+    "ControlPlaneNotReady",
+  ],
+  [
+    "K23 one that is half done is not Ready and has no slot: its group repairs it",
+    { ...begun, ...planes({ a: upgraded, c: { ...half, ...cordoned, isReady: false } }) },
+    "Wait",
+    "ControlPlaneNotReady",
+  ],
+  [
     "one that is not Ready is itself upgraded",
     { ...begun, ...planes({ a: upgraded, c: { ...underWay, isReady: false } }) },
     "Upgrade Node c",
