@@ -177,7 +177,7 @@ for (const run of ["EachMachine", "EachWave"] as const) {
     await eventually("a wait", () => pool.count("readDesired") >= 3);
     await pause(300);
     isAway = false;
-    equal(await answer, "Ends the soak; inconclusive gates count as passed");
+    equal(await answer, "A soak ends now, and inconclusive gates count as passed");
     equal((await handle.result()).replaced, 1);
     equal(pool.count("awaitGates"), 0);
     assertOrderly(pool);

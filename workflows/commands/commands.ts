@@ -128,7 +128,9 @@ const promote: Effect = {
     if (command.full) beginLastWave({ waves, target });
     tell(view, "Promoted", `Promoted ${command.full ? "to the last wave " : ""}by ${byWhom(command)}`);
     if (doubts.length > 0) return `Ostler continues despite inconclusive etcd checks: ${doubts.join("; ")}`;
-    return command.full ? "All remaining waves are one wave now" : "Ends the soak; inconclusive gates count as passed";
+    return command.full
+      ? "All remaining waves are one wave now"
+      : "A soak ends now, and inconclusive gates count as passed";
   },
 };
 
@@ -140,7 +142,7 @@ const skip: Effect = {
   refuse({ machines, memory, people: { skipped } }, { machine }): string | undefined {
     if (machine === undefined) return 'field "machine" is missing';
     if (skipped.length >= skippedAtMost && !skipped.includes(machine)) {
-      return `${skipped.length} machines are skipped already; pause the rollout`;
+      return `${skipped.length} machines are skipped already, which is the limit; pause the rollout instead`;
     }
     const { leaving = [], old = [] } = machines.snapshot ?? {};
     if (leaving.some(({ id }) => id === machine)) return `machine "${machine}" is already being removed`;

@@ -29,6 +29,6 @@ export async function remember(
   machine: string,
   failure: { image: string; reason: string; at: number; isReplaceable?: true },
 ): Promise<void> {
-  const summary = `Record that ${failure.image.slice(-12)} failed on ${machine}`;
+  const summary = `Record that image ${failure.image.slice(-12)} failed on ${machine}`;
   await updates.ensureImageFailed.executeWithOptions({ summary }, [{ pool, machine, ...failure }]);
 }

@@ -32,7 +32,8 @@ export async function leaveToReplace(
   const at = Date.now();
   // The failure counts only when the machine is replaced, as the machine may have recovered by then.
   await remember(pool, machine, { image, reason: "StageRefused", at, isReplaceable: true });
-  const message = `Machine "${machine}": ${seen.reason}: ${seen.message}; to be retried in its turn, then replaced`;
+  const next = "Ostler retries once when the machine's wave comes, and then replaces the machine";
+  const message = `Machine "${machine}": ${seen.reason}: ${seen.message}; ${next}`;
   return { is: "Staged", lately: "Refused", at, news: { type: "Warning", reason: "StageRefused", message } };
 }
 

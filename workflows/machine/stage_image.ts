@@ -58,11 +58,11 @@ export async function askStaged(
   { image, until, isAskedAgain }: { image: string; until: number; isAskedAgain?: true | undefined },
 ): Promise<StageOutcome> {
   for (let asked = 1;; asked++) {
-    const summary = `Stage ${image.slice(-12)} on ${machine}`;
+    const summary = `Stage image ${image.slice(-12)} on ${machine}`;
     const seen = await updates.awaitImageStaged.executeWithOptions({ summary }, [
       { pool, machine, image, retriedAt, until, ...(isAskedAgain ? { isAskedAgain } : {}) },
     ]);
     if (!mayPass(seen, asked) || Date.now() + pauseMs >= until) return seen;
-    await sleep(pauseMs, { summary: `Retry ${machine}: ${messageOf(seen)}`.slice(0, 200) });
+    await sleep(pauseMs, { summary: `Retry the staging on ${machine}: ${messageOf(seen)}`.slice(0, 200) });
   }
 }

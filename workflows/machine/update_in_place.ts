@@ -90,7 +90,7 @@ async function orderBoot(work: Work, begun: Begun): Promise<"Down" | UpdateOutco
   note({ is: "BootOrdering" });
   const { boot } = inPlaceOf(target.rules);
   const until = Date.now() + boot;
-  const summary = `Boot ${image.slice(-12)} on ${machine}`;
+  const summary = `Boot image ${image.slice(-12)} on ${machine}`;
   const ordered = await updates.awaitBootOrdered.executeWithOptions({ summary }, [{ pool, machine, image, until }]);
   if (ordered.outcome === "Refused") {
     const isOwn = isOwnRefusal(ordered.reason);
@@ -110,7 +110,7 @@ async function orderBoot(work: Work, begun: Begun): Promise<"Down" | UpdateOutco
   return await serve(work);
 }
 
-// Nothing on the machine was changed: it serves as before, unless it is replaced.
+// Nothing on the machine was changed, so the machine returns to service, unless it is replaced.
 async function leave(work: Work, failing: Failing): Promise<UpdateOutcome> {
   if (await failOrDoom(work, failing) === "Doomed") return await replaceInstead(work, failing.begun);
   return await serve(work);
@@ -128,7 +128,7 @@ async function awaitBoot({ settings: { pool }, target, task, note }: Work, begun
   const bootId = begun.boot?.id ?? "";
   let until = begun.boot?.until ?? Date.now() + inPlaceOf(target.rules).boot;
   note({ is: "Stepped", step: "Rebooting", until });
-  const summary = bootId === "" ? `Check what ${machine} runs` : `Wait for ${machine} to boot`;
+  const summary = bootId === "" ? `Check which image ${machine} runs` : `Wait for ${machine} to boot`;
   for (;;) {
     const input = { pool, machine, image: begun.image, bootId, until };
     const seen = await updates.awaitNodeBooted.executeWithOptions({ summary }, [input]);

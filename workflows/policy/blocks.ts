@@ -95,7 +95,8 @@ function failedBlock(failed: string[]): Blocked {
 }
 
 function downBlock(down: string[]): Blocked {
-  return block("DownRemain", `Remaining outdated machines do not respond: ${named(down)}`);
+  const remedy = "bring them back, or delete their Nodes";
+  return block("DownRemain", `Remaining outdated machines do not respond: ${named(down)}; ${remedy}`);
 }
 
 function protectedBlock(waits: string[]): Blocked {
@@ -120,7 +121,7 @@ export function unclearBlock({ old, leaving, joining, ill }: PoolSnapshot): Bloc
   const remedy = "remove one of the Machines, or give its instance an address of its own";
   return block(
     "NodeUnclear",
-    `Machines are kept until their node is certain: ${machines}; ${first.unclear}; ${remedy}`,
+    `Machines are kept, as it is unclear which Node is theirs: ${machines}; ${first.unclear}; ${remedy}`,
   );
 }
 
@@ -137,7 +138,8 @@ export function staysOf(members: readonly Member[], templateHash: string): strin
 
 /** Returns the block for machines that could not be drained and so use up the budget. */
 export function asideBlock(setAside: string[]): Blocked {
-  return block("SetAside", `Machines are set aside because they could not be drained: ${named(setAside)}`);
+  const remedy = "let their pods move, then run ostler retry";
+  return block("SetAside", `Machines are set aside because they could not be drained: ${named(setAside)}; ${remedy}`);
 }
 
 /** Returns the block for a pool with too many unhealthy machines for a safe repair. */
@@ -197,7 +199,7 @@ export function waitsForOf(situation: Situation, findings: Findings): string {
 
 function budgetText({ budget: { changing, ill, total } }: Findings): string {
   if (changing + ill < total) return "room in the budget of a zone";
-  return `room in the budget of ${total} machine(s): ${changing} out or changing, ${ill} unhealthy`;
+  return `room in the budget of ${total} machine(s): ${changing} out of service or changing, ${ill} unhealthy`;
 }
 
 // Maintenance windows as absolute times.

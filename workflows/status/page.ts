@@ -195,7 +195,7 @@ function actions(progress: Progress): Action[] {
 }
 
 function approval(hash: string): Action {
-  return { why: "Let the plan begin", verb: "approve", takes: { flags: `--plan ${hash}`, fields: { plan: hash } } };
+  return { why: "Approve the plan", verb: "approve", takes: { flags: `--plan ${hash}`, fields: { plan: hash } } };
 }
 
 function line({ namespace, name }: Pool, { why, verb, takes }: Action): string {

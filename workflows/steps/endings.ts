@@ -108,7 +108,11 @@ export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" 
     if (trouble.kind === "rethrow") throw error;
     // The run ends as cancelled all the same; the controller starts another for what remains, which reports the end.
     const why = "message" in trouble ? trouble.message : "the pool was deleted";
-    stand(rollout, { phase: "Aborted", reason: "Cancelled", message: `Cancelled; holds may remain: ${why}` });
+    stand(rollout, {
+      phase: "Aborted",
+      reason: "Cancelled",
+      message: `Cancelled; some machines may still be held: ${why}`,
+    });
   }
 }
 
@@ -117,7 +121,7 @@ async function reportCancelled(rollout: Telling & Part<"target" | "slots" | "mac
   await seeTarget(rollout);
   await releaseAll(rollout);
   await giveBackSlots(rollout, true);
-  const message = "Cancelled; machines not yet admitted stay held, and old machines stay";
+  const message = "Cancelled; machines that are not admitted yet stay held, and old machines are kept";
   warn(view, "RolloutAborted", message);
   // A rollback holds every new machine, and no run would admit those of the good template any more.
   const wasBack = rollback ?? lastRollback;

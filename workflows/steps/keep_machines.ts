@@ -40,7 +40,7 @@ export async function keepMachines(
   { onImageChange }: Rules,
 ): Promise<"GoOn" | "LookAgain"> {
   const { settings: { pool }, target, view } = rollout;
-  const summary = "Keep the machines for the new image";
+  const summary = "Keep the machines, as their image is changed in place";
   const kept = await write.ensureMachinesKept.executeWithOptions({ summary }, [{ pool }]);
   if (kept.outcome === "Unneeded") return "GoOn";
   if (kept.outcome !== "Refused") return await waitForMaker(rollout, templateHash);
@@ -65,7 +65,7 @@ async function waitForMaker(rollout: Telling & Part<"target">, templateHash: str
     await halt(
       rollout,
       "SettleExpired",
-      "machine-controller did not adopt the template that keeps the machines in time",
+      "machine-controller did not adopt the template that keeps the machines in time; check that it is running",
     );
     return "LookAgain";
   }

@@ -52,7 +52,9 @@ type By = ReturnType<typeof publishBeside>;
 async function publishBy(by: By, { settings: { pool } }: Seen<"settings">, { revision }: Desired): Promise<Published> {
   const summary = `Publish the secrets of revision ${revision}`;
   const { published } = await by.publishDesired.executeWithOptions({ summary }, [{ pool, revision }]);
-  if (!published) throw new TypeError(`Cannot use the publication of revision ${revision}: it is missing`);
+  if (!published) {
+    throw new TypeError(`Failed to publish the secrets of revision ${revision}: the activity returned no publication`);
+  }
   return published;
 }
 

@@ -52,7 +52,9 @@ function messageOf(
   const by = holders.slice(0, 3).join(", ");
   const before = ahead > 0 ? `; ${ahead === 1 ? "1 pool gets" : `${ahead} pools get`} a slot first` : "";
   if (holders.length === 0) return `Waiting for a slot of the shared budget${before}`;
-  if (desired?.isControlPlane) return `Only one control plane can be out at a time: ${by} has the slot${before}`;
+  if (desired?.isControlPlane) {
+    return `Only one control plane can be out of service at a time: ${by} has the slot${before}`;
+  }
   if (holders.length < limit && ahead > 0) return `Slots of the shared budget are taken, by ${by}${before}`;
   return `All ${limit} slots of the shared budget are taken, by ${by}${before}`;
 }

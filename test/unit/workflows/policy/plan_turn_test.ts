@@ -311,7 +311,7 @@ const waits: [pool: Member[], difference: Difference, says: RegExp][] = [
       ...waiting,
     ],
     {},
-    /budget of 1 machine\(s\): 0 out or changing, 1 unhealthy/,
+    /budget of 1 machine\(s\): 0 out of service or changing, 1 unhealthy/,
   ],
 ];
 
