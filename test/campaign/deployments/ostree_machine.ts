@@ -2,7 +2,6 @@
  * One machine whose root is a deployment of ostree, and orders for it: the scripts of hands, run on it without a
  * pod.
  */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { handNameOf } from "../../../activities/os/order.ts";
@@ -16,8 +15,8 @@ import { debianArchives } from "../../../deploy/local/mirror/debian_archives.ts"
 import { machinesFolder } from "../../../deploy/local/demo/ground.ts";
 import type { OsOrder, OsOutcome } from "../../../workflows/contracts/mod.ts";
 import { eventually } from "../../support/eventually.ts";
+import { handScripts } from "../../support/hand_scripts.ts";
 
-const scripts = ["hand.sh", "pull.sh", "check.sh", "json.awk", "drivers/ostree/ostree.sh"];
 const bootMs = 60_000;
 
 /** Runs a story on one machine outside of a cluster; nothing of it remains. */
@@ -84,10 +83,7 @@ export class OstreeMachine {
 
   /** Again after each boot, because /run is empty then. */
   async #bringScripts(): Promise<void> {
-    for (const script of scripts) {
-      const text = await readFile(new URL(`../../../activities/os/${script}`, import.meta.url), "utf8");
-      await this.#machine.write(`/run/hands/${script.split("/").at(-1)}`, text);
-    }
+    for (const [name, text] of Object.entries(handScripts())) await this.#machine.write(`/run/hands/${name}`, text);
   }
 
   async #said(command: string[]): Promise<string> {
