@@ -15,6 +15,7 @@ import { openMetrics } from "./metrics/open_metrics.ts";
 import { requestsTold } from "./metrics/process_measures.ts";
 import type { Metrics } from "./metrics/registry.ts";
 import { serveMetrics } from "./metrics/serve_metrics.ts";
+import type { VersionStatus } from "./metrics/node_version_gauges.ts";
 import { Lead } from "./metrics/serving_gauges.ts";
 import { type PoolNotice, startNotice, targetsOf, tellNotices } from "./notices/tell_notices.ts";
 import { type PoolNews, PoolNotifier, type ReportedRun } from "./pool_notifier.ts";
@@ -42,7 +43,7 @@ import {
   type Resource,
 } from "../activities/kube/resources.ts";
 import { attempting, ifFound } from "../activities/kube/status.ts";
-import { type CertificateRecord, recordsIn } from "../activities/status/certificate_record.ts";
+import { recordsIn } from "../activities/status/certificate_record.ts";
 import { createHash } from "node:crypto";
 import { Informer, type InformerDeps } from "../activities/kube/informer.ts";
 import { NodeVersion, nodeVersions, ScalingGroup, scalingGroups } from "../activities/kube/update_kinds.ts";
@@ -186,7 +187,7 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     const roll = async (name: string): Promise<void> => rollOutNodeVersion(await connect(), config, name);
     const rolling = tellNodeVersions({
       ...{ kube, tell: roll, log },
-      onCertificates: (read) => lead.certificates(read),
+      onVersions: (read) => lead.versions(read),
     }, signal);
     const judge = async (name: string): Promise<void> => admitImage(await connect(), config, name);
     const images = tellImages({ kube, tell: judge, log }, signal);
@@ -251,10 +252,12 @@ async function install(
 // from time to time.
 
 /** A NodeVersion by its generation, because a run may have read another spec between two equal specs. */
-const versions: Resource<{ identity: string; certificates: CertificateRecord[] }> = {
+const versions: Resource<VersionStatus & { identity: string }> = {
   ...nodeVersions,
-  schema: NodeVersion.transform(({ metadata: { uid, generation, deletionTimestamp }, status }) => ({
+  schema: NodeVersion.transform(({ metadata: { name, uid, generation, deletionTimestamp }, status }) => ({
     identity: [uid, generation, deletionTimestamp].join(" "),
+    name,
+    conditions: (status?.conditions ?? []).map(({ type, reason }) => ({ type, reason })),
     certificates: recordsIn(status),
   })),
 };
@@ -269,19 +272,19 @@ const groups: Resource<{ version: string; identity: string }> = {
 };
 
 type NodeVersionDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">> & {
-  /** Receives a function that reads the certificates of all NodeVersions. */
-  onCertificates?: (read: () => CertificateRecord[]) => void;
+  /** Receives a function that reads the status of all NodeVersions. */
+  onVersions?: (read: () => VersionStatus[]) => void;
 };
 
 /** Signals the run of each NodeVersion until `signal` aborts. */
 export async function tellNodeVersions(
-  { kube, log, onCertificates, ...news }: NodeVersionDeps,
+  { kube, log, onVersions, ...news }: NodeVersionDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const named = new Informer(versions, { kube, log, signal });
   const scaled = new Informer(groups, { kube, log, signal });
   await Promise.all([named.start(), scaled.start()]);
-  onCertificates?.(() => [...named.values()].flatMap(({ certificates }) => certificates));
+  onVersions?.(() => [...named.values()]);
   const seen = (): [string, string][] => {
     const all = [...scaled.values()];
     return named.keys().map((name) => {

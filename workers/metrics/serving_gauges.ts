@@ -1,7 +1,6 @@
 /** Whether a process does its work; one that waits for Temporal, or for its task queue, is up without working. */
-import type { CertificateRecord } from "../../activities/status/certificate_record.ts";
 import type { RolloutNumbers } from "../rollout_numbers.ts";
-import { setCertificateGauges } from "./certificate_gauges.ts";
+import { setVersionGauges, type VersionStatus } from "./node_version_gauges.ts";
 import type { Metrics } from "./registry.ts";
 import { setRolloutGauges } from "./rollout_gauges.ts";
 
@@ -13,19 +12,19 @@ export interface Watched {
 /** The metric of the controller: it leads while it watches. */
 export class Lead {
   #watched: Watched | undefined;
-  #certificates: (() => readonly CertificateRecord[]) | undefined;
+  #versions: (() => readonly VersionStatus[]) | undefined;
 
   constructor(metrics: Metrics | undefined) {
     metrics?.onScrape(() => {
       metrics.set("ostler_leader", this.#watched ? 1 : 0);
       setRolloutGauges(metrics, this.#watched?.numbers(), Date.now());
-      setCertificateGauges(metrics, this.#certificates?.(), Date.now());
+      setVersionGauges(metrics, this.#versions?.(), Date.now());
     });
   }
 
-  /** Exports these certificates until the end of the lead. */
-  certificates(read: () => readonly CertificateRecord[]): void {
-    this.#certificates = read;
+  /** Exports these NodeVersions until the end of the lead. */
+  versions(read: () => readonly VersionStatus[]): void {
+    this.#versions = read;
   }
 
   /** Runs `work`, and leads meanwhile; afterwards nothing of `watched` is exported. */
@@ -35,7 +34,7 @@ export class Lead {
       await work();
     } finally {
       this.#watched = undefined;
-      this.#certificates = undefined;
+      this.#versions = undefined;
     }
   }
 }

@@ -58,6 +58,11 @@ export const metrics = {
     ...{ type: "gauge", of: ["controller"], labels: ["namespace", "name", "phase", "reason"] },
     help: "Constant 1 for each Rollout that is not at rest, at most 1,000, halted and blocked ones first",
   },
+  ostler_node_version_info: {
+    ...{ type: "gauge", of: ["controller"], labels: ["name", "condition", "reason"] },
+    help:
+      "Constant 1 for conditions Ready and KubernetesUpgraded of each NodeVersion, by reason; at most 100 NodeVersions",
+  },
   ostler_rollouts_paused: { type: "gauge", of: ["controller"], help: "Pools paused by a user" },
   ostler_rollouts_awaiting_approval: {
     type: "gauge",

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import type { CertificateRecord } from "../../../../activities/status/certificate_record.ts";
-import { setCertificateGauges } from "../../../../workers/metrics/certificate_gauges.ts";
+import { setVersionGauges, type VersionStatus } from "../../../../workers/metrics/node_version_gauges.ts";
 import { createMetrics } from "../../../../workers/metrics/registry.ts";
 import { Lead } from "../../../../workers/metrics/serving_gauges.ts";
 
@@ -9,10 +9,14 @@ const readAt = "2026-01-01T11:30:00.000Z";
 
 async function valuesOf(records: CertificateRecord[] | undefined): Promise<string[]> {
   const metrics = await createMetrics("controller");
-  setCertificateGauges(metrics, [etcd("before", "2027-01-01T00:00:00Z")], now);
-  setCertificateGauges(metrics, records, now);
+  setVersionGauges(metrics, [withRecords([etcd("before", "2027-01-01T00:00:00Z")])], now);
+  setVersionGauges(metrics, records && [withRecords(records)], now);
   const { text } = await metrics.scrape();
   return text.split("\n").filter((line) => line.startsWith("ostler_certificate") && !line.endsWith("} 0"));
+}
+
+function withRecords(certificates: CertificateRecord[]): VersionStatus {
+  return { name: "v", conditions: [], certificates };
 }
 
 function etcd(of: string, expiresAt?: string): CertificateRecord {
@@ -49,6 +53,33 @@ Deno.test("certificate gauges: export nothing without control planes, or without
   deepEqual([await valuesOf([]), await valuesOf(undefined)], [[], []]);
 });
 
+Deno.test("NodeVersion gauges: have one series for each condition of Ostler, and none of a reason that is over", async () => {
+  const metrics = await createMetrics("controller");
+  const version = (reason: string, nth = 0): VersionStatus => {
+    const told = [["Ready", "UpgradingKubernetes"], ["KubernetesUpgraded", reason], [
+      "Outdated",
+      "NodeVersionsOutOfDate",
+    ]];
+    return {
+      ...withRecords([]),
+      name: `v-${nth}`,
+      conditions: told.map(([type = "", reason = ""]) => ({ type, reason })),
+    };
+  };
+  setVersionGauges(metrics, [version("Upgrading")], now);
+  setVersionGauges(metrics, [version("UpgradeHalted")], now);
+  const lines = async (): Promise<string[]> =>
+    (await metrics.scrape()).text.split("\n").filter((line) => line.startsWith("ostler_node_version_info"));
+  deepEqual(await lines(), [
+    'ostler_node_version_info{name="v-0",condition="Ready",reason="UpgradingKubernetes"} 1',
+    'ostler_node_version_info{name="v-0",condition="KubernetesUpgraded",reason="UpgradeHalted"} 1',
+  ]);
+  setVersionGauges(metrics, Array.from({ length: 1000 }, (_, nth) => version("UpToDate", nth)), now);
+  equal((await lines()).length, 200);
+  setVersionGauges(metrics, undefined, now);
+  deepEqual(await lines(), []);
+});
+
 Deno.test("Lead: exports certificates until its end", async () => {
   const metrics = await createMetrics("controller");
   const lead = new Lead(metrics);
@@ -56,7 +87,7 @@ Deno.test("Lead: exports certificates until its end", async () => {
     (await metrics.scrape()).text.split("\n").filter((line) => line.startsWith("ostler_certificates{")).length;
   await lead.during({ numbers: () => [] }, async () => {
     equal(await lines(), 0);
-    lead.certificates(() => [etcd("cp-1", "2027-01-01T00:00:00Z")]);
+    lead.versions(() => [withRecords([etcd("cp-1", "2027-01-01T00:00:00Z")])]);
     equal(await lines(), 4);
   });
   equal(await lines(), 0);
