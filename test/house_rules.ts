@@ -97,6 +97,8 @@ export const rooms: Room[] = [
         "activities/policy/",
         "activities/status/",
         "activities/handover/",
+        "activities/kubernetes/",
+        "activities/node_version/group_nodes.ts",
         "activities/node_version/version_release.ts",
       ],
       ...["node:", "zod", "@kubernetes/client-node", "@temporalio/client", "@temporalio/common", "@temporalio/worker"],

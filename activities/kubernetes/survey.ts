@@ -1,18 +1,15 @@
 /** Surveys an upgrade of Kubernetes: what a NodeVersion asks for, and what its control planes and all other nodes run. */
 import { createHash } from "node:crypto";
-import { z } from "zod";
 import type { ClusterObject, ControlPlaneState, UpgradeSurvey, UpgradeTrouble } from "../../workflows/contracts/mod.ts";
 import type { Cluster } from "../cluster.ts";
-import { loadYaml } from "../kube/client_node.ts";
-import type { Kube } from "../kube/client.ts";
 import { News, poll, sourceOf } from "../kube/polling.ts";
 import { readClusterObject } from "../kube/resources.ts";
 import { attempting, ifFound, sideBySide } from "../kube/status.ts";
 import { NodeVersion, nodeVersions } from "../kube/update_kinds.ts";
 import { type GroupNode, groupNodesOf } from "../node_version/group_nodes.ts";
 import { longestText, readAskedKubernetes, retryOf } from "./asked.ts";
+import { kubeadmConfig, readClusterVersion } from "./cluster_version.ts";
 import { readPlanes } from "./control_planes.ts";
-import { plainVersion } from "./versions.ts";
 
 /** On a NodeVersion: the version to which a person approved an upgrade. */
 export const approvedAnnotation = "ostler.dev/approved-kubernetes";
@@ -48,25 +45,6 @@ export function surveyUpgrade(reader: UpgradeReader, { object }: { object: Clust
     const fingerprint = createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
     return { state: "Present", fingerprint, ...facts };
   });
-}
-
-const kubeadmConfig = { namespace: "kube-system", name: "kubeadm-config" };
-
-const ClusterConfiguration = z.looseObject({ kubernetesVersion: z.string() });
-
-/** Returns the version that kubeadm recorded for the cluster; "" if it recorded none that is plain. */
-async function readClusterVersion(kube: Kube): Promise<string> {
-  const map = await ifFound(kube.core.readNamespacedConfigMap(kubeadmConfig));
-  const { data } = ClusterConfiguration.safeParse(yamlIn(map?.data?.["ClusterConfiguration"] ?? ""));
-  return plainVersion(data?.kubernetesVersion ?? "");
-}
-
-function yamlIn(text: string): unknown {
-  try {
-    return loadYaml(text);
-  } catch {
-    return undefined; // the schema refuses it
-  }
 }
 
 function troubleWith(

@@ -1,5 +1,6 @@
 /** Nodes of scaling groups: their instance, what they run, and whether Ostler chose them for replacement. */
 import type { Cluster } from "../cluster.ts";
+import type { Kube } from "../kube/client.ts";
 import { z } from "zod";
 import { allPages, type ListPage, type Resource } from "../kube/resources.ts";
 import type { SharedWatch } from "../kube/informer.ts";
@@ -71,7 +72,7 @@ export function groupNodesOf(kube: Cluster): SharedWatch<GroupNode> {
 export async function readGroupNodes(kube: Cluster): Promise<GroupNode[]> {
   const watch = groupNodesOf(kube);
   watch.ask();
-  return watch.isFresh ? [...watch.values()] : await kube.cache.read("nodes of groups", () => listNodes(kube));
+  return watch.isFresh ? [...watch.values()] : await kube.cache.read("nodes of groups", () => listGroupNodes(kube));
 }
 
 /** The nodes of instances by provider ID in lower case. */
@@ -93,7 +94,8 @@ export async function nodesByInstance(kube: Cluster): Promise<InstanceNodes> {
   return found;
 }
 
-async function listNodes(kube: Cluster): Promise<GroupNode[]> {
+/** Returns all nodes from a list, without a watch. */
+export async function listGroupNodes(kube: Kube): Promise<GroupNode[]> {
   return await allPages(async (page) => {
     const answer: unknown = await kube.core.listNode(page);
     const { items = [], metadata = {} } = JSON.parse(JSON.stringify(answer)) as ListPage<unknown>;

@@ -5,7 +5,7 @@ import { Refusal } from "../failure.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { asData, type Format } from "../view/output.ts";
 import { printable } from "../view/printable.ts";
-import { wrapped } from "../view/wrapped.ts";
+import { titledLines } from "../view/titled_lines.ts";
 import { nearText } from "./near_names.ts";
 
 /** Names of Kubernetes have no capital letters, so no object has the name of a reason. */
@@ -35,7 +35,9 @@ export function explainReason(terminal: Terminal, reason: string, output: Format
   const lines = [
     ...(upgrade === undefined ? [] : upgradeLines(terminal, reason, upgrade)),
     ...(upgrade === undefined || remedy === undefined ? [] : [""]),
-    ...(remedy === undefined ? [] : [headOf(terminal, `${reason}, of a pool`), ...titled(terminal, "to do", remedy)]),
+    ...(remedy === undefined
+      ? []
+      : [headOf(terminal, `${reason}, of a pool`), ...titledLines(terminal, [["to do", remedy]])]),
   ];
   terminal.out(asData(output, data) ?? `${lines.join("\n")}\n`);
   return 0;
@@ -44,19 +46,10 @@ export function explainReason(terminal: Terminal, reason: string, output: Format
 function upgradeLines(terminal: Terminal, reason: string, { means, next, todo }: UpgradeReason): string[] {
   return [
     headOf(terminal, `${reason}, of condition KubernetesUpgraded`),
-    ...titled(terminal, "meaning", means),
-    ...titled(terminal, "by itself", next),
-    ...titled(terminal, "to do", todo),
+    ...titledLines(terminal, [["meaning", means], ["by itself", next], ["to do", todo]]),
   ];
 }
 
 function headOf(terminal: Terminal, text: string): string {
   return styled(terminal, "bold", text);
-}
-
-const titleWidth = 12;
-
-function titled(terminal: Terminal, title: string, text: string): string[] {
-  const columns = (terminal.columns?.() || 80) - titleWidth;
-  return wrapped(text, columns).split("\n").map((line, nth) => `${(nth === 0 ? title : "").padEnd(titleWidth)}${line}`);
 }

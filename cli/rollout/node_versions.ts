@@ -21,6 +21,8 @@ export interface VersionRow {
   /** The last stage that is released; undefined before the first. */
   released: Stage | undefined;
   groups: Record<Stage, PoolRow[]>;
+  /** The Kubernetes version that is wanted, "" for none; its condition is missing before the first survey. */
+  kubernetes: { version: string; upgraded?: { status: string; reason: string; message: string } };
   /** Certificates of its control planes; empty without any. */
   certificates: CertificateRecord[];
 }
@@ -53,12 +55,17 @@ function versionRow(object: unknown, rows: readonly PoolRow[]): VersionRow | und
   const { metadata: { name }, spec, status } = data;
   const own = rows.filter(({ follows }) => follows?.version === name);
   const of = (stage: Stage): PoolRow[] => own.filter(({ follows }) => follows?.stage === stage);
-  const { status: is = "", reason = "", message = "" } = status?.conditions.find(({ type }) => type === "Ready") ?? {};
+  const conditionOf = (wanted: string): VersionRow["ready"] | undefined => {
+    const found = status?.conditions.find(({ type }) => type === wanted);
+    return found && { status: found.status, reason: found.reason, message: found.message };
+  };
+  const upgraded = conditionOf("KubernetesUpgraded");
   return {
     ...{ name, image: spec.image, imageVersion: spec.imageVersion, components: spec.kubernetesComponentsReference },
-    ready: { status: is, reason, message },
+    ready: conditionOf("Ready") ?? { status: "", reason: "", message: "" },
     released: releasedStage({ spec, status }),
     groups: { ControlPlane: of("ControlPlane"), Workers: of("Workers") },
+    kubernetes: { version: spec.kubernetesClusterVersion, ...(upgraded ? { upgraded } : {}) },
     certificates: recordsIn(status),
   };
 }

@@ -7,9 +7,11 @@ import { asData, type Format } from "../view/output.ts";
 import { poolColumns } from "../view/pool_columns.ts";
 import { poolStory } from "../view/pool_story.ts";
 import { certificateLines, mostCertificates, mostUrgent } from "../view/certificate_lines.ts";
+import { kubernetesLines, mostPlanes, upgradeLines } from "../view/kubernetes_lines.ts";
 import { versionTree } from "../view/version_tree.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { byUrgency, stateOf } from "../../activities/status/certificate_record.ts";
+import { kubernetesData, type KubernetesRow, readKubernetes } from "./kubernetes_status.ts";
 import { needVersion, readVersions, type VersionRow } from "./node_versions.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, readRows } from "./pools.ts";
@@ -55,14 +57,16 @@ export async function showStatus(terminal: Terminal, world: World, flags: Status
   const [row] = rows;
   if (chosen.kind === "one" && row) terminal.out(`\n${poolStory(terminal, { row, now }).join("\n")}\n`);
   for (const each of versions) {
-    const lines = [...versionTree(terminal, each), ...certificateLines(terminal, each, { now, most: mostUrgent })];
+    const upgrade = upgradeLines(terminal, each);
+    const certificates = certificateLines(terminal, each, { now, most: mostUrgent });
+    const lines = [...versionTree(terminal, each), ...(upgrade.length > 0 ? ["", ...upgrade] : []), ...certificates];
     terminal.out(`\n${lines.join("\n")}\n`);
   }
   terminal.err(heldLine(heldBy));
   return 0;
 }
 
-/** Prints one NodeVersion with its stages, groups and certificates. */
+/** Prints one NodeVersion with its stages, groups, control planes and certificates. */
 async function showVersion(
   terminal: Terminal,
   cluster: NamedCluster,
@@ -70,19 +74,34 @@ async function showVersion(
 ): Promise<number> {
   const rows = await readRows(cluster, { kind: "many", namespace: groupsNamespace });
   const row = await needVersion(cluster, version, rows);
-  const most = output === "wide" ? Infinity : mostCertificates;
-  const lines = [...versionTree(terminal, row), ...certificateLines(terminal, row, { now, most, isWhole: true })];
-  terminal.out(asData(output, versionData(row, now)) ?? `${lines.join("\n")}\n`);
+  const { row: kubernetes } = await readKubernetes(cluster, row);
+  const isWide = output === "wide";
+  const planes = kubernetesLines(terminal, row, { row: kubernetes, most: isWide ? Infinity : mostPlanes });
+  const lines = [
+    ...versionTree(terminal, row),
+    ...(planes.length > 0 ? ["", ...planes] : []),
+    ...certificateLines(terminal, row, { now, most: isWide ? Infinity : mostCertificates, isWhole: true }),
+  ];
+  terminal.out(asData(output, versionData(row, now, kubernetes)) ?? `${lines.join("\n")}\n`);
   return 0;
 }
 
-/** Returns a NodeVersion as data: the names of its groups' pools by stage, and its certificates with their states. */
-function versionData({ groups, certificates, ...version }: VersionRow, now: number): object {
+/**
+ * Returns a NodeVersion as data: the names of its groups' pools by stage, its Kubernetes, and its certificates with their
+ * states.
+ */
+function versionData(
+  { groups, certificates, kubernetes, ...version }: VersionRow,
+  now: number,
+  seen?: KubernetesRow,
+): object {
   const names = (rows: readonly PoolRow[]): string[] => rows.map(({ pool }) => pool.name);
   const told = byUrgency(certificates, now).map((each) => ({ ...each, state: stateOf(each, now) }));
+  const hasKubernetes = seen !== undefined || kubernetes.version !== "" || kubernetes.upgraded !== undefined;
   return {
     ...version,
     groups: { ControlPlane: names(groups.ControlPlane), Workers: names(groups.Workers) },
+    ...(hasKubernetes ? { kubernetes: { ...kubernetes, ...(seen ? kubernetesData(seen) : {}) } } : {}),
     ...(told.length === 0 ? {} : { certificates: told }),
   };
 }

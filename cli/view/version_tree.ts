@@ -5,9 +5,12 @@ import { styled, type Terminal } from "../terminal.ts";
 import { counted } from "./counted.ts";
 import { plainTable } from "./plain_table.ts";
 import { phaseText } from "./pool_columns.ts";
+import { printable } from "./printable.ts";
 
 /** Maximum groups of a stage that are named; if there are more, converged groups are only counted. */
 const shown = 20;
+/** The longest text of a condition. */
+const longest = 1_000;
 const titles: Record<Stage, string> = { ControlPlane: "control planes", Workers: "workers" };
 
 /** Returns a line for the version, one for each stage that has groups, and one for each group. */
@@ -21,8 +24,8 @@ export function versionTree(terminal: Terminal, version: VersionRow): string[] {
 
 function headOf(terminal: Terminal, { name, image, imageVersion, ready }: VersionRow): string {
   const { status, reason, message } = ready;
-  const said = reason === "" ? "not evaluated yet" : `${reason}: ${message}`;
-  return `nodeversion/${name}  ${imageVersion || image}  ${
+  const said = reason === "" ? "not evaluated yet" : printable(`${reason}: ${message}`, longest);
+  return `nodeversion/${name}  ${printable(imageVersion || image)}  ${
     styled(terminal, status === "True" ? "green" : "yellow", said)
   }`;
 }

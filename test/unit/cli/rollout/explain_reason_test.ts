@@ -7,7 +7,7 @@ async function explained(reason: string, ...flags: string[]): Promise<{ code: nu
   made.kube.onRequest = (request) => {
     throw new Error(`Failed to explain a reason: request "${request}"`);
   };
-  return await made.run(["explain", reason, ...flags]);
+  return await made.run(["explain", reason, ...flags], { isWatched: true, columns: () => 80, env: { NO_COLOR: "1" } });
 }
 
 Deno.test("ostler explain REASON: shows its meaning, the next step and the remedy, without a request", async () => {

@@ -1,0 +1,29 @@
+/** Reads that a person may lack the permission for; a command shows the missing ones and continues. */
+import { statusOf } from "../../activities/kube/status.ts";
+
+/** Collects the missing permissions of one command. */
+export class MissingPermissions {
+  readonly #missing = new Set<string>();
+
+  /** Returns undefined if the user is not allowed to read, and notes the permission, such as "list nodes". */
+  async reading<T>(permission: string, work: Promise<T>): Promise<T | undefined> {
+    try {
+      return await work;
+    } catch (error) {
+      if (!isDenied(error)) throw error;
+      this.#missing.add(permission);
+      return undefined;
+    }
+  }
+
+  /** Returns the permissions in the order in which they were missed. */
+  list(): string[] {
+    return [...this.#missing];
+  }
+}
+
+/** The activities of rollouts classify their failures themselves. */
+function isDenied(error: unknown): boolean {
+  const { name, type } = error as { name?: string; type?: string };
+  return statusOf(error) === 403 || (name === "ApplicationFailure" && type === "AccessDenied");
+}

@@ -1,0 +1,170 @@
+/** The Kubernetes of a cluster: wanted and recorded version, skew, etcd, and its control planes as a table. */
+import { upgradeReason } from "../../workflows/kubernetes/upgrade_reasons.ts";
+import type { EtcdSeen, KubernetesRow, PlaneRow, PlaneState } from "../rollout/kubernetes_status.ts";
+import type { VersionRow } from "../rollout/node_versions.ts";
+import { minorsAbove } from "../rollout/version_skew.ts";
+import { calledAs, styled, type Terminal } from "../terminal.ts";
+import { counted } from "./counted.ts";
+import { plainTable } from "./plain_table.ts";
+import { printable } from "./printable.ts";
+import { titledLines } from "./titled_lines.ts";
+
+/** Control planes of one NodeVersion that a user named. */
+export const mostPlanes = 20;
+
+/** The longest text of a status. */
+const longest = 1_000;
+/** Problems of etcd that are shown. */
+const mostDoubts = 5;
+
+const providers = "no control plane is a node of this cluster, so its provider upgrades it";
+
+type Titled = [title: string, text: string];
+
+/** Returns one or two lines about the wanted version and its condition; none if neither is there. */
+export function upgradeLines(terminal: Terminal, version: VersionRow): string[] {
+  const { kubernetes: { version: wanted, upgraded } } = version;
+  if (wanted === "" && !upgraded) return [];
+  return titledLines(terminal, [
+    ["kubernetes", wanted === "" ? "no version is wanted" : `${printable(wanted, 60)} is wanted`],
+    ...conditionLines(terminal, version),
+  ]);
+}
+
+/**
+ * Returns the lines about the whole cluster, then the table; at most `most` rows, those that need a person first. None of a
+ * cluster whose provider has the control planes, if the NodeVersion does not want a version.
+ */
+export function kubernetesLines(
+  terminal: Terminal,
+  version: VersionRow,
+  { row, most }: { row: KubernetesRow; most: number },
+): string[] {
+  const isProviders = row.controlPlanes?.length === 0;
+  const { kubernetes: { version: wanted, upgraded } } = version;
+  if (isProviders && wanted === "" && !upgraded && row.recorded === "") return [];
+  const lines: Titled[] = [
+    ["kubernetes", versionText(version, row)],
+    ...(isProviders ? [["", providers] as Titled] : []),
+    ...conditionLines(terminal, version),
+    ["workers", workersText(row)],
+    ...row.skew.map(({ severity, message }): Titled => {
+      return ["skew", styled(terminal, severity === "Error" ? "red" : "yellow", message)];
+    }),
+    ...etcdLines(terminal, row),
+    ...row.missing.map((each): Titled => ["unknown", styled(terminal, "yellow", `you may not ${each}`)]),
+  ];
+  return [...titledLines(terminal, lines), ...tableLines(terminal, version, { row, most })];
+}
+
+function versionText({ kubernetes: { version } }: VersionRow, { recorded }: KubernetesRow): string {
+  const wanted = version === "" ? "no version is wanted" : `${printable(version, 60)} is wanted`;
+  if (recorded === undefined) return `${wanted}, the version of the cluster is ?`;
+  if (recorded === "") return `${wanted}, kubeadm recorded none for the cluster`;
+  return version === recorded ? `${wanted}, and kubeadm recorded it` : `${wanted}, kubeadm recorded ${recorded}`;
+}
+
+function conditionLines(terminal: Terminal, { name, kubernetes: { upgraded } }: VersionRow): Titled[] {
+  if (!upgraded || upgraded.status === "True") return [];
+  const [reason, message] = [printable(upgraded.reason, 60), printable(upgraded.message, longest)];
+  const known = upgradeReason(upgraded.reason);
+  const isPersons = known !== undefined && known.todo !== "Nothing.";
+  const command = calledAs(terminal);
+  return [
+    ["", styled(terminal, isPersons ? "yellow" : "cyan", `${reason}: ${message}`)],
+    ...(reason === "AwaitingApproval" ? [["to do", `${command} plan nodeversion/${name}`] as Titled] : []),
+    ...(isPersons ? [[reason === "AwaitingApproval" ? "" : "to do", `${command} explain ${reason}`] as Titled] : []),
+  ];
+}
+
+function workersText({ workers, controlPlanes = [] }: KubernetesRow): string {
+  if (workers === undefined) return "?";
+  const { nodes, oldest, newest } = workers;
+  if (nodes === 0) return "none";
+  const count = counted(nodes, "node");
+  if (oldest === "") return `${count} with unknown kubelets`;
+  const versions = oldest === newest ? `kubelet ${oldest}` : `kubelets ${oldest} to ${newest}`;
+  const behind = Math.max(0, ...controlPlanes.map(({ apiServer }) => minorsAbove(oldest, apiServer)));
+  const isKnown = controlPlanes.some(({ apiServer }) => apiServer !== "");
+  if (!isKnown) return `${count} with ${versions}`;
+  const skew = behind === 0 ? "no minor version older" : `up to ${counted(behind, "minor version")} older`;
+  return `${count} with ${versions}, ${skew} than the API servers`;
+}
+
+// etcd, whose members only a worker can ask.
+
+function etcdLines(terminal: Terminal, { etcd, controlPlanes }: KubernetesRow): Titled[] {
+  if (!etcd) return controlPlanes?.length === 0 ? [] : [["etcd", "?, as no group of control planes has reported it"]];
+  const { doubts } = etcd;
+  const more = doubts.length - mostDoubts;
+  return [
+    ["etcd", quorumText(terminal, etcd)],
+    ...doubts.slice(0, mostDoubts).map((each): Titled => ["", styled(terminal, "yellow", printable(each, longest))]),
+    ...(more > 0 ? [["", counted(more, "more finding")] as Titled] : []),
+  ];
+}
+
+const words = ["none", "one", "two", "three", "four"];
+
+function quorumText(terminal: Terminal, { group, voters, healthy, quorum }: EtcdSeen): string {
+  const at = `, as sg/${group} reported`;
+  if (quorum === 0) return `members are unknown${at}`;
+  const counts = `${healthy} of ${voters} voting, quorum ${quorum}`;
+  const beyond = healthy - quorum;
+  if (beyond < 0) {
+    const remedy = 'see "When quorum is lost" in docs/how-to/control-planes.md';
+    return styled(terminal, "red", `${counts}: etcd has lost its quorum${at}; ${remedy}`);
+  }
+  const may = `${counts}, ${words[beyond] ?? beyond} may fail${at}`;
+  return beyond === 0 ? styled(terminal, "yellow", may) : may;
+}
+
+// The table of control planes.
+
+const heads = ["NODE", "KUBELET", "COMPONENTS", "ETCD", "READY", "STATE"];
+const roles: Record<PlaneRow["etcd"], string> = { Leader: "leader", Voter: "member", Learner: "learner", "": "?" };
+const states = {
+  Halted: { text: "halted", style: "red" },
+  BeingUpgraded: { text: "being upgraded", style: "cyan" },
+  Newer: { text: "later version", style: "yellow" },
+  Unknown: { text: "?", style: "yellow" },
+  Waits: { text: "waits", style: "yellow" },
+  UpToDate: { text: "up to date", style: "green" },
+  NothingWanted: { text: "", style: "gray" },
+} as const satisfies Record<PlaneState, { text: string; style: string }>;
+const urgency = Object.keys(states) as PlaneState[];
+
+function tableLines(
+  terminal: Terminal,
+  { name }: VersionRow,
+  { row: { controlPlanes }, most }: { row: KubernetesRow; most: number },
+): string[] {
+  if (!controlPlanes || controlPlanes.length === 0) return [];
+  const shown = controlPlanes.length <= most ? controlPlanes : controlPlanes.toSorted(byUrgency).slice(0, most);
+  const more = controlPlanes.length - shown.length;
+  return [
+    "",
+    ...plainTable(shown.map((each) => rowOf(terminal, each)), heads).trimEnd().split("\n"),
+    ...(more > 0
+      ? [`${counted(more, "more control plane")}: ${calledAs(terminal)} status nodeversion/${name} -o wide`]
+      : []),
+  ];
+}
+
+/** The sort is stable, so equal ones stay in the order of their names. */
+function byUrgency(one: PlaneRow, other: PlaneRow): number {
+  return Number(one.isReady) - Number(other.isReady) || urgency.indexOf(one.state) - urgency.indexOf(other.state);
+}
+
+function rowOf(terminal: Terminal, { node, kubelet, components, etcd, isWell, isReady, state }: PlaneRow): string[] {
+  const { text, style } = states[state];
+  const role = roles[etcd];
+  return [
+    printable(node, 253),
+    kubelet || "?",
+    components || "?",
+    isWell || etcd === "" ? role : styled(terminal, "red", `${role}, unhealthy`),
+    isReady ? "yes" : styled(terminal, "red", "no"),
+    styled(terminal, style, text),
+  ];
+}

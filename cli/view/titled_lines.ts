@@ -1,0 +1,20 @@
+/** Lines with a title in a column before them; a long text continues in the column of the texts. */
+import { styled, type Terminal } from "../terminal.ts";
+import { wrapped } from "./wrapped.ts";
+
+const width = 12;
+
+/** Returns the lines, on a terminal as wide as it is; a title that the previous line has is left out. */
+export function titledLines(terminal: Terminal, texts: readonly (readonly [title: string, text: string])[]): string[] {
+  const columns = terminal.isWatched ? (terminal.columns?.() || 80) - width : Infinity;
+  return texts.flatMap(([title, text], nth) => {
+    const head = title === texts[nth - 1]?.[0] ? "" : title;
+    return brokenAt(text, columns).map((line, part) =>
+      `${styled(terminal, "bold", (part === 0 ? head : "").padEnd(width))}${line}`
+    );
+  });
+}
+
+function brokenAt(text: string, columns: number): string[] {
+  return columns === Infinity ? [text] : wrapped(text, columns).split("\n");
+}
