@@ -131,9 +131,16 @@ async function reconcile(run: Run): Promise<NodeVersionOutcome | undefined> {
   return undefined;
 }
 
-/** A slot that ended would let the run of a group repair or replace the machine. */
-async function renewOwnSlot({ object, memory, underWay }: Run): Promise<void> {
-  if (underWay && memory.mayHaveSlot) await renewSlot({ object, memory, controlPlane: underWay });
+/**
+ * A slot that ended would let the run of a group repair or replace the machine. One that is not Ready after a failed
+ * attempt may be lost for good, so its slot is given back for a repair; it stays cordoned, and no other one begins.
+ */
+async function renewOwnSlot(run: Run): Promise<void> {
+  const { object, memory, underWay, halt } = run;
+  if (!underWay || !memory.mayHaveSlot) return;
+  const isFailed = halt !== null && halt.again !== "Soon";
+  if (isFailed && !underWay.isReady) return await giveBackSlot(run);
+  await renewSlot({ object, memory, controlPlane: underWay });
 }
 
 /** A halt holds until a person changes something or its time is over, whatever else the survey shows. */

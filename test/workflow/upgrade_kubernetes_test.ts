@@ -97,6 +97,51 @@ test("K23 upgradeKubernetes: a refused order keeps cordon and slot, and the upgr
   deepEqual([upgrade.violations, upgrade.cordoned(), upgrade.slots], [[], [], []]);
 });
 
+test("K23, K27 upgradeKubernetes: one that is lost in its upgrade is left to a repair, and the upgrade continues", async (stage) => {
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.meet = (order) => {
+    if (order !== "Node c") return undefined;
+    upgrade.plane("c").isReady = false;
+    return { outcome: "Unknown", message: "no pod of c reports" };
+  };
+  const handle = await upgrade.start(stage);
+  match(await reported(upgrade, "UpgradeHalted"), /"c": control plane did not report the result of order "Node"/);
+  await eventually("the slot to be free for the group", () => upgrade.slots.length === 0);
+  deepEqual(upgrade.cordoned(), ["c"]);
+  upgrade.slots = [`kube-system/scaling-group.${upgrade.group}/${upgrade.group}-c`];
+  await upgrade.start(stage);
+  deepEqual(upgrade.given("slot", "Node"), ["slot a", "slot c", "Node c"]);
+  const [other] = new FakeUpgrade(["d"]).planes;
+  const version = { kubelet: desired, components: desired, isAnnounced: true };
+  const planes = upgrade.planes.filter(({ node }) => node !== "c");
+  Object.assign(upgrade, { planes: [...planes, { ...other, ...version, group: upgrade.group }], slots: [] });
+  deepEqual((await handle.result()).outcome, "UpToDate");
+  deepEqual(upgrade.given("Node"), ["Node c", "Node b"]);
+  deepEqual([upgrade.violations, upgrade.slots], [[], []]);
+});
+
+test("K23 upgradeKubernetes: one that is Ready again after a failed upgrade takes its slot again, and is completed", async (stage) => {
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.meet = (order) => {
+    if (order !== "Kubelet c") return undefined;
+    upgrade.plane("c").isReady = false;
+    return { outcome: "Refused", reason: "KubeletFailed", message: "exit code 1" };
+  };
+  const handle = await upgrade.start(stage);
+  await reported(upgrade, "UpgradeHalted");
+  await eventually("the slot to be free", () => upgrade.slots.length === 0);
+  upgrade.retry = "1";
+  await reported(upgrade, "ControlPlaneNotReady");
+  deepEqual([upgrade.cordoned(), upgrade.slots], [["c"], []]);
+  upgrade.meet = () => undefined;
+  upgrade.plane("c").isReady = true;
+  deepEqual((await handle.result()).outcome, "UpToDate");
+  deepEqual(upgrade.given("slot", "Kubelet"), [
+    ...["slot a", "Kubelet a", "slot c", "Kubelet c", "slot c", "Kubelet c", "slot b", "Kubelet b"],
+  ]);
+  deepEqual([upgrade.violations, upgrade.cordoned(), upgrade.slots], [[], [], []]);
+});
+
 test("upgradeKubernetes: a person who upgrades the halted control plane ends the halt", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.meet = (order) =>
