@@ -7,12 +7,13 @@ import { type Machine, type Place, placeOf } from "../../etcd/place.ts";
 import { isHealthyVoter, isLastVoter, leavingDoubts, quorumOf } from "../../etcd/quorum.ts";
 import { refused, unavailable } from "../../failures.ts";
 import { attempting } from "../../kube/status.ts";
+import { same } from "../../node_version/classify.ts";
 import { openEtcd, readSurvey } from "../../node_version/cluster_etcd.ts";
 import type { RelieveMember } from "../contract.ts";
 import type { GroupNode } from "../../node_version/group_nodes.ts";
 import { memberIdOf } from "./member.ts";
 import { type Asked, type CloudSight, readAsked, readCloud } from "./sight.ts";
-import { isControlPlane } from "../../node_version/version_release.ts";
+import { askedBy, isControlPlane } from "../../node_version/version_release.ts";
 
 type Seen = Pick<CloudSight, "cloud" | "instances" | "nodes">;
 
@@ -24,7 +25,8 @@ export function isOfControlPlane({ group }: Pick<Asked, "group">, { cloud, insta
 
 /**
  * Throws Refused if control planes would run other components, as their replacement does not upgrade their Kubernetes
- * (K23), and for control planes in a group with another role, which would be released together with workers. `attempt`
+ * (K23): others than those of the target, and of the NodeVersion, to which they are upgraded in place one by one. Also
+ * for control planes in a group with another role, which would be released together with workers. `attempt`
  * completes "Failed to …".
  */
 export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
@@ -35,10 +37,10 @@ export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
     throw refused("ControlPlaneRefused", `Failed to ${attempt}: ${state}`);
   }
   const wanted = asked.target?.components ?? "";
-  const others = [...seen.nodes.values()].filter(({ isControlPlane: isOne, components }) =>
-    isOne && components !== "" && components.toLowerCase() !== wanted.toLowerCase()
+  const fit = [wanted, askedBy(asked.version).components];
+  const other = [...seen.nodes.values()].find(({ isControlPlane: isOne, components }) =>
+    isOne && components !== "" && !fit.some((each) => same(each, components))
   );
-  const [other] = others;
   if (!other) return;
   const state = `the NodeVersion names components "${wanted}", but node "${other.name}" runs "${other.components}"`;
   throw refused(

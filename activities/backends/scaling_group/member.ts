@@ -2,6 +2,7 @@
 import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import { isOwnHold } from "../../node/holder.ts";
+import { same } from "../../node_version/classify.ts";
 import type { GroupNode } from "../../node_version/group_nodes.ts";
 import { freeNumbers, type Legacy, legacyFor, type Tokens } from "./ledger.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
@@ -19,22 +20,22 @@ export interface Of {
   target: Target;
   /** Legacies of machines that were deleted before their replacement was created. */
   legacies: readonly Legacy[];
+  /** The components of the NodeVersion, which may not be released to the group yet; missing counts as none. */
+  upgraded?: string;
   /** How protected machines are treated; missing if the group has none, or if they are replaced like others. */
   kept?: "Skip" | "Wait";
 }
 
 /** Returns an existing instance, with its node, as the planner sees it. */
 export function memberOfInstance(
-  { pool, target, legacies, kept }: Of,
+  { pool, target, legacies, upgraded, kept }: Of,
   { records, nodes }: CloudSight,
   instance: Instance,
 ): Member {
   const id = memberIdOf(instance);
   const node = nodes.get(instance.providerId.toLowerCase());
   const order = orderOfInstance(records.orders, instance);
-  // A machine gets its components when it joins, so one that has not joined counts with the desired ones. A NodeVersion
-  // without components accepts any.
-  const components = target.components === "" ? "" : node?.components || target.components;
+  const components = countedComponents(node, { target, upgraded });
   const wanted = hashOf(target);
   const isChosen = isMarked(pool, node) || records.orders.some((each) => isFor(id, each) && each.target === wanted);
   const isGoing = order?.goal === "Leave" || records.removals.some(({ member }) => member === id);
@@ -49,6 +50,20 @@ export function memberOfInstance(
     ...(instance.isProtected && kept ? { kept } : {}),
     ...lacksOf(instance, { phase, node, target }),
   };
+}
+
+/**
+ * Returns the components that a machine counts with. It gets them when it joins, so one that has not joined counts with
+ * those of the target. A NodeVersion without components accepts any. Control planes are upgraded in place before their
+ * NodeVersion is released, so those that run its components already must not be replaced to get the previous ones again.
+ */
+export function countedComponents(
+  node: GroupNode | undefined,
+  { target, upgraded }: { target: Target; upgraded: string | undefined },
+): string {
+  if (target.components === "") return "";
+  const own = node?.components || target.components;
+  return node?.isControlPlane && upgraded && same(own, upgraded) ? target.components : own;
 }
 
 /** Returns what a machine that has not joined waits for, as far as the cloud and its node show it. */

@@ -19,7 +19,7 @@ import {
 } from "./member.ts";
 import { declaredSize, obsoleteIn, openOrders, orphansOf } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
-import { hashOf } from "../../node_version/version_release.ts";
+import { askedBy, hashOf } from "../../node_version/version_release.ts";
 
 /** Reads all machines; there are no more pending ones than a rollout can need. */
 export function observeGroup(kube: Cluster, pool: PoolRef): Promise<Observation> {
@@ -28,7 +28,7 @@ export function observeGroup(kube: Cluster, pool: PoolRef): Promise<Observation>
     const { target } = asked;
     if (!target) return { members: [], templateHash: "", counted: new Map() };
     const seen = await readCloud(kube, asked);
-    const of = { pool, target, legacies: asked.ledger.legacies, ...await keptOf(kube, { pool, asked, seen }) };
+    const of = { ...ofAsked(asked, { pool, target }), ...await keptOf(kube, { pool, asked, seen }) };
     const there = membersOf(of, seen);
     const templateHash = hashOf(target);
     const counted = new Map([[templateHash, there.filter((each) => isServing(each, templateHash)).length]]);
@@ -36,6 +36,10 @@ export function observeGroup(kube: Cluster, pool: PoolRef): Promise<Observation>
     const members = [...there, ...papersFor(of, { asked, seen, there })];
     return { members, templateHash, counted, ...(etcd ? { etcd } : {}) };
   });
+}
+
+function ofAsked({ ledger: { legacies }, version }: Asked, { pool, target }: Pick<Of, "pool" | "target">): Of {
+  return { pool, target, legacies, upgraded: askedBy(version).components };
 }
 
 /** Returns how the policy treats protected machines; reads the policy only if a machine is protected. */
@@ -62,7 +66,7 @@ export function readGroupState(kube: Cluster, { pool, machine }: MemberRef): Pro
   return attempting(`read machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked?.target) return undefined;
-    const of = { pool, target: asked.target, legacies: asked.ledger.legacies };
+    const of = ofAsked(asked, { pool, target: asked.target });
     return stateIn(await readCloud(kube, asked), of, machine);
   });
 }

@@ -20,7 +20,7 @@ import { ensureBoots } from "./boots.ts";
 import { isOfControlPlane, refuseUnfit } from "./control_plane.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, taken, written } from "./ledger.ts";
-import { memberIdOf, numberIn } from "./member.ts";
+import { countedComponents, memberIdOf, numberIn } from "./member.ts";
 import {
   deleteRecord,
   isAlive,
@@ -32,7 +32,7 @@ import {
 } from "./records.ts";
 import { isReached, noteSize, obsoleteIn, openOrders } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
-import { hashOf } from "../../node_version/version_release.ts";
+import { askedBy, hashOf } from "../../node_version/version_release.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import { holderOf, isOwnHold } from "../../node/holder.ts";
 import { marks } from "../../node_version/marks.ts";
@@ -103,7 +103,7 @@ async function recorded(
  * Returns the machine whose slot the new one takes; for an obsolete machine, which has no slot, another outdated one.
  */
 function replacedFor(
-  { asked: { target }, seen }: Omit<Place, "pool">,
+  { asked: { target, version }, seen }: Omit<Place, "pool">,
   victim: string | undefined,
 ): Instance | undefined {
   const found = seen.instances.find((each) => memberIdOf(each) === victim);
@@ -111,7 +111,8 @@ function replacedFor(
   if (!found || !obsolete.includes(found) || !target) return found;
   const open = openOrders(seen);
   return seen.instances.find((each) => {
-    const components = seen.nodes.get(each.providerId.toLowerCase())?.components || target.components;
+    const node = seen.nodes.get(each.providerId.toLowerCase());
+    const components = countedComponents(node, { target, upgraded: askedBy(version).components });
     const isOutdated = hashOf({ image: each.image, components }) !== hashOf(target);
     const isInOrder = open.some(({ id, donor }) => [id, donor].includes(memberIdOf(each)));
     return isAlive(each) && isOutdated && !obsolete.includes(each) && !each.isProtected && !isInOrder;

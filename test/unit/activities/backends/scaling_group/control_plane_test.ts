@@ -1,6 +1,7 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { useEtcd } from "../../../../support/staged_cluster.ts";
 import { refused } from "../../../../../activities/failures.ts";
+import { marks } from "../../../../../activities/node_version/marks.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { readDesired } from "../../../../../activities/pool/read_desired.ts";
 import { readPool } from "../../../../../activities/pool/read_pool.ts";
@@ -55,6 +56,36 @@ Deno.test("K23 control planes: are not chosen, ordered or removed when other com
   await rejects(group.backend.orders.release({ pool, machine: "workers-1" }), refusal);
   equal(alive(group), 3);
 });
+
+Deno.test("K23 control planes: those that an upgrade has brought to the next components are up to date for their group", async () => {
+  const { group } = await controlPlane();
+  await group.backend.boots?.publish({ pool, revision: "" });
+  group.ask({ ...next, image: image.image }); // not released, while control planes are upgraded one by one
+  annotate(group, "workers-1", next.components);
+  const { templateHash, members } = await group.backend.observe(pool);
+  const known = members.filter(({ phase }) => phase !== "Held").map((each) => each.templateHash);
+  deepEqual([templateHash, known], [hashOf(image), Array(3).fill(hashOf(version))]);
+  annotate(group, "workers-1", "components-9");
+  const other = (await group.backend.observe(pool)).members.find(({ id }) => id === "workers-1");
+  deepEqual(other?.templateHash, hashOf({ image: version.image, components: "components-9" }));
+});
+
+Deno.test("K23, K27 control planes: one that is lost while others are upgraded is replaced", async () => {
+  const { group } = await controlPlane("ControlPlane", version);
+  group.ask(next);
+  annotate(group, "workers-1", next.components);
+  await group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-2" });
+  await group.backend.orders.release({ pool, machine: "workers-2" });
+  annotate(group, "workers-1", "components-9");
+  const refusal = { type: "ControlPlaneRefused", message: /node "workers-1" runs "components-9"/ };
+  await rejects(group.backend.orders.admit({ pool, machine: "workers-new-2", victim: "workers-3" }), refusal);
+});
+
+/** The node announces that it runs these components. */
+function annotate({ kube }: GroupInMemory, node: string, components: string): void {
+  const found = kube.get("nodes", node)?.metadata as { annotations?: Record<string, string> };
+  found.annotations = { ...found.annotations, [marks.components]: components };
+}
 
 Deno.test("K27 control planes: a group with a wrong role is one of control planes if its cloud or nodes show that", async () => {
   const refusal = { type: "ControlPlaneRefused", message: /its role is "Worker"/ };
