@@ -132,8 +132,8 @@ async function reconcile(run: Run): Promise<NodeVersionOutcome | undefined> {
 }
 
 /**
- * A slot that ended would let the run of a group repair or replace the machine. One that is not Ready after a failed
- * attempt may be lost for good, so its slot is given back for a repair; it stays cordoned, and no other one begins.
+ * A slot that ended would let the run of a group repair or replace the machine. A machine that is not Ready after a
+ * failed attempt may be lost for good, so its slot is given back for a repair; it stays cordoned, and no other one begins.
  */
 async function renewOwnSlot(run: Run): Promise<void> {
   const { object, memory, underWay, halt } = run;
