@@ -1,5 +1,5 @@
 /** Gives a control plane one order of an upgrade of Kubernetes, through a hand. */
-import type { UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
+import type { RenewalOrder, UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
 import { moot, refused } from "../failures.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { readClusterObject } from "../kube/resources.ts";
@@ -8,7 +8,14 @@ import { byHand, type HandDeps } from "../os/hand.ts";
 import { handsNamespace } from "../os/hand_pod.ts";
 import { handsImagePattern } from "../os/hands_image.ts";
 import { type Component, componentsIn, componentsKey, upgradeDigestOf } from "./components.ts";
-import { componentsOfHand, upgradeHandOf, upgradeNameOf, validateUpgrade } from "./upgrade_hand.ts";
+import {
+  componentsOfHand,
+  renewalHandOf,
+  upgradeHandOf,
+  upgradeNameOf,
+  validateRenewal,
+  validateUpgrade,
+} from "./upgrade_hand.ts";
 
 const namespace = "kube-system";
 
@@ -19,16 +26,25 @@ const namespace = "kube-system";
  */
 export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: UpgradeOrder): Promise<UpgradeOutcome> {
   validateUpgrade(order);
-  if (!handsImagePattern.test(image)) {
-    const state = "set hands-image to an image with a digest";
-    throw refused("HandsMissing", `Failed to order an upgrade step on node "${order.node}": ${state}`);
-  }
+  needImage(image, `order an upgrade step on node "${order.node}"`);
   const attempt = `read the components of NodeVersion "${order.object.name}"`;
   const components = await attempting(
     attempt,
     async () => await givenComponents({ kube }, order) ?? await orderedComponents({ kube }, order),
   );
   return await byHand({ kube, image }, upgradeHandOf(order, components));
+}
+
+/** Gives the order to renew the certificates of a control plane, as `awaitUpgradeOrdered`; it needs no components. */
+export async function awaitRenewalOrdered({ kube, image }: HandDeps, order: RenewalOrder): Promise<UpgradeOutcome> {
+  validateRenewal(order);
+  needImage(image, `order a renewal of certificates on node "${order.node}"`);
+  return await byHand({ kube, image }, renewalHandOf(order));
+}
+
+function needImage(image: string, what: string): void {
+  if (handsImagePattern.test(image)) return;
+  throw refused("HandsMissing", `Failed to ${what}: set hands-image to an image with a digest`);
 }
 
 /**

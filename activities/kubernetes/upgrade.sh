@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs one order of an upgrade of Kubernetes on a control plane and prints its result on stdout as one line of JSON. The
 # script runs in its own container; only the host's tools and the fetched components run in the namespaces of the host.
-# Usage: upgrade.sh VERB VERSION NAME UNTIL STALL COMPONENT…, each COMPONENT with the words PATH HASH URL.
+# Usage: upgrade.sh VERB VERSION NAME UNTIL STALL COMPONENT…, each COMPONENT with the words PATH HASH URL; Renew has none.
 # UNTIL is in epoch seconds, STALL in seconds. NAME belongs to this order alone and names the systemd unit that it creates.
 set -u
 export LC_ALL=C
@@ -16,6 +16,9 @@ store=/var/lib/ostler/kubernetes
 # Flags of kubeadm that the administrator of this machine chose, such as preflight errors to ignore: kubeadm keeps those of
 # `init` and `join` for no upgrade, and this script ignores none by itself.
 settings=/etc/kubernetes/kubeadm-upgrade.yaml
+# The static pods of kubeadm, and the folders in which its packages, this script and Constellation install kubeadm.
+manifests=/etc/kubernetes/manifests
+folders='/opt/bin /run/state/bin /usr/local/bin /usr/bin'
 # Exit code of flock when another order has the lock.
 busy=200
 
@@ -179,7 +182,7 @@ run_kubeadm() {
 # are_current: whether the manifests of this control plane are of the version.
 are_current() {
   for each in kube-apiserver kube-controller-manager kube-scheduler; do
-    host cat "/etc/kubernetes/manifests/$each.yaml" </dev/null 2>/dev/null | awk -v tag=":$version" '
+    host cat "$manifests/$each.yaml" </dev/null 2>/dev/null | awk -v tag=":$version" '
       { sub(/^ *- /, "") }
       $1 == "image:" { image = $2; gsub(/"/, "", image); sub(/@.*/, "", image) }
       END { exit substr(image, length(image) - length(tag) + 1) == tag ? 0 : 1 }' || return 1
@@ -204,6 +207,50 @@ swap_kubelet() {
     0) ;;
     65) fail HashMismatch 'verify a component' <"$work/out" ;;
     *) fail KubeletFailed 'replace the kubelet' <"$work/out" ;;
+  esac
+}
+
+# find_kubeadm: sets file to an installed kubeadm of the version, or else of another patch version of the same minor version.
+find_kubeadm() {
+  for like in "$version" "${version%.*}.*"; do
+    for folder in $folders; do
+      file=$folder/kubeadm
+      said=$(host timeout 60 "$file" version -o short </dev/null 2>/dev/null)
+      # shellcheck disable=SC2254 # a pattern
+      case $said in $like) return 0 ;; esac
+    done
+  done
+  refuse ToolMissing "the host does not have a kubeadm of ${version%.*} in one of: $folders"
+}
+
+# need_authorities: kubeadm can only sign with keys on this node.
+need_authorities() {
+  authorities='ca front-proxy-ca'
+  if host test -e "$manifests/etcd.yaml"; then authorities="$authorities etcd/ca"; fi
+  pki=$(host sed -n 's,^ *- --client-ca-file=\(.*\)/ca\.crt$,\1,p' "$manifests/kube-apiserver.yaml" </dev/null 2>/dev/null)
+  for each in $authorities; do
+    each=${pki:-/etc/kubernetes/pki}/$each.key
+    host test -e "$each" ||
+      refuse AuthorityExternal "this node does not have $each, so kubeadm cannot renew certificates here"
+  done
+}
+
+# renew: renews the certificates of kubeadm, and restarts the static pods that use them.
+renew() {
+  for each in kube-apiserver kube-controller-manager kube-scheduler; do
+    host test -e "$manifests/$each.yaml" ||
+      refuse KubeadmRefused "this node does not have $manifests/$each.yaml, so kubeadm did not create its control plane"
+  done
+  need_tools awk find
+  need_authorities
+  find_kubeadm
+  search_in "${file%/*}"
+  run_unit renew_certificates.sh "$file" "$store" "$manifests" /var/log/pods $((stall * 3))
+  case $code in
+    0) ;;
+    62) fail AuthorityExternal 'renew all certificates' <"$work/out" ;;
+    61 | 64) fail RestartFailed 'restart the static pods' <"$work/out" ;;
+    *) fail KubeadmRefused "renew certificates, which ended with exit code ${code:-unknown}" <"$work/out" ;;
   esac
 }
 
@@ -246,6 +293,10 @@ case $verb in
     failed=KubeletFailed
     swap_kubelet
     succeed "kubelet $version runs"
+    ;;
+  Renew)
+    renew
+    succeed 'the certificates of kubeadm are new, and the static pods that use them were restarted'
     ;;
   *) refuse ToolMissing "verb '$verb' is not supported" ;;
 esac

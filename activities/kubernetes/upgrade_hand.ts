@@ -2,7 +2,7 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
+import type { RenewalOrder, UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
 import { refused } from "../failures.ts";
 import type { HandOrder } from "../os/hand.ts";
 import { stallSeconds } from "../os/hand_pod.ts";
@@ -17,32 +17,53 @@ const mostBytes = 4096;
 const ownArguments = 5;
 const nodeName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
-const Order = z.strictObject({
+const Renewal = z.strictObject({
   object: z.object({ name: z.string().min(1).max(253) }).loose(),
   node: z.string().regex(nodeName),
   uid: z.string().min(1).max(128),
-  verb: z.enum(["Plan", "Fetch", "Apply", "Node", "Kubelet"]),
   version: z.string().regex(/^v1\.[0-9]{1,3}\.[0-9]{1,3}$/),
-  digest: z.string().min(1).max(128),
   token: z.string().regex(/^[a-z0-9-]{1,63}$/),
   until: z.number().int().positive(),
+});
+const Order = Renewal.extend({
+  verb: z.enum(["Plan", "Fetch", "Apply", "Node", "Kubelet"]),
+  digest: z.string().min(1).max(128),
 });
 
 /** Throws Refused (ObjectInvalid) with only the names of invalid fields. */
 export function validateUpgrade(order: UpgradeOrder): void {
-  const { success, error } = Order.safeParse(order);
+  validate(Order, order, "an upgrade step");
+}
+
+/** As `validateUpgrade`. */
+export function validateRenewal(order: RenewalOrder): void {
+  validate(Renewal, order, "a renewal of certificates");
+}
+
+function validate(schema: z.ZodType, order: unknown, what: string): void {
+  const { success, error } = schema.safeParse(order);
   if (success) return;
   const fields = [...new Set(error.issues.map(({ path }) => path.join(".")))].join(", ");
-  throw refused("ObjectInvalid", `Failed to order an upgrade step on a node: invalid ${fields}`);
+  throw refused("ObjectInvalid", `Failed to order ${what} on a node: invalid ${fields}`);
 }
 
 /** Returns how a hand executes a valid order with these components. */
 export function upgradeHandOf(order: UpgradeOrder, components: readonly Component[]): HandOrder<UpgradeOutcome> {
-  const { node, uid, until, verb, version } = order;
-  const name = upgradeNameOf(order);
   const programs = components.map(({ path, hash, url }) => `${path} ${hash} ${url}`);
+  return handOf({ ...order, name: upgradeNameOf(order), kind: "upgrade step" }, programs);
+}
+
+/** Returns how a hand renews the certificates of a control plane. */
+export function renewalHandOf(order: RenewalOrder): HandOrder<UpgradeOutcome> {
+  const renewal = { ...order, verb: "Renew", digest: "" } as const;
+  return handOf({ ...renewal, name: upgradeNameOf(renewal), kind: "order to renew certificates" }, []);
+}
+
+type Named = Omit<RenewalOrder, "object" | "token"> & { verb: string; name: string; kind: string };
+
+function handOf({ node, uid, until, verb, version, name, kind }: Named, programs: string[]): HandOrder<UpgradeOutcome> {
   return {
-    ...{ name, node, uid, until, command, kind: "upgrade step", verb },
+    ...{ name, node, uid, until, command, kind, verb },
     args: (end) => [verb, version, name, String(Math.ceil(end / 1000)), String(stallSeconds), ...programs],
     verdictIn: upgradeVerdictIn,
     // The unit of an order outlives its pod, and the next pod of the order reports its result.
@@ -63,7 +84,9 @@ export function componentsOfHand({ spec }: V1Pod): Component[] | undefined {
 }
 
 /** Returns the name of the pod for an order, and of its unit on the host; equal for equal orders. */
-export function upgradeNameOf({ uid, verb, version, digest, token }: UpgradeOrder): string {
+export function upgradeNameOf(
+  { uid, verb, version, digest, token }: Omit<RenewalOrder, "object" | "node"> & { verb: string; digest: string },
+): string {
   const words = JSON.stringify([uid, verb, version, digest, token]);
   const hash = createHash("sha256").update(words).digest("hex").slice(0, 24);
   return `ostler-upgrade-${verb.toLowerCase()}-${hash}`;
@@ -76,6 +99,8 @@ const reason = z.enum([
   "KubeadmRefused",
   "KubeletFailed",
   "ToolMissing",
+  "AuthorityExternal",
+  "RestartFailed",
 ]);
 const message = z.string().max(mostBytes).transform((text) => withoutTokens(plain(text)));
 const Verdict = z.discriminatedUnion("outcome", [

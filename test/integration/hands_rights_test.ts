@@ -8,7 +8,7 @@ import { ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connecti
 import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
 import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
 import { HttpsWatch } from "../../activities/kube/https_watch.ts";
-import { upgradeHandOf } from "../../activities/kubernetes/upgrade_hand.ts";
+import { renewalHandOf, upgradeHandOf } from "../../activities/kubernetes/upgrade_hand.ts";
 import { handPodOf, podOf } from "../../activities/os/hand_pod.ts";
 import { givenOrder } from "../../activities/os/hands.ts";
 import { handNameOf } from "../../activities/os/order.ts";
@@ -54,6 +54,14 @@ function upgradeHand(change: Change = () => undefined): Pod {
   return pod;
 }
 
+/** A hand that renews certificates, with small differences. */
+function renewalHand(change: Change = () => undefined): Pod {
+  const { verb: _, digest: __, ...order } = upgrade;
+  const pod = JSON.parse(JSON.stringify(podOf(renewalHandOf(order), image, Date.now()))) as Pod;
+  change(pod);
+  return pod;
+}
+
 const inHand = (more: Record<string, unknown>): Change => ({ spec }) => Object.assign(spec.containers[0] ?? {}, more);
 const inSpec = (more: Record<string, unknown>): Change => ({ spec }) => void Object.assign(spec, more);
 const argument = (at: number, word: string): Change => ({ spec }) =>
@@ -94,6 +102,7 @@ const nearlyUpgrades: [string, Change][] = [
   ["the script of another hand", inHand({ command: hand().spec.containers[0]?.["command"] })],
   ["a changed script", inHand({ command: ["/bin/sh", "-c", "exec /bin/sh /hands/upgrade.sh; reboot", "hand"] })],
   ["another verb", argument(0, "Reset")],
+  ["the verb of a renewal", argument(0, "Renew")],
   ["a version with more than a version", argument(1, "v1.36.1 --force")],
   ["the name of another order", argument(2, "ostler-upgrade-x")],
   ["a deadline that is not a number", argument(3, "1;reboot")],
@@ -113,6 +122,15 @@ const nearlyUpgrades: [string, Change][] = [
   ["a URL of a file", kubeadm("/opt/bin/kubeadm", digest, "file:///etc/shadow")],
   ["its image by tag", inHand({ image: "registry.example/hands:1" })],
   ["the host's files", inSpec({ volumes: [{ name: "scripts", hostPath: { path: "/" } }] })],
+];
+
+/** The single difference from a hand that renews certificates. */
+const nearlyRenewals: [string, Change][] = [
+  ["the verb of an upgrade", argument(0, "Kubelet")],
+  ["another verb", argument(0, "Reset")],
+  ["a version with more than a version", argument(1, "v1.36.1 --config=/tmp/x")],
+  ["a component", ({ spec }) => void spec.containers[0]?.args.push(`/opt/bin/kubeadm ${digest} ${released}`)],
+  ["a word more", ({ spec }) => void spec.containers[0]?.args.push("more")],
 ];
 
 const pods = (namespace = "ostler-hands"): string => `/api/v1/namespaces/${namespace}/pods`;
@@ -178,6 +196,14 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
   for (const [what, change] of nearly) {
     await t.step(`hands: the worker makes none with ${what}`, async () => {
       match(await refusalOf(api, hand(change)), /403 .*: a hand /);
+    });
+  }
+  await t.step("hands: the worker makes one that renews certificates, which downloads nothing", async () => {
+    equal(await refusalOf(api, renewalHand()), "");
+  });
+  for (const [what, change] of nearlyRenewals) {
+    await t.step(`hands: the worker makes none that renews certificates with ${what}`, async () => {
+      match(await refusalOf(api, renewalHand(change)), /403 .*: a hand /);
     });
   }
   await t.step("hands: the worker makes none that upgrades Kubernetes without a list of servers", async () => {

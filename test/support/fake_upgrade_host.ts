@@ -8,13 +8,17 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { Component } from "../../activities/kubernetes/components.ts";
-import { upgradeHandOf, upgradeVerdictIn } from "../../activities/kubernetes/upgrade_hand.ts";
-import type { UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
+import { renewalHandOf, upgradeHandOf, upgradeVerdictIn } from "../../activities/kubernetes/upgrade_hand.ts";
+import type { HandOrder } from "../../activities/os/hand.ts";
+import type { RenewalOrder, UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
 import { handScripts } from "./hand_scripts.ts";
 
 const folder = fileURLToPath(new URL("upgrade_host/", import.meta.url));
 /** Folders of the host, below its root. */
-const folders = ["etc/kubernetes/manifests", "opt/bin", "var/lib/kubelet", "var/lib/ostler", "proc"];
+const folders = [
+  ...["etc/kubernetes/manifests", "etc/kubernetes/pki/etcd", "opt/bin", "var/lib/kubelet", "var/lib/ostler"],
+  ...["var/log/pods", "proc"],
+];
 
 /** The version that orders install. */
 export const wanted = "v1.36.1";
@@ -120,12 +124,40 @@ export class FakeUpgradeHost implements AsyncDisposable {
     return outcome;
   }
 
+  /** Executes an order to renew certificates as its pod would. */
+  async renew(
+    more: Partial<RenewalOrder> = {},
+    { stall = 2, cancel }: { stall?: number; cancel?: AbortSignal } = {},
+  ): Promise<UpgradeOutcome | undefined> {
+    const { verb: _, digest: __, ...order } = { ...this.order("Plan"), ...more };
+    const said = await this.#run(renewalHandOf(order), { stall, ...(cancel ? { cancel } : {}) });
+    const outcome = upgradeVerdictIn(said);
+    if (!outcome && !cancel) throw new Error(`Failed to parse the output of the hand: ${JSON.stringify(said)}`);
+    return outcome;
+  }
+
+  /** Installs kubeadm and its authorities, as `kubeadm init` leaves them. */
+  async isOfKubeadm(version: string = wanted): Promise<void> {
+    const kubeadm = readFileSync(join(folder, "kubeadm"), "utf8").replaceAll("VERSION", version);
+    await this.put("root/opt/bin/kubeadm", kubeadm);
+    for (const each of ["ca", "front-proxy-ca", "etcd/ca"]) {
+      await this.put(`root/etc/kubernetes/pki/${each}.key`, "key");
+    }
+  }
+
   /** The output of a hand; a cancelled one is killed with all its processes, as a pod is. */
   run(
     order: UpgradeOrder,
-    { components, stall, cancel }: { components: Component[]; stall: number; cancel?: AbortSignal },
+    { components, ...run }: { components: Component[]; stall: number; cancel?: AbortSignal },
   ): Promise<string> {
-    const args = upgradeHandOf(order, components).args(order.until).map((word, at) => at === 4 ? String(stall) : word);
+    return this.#run(upgradeHandOf(order, components), run);
+  }
+
+  #run(
+    hand: HandOrder<UpgradeOutcome>,
+    { stall, cancel }: { stall: number; cancel?: AbortSignal },
+  ): Promise<string> {
+    const args = hand.args(hand.until).map((word, at) => at === 4 ? String(stall) : word);
     const child = spawn("/bin/sh", [this.at("hands/upgrade.sh"), ...args], {
       ...{ env: this.#environment(), stdio: ["ignore", "pipe", "inherit"], detached: true },
     });

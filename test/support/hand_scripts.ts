@@ -7,6 +7,7 @@ const files = [
   ...["os/hand.sh", "os/host.sh", "os/pull.sh", "os/check.sh", "os/json.awk"],
   ...["os/drivers/bootc/bootc.sh", "os/drivers/rpm_ostree/rpm-ostree.sh", "os/drivers/ostree/ostree.sh"],
   ...["kubernetes/upgrade.sh", "kubernetes/fetch_file.sh", "kubernetes/run_kubeadm.sh", "kubernetes/swap_kubelet.sh"],
+  "kubernetes/renew_certificates.sh",
 ];
 
 /** Text by name. */

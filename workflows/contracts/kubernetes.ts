@@ -104,6 +104,21 @@ export interface UpgradeOrder {
   until: number;
 }
 
+/**
+ * An order to renew the certificates of kubeadm on one control plane, and to restart the static pods that use them.
+ * Another order within an hour only completes what is missing.
+ */
+export interface RenewalOrder {
+  object: ClusterObject;
+  node: string;
+  uid: string;
+  /** The version that the control plane runs. */
+  version: string;
+  /** As in `UpgradeOrder`. */
+  token: string;
+  until: number;
+}
+
 /** Why a control plane refused an order. */
 export type UpgradeRefusal =
   | "DownloadFailed"
@@ -111,7 +126,9 @@ export type UpgradeRefusal =
   | "NotFetched"
   | "KubeadmRefused"
   | "KubeletFailed"
-  | "ToolMissing";
+  | "ToolMissing"
+  | "AuthorityExternal"
+  | "RestartFailed";
 
 /** As `OsOutcome`: Unknown if the node did not report a result in time. */
 export type UpgradeOutcome =

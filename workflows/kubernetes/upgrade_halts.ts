@@ -87,6 +87,8 @@ const remedies: Record<UpgradeRefusal, string> = {
   KubeadmRefused: "fix what kubeadm reports",
   KubeletFailed: "fix the kubelet of the node",
   ToolMissing: "install the missing tool on the node",
+  AuthorityExternal: "renew its certificates where the key of the authority is",
+  RestartFailed: "restart the static pods of the node",
 };
 
 /** Returns the halt after a failed attempt, which is repeated. */

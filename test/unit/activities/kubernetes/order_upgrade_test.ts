@@ -2,9 +2,10 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import type { V1Pod } from "@kubernetes/client-node";
 import { type Component, componentsIn, upgradeDigestOf } from "../../../../activities/kubernetes/components.ts";
-import { awaitUpgradeOrdered } from "../../../../activities/kubernetes/order_upgrade.ts";
+import { awaitRenewalOrdered, awaitUpgradeOrdered } from "../../../../activities/kubernetes/order_upgrade.ts";
 import {
   componentsOfHand,
+  renewalHandOf,
   upgradeHandOf,
   upgradeNameOf,
   upgradeVerdictIn,
@@ -178,4 +179,43 @@ Deno.test("upgradeVerdictIn: reads only the output format of hands, without cont
       message: "a b token … at https://registry.example/v2, Bearer …",
     },
   );
+});
+
+const renewal = {
+  ...{ object: { name: "version" }, node: "cp-1", uid: "uid-of-cp-1", version: "v1.36.1", token: "t-1" },
+  until: Date.now() + 600_000,
+};
+
+Deno.test("awaitRenewalOrdered: makes one pod that takes no components, reads its result, and removes it", async () => {
+  const kube = kubeWith();
+  let args: string[] = [];
+  answering(kube, JSON.stringify({ ...told, message: "renewed" }));
+  const { onRequest } = kube;
+  kube.onRequest = (request) => {
+    args = (kube.all("pods")[0] as V1Pod | undefined)?.spec?.containers[0]?.args ?? args;
+    return onRequest?.(request);
+  };
+  const give = (): Promise<UpgradeOutcome> =>
+    inActivity(() => awaitRenewalOrdered({ kube: kube.client, image }, renewal));
+  deepEqual(await give(), { outcome: "Done", message: "renewed" });
+  const { name } = renewalHandOf(renewal);
+  match(name, /^ostler-upgrade-renew-[0-9a-f]{24}$/);
+  deepEqual(args, ["Renew", "v1.36.1", name, String(Math.ceil(renewal.until / 1000)), "90"]);
+  deepEqual(kube.all("pods"), []);
+});
+
+Deno.test("awaitRenewalOrdered: refuses an invalid order, and any without an image of hands", async () => {
+  const give = (more: object, by = image): Promise<UpgradeOutcome> =>
+    inActivity(() => awaitRenewalOrdered({ kube: kubeWith().client, image: by }, { ...renewal, ...more }));
+  await rejects(give({ version: "v1.36.1; reboot" }), { type: "ObjectInvalid", message: /invalid version$/ });
+  await rejects(give({ token: "../x" }), { type: "ObjectInvalid", message: /invalid token$/ });
+  await rejects(give({}, ""), { type: "HandsMissing" });
+});
+
+Deno.test("upgradeVerdictIn: knows the refusals of a renewal", () => {
+  for (const reason of ["AuthorityExternal", "RestartFailed"] as const) {
+    deepEqual(upgradeVerdictIn(JSON.stringify({ outcome: "Refused", reason, message: "m" })), {
+      ...{ outcome: "Refused", reason, message: "m" },
+    });
+  }
 });

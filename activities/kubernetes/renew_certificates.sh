@@ -1,0 +1,114 @@
+# Renews the certificates of kubeadm, and restarts the static pods that use them one after the other; a unit of the host,
+# under the lock of the store. A restart is a manifest with another annotation, which replaces the previous one in one step:
+# a crash leaves no manifest missing. Every step does nothing where its result is there already.
+# Usage: renew_certificates.sh KUBEADM STORE MANIFESTS LOGS BOUND
+# Exit code 61: a manifest has another form. 62: kubeadm has no key of an authority. 63: kubeadm failed. 64: a static pod did
+# not come up in BOUND seconds.
+kubeadm=$1 store=$2 manifests=$3 logs=$4 bound=$5
+key=ostler.dev/certificates-renewed
+# Seconds in which another order only completes the restarts, as after a crash.
+recent=3600
+# Each connects to the next one, and etcd is last, so that nothing waits for a part that restarts after it.
+parts='kube-controller-manager kube-scheduler kube-apiserver etcd'
+
+# annotated MANIFEST: prints the manifest with the mark; fails for another form than kubeadm's, such as JSON, because a
+# kubelet stops the pod of a manifest that it cannot read.
+annotated() {
+  awk -v key="$key" -v mark="$mark" '
+    /^[^ #]/ { block = $1 }
+    NR == FNR {
+      if (block != "metadata:") next
+      if (/^  name: [a-z]/) isKnown = 1
+      if (/^  annotations:/) has = $0 == "  annotations:" ? 1 : 2
+      next
+    }
+    block == "metadata:" && index($0, "    " key ":") == 1 { next }
+    { print }
+    block == "metadata:" && $0 == (has ? "  annotations:" : "metadata:") {
+      if (!has) print "  annotations:"
+      print "    " key ": \"" mark "\""
+      done++
+    }
+    END { exit isKnown && has != 2 && done == 1 ? 0 : 1 }' "$1" "$1"
+}
+
+# put_mark MANIFEST: replaces the manifest in one step. A kubelet ignores files whose name begins with a dot.
+put_mark() {
+  new="${1%/*}/.${1##*/}.ostler-new"
+  cp -p "$1" "$new" && annotated "$1" >"$new" && sync "$new" && mv -f "$new" "$1"
+}
+
+# probe_of MANIFEST: prints the URL of its liveness probe; nothing for a manifest without one.
+probe_of() {
+  awk '
+    { gsub(/["'\'']/, "") }
+    /^    [^ -]/ { isProbe = $1 == "livenessProbe:" }
+    isProbe && $1 == "host:" { host = $2 }
+    isProbe && $1 == "path:" { path = $2 }
+    isProbe && $1 == "port:" { port = $2 }
+    isProbe && $1 == "scheme:" { scheme = tolower($2) }
+    $1 == "-" && $2 == "containerPort:" { number = $3 }
+    $1 == "name:" && number != "" { ports[$2] = number; number = "" }
+    END {
+      if (port in ports) port = ports[port]
+      if (host == "") host = "127.0.0.1"
+      if (host ~ /:/) host = "[" host "]"
+      if (path != "" && port ~ /^[0-9]+$/) print (scheme ? scheme : "http") "://" host ":" port path
+    }' "$1"
+}
+
+# runs_again PART: whether the kubelet has begun a pod of the present manifest, which it does only after the end of the
+# previous pod, and that pod answers. A refusal of an anonymous request is an answer.
+runs_again() {
+  begun=$(find "$logs" -maxdepth 1 -type d -name "kube-system_$1-*" -newer "$manifests/$1.yaml" 2>/dev/null)
+  [ -n "$begun" ] || return 1
+  probe=$(probe_of "$manifests/$1.yaml")
+  [ -n "$probe" ] || return 0
+  code=$(curl -q --insecure --silent --globoff --noproxy '*' --max-time 5 --output /dev/null --write-out '%{http_code}' "$probe")
+  case $code in 200 | 401 | 403) ;; *) return 1 ;; esac
+}
+
+comes_up() {
+  end=$(($(date +%s) + bound))
+  while [ "$(date +%s)" -le "$end" ]; do
+    if runs_again "$1"; then return 0; fi
+    sleep 1
+  done
+  return 1
+}
+
+now=$(date +%s)
+mark=$(cat "$store/renewed" 2>/dev/null)
+case $mark in '' | *[!0-9]*) mark=0 ;; esac
+
+for part in $parts; do
+  if [ -e "$manifests/$part.yaml" ] && ! annotated "$manifests/$part.yaml" >/dev/null; then
+    echo "$manifests/$part.yaml does not have the form that kubeadm writes"
+    exit 61
+  fi
+done
+
+if [ "$mark" -gt "$now" ] || [ $((now - mark)) -gt "$recent" ]; then
+  said=$(timeout 600 "$kubeadm" certs renew all </dev/null 2>&1)
+  code=$?
+  printf '%s\n' "$said"
+  if [ "$code" != 0 ]; then exit 63; fi
+  # kubeadm reports success also if it could renew none.
+  case $said in *"can't be renewed"*) exit 62 ;; esac
+  mark=$now
+  printf '%s\n' "$mark" >"$store/renewed.new" && sync "$store/renewed.new" && mv -f "$store/renewed.new" "$store/renewed" ||
+    exit 66
+fi
+
+for part in $parts; do
+  manifest=$manifests/$part.yaml
+  # A control plane with an external etcd has no manifest of etcd.
+  [ -e "$manifest" ] || continue
+  if ! grep -qxF "    $key: \"$mark\"" "$manifest"; then
+    put_mark "$manifest" || exit 66
+  fi
+  if ! comes_up "$part"; then
+    echo "$part did not come up again in $bound s"
+    exit 64
+  fi
+done

@@ -1,0 +1,125 @@
+/** The static pods of a control plane in a folder, with a kubelet that begins a pod for each manifest that changed. */
+import { createHash } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** In the order in which they are restarted. */
+export const parts = ["kube-controller-manager", "kube-scheduler", "kube-apiserver", "etcd"] as const;
+type Part = typeof parts[number];
+
+export class FakeStaticPods implements AsyncDisposable {
+  readonly #root: string;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #ended = new AbortController();
+  #kubelet: Promise<void> = Promise.resolve();
+  /** The digest of the manifest that each part runs; "" while it is stopped. */
+  readonly #runs = new Map<string, string>();
+  /** Every pod that began, in order. */
+  readonly begun: string[] = [];
+  readonly violations: string[] = [];
+  /** Parts that do not answer after their next begin. */
+  readonly broken = new Set<string>();
+  /** Whether the kubelet is stopped. */
+  isStopped = false;
+
+  private constructor(root: string) {
+    this.#root = root;
+    this.#server = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => undefined },
+      (request) => this.#answer(new URL(request.url).pathname.split("/")[1] ?? ""),
+    );
+  }
+
+  /** Writes the manifests as kubeadm does, and starts the kubelet. */
+  static async begin(root: string, { without = [] }: { without?: readonly Part[] } = {}): Promise<FakeStaticPods> {
+    const pods = new FakeStaticPods(root);
+    const { port } = pods.#server.addr;
+    for (const part of parts.filter((each) => !without.includes(each))) {
+      await writeFile(pods.manifest(part), manifestOf(part, port), { mode: 0o600 });
+    }
+    await pods.#look();
+    pods.begun.length = 0;
+    pods.#kubelet = pods.#run();
+    return pods;
+  }
+
+  manifest(part: Part): string {
+    return join(this.#root, "etc/kubernetes/manifests", `${part}.yaml`);
+  }
+
+  #answer(part: string): Response {
+    return this.#runs.get(part) && !this.broken.has(part) ? new Response("ok") : new Response("", { status: 500 });
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#ended.signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (!this.isStopped) await this.#look();
+    }
+  }
+
+  async #look(): Promise<void> {
+    for (const part of parts) {
+      const text = await readFile(this.manifest(part), "utf8").catch(() => "");
+      const known = this.#runs.get(part);
+      if (text === "" && known) this.violations.push(`the manifest of ${part} is missing`);
+      const digest = text && createHash("md5").update(text).digest("hex");
+      if (digest === "" || digest === known) continue;
+      this.#runs.set(part, "");
+      const away = parts.filter((each) => this.#runs.get(each) === "");
+      if (away.length > 1) this.violations.push(`${away.join(" and ")} are stopped at once`);
+      if (known) await new Promise((resolve) => setTimeout(resolve, 100)); // the end of the previous pod
+      const pod = join(this.#root, "var/log/pods", `kube-system_${part}-cp-1_${digest}`);
+      await mkdir(join(pod, part), { recursive: true });
+      await writeFile(join(pod, part, "0.log"), "");
+      this.#runs.set(part, digest);
+      this.begun.push(part);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort();
+    await this.#kubelet;
+    await this.#server.shutdown();
+  }
+}
+
+/** The parts of a manifest that decide, in kubeadm's form; newer versions name the port of probes. */
+function manifestOf(part: Part, port: number): string {
+  const isNamed = part === "kube-apiserver";
+  const annotation = `    kubeadm.kubernetes.io/${part}.advertise-address.endpoint: 192.0.2.1:6443\n`;
+  return `apiVersion: v1
+kind: Pod
+metadata:
+${part === "etcd" || isNamed ? `  annotations:\n${annotation}` : ""}  labels:
+    component: ${part}
+    tier: control-plane
+  name: ${part}
+  namespace: kube-system
+spec:
+  containers:
+  - command:
+    - ${part}
+    - --client-ca-file=/etc/kubernetes/pki/ca.crt
+    image: registry.k8s.io/${part}:v1.36.1
+    livenessProbe:
+      failureThreshold: 8
+      httpGet:
+        host: 127.0.0.1
+        path: /${part}/livez
+        port: ${isNamed ? "probe-port" : port}
+        scheme: HTTP
+      initialDelaySeconds: 10
+    name: ${part}
+${
+    isNamed
+      ? `    ports:\n    - containerPort: ${port}\n      name: probe-port\n      protocol: TCP\n`
+      : ""
+  }    readinessProbe:
+      httpGet:
+        path: /never
+        port: 1
+  hostNetwork: true
+status: {}
+`;
+}
