@@ -14,6 +14,7 @@ import { type AskedProfile, unapprovedAmong } from "../policy/approved_profiles.
 import { readPolicies } from "../policy/rules_for.ts";
 import { ensureFinalizer, withdraw } from "./clean_up.ts";
 import { keepProfile } from "./kept_profile.ts";
+import { trustedCas } from "./ca_bundle.ts";
 import { claim, finalizer, ownerOf } from "./identity.ts";
 import { profileDigest } from "./observed.ts";
 import { areUsable, clusterDigest, fits, type PublishOrder, restamp, stampOf, timesOf } from "./publication.ts";
@@ -193,7 +194,7 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
       const good = async (): Promise<string> => seen ? await readGoodInputs(publisher.kube, pool) : goodInputs;
       await keepProfile(publisher.kube, { pool, inputs, good, isNew: work.isPresumed === true, profile, settings });
     }
-    return { ...publication, rendering: renderingOf(rendered) };
+    return { ...publication, trusted: trustedCas(rendered.facts), rendering: renderingOf(rendered) };
   });
 }
 

@@ -6,11 +6,13 @@
  */
 import type { Cluster } from "../cluster.ts";
 import { ApplicationFailure } from "@temporalio/common";
-import type { PoolRef, Rest, RestRenewal } from "../../workflows/contracts/mod.ts";
-import { machineDeployments, patchStatus, readObject, rollouts } from "../kube/resources.ts";
+import type { PoolRef, Rest, RestRenewal, TrustedCas } from "../../workflows/contracts/mod.ts";
+import { machineDeployments, patchStatus, readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import { attempting, ifFound } from "../kube/status.ts";
+import { caBundlesIn, withBundle } from "../status/ca_record.ts";
 import { keepRollout, knownRollout } from "../status/known_rollouts.ts";
+import { trustedCas } from "./ca_bundle.ts";
 import { finalizer, ownerOf } from "./identity.ts";
 import { profileRef } from "./read_profile.ts";
 import { areUsable, fits, timesOf } from "./publication.ts";
@@ -51,10 +53,10 @@ async function renewAtRest(publisher: Publisher, { pool, rest }: RestOrder): Pro
   if (!isAsLeft(found, rest)) return undefined;
   const standing = inOrder(work.standing);
   if (await areUsable(kube, pool, standing)) {
-    return await noted(kube, pool, { news: "None", ...timesOf(pool, standing) });
+    return await noted(kube, found, { news: "None", ...timesOf(pool, standing) });
   }
   const { expiresAt, renewAt } = await writePublication(publisher, found, "Renewed");
-  return await noted(kube, pool, { news: "Renewed", expiresAt, renewAt });
+  return await noted(kube, found, { news: "Renewed", expiresAt, renewAt });
 }
 
 function isAsLeft({ order, rendered, standing }: Work, { observed }: Rest): boolean {
@@ -63,14 +65,28 @@ function isAsLeft({ order, rendered, standing }: Work, { observed }: Rest): bool
 }
 
 /** Records the times; undefined without a Rollout. The older of two concurrent records may win until the next check. */
-async function noted(kube: Cluster, pool: PoolRef, renewed: Renewed): Promise<Renewed | undefined> {
+async function noted(
+  kube: Cluster,
+  { order: { pool }, rendered }: Work,
+  renewed: Renewed,
+): Promise<Renewed | undefined> {
   const { namespace, name } = pool;
   const { expiresAt, renewAt } = renewed;
   const status = { credentials: { expiresAt, renewAt } };
   const written = await ifFound(patchStatus(kube, rollouts, { namespace, name, status }));
   if (!written) return undefined;
-  if (knownRollout(kube, pool)) keepRollout(kube, pool, written);
+  const now = await withCaBundle(kube, written, trustedCas(rendered.facts));
+  if (knownRollout(kube, pool)) keepRollout(kube, pool, now);
   return renewed;
+}
+
+/** Adds the bundle if the run that converged was of a version that did not, as another bundle requires a rollout. */
+async function withCaBundle(kube: Cluster, rollout: RolloutObject, trusted: TrustedCas): Promise<RolloutObject> {
+  const caBundles = withBundle(caBundlesIn(rollout.status), trusted, Date.now());
+  if (!caBundles) return rollout;
+  const { namespace, name, resourceVersion } = rollout.metadata;
+  const status = { caBundles };
+  return await ifFound(patchStatus(kube, rollouts, { namespace, name, resourceVersion, status })) ?? rollout;
 }
 
 /** Returns whether the pool is still ours, as it may have been deleted or given away since its rollout. */

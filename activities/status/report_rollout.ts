@@ -14,6 +14,7 @@ import { createObject, patchStatus, readObject, type RolloutObject, rollouts } f
 import { backendOf } from "../backends/registry.ts";
 import { attempting, statusOf } from "../kube/status.ts";
 import { isAtRest, isEnded } from "./at_rest.ts";
+import { caBundlesIn, withBundle } from "./ca_record.ts";
 import { type Pin, pinOf } from "./pin.ts";
 import { emitEvents, machineDeployment, type Subject } from "./events.ts";
 import { forgetRollout, isKnownToBeAbsent, keepRollout, knownRollout, readRollout } from "./known_rollouts.ts";
@@ -128,7 +129,8 @@ async function createRollout(kube: Cluster, pool: PoolRef): Promise<RolloutObjec
 
 // A merge patch: a list replaces the previous one, null removes, and fields that a report leaves out stay.
 function statusFrom(report: RolloutReport, existing: RolloutObject): object {
-  const { history, conditions, ...plain } = report;
+  const { history, conditions, trusted, ...plain } = report;
+  const caBundles = trusted && withBundle(caBundlesIn(existing.status), trusted, Date.now());
   const { workflowId, runId } = executionOf();
   return clipped({
     ...plain,
@@ -136,6 +138,7 @@ function statusFrom(report: RolloutReport, existing: RolloutObject): object {
     ...{ workflowId, runId, wave: report.wave || null },
     conditions: conditions.map((condition) => timed(condition, existing)),
     ...(history && isNews(history, existing) ? { history: appended(history, existing) } : {}),
+    ...(caBundles ? { caBundles } : {}),
     ...(isPinOver(pinOf(existing), report, memoryOf(existing)) ? { pin: null } : {}),
   });
 }

@@ -61,7 +61,8 @@ export function publish(
   if (isNew || isDue) pool.renewAt = Date.now() + pool.renewAfterMs;
   pool.touch();
   const news = isNew ? "Published" : isDue ? "Renewed" : "None";
-  return { artefacts: [], news, ...lifeOf(pool), rendering: render(pool) };
+  const trusted = pool.cas ? { trusted: { cas: pool.cas } } : {};
+  return { artefacts: [], news, ...lifeOf(pool), ...trusted, rendering: render(pool) };
 }
 
 /** Renders, by name only. */

@@ -56,6 +56,8 @@ export class FakePool {
   published: { revision: number; digest: string } | undefined;
   /** Epoch ms at which its credentials are due; and the delay from their creation. */
   renewAt = Infinity;
+  /** The CAs that new machines trust; undefined for a backend that publishes none. */
+  cas: string[] | undefined;
   renewAfterMs = 28_800_000;
   /** The fields of the Rollout that the admission policy reads. */
   convergedHash = "";

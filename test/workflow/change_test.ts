@@ -121,6 +121,16 @@ test("onProfileChange: NewMachinesOnly publishes a changed profile and replaces 
   deepEqual([pool.writes(), pool.numbers()], [[], [1, 2, 3]]);
 });
 
+test("onProfileChange: NewMachinesOnly reports another CA bundle once published, and replaces no machine", async (stage) => {
+  const pool = await stage.grownPool({ rules: { onProfileChange: "NewMachinesOnly" } });
+  equal(pool.reports.at(-1)?.trusted, undefined);
+  pool.cas = ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"];
+  pool.profileVersion = 2; // the files of most profiles have the bundle
+  equal((await (await stage.rollOut(pool)).result()).replaced, 0);
+  deepEqual(pool.reports.at(-1)?.trusted, { cas: pool.cas });
+  deepEqual([pool.writes(), pool.numbers()], [[], [1, 2, 3]]);
+});
+
 test("onProfileChange: a profile whose machines fail is rolled back with its template", async (stage) => {
   const pool = await stage.grownPool({ rules: { onProfileChange: "Roll", onFailure: "Rollback" } });
   Object.assign(pool.rules.join, { attempts: 1, instance: 1000, address: 1000, registered: 1000 });

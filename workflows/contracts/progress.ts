@@ -1,5 +1,6 @@
 /** Progress of a rollout: the result of the query `progress`. */
 import type { EtcdStanding } from "./pool.ts";
+import type { TrustedCas } from "./publication.ts";
 import type { Blocker } from "./outcomes.ts";
 import type { Approval, LastGood, PlanTerms, Quarantined, Request, Rollback } from "./memory.ts";
 
@@ -162,6 +163,8 @@ export interface RolloutReport {
   skipped?: string[];
   approval?: Approval | null | undefined;
   credentials?: { expiresAt: string; renewAt: string };
+  /** The CAs that new machines trust; the object keeps the last ten bundles with their times. */
+  trusted?: TrustedCas;
   /** Only for pools of control planes. */
   etcd?: EtcdStanding;
   /** The first twenty machines in progress. */

@@ -18,6 +18,16 @@ export interface Publication {
   /** RFC 3339. Machines must not boot with the credentials after this time; both fields are "" without credentials. */
   expiresAt: string;
   renewAt: string;
+  /** Absent from backends that publish no CA, and from earlier versions. */
+  trusted?: TrustedCas;
+}
+
+/** The CAs that machines trust, each by the first 16 hex digits of its certificate's SHA-256. */
+export interface TrustedCas {
+  /** The CAs that a machine trusts in each of its files. */
+  cas: string[];
+  /** The CAs that a machine trusts in some of its files only; absent if there are none. */
+  partly?: string[];
 }
 
 /** The config digest to stamp into a template, so that machines with a different config are replaced. */

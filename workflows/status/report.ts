@@ -219,6 +219,7 @@ function publicationPart(
   if (!publication || !rendering || !desired) return life;
   return {
     ...life,
+    ...(publication.trusted ? { trusted: publication.trusted } : {}),
     configDigest: rendering.configDigest,
     profile: { ...desired.profile, version: rendering.profileVersion },
   };

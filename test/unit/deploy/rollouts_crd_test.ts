@@ -26,14 +26,14 @@ const phases: Record<Phase, true> = {
   ...{ RolledBack: true, Halted: true, Aborted: true, Deleting: true },
 };
 
-/** One of each field that is reported, likewise. */
-const fields: Record<keyof RolloutReport, true> = {
+/** One of each field that is reported, likewise; `trusted` becomes the last of `caBundles`. */
+const fields: Record<Exclude<keyof RolloutReport, "trusted"> | "caBundles", true> = {
   ...{ phase: true, reason: true, message: true, observed: true, observedGeneration: true, replicas: true },
   ...{ updatedReplicas: true, readyReplicas: true, failedMachines: true, updated: true, revision: true, image: true },
   ...{ targetTemplateHash: true, convergedTemplateHash: true, kubelet: true, configDigest: true, profile: true },
   ...{ policy: true, wave: true, waves: true, blockedReason: true, paused: true, pausedBy: true, quarantine: true },
   ...{ lastGood: true, usual: true, left: true, eta: true, plan: true, credentials: true, underway: true },
-  ...{ conditions: true, history: true, etcd: true, skipped: true, approval: true },
+  ...{ conditions: true, history: true, etcd: true, skipped: true, approval: true, caBundles: true },
 };
 
 Deno.test("rollouts.yaml: has every reported phase and field, because the API server drops all others", () => {

@@ -106,10 +106,13 @@ Deno.test("publishConfig: writes a new API address and a new CA into the kubecon
   kube.put("configmaps", { ...info, data: { kubeconfig: moved } });
   equal((await publish(kube)).news, "Published");
   match(textOf(kube, kubeletBootstrap), /server: https:\/\/moved\.example:6443\n/);
+  const { trusted: before } = await publish(kube);
   const ca = btoa("-----BEGIN CERTIFICATE-----\nanother CA\n-----END CERTIFICATE-----\n");
   const other = moved.replace(/authority-data: \S+/, `authority-data: ${ca}`);
   kube.put("configmaps", { ...info, data: { kubeconfig: other } });
-  await publish(kube);
+  const { trusted: after } = await publish(kube);
+  deepEqual([before?.cas.length, after?.cas.length], [1, 1]);
+  notEqual(before?.cas[0], after?.cas[0]);
   ok(textOf(kube, kubeletBootstrap).includes(ca));
   await publish(kube, { overrideBootstrapKubeletApiserver: "https://override.example:30443" });
   match(textOf(kube, kubeletBootstrap), /server: https:\/\/override\.example:30443\n/);

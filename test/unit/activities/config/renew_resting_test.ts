@@ -38,8 +38,10 @@ async function resting(kube: FakeKube, settings: Partial<NodeSettings> = registr
   const seen = await readDesired(publisher(kube, settings), pool);
   if (seen.state !== "Present") throw new Error(`Failed to converge: the pool is ${seen.state}`);
   const { observed, specHash, revision } = seen.desired;
-  await publishConfig(publisher(kube, settings), { pool, revision });
-  kube.put("rollouts", { metadata: { ...pool }, status: { phase: "Converged", observed, lastGood: { specHash } } });
+  const { trusted } = await publishConfig(publisher(kube, settings), { pool, revision });
+  const caBundles = [{ since: "2026-01-01T00:00:00.000Z", ...trusted }];
+  const status = { phase: "Converged", observed, lastGood: { specHash }, caBundles };
+  kube.put("rollouts", { metadata: { ...pool }, status });
   for (const name of secrets) makeDue(kube, name);
   kube.token = { token: accountToken("the-next-token"), expirationTimestamp: new Date(Date.now() + 3_600_000) };
   kube.writes.length = 0;
@@ -101,6 +103,21 @@ Deno.test("renewResting: renews with eleven requests per pool, and writes nothin
   const status = kube.get("rollouts", "pool", "fleet")?.["status"] as { credentials: object; phase: string };
   const { news: _, ...life } = renewal;
   deepEqual([status.phase, status.credentials], ["Converged", life]);
+});
+
+Deno.test("renewResting: records the CA bundle of a pool whose last run did not, once", async () => {
+  const scene = await restingPool();
+  const { kube } = scene;
+  const bundles = (): unknown[] =>
+    (kube.get("rollouts", "pool", "fleet")?.["status"] as { caBundles?: unknown[] }).caBundles ?? [];
+  const [before] = bundles() as { since: string; cas: string[] }[];
+  const { metadata, status } = kube.get("rollouts", "pool", "fleet") as { metadata: object; status: object };
+  kube.put("rollouts", { metadata: { ...pool, ...metadata }, status: { ...status, caBundles: undefined } });
+  const begun = new Date().toISOString();
+  for (let nth = 0; nth < 2; nth++) await renew(scene);
+  const [after, ...rest] = bundles() as { since: string; cas: string[] }[];
+  deepEqual([after?.cas, rest], [before?.cas, []]);
+  ok((after?.since ?? "") >= begun, "Expected a bundle that only machines from now on surely have");
 });
 
 Deno.test("renewResting: renews once, however often it runs, and leaves nothing for a publication", async () => {

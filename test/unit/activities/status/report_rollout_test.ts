@@ -316,3 +316,20 @@ Deno.test("fault G13: ensureRolloutReported: a late attempt of an earlier report
   await tell(own, "Rolling", { runId: "run-2" });
   equal(minimum(), replicas);
 });
+
+Deno.test("ensureRolloutReported: keeps the CA bundles of new machines with the time from which they get each", async () => {
+  const kube = newKube();
+  const bundlesAfter = async (trusted?: RolloutReport["trusted"]): Promise<{ since: string; cas: string[] }[]> => {
+    const status = await reported(kube, report(trusted ? { trusted } : {}));
+    return status["caBundles"] as { since: string; cas: string[] }[];
+  };
+  const [old, both] = [["aaaaaaaaaaaaaaaa"], ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"]];
+  equal(await bundlesAfter(), undefined, "Expected nothing from a run of an earlier version");
+  const [first] = await bundlesAfter({ cas: old });
+  ok(Math.abs(Date.parse(first?.since ?? "") - Date.now()) < 60_000);
+  deepEqual(await bundlesAfter({ cas: old }), [first]);
+  const changed = await bundlesAfter({ cas: both });
+  deepEqual(changed.map(({ cas }) => cas), [old, both]);
+  deepEqual([changed[0], await bundlesAfter({ cas: both }), await bundlesAfter()], [first, changed, changed]);
+  equal((kube.get("rollouts", "pool", "fleet")?.["status"] as object & { trusted?: unknown }).trusted, undefined);
+});

@@ -1,0 +1,96 @@
+/** The CA bundles that new machines of a pool got, as its Rollout has them; pure. */
+import { z } from "zod";
+import type { TrustedCas } from "../../workflows/contracts/mod.ts";
+
+const Cas = z.array(z.string().regex(/^[0-9a-f]{16}$/)).max(32);
+
+/** A bundle that every machine has that was created after `since`, until the next bundle. */
+const CaBundle = z.object({ since: z.iso.datetime(), cas: Cas, partly: Cas.optional() });
+export type CaBundle = z.infer<typeof CaBundle>;
+
+/** Bundles kept on a Rollout; machines that are older than the first one may have any. */
+const bundlesKept = 10;
+
+/** Returns the bundles in the status of a Rollout, the newest last; none if one of them is invalid. */
+export function caBundlesIn(status: unknown): CaBundle[] {
+  const { caBundles } = (status ?? {}) as { caBundles?: unknown };
+  // Without one of its bundles a record would not show what the machines of that time lack.
+  return z.array(CaBundle).safeParse(caBundles).data ?? [];
+}
+
+/**
+ * Returns the bundles with the one that is published now, of which the artefacts were written before `now` (epoch ms);
+ * undefined if it is the last one already.
+ */
+export function withBundle(
+  bundles: readonly CaBundle[],
+  { cas, partly = [] }: TrustedCas,
+  now: number,
+): CaBundle[] | undefined {
+  const last = bundles.at(-1);
+  if (last && isSame(last.cas, cas) && isSame(last.partly ?? [], partly)) return undefined;
+  // A clock that was set back must not make the newest bundle older than the one before it.
+  const since = new Date(Math.max(now, Date.parse(last?.since ?? "") || 0)).toISOString();
+  return [...bundles, { since, cas, ...(partly.length > 0 ? { partly } : {}) }].slice(-bundlesKept);
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** Milliseconds by which the clocks of workers and API servers may differ. */
+const clockMs = 300_000;
+
+/**
+ * `Trusts`: the machine trusts all present CAs. `Lacks`: it may lack one of them. `Unknown`: it was created before the
+ * first known bundle.
+ */
+export type TrustState = "Trusts" | "Lacks" | "Unknown";
+
+/** The trust of one machine, and whether it may trust a CA that is not a present one. */
+export interface MachineTrust {
+  state: TrustState;
+  trustsOthers: boolean;
+}
+
+/**
+ * Returns what a machine that was created at `created` (epoch ms) trusts of the present CAs. A machine boots some time
+ * after its creation, so it may have any bundle since then: it trusts what all of these contain.
+ */
+export function trustOf(bundles: readonly CaBundle[], created: number, present: readonly string[]): MachineTrust {
+  const first = bundles.findLastIndex(({ since }) => Date.parse(since) <= created - clockMs);
+  const possible = bundles.slice(Math.max(first, 0));
+  const lacks = present.some((ca) => possible.some(({ cas }) => !cas.includes(ca)));
+  const others = possible.flatMap(({ cas, partly = [] }) => [...cas, ...partly]);
+  return {
+    state: lacks ? "Lacks" : first < 0 ? "Unknown" : "Trusts",
+    trustsOthers: others.some((ca) => !present.includes(ca)),
+  };
+}
+
+/** The machines of a pool by what they trust. */
+export interface PoolTrust {
+  machines: number;
+  /** Machines that may lack a present CA. */
+  lacking: number;
+  /** Machines that were created before the first known bundle. */
+  unknown: number;
+  /** Machines that may trust a CA that is not a present one. */
+  trustingOthers: number;
+}
+
+/** Counts the machines of a pool, by their creation times (epoch ms). */
+export function poolTrust(
+  bundles: readonly CaBundle[],
+  created: readonly number[],
+  present: readonly string[],
+): PoolTrust {
+  const all = created.map((at) => trustOf(bundles, at, present));
+  const count = (is: (trust: MachineTrust) => boolean): number => all.filter(is).length;
+  return {
+    machines: all.length,
+    lacking: count(({ state }) => state === "Lacks"),
+    unknown: count(({ state }) => state === "Unknown"),
+    trustingOthers: count(({ trustsOthers }) => trustsOthers),
+  };
+}

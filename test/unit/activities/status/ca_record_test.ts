@@ -1,0 +1,85 @@
+import { deepEqual, equal } from "node:assert/strict";
+import {
+  type CaBundle,
+  caBundlesIn,
+  type MachineTrust,
+  poolTrust,
+  trustOf,
+  withBundle,
+} from "../../../../activities/status/ca_record.ts";
+
+const [a, b, c] = ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb", "cccccccccccccccc"] as const;
+const hour = 3_600_000;
+
+/** A bundle that new machines got from that hour on. */
+function at(hours: number, ...cas: string[]): CaBundle {
+  return { since: new Date(hours * hour).toISOString(), cas };
+}
+
+function trust(bundles: readonly CaBundle[], hours: number, ...present: string[]): MachineTrust {
+  return trustOf(bundles, hours * hour, present);
+}
+
+const rotation = [at(1, a), at(10, a, b), at(20, b)];
+
+Deno.test("trustOf: a machine from before the change of phase 1 lacks the new CA, and a later one does not", () => {
+  const bundles = rotation.slice(0, 2);
+  deepEqual(trust(bundles, 5, a, b), { state: "Lacks", trustsOthers: false });
+  deepEqual(trust(bundles, 11, a, b), { state: "Trusts", trustsOthers: false });
+});
+
+Deno.test("trustOf: in phase 2 a machine that trusts both CAs lacks none, and trusts the old one still", () => {
+  deepEqual(trust(rotation, 11, b), { state: "Trusts", trustsOthers: true });
+  deepEqual(trust(rotation, 21, b), { state: "Trusts", trustsOthers: false });
+  deepEqual(trust(rotation, 5, b), { state: "Lacks", trustsOthers: true });
+});
+
+Deno.test("trustOf: a machine from before the first known bundle is unknown, and lacks what that bundle lacked", () => {
+  deepEqual(trust([at(10, a, b)], 5, a, b), { state: "Unknown", trustsOthers: false });
+  deepEqual(trust(rotation.slice(0, 2), 0, a, b), { state: "Lacks", trustsOthers: false });
+  deepEqual(trust([], 5, a), { state: "Unknown", trustsOthers: false });
+});
+
+Deno.test("trustOf: a machine may have booted later than it was created, with any bundle since then", () => {
+  const undone = [at(1, a, b), at(10, a), at(20, a, b)];
+  deepEqual(trust(undone, 5, a, b), { state: "Lacks", trustsOthers: false });
+  deepEqual(trust(undone, 21, a, b), { state: "Trusts", trustsOthers: false });
+});
+
+Deno.test("trustOf: a clock that is some minutes off makes no machine trust a bundle that it did not get", () => {
+  const bundles = rotation.slice(0, 2);
+  deepEqual(trust(bundles, 10 + 4 / 60, a, b).state, "Lacks");
+  deepEqual(trust(bundles, 10 + 5 / 60, a, b).state, "Trusts");
+});
+
+Deno.test("trustOf: a CA that only some files of a machine have is not trusted, and is not gone either", () => {
+  const bundles = [{ ...at(1, b), partly: [a] }];
+  deepEqual(trust(bundles, 5, b), { state: "Trusts", trustsOthers: true });
+  deepEqual(trust(bundles, 5, a, b), { state: "Lacks", trustsOthers: false });
+});
+
+Deno.test("poolTrust: counts the machines of a pool", () => {
+  const created = [5, 6, 11, 0].map((hours) => hours * hour);
+  deepEqual(poolTrust(rotation.slice(0, 2), created, [a, b]), {
+    ...{ machines: 4, lacking: 3, unknown: 0, trustingOthers: 0 },
+  });
+  deepEqual(poolTrust([], created, []), { machines: 4, lacking: 0, unknown: 4, trustingOthers: 0 });
+});
+
+Deno.test("withBundle: adds a bundle only if it differs, never before the last one, and keeps the last ten", () => {
+  const known = [at(10, a)];
+  equal(withBundle(known, { cas: [a] }, 11 * hour), undefined);
+  deepEqual(withBundle(known, { cas: [a], partly: [c] }, 11 * hour)?.at(-1), { ...at(11, a), partly: [c] });
+  deepEqual(withBundle(known, { cas: [b] }, 5 * hour)?.at(-1), at(10, b));
+  deepEqual(withBundle([], { cas: [b] }, 5 * hour), [at(5, b)]);
+  const many = Array.from({ length: 10 }, (_, nth) => at(nth, nth % 2 === 0 ? a : b));
+  deepEqual(withBundle(many, { cas: [c] }, 20 * hour), [...many.slice(1), at(20, c)]);
+});
+
+Deno.test("caBundlesIn: returns none for a status without bundles, or with an invalid one", () => {
+  deepEqual(caBundlesIn({ caBundles: rotation }), rotation);
+  for (const status of [undefined, null, {}, { caBundles: null }, { caBundles: [at(1, a), { since: "x", cas: [] }] }]) {
+    deepEqual(caBundlesIn(status), []);
+  }
+  deepEqual(caBundlesIn({ caBundles: [at(1, "not a digest")] }), []);
+});
