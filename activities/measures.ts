@@ -24,14 +24,14 @@ export interface Measured {
 
 /** Receives the measurements; must neither throw nor wait. */
 export interface Measures {
-  /** An attempt of an activity failed. */
+  /** Counts a failed attempt of an activity, by the type of the failure. */
   failed(activity: string, type: string): void;
   published(seconds: number, news: Published["news"]): void;
   joined(seconds: number, of: Measured): void;
   drained(seconds: number, of: Measured): void;
-  /** A machine that is updated in place has fetched its image. */
+  /** Receives the time until a machine that is updated in place had fetched its image. */
   staged(seconds: number, of: Measured): void;
-  /** The verdict of an ordered boot of a machine that is updated in place, and its duration. */
+  /** Receives the verdict of an ordered boot of a machine that is updated in place, and the duration of that boot. */
   booted(seconds: number, of: Measured, verdict: BootVerdict["verdict"]): void;
   /** Replaces the next steps of the machines that a wait observes; an empty list ends the wait. */
   underWay(wait: object, rungs: readonly RungAhead[]): void;

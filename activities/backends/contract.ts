@@ -96,16 +96,16 @@ export interface Backend {
   /** Reports changes of some machines of a pool, and of the nodes named by `nodes()`, if given. */
   newsOfMachines(machines: { pool: PoolRef; names: readonly string[] }, nodes?: () => ReadonlySet<string>): News;
 
-  /** Undefined for a pool whose nodes no controller creates. */
+  /** Orders that admit and delete machines; undefined for a pool whose nodes no controller creates. */
   readonly orders: Orders | undefined;
-  /** Undefined for machines that boot with a config and secrets published by Ostler. */
+  /** Sets what new machines boot; undefined for machines that boot with a config and secrets published by Ostler. */
   readonly boots: Boots | undefined;
   /**
    * Returns whether the node that a machine names is certainly its own; Own for a deleted machine. Undefined for a
    * backend whose machines never name the node of another machine.
    */
   readonly standing: ((member: MemberRef) => Promise<NodeStanding>) | undefined;
-  /** Undefined for a backend that observes every change at once. */
+  /** Watches the templates of pools; undefined for a backend that observes every change at once. */
   readonly templates: TemplateWatch | undefined;
   /**
    * Completes a machine whose node is Ready, before it counts as joined; returns what it still lacks, as words. An
@@ -127,7 +127,7 @@ export interface Backend {
    * the new stamp of the template.
    */
   readonly stamp: ((stamp: TemplateStamp) => Promise<string | undefined>) | undefined;
-  /** Keeps the machines of a pool although its template has another image, if NodePools update their nodes. */
+  /** Keeps the machines of a pool although its template has another image, if NodePools update the pool's nodes. */
   readonly keep: ((pool: PoolRef, findStray: FindStray) => Promise<Keeping>) | undefined;
   /** Returns what wakes the controller during a wait that begins at `now` (epoch ms). */
   readonly waker: ((pool: PoolRef, now: number) => Waker) | undefined;
@@ -188,11 +188,11 @@ export type Wanted =
 export interface WantedPool {
   state: "Present";
   desired: Desired;
-  /** The labels that policies select the pool by. */
+  /** Labels by which policies select the pool. */
   labels: Record<string, string>;
-  /** The objects that its config is rendered from; absent for a backend with `boots`. */
+  /** Objects from which the pool's config is rendered; absent for a backend with `boots`. */
   source?: Omit<ConfigSource, "policies" | "since">;
-  /** It is certain that the pool never had a machine. */
+  /** Whether it is certain that the pool never had a machine. */
   isUnused?: true;
 }
 
@@ -215,7 +215,7 @@ export interface Observation {
   templateHash: string;
   /** Ready machines as the controller counts them, by template hash; its counts can be out of date. */
   counted: ReadonlyMap<string, number>;
-  /** Missing for machines without etcd. */
+  /** State of etcd; missing for machines without etcd. */
   etcd?: EtcdStanding;
   /** Claims to nodes by machine; missing for a backend whose machines never name the node of another machine. */
   claims?: ReadonlyMap<string, NodeClaim>;
@@ -224,27 +224,27 @@ export interface Observation {
 /** The progress of one machine. */
 export interface MachineState {
   name: string;
-  /** The machine is being deleted. */
+  /** Whether the machine is being deleted. */
   leaving: boolean;
-  /** An instance was ordered for it. */
+  /** Whether an instance was ordered for the machine. */
   ordered: boolean;
   /** The failure that machine-controller or the cloud reports, such as no capacity. */
   trouble?: string;
-  /** The machine cannot join any more, whatever its deadline. */
+  /** Whether the machine cannot join any more, whatever its deadline. */
   failed?: true;
   addresses: string[];
-  /** Its node, once it has registered. */
+  /** Name of the machine's Node, once the Node has registered. */
   node?: string;
-  /** machine-controller or the group has once observed that node as Ready. */
+  /** Whether machine-controller or the group has once observed that Node as Ready. */
   joined: boolean;
   /** The condition, as words, for which the machine does not count as joined although its node is Ready. */
   lacks?: string;
   image: string;
-  /** Finalizers that delay its deletion. */
+  /** Finalizers that delay the machine's deletion. */
   finalizers: string[];
-  /** The reason why its deletion may take longer than others, and until when (epoch ms). */
+  /** Why the machine's deletion may take longer than others, and until when (epoch ms). */
   delayed?: { says: string; until: number };
-  /** The object that Events about it name. */
+  /** The object that Events about the machine name. */
   object: { kind: string; namespace: string; name: string };
 }
 
@@ -279,17 +279,17 @@ export interface TemplateWatch {
 export interface WatchDeps extends ProfilePlace {
   /** Called with the key of a pool that may have changed, and of each pool at first. */
   onChange: (key: string) => void;
-  /** A cloud is set, so machines of scaling groups can be repaired. */
+  /** Whether a cloud is set, so that machines of scaling groups can be repaired. */
   hasCloud: boolean;
   log: Pick<Logger, "warn">;
-  /** Aborting it ends the watches. */
+  /** Ends the watches when it aborts. */
   signal: AbortSignal;
 }
 
 /** All pools of a backend, kept up to date by watches; keys are "namespace/name" of the pool, as of its Rollout. */
 export interface PoolSource {
   keys(): string[];
-  /** Undefined for a pool that Ostler does not manage. */
+  /** Returns a pool by its key; undefined for a pool that Ostler does not manage. */
   find(key: string): PoolFacts | undefined;
   /** Resolves after the first complete lists. */
   start(): Promise<void>;
@@ -305,13 +305,13 @@ export interface AllPools extends PoolSource {
 export interface PoolFacts {
   pool: PoolRef;
   generation: number;
-  /** The controller has observed this generation, or the pool is being deleted. */
+  /** Whether the controller has observed this generation, or the pool is being deleted. */
   isNumbered: boolean;
   /** A text that changes with anything that a rollout depends on. */
   observed: string;
-  /** The labels that policies select it by. */
+  /** Labels by which policies select the pool. */
   labels: Record<string, string> | undefined;
-  /** Returns a hash of its unhealthy nodes and of why they are (Ready, `conditions`); "" if all are healthy. */
+  /** Returns a hash of the pool's unhealthy nodes and their causes (Ready, `conditions`); "" if all are healthy. */
   illness(conditions: readonly IllCondition[]): string;
 }
 
@@ -329,14 +329,14 @@ export interface Newcomer {
   pool?: PoolRef;
   poolUid?: string;
   phase: MemberPhase;
-  /** Ostler or another controller holds the machine. */
+  /** Whether Ostler or another controller holds the machine. */
   isHeld: boolean;
 }
 
 /** A machine that its pool replaces once it is deleted. */
 export interface Remade extends MemberRef {
   uid: string;
-  /** It is already being deleted. */
+  /** Whether the machine is already being deleted. */
   leaving: boolean;
 }
 

@@ -8,7 +8,7 @@ import type { IllCondition } from "./contract.ts";
 
 /** The facts kept of a node. */
 export interface NodeFacts {
-  /** Status by type. */
+  /** Status of each condition, by its type. */
   conditions: Record<string, string>;
 }
 

@@ -36,14 +36,14 @@ export interface CloudGroup {
   /** Name for people; `autoscalerName` is the name for the cluster-autoscaler. */
   name: string;
   autoscalerName: string;
-  /** "" if the group does not define a role. */
+  /** Role of the group's machines; "" if the group does not define one. */
   role: "Worker" | "ControlPlane" | "";
   /** Bounds of the group's size; on Azure, which has none, those of the cluster-autoscaler's tags. */
   min: number;
   max: number;
   /** Number of instances that the group maintains. */
   size: number;
-  /** The group ends instances by itself to have equally many in all zones, until `ensureRebalancing` suspends that. */
+  /** Whether the group ends instances to have equally many in all zones, until `ensureRebalancing` suspends that. */
   rebalances?: true;
 }
 
@@ -63,10 +63,10 @@ export interface BootTemplate {
 export type InstanceState = "Unknown" | "Creating" | "Ready" | "Stopped" | "Terminating" | "Terminated" | "Failed";
 
 export interface Instance {
-  /** The provider ID of its node. */
+  /** Provider ID, as on the instance's Node. */
   providerId: string;
   group: string;
-  /** Name that its node has or will have; "" while unknown. */
+  /** Name that the instance's Node has or will have; "" while unknown. */
   node: string;
   state: InstanceState;
   /** The cloud's description of a failure; "" without one. */
@@ -74,14 +74,14 @@ export interface Instance {
   /** The image that the instance really boots from. */
   image: string;
   addresses: string[];
-  /** Token of its order; missing for an instance that the group made by itself. */
+  /** Token of the instance's order; missing for an instance that the group made by itself. */
   token?: string;
   zone?: string;
-  /** Scale-in protection: a person or another program excluded the instance from removal by the group. */
+  /** Scale-in protection: whether a person or another program excluded the instance from removal by the group. */
   isProtected: boolean;
-  /** Another program must act before the cloud deletes this terminating instance; missing if none must. */
+  /** What another program must do before the cloud deletes this terminating instance; missing if nothing. */
   waitsFor?: { what: string; longestMs: number };
-  /** RFC 3339. */
+  /** Creation time of the instance (RFC 3339). */
   since: string;
 }
 
@@ -92,7 +92,7 @@ export type Ordered = { outcome: "Ordered"; instance: Instance } | { outcome: "N
  * its request.
  */
 export interface Journal {
-  /** Returns "" before the first attempt. */
+  /** Returns the journal's text; "" before the first attempt. */
   read: () => Promise<string>;
   /** Replaces the text; returns false, and changes nothing, if the text is not `from` any more. */
   write: (change: { from: string; to: string }) => Promise<boolean>;

@@ -3,7 +3,7 @@
 /** A template that Ostler made. */
 export interface OwnTemplate {
   id: string;
-  /** Epoch ms. */
+  /** Creation time of the template (epoch ms). */
   since: number;
 }
 

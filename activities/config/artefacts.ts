@@ -150,7 +150,7 @@ export interface Standing {
   kind: "OperatingSystemConfig" | "Secret";
   name: string;
   namespace: string;
-  /** Absent if the artefact does not exist. */
+  /** The artefact as read; absent if it does not exist. */
   found?: Found;
 }
 
@@ -158,7 +158,7 @@ interface Found {
   metadata: Pick<V1ObjectMeta, "resourceVersion" | "uid" | "labels">;
   annotations: Record<string, string>;
   isImmutable: boolean;
-  /** The text under a secret's first key; "" of a config. */
+  /** The text under a secret's first key; "" for a config. */
   text: string;
 }
 
@@ -259,7 +259,7 @@ interface LeftStanding {
   at: number;
 }
 
-/** The pools published last; a few kilobytes each. */
+/** The artefacts of the pools that were published last; a few kilobytes for each pool. */
 const published = new Shelf<LeftStanding>(1_000);
 
 /** Remembers the artefacts; a pool with an edge script is always read in full. */

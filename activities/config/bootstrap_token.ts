@@ -23,14 +23,14 @@ interface BootstrapToken {
   token: string;
 }
 
-/** The order for a token. */
+/** The parameters of a bootstrap token to be created. */
 interface TokenOrder {
   expiresAt: Date;
-  /** Version of the Secret whose token is replaced: all attempts for it, sequential or concurrent, share one token. */
+  /** Version of the Secret whose token is replaced: all attempts for this version share one token. */
   inPlaceOf: string;
-  /** Also deletes expired tokens of the pool, and removes the label of Operating System Manager from live ones. */
+  /** Whether to delete expired tokens of the pool, and remove Operating System Manager's label from live ones. */
   tidy: boolean;
-  /** Adds a group that identifies the pool, for the approver of node certificates. */
+  /** Whether to add a group that identifies the pool, for the approver of node certificates. */
   tellsPool: boolean;
 }
 

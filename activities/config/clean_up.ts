@@ -138,7 +138,9 @@ export async function ensureFinalizer(kube: Cluster, pool: PoolRef, { metadata }
     await write(kube, { pool, metadata: deployment.metadata, change: add });
     return;
   }
-  const state = deployment ? "another MachineDeployment has its name" : "the MachineDeployment was deleted";
+  const state = deployment
+    ? "it was deleted, and another MachineDeployment has its name"
+    : "the MachineDeployment was deleted";
   throw moot("GenerationStale", `Failed to publish the config of "${ownerOf(pool)}": ${state}`);
 }
 

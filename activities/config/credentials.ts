@@ -20,7 +20,7 @@ import { missing, refused } from "../failures.ts";
 import { readSecretTexts, splitName } from "./read_facts.ts";
 
 export interface Credentials {
-  /** Reads this pool's secrets and writes its boot report, nothing else. */
+  /** Token with which a machine reads this pool's secrets and writes its boot report, and can do nothing else. */
   fetchToken: string;
   /** Token in the kubelet bootstrap kubeconfig, with which the kubelet joins. */
   joinToken: string;
@@ -40,7 +40,7 @@ interface CredentialOrder {
   /** `namespace/name` of a service account whose token machines join with; "" uses bootstrap tokens. */
   joinAccount: string;
   lifeSeconds: number;
-  /** Bootstrap tokens name their pool: see `token_group.ts`. */
+  /** Whether bootstrap tokens name their pool: see `token_group.ts`. */
   tokensTellPool?: boolean;
   /** SHA-256 of the API server's address and CA as passed to machines; absent if not read. */
   clusterDigest?: string;
@@ -57,7 +57,7 @@ interface Token {
 }
 
 interface FetchToken extends Token {
-  /** Its permissions are not granted yet. */
+  /** Whether the permissions of the token are not granted yet. */
   isBare?: true;
 }
 

@@ -69,7 +69,7 @@ function binding(metadata: IdentityMetadata): V1RoleBinding {
   };
 }
 
-/** Returns false if the object already existed. */
+/** Returns true if the object was created, and false if it already existed. */
 async function created(work: Promise<unknown>): Promise<boolean> {
   try {
     await work;

@@ -15,10 +15,10 @@ import { ifFound, statusOf } from "../kube/status.ts";
 import { ownerAnnotation } from "./names.ts";
 import { claim, ownerOf } from "./identity.ts";
 
-/** The inputs of a config besides the template. */
+/** A kept profile and settings: the inputs of a config besides the template. */
 export interface KeptProfile {
   profile: OsProfile;
-  /** The MachineDeployment's settings at that time. */
+  /** Settings of the MachineDeployment when the profile was kept. */
   settings: Record<string, string>;
 }
 
@@ -32,12 +32,12 @@ export function keptProfileName({ namespace, name }: PoolRef): string {
   return `ostler-last-good-${name}-${namespace}`;
 }
 
-/** How a profile is kept. */
+/** Pool and inputs for which a profile is kept. */
 interface Keeping {
   pool: PoolRef;
   inputs: string;
   good: () => Promise<string>;
-  /** As far as known, nothing is kept for the pool yet. */
+  /** Whether nothing is kept for the pool yet, as far as the caller knows. */
   isNew: boolean;
 }
 

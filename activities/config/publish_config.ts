@@ -43,7 +43,7 @@ import { hasTokens } from "./published_tokens.ts";
 export interface Publisher extends Renderer {
   /** Lifetime of the credentials that machines boot with; they are renewed after a third of it at the latest. */
   credentialSeconds: number;
-  /** Bootstrap tokens name their pool: see `token_group.ts`. */
+  /** Whether bootstrap tokens name their pool: see `token_group.ts`. */
   tokensTellPool?: boolean;
 }
 
@@ -81,7 +81,7 @@ export async function readWork(
  */
 async function readWorkFor(publisher: Publisher, order: PublishOrder, source?: ConfigSource): Promise<Work> {
   const { kube, settings } = publisher;
-  // If machines join with a service account, its token is in a text that is not remembered.
+  // If machines join with a service account, only a text that this process does not remember contains the token.
   const isKept = settings.bootstrapTokenServiceAccountName === "";
   if (source && isUntouched(source.deployment)) return await presumeNothing(publisher, order, source);
   const found = isKept ? await takeStanding(kube, order.pool, order.revision) : undefined;
@@ -183,7 +183,8 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
     const work = await readWorkFor(publisher, order, source);
     const { rendered, standing } = work;
     checkOrder(order, rendered);
-    // Names are claimed before any write, so that a collision changes nothing; `publish` undoes that of a new pool.
+    // Names are claimed before any write, so that a collision changes nothing; for a new pool, `publish` finds a
+    // collision later, and deletes what it has written.
     claimAll(order.pool, standing);
     const publication = await ensurePublished(publisher, work, source?.policies);
     // The profile is kept last, as no machine waits for that; the profile of the last good config is kept already.
@@ -259,7 +260,7 @@ async function publish(publisher: Publisher, work: Work, news: "Renewed" | "Publ
   if (!work.isPresumed) await giveReportPlace();
   try {
     const publication = await writePublication(publisher, work, news);
-    // Until here, a boot report of that name could belong to another pool, with the reports of its machines.
+    // Only a published pool certainly owns its names: before, a boot report of this name could be another pool's.
     if (work.isPresumed) await giveReportPlace();
     return publication;
   } catch (error) {

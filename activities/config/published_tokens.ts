@@ -14,7 +14,7 @@ export interface TokenOwners {
 
 const accountTokens = /eyJ[\w-]+\.[\w-]+\.[\w-]+/g;
 const encodedFiles = /[A-Za-z0-9+/]{32,}={0,2}/g;
-/** How often a file may be encoded. */
+/** Maximum number of base64 layers around a file. */
 const layers = 3;
 
 /** The account that a token claims. */

@@ -228,7 +228,7 @@ interface ReferenceReader {
   kube: Kube;
   environment: Environment;
   usesEnvironment?: boolean;
-  /** The namespace of the MachineDeployment. */
+  /** Namespace of the MachineDeployment that contains the references. */
   from: string;
   /** Namespaces that may be referenced; if empty, all that the worker may read. */
   referenceNamespaces?: readonly string[];

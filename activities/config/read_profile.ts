@@ -46,7 +46,7 @@ export interface SeenInputs {
 
 /** The inputs of a config besides the template. */
 export interface Inputs {
-  /** Their identity, as returned by `inputsOf`. */
+  /** Hash of the inputs, as returned by `inputsOf`. */
   inputs: string;
   profile: OsProfile;
   settings: Record<string, string>;
@@ -119,7 +119,7 @@ async function readPinned(
 ): Promise<Omit<Inputs, "goodInputs" | "observed" | "line">> {
   const kept = await readKeptProfile(kube, metadata, inputs);
   if (kept) return { inputs, ...kept };
-  const state = "the profile it was rolled back to is not kept any more; restore the last good profile by hand";
+  const state = "the profile of its rollback is not kept any more; restore the last good profile by hand";
   throw refused("LastGoodMissing", `Failed to render the config of "${ownerOf(metadata)}": ${state}`);
 }
 
@@ -199,9 +199,9 @@ function lineKey(line: readonly LinedProfile[]): string | undefined {
 /** The objects that a config is rendered from. */
 export interface ConfigSource {
   deployment: MachineDeployment;
-  /** Its profile, and those that it extends. */
+  /** The profile of the MachineDeployment, and those that it extends. */
   line: LinedProfile[];
-  /** All policies of the pool's namespace. */
+  /** All RolloutPolicies of the pool's namespace. */
   policies: RolloutPolicyObject[];
   /** When the read of these objects began, as of `performance.now()`. */
   since: number;

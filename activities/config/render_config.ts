@@ -32,12 +32,12 @@ export interface Renderer extends FactReader, ProfileReader {}
 export interface RenderedPool extends Inputs {
   deployment: MachineDeployment;
   facts: RenderFacts;
-  /** The public part: placeholders replace secrets. */
+  /** The config as published: placeholders replace secrets. */
   shown: OsConfig;
   digest: string;
 }
 
-/** Returns the reportable part: names and sizes only. */
+/** Returns the facts about a config that activities may report: names and sizes only. */
 export function renderingOf({ shown, digest, profile }: RenderedPool): Rendering {
   const files = shown.bootstrapConfig.files.length + shown.provisioningConfig.files.length;
   const bytes = Buffer.byteLength(JSON.stringify(shown));
@@ -86,7 +86,7 @@ interface SecretTexts {
   provisioning: string;
   kubeconfig: string;
   bootstrap: string;
-  /** On provider edge only. */
+  /** Script of provider edge; absent for other providers. */
   edgeScript?: string;
 }
 

@@ -149,7 +149,7 @@ interface Exchanged {
   accounts: string[];
 }
 
-/** Replaces the credentials in a secret. */
+/** Replaces the credentials in the text of a secret. */
 class Exchange {
   constructor(private readonly kube: Kube, private readonly given: Exchanged) {}
 

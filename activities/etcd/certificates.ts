@@ -1,7 +1,7 @@
 /** Validates credentials before use, as a server closes the connection without a reason if they are invalid. */
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
 
-/** Credentials in PEM. */
+/** A CA, a client certificate and its key, in PEM. */
 export interface Credentials {
   readonly ca: string;
   readonly cert: string;

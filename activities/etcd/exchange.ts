@@ -11,7 +11,7 @@ import type { Credentials } from "./certificates.ts";
 import { brokenFault, EtcdFault, faultOf } from "./fault.ts";
 
 export interface Question {
-  /** In the form https://host:port. */
+  /** Endpoint in the form https://host:port. */
   endpoint: string;
   path: string;
   body: object;

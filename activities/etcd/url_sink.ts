@@ -10,7 +10,7 @@ import { EtcdFault } from "./fault.ts";
 import type { SnapshotSink } from "./snapshot.ts";
 
 export interface UrlSinkOptions {
-  /** Sent as `Authorization: Bearer`, only over https or to localhost. */
+  /** Token that is sent as `Authorization: Bearer`, only over https or to localhost. */
   token?: string;
   /** PEM of the server's CA; default: the CAs of the system. */
   ca?: string;

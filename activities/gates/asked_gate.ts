@@ -21,9 +21,9 @@ export interface AskedGate {
   last: Finding;
   /** The last evaluation that measured something. */
   measured: Finding | null;
-  /** Consecutive measurements that were false. */
+  /** Number of consecutive measurements that were false. */
   breaches: number;
-  /** Epoch ms of the next evaluation. */
+  /** Time of the next evaluation (epoch ms). */
   dueAt: number;
 }
 

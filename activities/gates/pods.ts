@@ -18,7 +18,7 @@ export async function lookAtPods({ kube, machine, node }: Subject, check: Pods):
   const counted = `${pods.length - unready.length} of ${pods.length} pods "${selector}" are Ready${where}`;
   if (unready.length > 0) {
     const names = some(unready.map((pod) => `"${pod.metadata?.namespace}/${pod.metadata?.name}"`));
-    return { state: "False", message: `${counted}, wanted all: ${names} not` };
+    return { state: "False", message: `${counted}, wanted all; not Ready: ${names}` };
   }
   if (pods.length < min) return { state: "False", message: `${counted}, wanted at least ${min}` };
   return { state: "True", message: counted };

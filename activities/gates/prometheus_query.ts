@@ -14,7 +14,7 @@ const Answer = z.object({
   ]),
 });
 
-/** Below the heartbeat timeout of the activity. */
+/** Default timeout of a query: shorter than the heartbeat timeout of the activity. */
 const defaultTimeoutMs = 5000;
 const largestAnswer = 1_000_000;
 
@@ -29,7 +29,7 @@ export interface MetricsAccess {
    * only.
    */
   readonly token: () => Promise<string>;
-  /** For the whole response; 5 s by default. */
+  /** Timeout of the whole response in milliseconds; default 5 s. */
   readonly timeoutMs?: number;
 }
 

@@ -10,7 +10,7 @@ export interface Subject {
   kube: Cluster;
   pool: PoolRef;
   gate: Gate;
-  /** Absent for a wave. */
+  /** Name of the machine; absent for a gate of a wave. */
   machine?: string;
   node?: string;
   /** Equal for every attempt of one evaluation, different for the next attempt of a machine or the next wave. */

@@ -10,19 +10,19 @@ import { deleteToken, isExpired, type TokenSeen } from "./tokens.ts";
 /** One leftover object. */
 export interface Leftover {
   about: string;
-  /** Why it may still be needed; absent if it is not. */
+  /** Why the object may still be needed; absent if it is not. */
   needed?: string;
   /** The harm of the object while it exists. */
   harm: string;
   remove(): Promise<void>;
 }
 
-/** Known facts about the cluster. */
+/** Facts about the cluster that show which leftovers are still needed. */
 export interface Known {
   pools: HandoverPool[];
   tokens: TokenSeen[];
   profileNamespace: string;
-  /** Epoch ms. */
+  /** The current time (epoch ms). */
   now: number;
 }
 

@@ -1,4 +1,4 @@
-/** Machines and nodes with annotations of Ostler, and their removal. */
+/** Finds machines and nodes with annotations of Ostler, and removes these annotations. */
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
@@ -12,12 +12,12 @@ import { ourPrefix, templateAnnotation } from "./names.ts";
 
 /** A machine and its pool: Machine → MachineSet → MachineDeployment, by UID. */
 export interface MachineOfPool {
-  /** As "namespace/name". */
+  /** The MachineDeployment, as "namespace/name". */
   pool: string;
   name: string;
   hasNode: boolean;
   isLeaving: boolean;
-  /** By any controller. */
+  /** Whether any controller holds the machine. */
   isHeld: boolean;
   isHeldByUs: boolean;
 }

@@ -22,7 +22,7 @@ export interface BootSecret {
 export interface HandoverPool {
   namespace: string;
   name: string;
-  /** Absent if the MachineDeployment was deleted. */
+  /** The MachineDeployment; absent if it was deleted. */
   deployment?: {
     revision: string;
     isLeaving: boolean;

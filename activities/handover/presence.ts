@@ -6,12 +6,12 @@ import { osmDeployment } from "./names.ts";
 
 /** A Lease as read. */
 export interface LeaseSeen {
-  /** As "namespace/name". */
+  /** The Lease, as "namespace/name". */
   lease: string;
   holder: string;
   /** As written in the Lease; changes with each renewal. */
   renewTime: string;
-  /** Duration after which the Lease is free. */
+  /** Seconds without a renewal after which the Lease is free. */
   seconds: number;
 }
 

@@ -21,11 +21,11 @@ export interface KnownProfile {
   namespace: string;
   name: string;
   version: string;
-  /** Ostler installed it. */
+  /** Whether Ostler installed the profile. */
   isInstalled: boolean;
   /** Fields and values that Operating System Manager does not know. */
   unknownToOsm: string[];
-  /** Why Ostler cannot read it. */
+  /** Why Ostler cannot read the profile. */
   fault?: string;
 }
 
@@ -79,7 +79,9 @@ export function unrenderable(
   if (!ref) return "it names no profile, or cannot be read";
   const providers = ref.namespace === defaultNamespace ? osmDefaults[ref.name] : undefined;
   if (providers !== undefined) {
-    return providers.split(" ").includes(provider) ? undefined : `its "${ref.name}" is not for provider ${provider}`;
+    return providers.split(" ").includes(provider)
+      ? undefined
+      : `profile "${ref.name}" is not for provider ${provider}`;
   }
   const profile = known.get(`${ref.namespace}/${ref.name}`);
   if (profile === undefined) return `profile "${ref.name}" does not exist`;

@@ -12,7 +12,7 @@ import { type KnownProfile, readProfiles } from "./profiles.ts";
 export interface Belonging {
   /** Kind and name, such as `ConfigMap "kube-system/ostler-budget"`. */
   about: string;
-  /** Deleted before the pools are given back, so that it cannot act on them meanwhile. */
+  /** Whether it is deleted before the pools are given back, because it could act on them meanwhile. */
   isFirst: boolean;
   remove(): Promise<void>;
 }

@@ -19,18 +19,18 @@ import { type HandoverPool, keyOf, type Place } from "./pools.ts";
 import { releaseSecrets } from "./release_secrets.ts";
 import { releaseTokens, type TokenSeen } from "./tokens.ts";
 
-/** Dependencies of a release besides the pool. */
+/** Dependencies of the release of a pool. */
 export interface Releaser extends Place {
   kube: Cluster;
   /** Machines fetch their user-data with this token from now on. */
   getterToken: string;
   /** Bootstrap tokens by the key of their pool. */
   tokens: Map<string, TokenSeen[]>;
-  /** Epoch ms. */
+  /** The current time (epoch ms). */
   now: number;
 }
 
-/** How a pool is given back. */
+/** The pool to give back, and the form of its config. */
 export interface Giving {
   pool: HandoverPool;
   /**

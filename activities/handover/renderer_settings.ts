@@ -7,7 +7,7 @@ import { listDeployments, whoseIs } from "./presence.ts";
 
 /** The process as its Deployment starts it; the environment can contain secrets. */
 export interface RendererProcess {
-  /** As "namespace/name". */
+  /** The Deployment, as "namespace/name". */
   deployment: string;
   argv: string[];
   env: Record<string, string>;

@@ -16,13 +16,13 @@ import { withoutOurs } from "./release_secrets.ts";
 
 /** A token without its secret part. */
 export interface TokenSeen {
-  /** Name of its Secret. */
+  /** Name of the token's Secret. */
   name: string;
   id: string;
   /** Key of the pool, from the label of either system. */
   key: string;
   owner: string | undefined;
-  /** Epoch ms; NaN for none. */
+  /** Expiry time of the token (epoch ms); NaN if it never expires. */
   expiresAt: number;
   labels: Record<string, string>;
   annotations: Record<string, string>;

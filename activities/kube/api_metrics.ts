@@ -11,8 +11,8 @@ export class ApiMetrics {
   }
 
   /**
-   * Returns the metrics as text: of the API server at `server` ("https://host:port"), whose certificate must be that of
-   * this cluster, or of any one without it.
+   * Returns the metrics as text, from the API server at `server` ("https://host:port"), which must have a certificate of
+   * this cluster; without `server`, from any API server of the cluster.
    */
   async read(server?: string): Promise<string> {
     const { baseServer, httpApi, authMethods } = this.#configuration;

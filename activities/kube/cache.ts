@@ -26,7 +26,7 @@ export interface Freshness {
 }
 
 export class Cache {
-  /** In the order of the requests. */
+  /** Answers in the order of the requests. */
   readonly #answers = new Map<string, Answer>();
   readonly #shelves = new Map<Shelf<unknown>, Kept<unknown>>();
 

@@ -111,9 +111,9 @@ export interface Kube {
 
 /** Callbacks of a kubeconfig. */
 export interface ConfigTold {
-  /** Called for each request. */
+  /** Called with the outcome of each request. */
   requests?: RequestsTold | undefined;
-  /** Called when the file changes or fails. */
+  /** Called when the kubeconfig file changes or cannot be read. */
   file?: FileTold;
 }
 

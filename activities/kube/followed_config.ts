@@ -33,7 +33,7 @@ export class FollowedConfig extends KubeConfig {
     this.#lookedAt = performance.now();
   }
 
-  /** Grows with each reload; checks the file if that is due. */
+  /** Returns a number that grows with each reload of the file; reads the file first if that is due. */
   revision({ atOnce = false }: { atOnce?: boolean } = {}): number {
     const now = performance.now();
     if (atOnce || now - this.#lookedAt >= lookEveryMs) {

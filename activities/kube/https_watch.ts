@@ -108,11 +108,12 @@ class EventStream {
     try {
       event = JSON.parse(line);
     } catch {
-      // A line cut off by a dying server: the next watch delivers it again.
+      // The connection broke in the middle of this line; the next watch delivers the event again.
       return;
     }
     this.#ends.handler(event.type, event.object, event);
-    // Checked at each event, and so at least at each minute's bookmark; the caller starts a new watch from there.
+    // The age of the watch is checked at each event, and so at least at each minute's bookmark, from which the caller
+    // starts a new watch.
     if (this.#ends.isOld()) this.end(null);
   }
 

@@ -19,7 +19,7 @@ export const NodePool = z.object({
     driver: z.enum(["bootc", "rpm-ostree", "ostree", "FleetLock"]),
     fleetLock: z.strictObject({ group: z.string().max(63).regex(/^[a-zA-Z0-9.-]+$/).default("default") }).optional(),
   }).refine(({ driver, image }) => (driver === "FleetLock") === (image === undefined), {
-    message: "must have an image, but not with driver FleetLock",
+    message: "must have an image, except with driver FleetLock, which allows none",
   }).refine(({ driver, fleetLock }) => driver === "FleetLock" || fleetLock === undefined, {
     message: "fleetLock is allowed only with driver FleetLock",
   }),

@@ -19,9 +19,9 @@ const visible = z.string().min(1).regex(/^[!-~]+$/, "must be ASCII without space
 
 /** The identities whose certificates admit an image: exact, as a pattern would admit anyone with a matching name. */
 const Keyless = z.strictObject({
-  /** PEM; authorities, each of which is trusted directly. */
+  /** Certificates of authorities in PEM, each of which is trusted directly. */
   roots: pem,
-  /** PEM; public keys of logs, which make the time of a signature trustworthy. */
+  /** Public keys of logs in PEM, which make the time of a signature trustworthy. */
   transparencyLogs: pem,
   identities: z.array(z.strictObject({ issuer: visible.max(256), subject: visible.max(512) })).min(1).max(8),
 });

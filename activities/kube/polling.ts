@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Change, SharedWatch } from "./informer.ts";
 
 interface Poll<T> {
-  /** Epoch milliseconds of the last read. */
+  /** Time of the last read (epoch ms). */
   until: number;
   /** Milliseconds between reads without events; a function is called after each of them. */
   every?: number | (() => number);
@@ -142,9 +142,9 @@ export async function beating<T>(
 
 // Events that wake a wait: changes of its objects, as reported by shared watches.
 
-/** Some objects of one kind. */
+/** Some objects of one kind, whose changes wake a wait. */
 interface Source {
-  /** Whether all of their changes are currently reported. */
+  /** Whether all changes of these objects are currently reported. */
   isFresh(): boolean;
   /**
    * Calls `tell` for each change of one of the objects; the wait calls `concerns` after its read, as what it has found
@@ -238,7 +238,7 @@ const graceMs = 30_000;
 /** The heartbeat details, with which the next attempt continues. */
 interface Noted {
   waitsFor: string;
-  /** Epoch ms. */
+  /** Time of the last successful read (epoch ms). */
   lookedAt: number;
 }
 
@@ -269,7 +269,7 @@ export class Sight {
     this.#isBlind = false;
   }
 
-  /** Records that there was no answer, and why. */
+  /** Records that a read had no answer, and why. */
   missed(why: string): { missing: string } {
     this.#isBlind = true;
     return { missing: why };
@@ -282,7 +282,7 @@ export class Sight {
     return gap < unseenFromMs ? 0 : gap + graceMs;
   }
 
-  /** Returns the record for the heartbeat. */
+  /** Returns the details for the heartbeat. */
   noted(waitsFor: string): Noted {
     return { waitsFor, lookedAt: this.#lookedAt };
   }

@@ -172,7 +172,7 @@ export async function listObjects<T>(
 /** Some objects of a kind, and where the next page starts. */
 export interface Page<T> {
   items: T[];
-  /** Absent on the last page. */
+  /** Token of the next page; absent on the last page. */
   next?: string;
 }
 
@@ -272,7 +272,7 @@ function place(resource: Resource<unknown>): { group: string; version: string; p
 
 // Lists of any length, a page at a time: never more than one page is held in full.
 
-/** Objects in one page. */
+/** Maximum number of objects in one page. */
 const pageSize = 500;
 
 /** The request of one page. */

@@ -22,7 +22,7 @@ import {
 } from "./obstacles.ts";
 import { RefusedEvictions } from "./refused_evictions.ts";
 
-/** Concurrent evictions and deletions. */
+/** Number of pods that are evicted or deleted concurrently. */
 const width = 10;
 /** Obstacles that last less (ms) are not reported, as they are typical while pods move. */
 const standingMs = 10_000;
@@ -53,7 +53,7 @@ export class Drain {
   readonly #budgets: DisruptionBudgets;
   readonly #refused = new RefusedEvictions();
   readonly #pace = new DrainPace();
-  /** Namespaces of the remaining pods. */
+  /** Namespaces of the pods that remain on the node. */
   namespaces: ReadonlySet<string> = new Set();
   readonly #moved = new Set<string>();
   readonly #forced = new Set<string>();
@@ -208,7 +208,7 @@ class DrainPace {
   #seen = "";
   #restMs = first;
 
-  /** Milliseconds until the next read. */
+  /** Milliseconds until the next read of the pods. */
   get restMs(): number {
     return this.#restMs;
   }

@@ -12,9 +12,9 @@ import type { NodeRequest } from "./node_requests.ts";
 /** The known facts about the requested node. */
 export interface JoinFacts {
   newcomer?: Newcomer;
-  /** A Node of that name exists. */
+  /** Whether a Node of the requested name exists. */
   isNode: boolean;
-  /** Machines of that name exist in several namespaces. */
+  /** Whether machines of the requested name exist in several namespaces. */
   isTwice: boolean;
 }
 

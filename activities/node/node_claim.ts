@@ -11,15 +11,15 @@ export interface NodeClaim extends Claimant {
   rivals: Rival[];
 }
 
-/** A machine that names the node too. */
+/** Another machine that names the same node. */
 export interface Rival extends Claimant {
   uid: string;
-  /** The rival was created before the machine that makes the claim. */
+  /** Whether this machine was created before the machine that makes the claim. */
   isElder: boolean;
 }
 
 interface Claimant {
-  /** "namespace/name". */
+  /** The machine, as "namespace/name". */
   machine: string;
   /** Provider IDs that only a node of this machine has. */
   ids: string[];

@@ -18,7 +18,7 @@ export interface NodeFacts {
   kubelet: string;
   /** Epoch ms of the last change between Ready and not. */
   since: number;
-  /** Value of its label `topology.kubernetes.io/zone`. */
+  /** Value of the node's label `topology.kubernetes.io/zone`. */
   zone?: string;
   conditions: NodeCondition[];
 }
@@ -43,7 +43,7 @@ export const passingTaints: readonly string[] = [
 /** Labels of control planes; the second one until Kubernetes 1.24. */
 const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 const zoneLabel = "topology.kubernetes.io/zone";
-/** Concurrent GETs. */
+/** Number of nodes that are read concurrently. */
 const width = 20;
 
 /** Returns whether a Node is labelled as a control plane. */

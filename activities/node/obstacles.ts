@@ -6,7 +6,7 @@ import type { NodeFacts } from "./node_facts.ts";
 
 export interface Obstacle {
   pod: V1Pod;
-  /** Without numbers that vary. */
+  /** The cause without numbers that vary, to compare it with the cause of an earlier read. */
   cause: string;
   why: string;
 }

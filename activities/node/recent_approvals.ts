@@ -9,7 +9,7 @@ export const givenMs = 5 * 60_000;
 interface Given {
   /** Name of the certificate request. */
   request: string;
-  /** Epoch ms. */
+  /** Time of the approval (epoch ms). */
   at: number;
 }
 

@@ -10,10 +10,10 @@ const pause = { first: 1_000, most: 60_000 };
 
 interface Refused {
   obstacle: Obstacle;
-  /** State of the budgets that protect the pod. */
+  /** State of the PodDisruptionBudgets that protect the pod. */
   state: string;
   pauseMs: number;
-  /** Epoch ms. */
+  /** Time of the next retry (epoch ms). */
   askAt: number;
 }
 
@@ -40,7 +40,7 @@ export class RefusedEvictions {
     this.#refused.set(uidOf(obstacle.pod), { obstacle, state, pauseMs, askAt: now + pauseMs });
   }
 
-  /** Epoch ms of the first retry. */
+  /** Time of the first retry (epoch ms). */
   get nextAt(): number {
     return Math.min(...[...this.#refused.values()].map(({ askAt }) => askAt));
   }

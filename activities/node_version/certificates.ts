@@ -42,12 +42,12 @@ const mostEndpoints = 32;
 
 const ports = [["APIServer", 6443], ["Etcd", 2379], ["Kubelet", 10250]] as const;
 
-/** A server whose certificate is shown. */
+/** A server whose certificate is recorded in the status. */
 interface Target {
   component: CertificateComponent;
   of: string;
   at: string;
-  /** Undefined if its Node does not have an address. */
+  /** Address of the server; undefined if its Node does not have one. */
   server?: Server;
 }
 
@@ -69,7 +69,7 @@ export async function showCertificates(
 
 interface Reading {
   controlPlanes: readonly GroupNode[];
-  /** The records in the status. */
+  /** The records that the status has already. */
   known: readonly CertificateRecord[];
   now: number;
 }

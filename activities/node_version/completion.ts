@@ -16,7 +16,7 @@ export interface Completion {
   outdated: { status: "True" | "False" | "Unknown"; reason: string; message: string };
 }
 
-/** Maximum nodes in a message. */
+/** Maximum number of nodes that a message names. */
 const named = 5;
 
 const unfinished: readonly NodeClass[] = ["outdated", "donors", "heirs", "awaitingAnnotation", "obsolete"];

@@ -23,12 +23,12 @@ export interface GroupNode extends MarkedNode {
   isKept: boolean;
   /** The pool that keeps autoscalers from removing the node, in the format of `holderOf`; "" without one. */
   keptBy: string;
-  /** The holder that cordoned it; "" without one. */
+  /** The pool or rollout of Ostler that cordoned the node; "" without one. */
   cordonedBy: string;
-  /** The version that its kubelet reports; "" before the first report. */
+  /** The version that the node's kubelet reports; "" before the first report. */
   kubelet: string;
   isReady: boolean;
-  /** Epoch ms; 0 if unknown. */
+  /** Creation time of the Node (epoch ms); 0 if unknown. */
   createdAt: number;
   /** Addresses of type InternalIP, in their order. */
   addresses: string[];

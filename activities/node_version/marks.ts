@@ -6,7 +6,7 @@ import { z } from "zod";
 
 const prefix = "constellation.edgeless.systems";
 
-/** Annotations of a Node. */
+/** Annotations of the Nodes of scaling groups. */
 export const marks = {
   /** Id of the node's group. */
   group: `${prefix}/scaling-group-id`,

@@ -133,7 +133,7 @@ export function isControlPlane({ spec: { role } }: { spec: Pick<ScalingGroup["sp
   return /^control-?plane$/i.test(role);
 }
 
-/** Returns a short identity of plain JSON. */
+/** Returns a short hash of plain JSON. */
 export function digestOf(facts: unknown): string {
   return createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
 }

@@ -5,13 +5,13 @@ import { ApplicationFailure } from "@temporalio/common";
 import { readFile } from "node:fs/promises";
 import type { Notice, NoticeKind, NoticeTarget, PoolRef } from "../../workflows/contracts/mod.ts";
 
-/** Files with the receivers of notifications; "" for none. Read anew each time, as Secrets rotate. */
+/** Paths of the files with the receivers of notifications; "" for none. Files are read each time, as Secrets rotate. */
 export interface NoticeFiles {
-  /** Contains the URL of a webhook. */
+  /** File that contains the URL of a webhook. */
   webhook: string;
-  /** Contains the JSON template of the webhook's body; else the default template is used. */
+  /** File that contains the JSON template of the webhook's body; without it, the default template is used. */
   template: string;
-  /** Contains the URL of a CloudEvents receiver. */
+  /** File that contains the URL of a CloudEvents receiver. */
   cloudEvents: string;
 }
 
@@ -86,7 +86,7 @@ async function post(url: URL, { type, body, what }: { type: string; body: unknow
   throw failure(what, `HTTP ${response.status}`, lasting.includes(response.status));
 }
 
-/** Retried, unless it is lasting: an address may be fixed, and an unreachable receiver may come back. */
+/** Returns a failure that is retried unless it is lasting: an address may be fixed, and a receiver may come back. */
 function failure(what: string, state: string, isLasting = false): ApplicationFailure {
   const message = `Failed to ${what}: ${state}`;
   return ApplicationFailure.create({ message, type: "NoticeUndelivered", nonRetryable: isLasting });

@@ -14,13 +14,13 @@ import { sweepHands } from "./swept_hands.ts";
 /** The cluster of the nodes, and the image of hands. */
 export interface HandDeps {
   kube: Cluster;
-  /** Must match `handsImagePattern`; with "" every order is refused. */
+  /** Image of the pods, which must match `handsImagePattern`; with "" every order is refused. */
   image: string;
 }
 
 /** One order to one node, of any kind. */
 export interface HandOrder<Outcome> extends HandPod, HandReading<Outcome> {
-  /** For messages, such as "OS operation". */
+  /** Kind of the order in messages, such as "OS operation". */
   kind: string;
   verb: string;
   /** Whether another pod may continue the order after the first one had begun. */
@@ -64,11 +64,11 @@ type Look<Outcome> = { answer: Outcome } | { missing: string };
 export class Hand<Outcome> {
   readonly #deps: HandDeps;
   #order: HandOrder<Outcome>;
-  /** Name of its pod. */
+  /** Name of the order's pod. */
   readonly name: string;
   #made = 0;
   #isThere = false;
-  /** Its pod was seen after its start. */
+  /** Whether the order's pod was seen after its start. */
   #hasBegun = false;
   /** Epoch ms before which no other pod is created. */
   #againAt = 0;

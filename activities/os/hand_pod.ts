@@ -5,20 +5,20 @@ import { handNameOf } from "./order.ts";
 
 /** The namespace of hands alone; `deploy/kubernetes/hands` limits which pods can be created there, and by whom. */
 export const handsNamespace = "ostler-hands";
-/** Labels of all hands. */
+/** Labels of the pods that execute orders on nodes. */
 export const handLabels = {
   "app.kubernetes.io/name": "ostler",
   "app.kubernetes.io/component": "hand",
   "app.kubernetes.io/managed-by": "ostler",
 };
-/** RFC 3339; the deadline of the order, after which no worker waits for the pod. */
+/** Annotation with the deadline of the order (RFC 3339), after which no worker waits for the pod. */
 export const untilAnnotation = "ostler.dev/until";
 
-/** Short, as a hand has nothing to clean up when it is stopped. */
+/** Grace period of the pod in seconds: short, as the pod has nothing to clean up when it is stopped. */
 export const handGraceSeconds = 5;
-/** Maximum duration of an order. */
+/** Maximum duration of an order, in seconds. */
 const mostSeconds = 86_400;
-/** A fetch without progress for this time has stalled. */
+/** Seconds without progress after which a fetch counts as stalled. */
 export const stallSeconds = 90;
 const scripts = "ostler-hands-scripts";
 /** The pod of an order: `command` runs a script of hands, with `args`; `name` belongs to this order alone. */

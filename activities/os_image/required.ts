@@ -11,7 +11,7 @@ export interface Requirement {
   what: "provenance" | "scan";
   missing: ImageFault;
   invalid: ImageFault;
-  /** Any of these types suffices. */
+  /** Types of statements, any of which suffices. */
   predicateTypes: readonly string[];
   /** The builder that the statement must name. */
   builder?: string | undefined;

@@ -48,7 +48,7 @@ async function needed(registry: Registry, { repository, tag = "", digest }: Refe
 interface Inner {
   fetched: Fetched;
   manifest: Manifest;
-  /** Its entry in the index. */
+  /** The image's entry in the index. */
   listed?: Listed;
 }
 

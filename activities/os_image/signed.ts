@@ -13,21 +13,21 @@ export interface Signed {
 
 /** The certificate that a signature claims, with its chain and its log entries. */
 export interface Certified {
-  /** DER. */
+  /** The certificate in DER. */
   leaf: Uint8Array;
-  /** DER of authorities, the leaf's issuer first. */
+  /** Certificates of authorities in DER, the leaf's issuer first. */
   chain: readonly Uint8Array[];
   entries: readonly LogEntry[];
 }
 
 /** An entry of a transparency log (Rekor 1). */
 export interface LogEntry {
-  /** Base64, as the log signed it. */
+  /** Content of the entry in base64, as the log signed it. */
   body: string;
-  /** Epoch seconds. */
+  /** Time at which the log recorded the entry (epoch seconds). */
   integratedTime: number;
   logIndex: number;
-  /** Hexadecimal. */
+  /** ID of the log in hexadecimal digits. */
   logId: string;
   /** The log's signature over the other fields (signed entry timestamp). */
   promise: Uint8Array | undefined;

@@ -27,7 +27,7 @@ const Statement = z.object({
 export interface SignedStatement extends Signed {
   predicateType: string;
   predicate: unknown;
-  /** Digests of its subjects. */
+  /** Digests of the images that the statement is about. */
   digests: string[];
 }
 

@@ -17,7 +17,7 @@ const lookMs = 90_000;
 export interface Subject {
   name: string;
   generation: number;
-  /** As stored; validated by `specOf`. */
+  /** The spec as stored; `specOf` validates it. */
   spec: unknown;
 }
 

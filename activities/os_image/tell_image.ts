@@ -17,7 +17,7 @@ import { attempting, ifFound, statusOf } from "../kube/status.ts";
 /** Maximum digests in the history, with the current one. */
 const remembered = 10;
 
-/** Writes only differences; `now` is epoch ms. */
+/** Writes the status of an OSImage, if it differs; `now` is epoch ms. */
 export function ensureImageTold(
   kube: Kube,
   { object: { name }, finding }: { object: ClusterObject; finding: ImageFinding },

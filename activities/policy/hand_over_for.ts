@@ -6,7 +6,7 @@ import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPo
 export interface HandOverRules {
   labels: boolean;
   taints: boolean;
-  /** Keys of annotations. */
+  /** Keys of annotations that a new node takes over. */
   annotations: readonly string[];
   /** Domains of Kubernetes whose labels are taken over too, such as "node-role.kubernetes.io". */
   reservedDomains: readonly string[];

@@ -28,7 +28,7 @@ export function readPool(kube: Cluster, question: PoolQuestion, budgets?: Budget
   return look(kube, question, budgets).then(({ snapshot }) => snapshot);
 }
 
-/** Where the shared budgets are. */
+/** Namespace of the ConfigMaps of shared budgets. */
 type BudgetPlace = Pick<BudgetKeeper, "profileNamespace">;
 
 function look(

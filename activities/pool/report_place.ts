@@ -13,7 +13,7 @@ import { asMergePatch } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { isFresh, readReports } from "./boot_report.ts";
 
-/** Machines checked in one pass; a later pass checks the rest. */
+/** Number of machines that are checked in one pass; a later pass checks the rest. */
 const lookedAt = 20;
 /** Characters, with metadata, above which the ConfigMap is recreated: the API server accepts a mebibyte of data. */
 const largest = 800_000;

@@ -10,11 +10,11 @@ export const queueAnnotation = "ostler.dev/waiting";
 
 /** Time (ms) without a request after which a pool has lost its place: a waiting pool asks at least every two minutes. */
 const staleMs = 240_000;
-/** Time (ms) between two writes of a place. */
+/** Time (ms) between two writes of a place in the queue. */
 const refreshMs = 60_000;
 /**
- * Places that are kept, and the bytes that they may have: each place is rewritten with all others, and the API server
- * accepts 256 KiB. A pool behind them has none; it gets one at a request as soon as fewer pools come before it.
+ * Maximum number of places that are kept, and of their bytes: each place is rewritten with all others, and the API
+ * server accepts 256 KiB. A pool behind them gets a place at a later request, once fewer pools come before it.
  */
 const most = 50;
 const mostBytes = 32 * 1024;
@@ -22,7 +22,7 @@ const mostBytes = 32 * 1024;
 const ranks: Record<Urgency, number> = { High: 0, Normal: 1, Low: 2 };
 
 const Place = z.object({
-  /** First and last request (epoch ms). */
+  /** First and last request of the pool (epoch ms). */
   since: z.number(),
   seen: z.number(),
   urgency: z.enum(["Low", "Normal", "High"]).catch("Normal"),
@@ -31,7 +31,7 @@ const Place = z.object({
 });
 type Place = z.infer<typeof Place>;
 
-/** Places by pool. */
+/** Places in the queue, by pool. */
 export type Queue = Record<string, Place>;
 
 /** Reads the places of pools that still wait at `now` (epoch ms); an invalid annotation has none. */

@@ -19,11 +19,11 @@ export interface BudgetKeeper {
 type Ledger = BudgetKeeper & { of: BudgetName };
 
 const nameOf: Record<BudgetName, string> = { Pools: "ostler-budget", ControlPlanes: "ostler-control-planes" };
-/** Not allowed in a Kubernetes name, but in a key. */
+/** Separator of the parts of a key: Kubernetes allows it in keys, but not in names. */
 const separator = "_";
-/** Conflicts before the retry is left to the next attempt of the activity. */
+/** Number of conflicts after which the retry is left to the next attempt of the activity. */
 const tries = 5;
-/** Holders that a message names. */
+/** Maximum number of holders that a message names. */
 const named = 20;
 /** A slot is taken shortly before the rollout is reported, so only older slots can be abandoned (ms). */
 const freshMs = 300_000;

@@ -76,23 +76,23 @@ export async function awaitVictimGone(
   return late;
 }
 
-// Orders at the beginning of a wait, in one step with it: given once, and retried as often as a separate order.
+// Orders that begin a wait in the same activity: each is given once, and retried as often as in an activity of its own.
 
-/** Maximum attempts of an order, as of a separate step; the rollout reports a lasting failure, and reads again. */
+/** Maximum attempts of an order; the rollout reports a lasting failure, and reads again. */
 const triesAtMost = 8;
 /** A first attempt that waited longer (ms) was delayed by absent or busy workers; clocks differ by less. */
 const turnMs = 60_000;
 /** An order that succeeded within this time (ms) delays nothing. */
 const promptMs = 5_000;
-/** Milliseconds between heartbeats. */
+/** Milliseconds between heartbeats of a wait. */
 const beat = 3_000;
 
 /** The heartbeat of an attempt that has not given its order yet. */
 const ordering = "ordering";
 
 /**
- * Gives the order unless an attempt before has; returns undefined if it was prompt, else the delay caused by retries,
- * as time without a read.
+ * Gives the order, unless an earlier attempt of the activity has. Returns undefined if the order was prompt, else the
+ * delay that retries caused, which counts as time without a read.
  */
 export async function orderFirst(order: () => Promise<void>): Promise<Unseen | undefined> {
   const context = Context.current();

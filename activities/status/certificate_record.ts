@@ -16,9 +16,9 @@ const CertificateRecord = z.object({
   at: text(300),
   readAt: time,
   expiresAt: time.optional(),
-  /** From then on the certificate expires soon. */
+  /** Time from which the certificate counts as expiring soon. */
   soonAt: time.optional(),
-  /** The reason why its expiry is not known. */
+  /** Why the expiry of the certificate is not known. */
   unknown: text(200).optional(),
 });
 export type CertificateRecord = z.infer<typeof CertificateRecord>;
@@ -29,7 +29,7 @@ export function recordsIn(status: Readonly<Record<string, unknown>> | undefined)
   return data.flatMap((each) => CertificateRecord.safeParse(each).data ?? []);
 }
 
-/** In the order of urgency. */
+/** States of a certificate, the most urgent first. */
 export const certificateStates = ["Expired", "ExpiresSoon", "Unknown", "Valid"] as const;
 export type CertificateState = typeof certificateStates[number];
 
@@ -76,7 +76,7 @@ export interface CertificatesStanding {
   message: string;
 }
 
-/** Certificates that a message names. */
+/** Maximum number of certificates that a message names. */
 const named = 4;
 
 /** Returns the condition, by the most urgent state; undefined without certificates. */

@@ -6,16 +6,16 @@ import type { RolloutObject } from "../kube/resources.ts";
 import { attempting } from "../kube/status.ts";
 import { readRollout } from "./known_rollouts.ts";
 
-/** Failed changes, and times of machines, that are remembered. */
+/** Maximum number of failed changes, and of durations of machines, that are remembered. */
 export const quarantineKept = 5;
 export const usualKept = 20;
-/** Skipped machines that are remembered; the run refuses to skip more. */
+/** Maximum number of skipped machines that are remembered; the run refuses to skip more. */
 export const skippedKept = 500;
 
 /** Phases in which no run is expected. */
 const ended: readonly string[] = ["Converged", "RolledBack", "Aborted"];
 
-/** The value of `convergedTemplateHash` from the begin of a rollback to its end, however its run ends. */
+/** The value of `convergedTemplateHash` from the beginning of a rollback to its end, however its run ends. */
 const whileRollingBack = "rolling-back";
 
 const text = z.string().catch("");

@@ -27,13 +27,13 @@ export interface ReportOrder {
   events: PoolEvent[];
 }
 
-/** Steps shown, and pods shown that block one of them. */
+/** Maximum number of steps that the status shows, and of pods that block one of them. */
 const underwayShown = 20;
 const blockersShown = 5;
-/** Waves shown: those around the current one. */
+/** Number of waves that the status shows: those around the current one. */
 const wavesShown = 50;
 const wavesBehind = 5;
-/** Characters of a text, and of a name: users may write long reasons when they pause or abort. */
+/** Maximum characters of a text, and of a name: users may write long reasons when they pause or abort. */
 const longestMessage = 32_768;
 const longestWord = 1_024;
 
@@ -175,14 +175,14 @@ function timed(condition: Condition, existing: RolloutObject): object {
   return { ...condition, lastTransitionTime: unchanged || new Date().toISOString() };
 }
 
-// When an abandoned profile may be used again.
+// A pin ends when the abandoned profile may be used again.
 
 /** Returns whether a pin ends: another config is the last good one now, or a user took the change out of quarantine. */
 function isPinOver(pin: Pin | undefined, report: RolloutReport, before: Memory): boolean {
   if (!pin) return false;
   if (report.lastGood && inputsIn(report.lastGood.specHash) !== pin.good) return true;
   return isHeld(pin, before.quarantine) && !isHeld(pin, report.quarantine) &&
-    // A full list may only have dropped the change for a newer one.
+    // If the list is full, a newer change may have displaced this one, which is still quarantined.
     report.quarantine.length < quarantineKept;
 }
 
@@ -192,7 +192,7 @@ function isHeld({ bad }: Pin, quarantine: Memory["quarantine"]): boolean {
 
 // The last rollouts of a pool are kept on its Rollout, and an Event reports each one that has converged.
 
-/** Entries kept on a Rollout; older ones are in Temporal until its retention ends. */
+/** Maximum number of entries on a Rollout; older ones are in Temporal until its retention ends. */
 const historyKept = 10;
 
 /** Returns whether an entry is worth a line: a run that only renewed credentials or changed nothing is not. */

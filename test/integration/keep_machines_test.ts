@@ -72,7 +72,7 @@ async function refusesMore(world: World): Promise<void> {
   await world.patch(poolPath("kept"), rollTo("1.36.1"));
   const { reason, message } = await world.untilPhase("kept", "Halted");
   assert.deepEqual([reason, machinesOf(world)], ["ReplacementRefused", before]);
-  assert.match(message, /the template changes in more than the image/);
+  assert.match(message, /more than the image changes in the template/);
   await world.patch(poolPath("kept"), rollTo("1.35.3", image));
   await world.untilPhase("kept", "Converged");
   assert.deepEqual(machinesOf(world), before);

@@ -90,8 +90,8 @@ export function replaceMachine(kube: Cluster, target: MemberRef & { node?: strin
     if (!machine) return;
     const { state } = await readStanding(kube, machine);
     const node = target.drain || state !== "Own" ? undefined : target.node ?? machine.status?.nodeRef?.name;
-    // The hold comes first. Without it, a node would keep its annotation if the deletion fails, and machine-controller
-    // would drain and delete a node that is not the machine's own.
+    // While the machine is held, machine-controller waits: the node gets its annotation only after the deletion, which
+    // may fail, and a node that is not the machine's own is neither drained nor deleted.
     const undo = node || state !== "Own" ? await ensureHeld(kube, target, machine) : undefined;
     // The hold ends only after the deletion, because a new machine would otherwise begin to boot.
     await ifFound(deleteObject(kube, machines, nameOf(target))).catch(async (error: unknown) => {

@@ -46,7 +46,7 @@ export function keepMachines(kube: Kube, pool: PoolRef, findStray: FindStray): P
 }
 
 function refusal({ metadata: { namespace, name }, spec }: MachineDeployment, why: string): string {
-  return `Failed to update "${namespace}/${name}" to image "${
+  return `Failed to update MachineDeployment "${namespace}/${name}" to image "${
     imageIn(spec.template)
   }" without replacing machines: ${why}`;
 }
@@ -64,12 +64,12 @@ function isOf({ metadata: { uid } }: MachineSet, { metadata: { ownerReferences =
 
 function refusalOf({ spec }: MachineDeployment, populated: readonly MachineSet[]): string | undefined {
   const [set, other] = populated;
-  if (!set || other) return `machines of ${populated.length} templates exist`;
+  if (!set || other) return `machines of ${populated.length} templates exist, instead of one`;
   if (surgeOf(spec.strategy?.rollingUpdate?.maxSurge, spec.replicas ?? 1) === 0) {
     return "with maxSurge 0 machine-controller deletes machines by itself";
   }
   const isAlone = isSameTemplate(withoutImage(set.spec?.template), withoutImage(spec.template));
-  return isAlone ? undefined : "the template changes in more than the image";
+  return isAlone ? undefined : "more than the image changes in the template";
 }
 
 async function strayOf(running: readonly Machine[], findStray: FindStray): Promise<string | undefined> {

@@ -228,7 +228,7 @@ async function numberedHash(kube: Cluster, deployment: MachineDeployment): Promi
 /** The inputs of a config besides the template. */
 interface ConfigInputs extends Pick<ConfigSource, "line"> {
   state: number | string | undefined;
-  /** As returned by `inputsOf`. */
+  /** The current inputs, as returned by `inputsOf`. */
   current: string;
   /** The inputs that a pinned pool uses instead. */
   pinned: string | undefined;

@@ -121,7 +121,7 @@ export class LateSets implements Waker {
     if (now - this.#lookedAt < restMs) return;
     this.#lookedAt = now;
     const { namespace, name } = this.#pool;
-    await attempting(`wake machine-controller for "${namespace}/${name}"`, async () => {
+    await attempting(`make machine-controller count the Ready nodes of "${namespace}/${name}"`, async () => {
       const late = [...counted].flatMap((count) => witnessOf(count, members) ?? []);
       for (const each of late.filter(({ templateHash }) => this.#late.has(templateHash))) await this.#touch(each, now);
       this.#late = new Set(late.map(({ templateHash }) => templateHash));

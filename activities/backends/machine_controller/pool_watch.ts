@@ -151,7 +151,7 @@ export function selectorOfEmpty(kube: Cluster, { namespace, name }: PoolRef): st
   return own.every(({ isEmpty }) => isEmpty) ? deployments.get(pool)?.selector ?? "" : "";
 }
 
-/** Up to this generation, a MachineDeployment cannot have had replicas and none again; defaulting is one change. */
+/** Highest generation at which a MachineDeployment cannot have gained and lost replicas: defaulting is one change. */
 const changesAtMost = 2;
 
 /**
@@ -200,34 +200,34 @@ interface DeploymentFacts {
   generation: number;
   observed: number;
   revision: string;
-  /** The label selector of its machines; "" without one. */
+  /** Label selector of the pool's machines; "" without one. */
   selector: string;
-  /** An autoscaler may change its size, or Ostler has raised its minimum. */
+  /** Whether an autoscaler may change the pool's size, or Ostler has raised its minimum. */
   isAutoscaled: boolean;
-  /** Identity of all other facts. */
+  /** A text that changes with any other fact about the MachineDeployment. */
   state: string;
 }
 
 interface SetFacts {
-  /** Its pool, as "namespace/name"; "" without one. */
+  /** The MachineDeployment of the set, as "namespace/name"; "" without one. */
   pool: string;
-  /** UID of that pool. */
+  /** UID of that MachineDeployment. */
   owner: string;
   revision: string;
   templateHash: string;
-  /** It has no machines and zero replicas; machines being deleted do not count. */
+  /** Whether the set has zero replicas and no machines; machines being deleted do not count. */
   isEmpty: boolean;
-  /** It was created with zero replicas and has not changed since. */
+  /** Whether the set was created with zero replicas and has not changed since. */
   isUnused: boolean;
   ready: number;
 }
 
 interface MachineFacts {
-  /** Its set, as "namespace/name"; "" without one. */
+  /** The MachineSet of the machine, as "namespace/name"; "" without one. */
   set: string;
-  /** The Machine as one that names a Node; undefined for one that names none. */
+  /** The Node that the Machine names, with the Machine's identity; undefined if it names none. */
   namer: Namer | undefined;
-  /** Identity of everything that its phase and progress depend on. */
+  /** A text that changes with everything on which the machine's phase and progress depend. */
   state: string;
 }
 
@@ -236,10 +236,10 @@ export interface Namer {
   namespace: string;
   name: string;
   uid: string;
-  /** RFC 3339 time of its creation. */
+  /** Creation time of the Machine (RFC 3339). */
   since: string;
   node: string;
-  /** The provider ID of its instance; "" while it is unknown. */
+  /** Provider ID of the Machine's instance; "" while it is unknown. */
   instance: string;
 }
 

@@ -64,11 +64,11 @@ interface DeploymentFacts extends Observable {
   namespace: string;
   name: string;
   labels: Record<string, string>;
-  /** Its profile; missing from a MachineDeployment that Ostler does not manage. */
+  /** The pool's profile; missing from a MachineDeployment that Ostler does not manage. */
   profile?: ObjectName;
-  /** It has Ostler's finalizer. */
+  /** Whether the MachineDeployment has Ostler's finalizer. */
   isHeld: boolean;
-  /** machine-controller has observed this generation, or the MachineDeployment is being deleted. */
+  /** Whether machine-controller has observed this generation, or the MachineDeployment is being deleted. */
   isNumbered: boolean;
 }
 

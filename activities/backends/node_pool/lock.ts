@@ -18,7 +18,7 @@ const Lock = z.object({
   asked: z.number().positive(),
   held: z.number().min(0).default(0),
   failed: z.number().min(0).default(0),
-  /** The boot ID at the grant; "" before. */
+  /** Boot ID of the node when the lock was granted; "" until then. */
   bootId: z.string().max(64).default(""),
 });
 export type Lock = z.infer<typeof Lock>;

@@ -16,18 +16,18 @@ const failuresKept = 5;
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 
 const Note = z.object({
-  /** The boot ID with which the rest was observed. */
+  /** Boot ID of the node when the other fields were observed. */
   bootId: z.string().max(64).default(""),
   booted: digest.or(z.literal("")).default(""),
-  /** The fetched image, or the previous one if a rollback boots it. */
+  /** Digest of the fetched image, or of the previous one if a rollback boots it. */
   staged: digest.or(z.literal("")).default(""),
   by: z.enum(["Image", "Fallback"]).default("Image"),
-  /** The boot ID at the order to boot; "" without one. */
+  /** Boot ID of the node when it was ordered to boot; "" without an order. */
   ordered: z.string().max(64).default(""),
   failed: z.array(
     z.object({
       ...{ digest, reason: z.string().max(64), at: z.number() },
-      /** The node could not fetch the image, so the controller of its machine may replace the machine. */
+      /** Whether the node could not fetch the image, so that the controller of its machine may replace the machine. */
       isReplaceable: z.literal(true).optional(),
     }),
   ).max(failuresKept).default([]),

@@ -13,18 +13,18 @@ export interface PoolNode {
   name: string;
   uid: string;
   labels: Record<string, string>;
-  /** RFC 3339. */
+  /** Creation time of the Node (RFC 3339). */
   createdAt: string;
   bootId: string;
-  /** 32 hex digits, as in systemd. */
+  /** Machine ID of the node: 32 hex digits, as in systemd. */
   machineId: string;
   kubelet: string;
   isReady: boolean;
   isControlPlane: boolean;
-  /** The pool or rollout of Ostler that cordoned it; "" without one. */
+  /** The pool or rollout of Ostler that cordoned the node; "" without one. */
   cordonedBy: string;
   note: Note;
-  /** The lock to reboot that it requests or holds. */
+  /** The lock to reboot that the node requests or holds. */
   lock: Lock | undefined;
 }
 

@@ -66,7 +66,7 @@ export async function awaitImageStaged(
   const staged: OsOutcome = await giveOrder(orderOf(subject, { image, verb: "Stage", until }));
   if (staged.outcome !== "Done") return staged;
   if (stageOf(staged.status, digest)) return await noted(kube, { subject, status: staged.status, digest });
-  const message = `The OS tool reports success, but "${staged.status.staged}" is staged`;
+  const message = `The OS tool reports success, but the node has staged "${staged.status.staged}" instead of the image`;
   return { outcome: "Refused", reason: "DriverFailed", message };
 }
 
@@ -76,7 +76,7 @@ function stageOf(
   digest: string,
 ): "Booted" | "Image" | "Fallback" | undefined {
   if (staged === digest) return "Image";
-  // Whatever image the node has booted, it would boot the other, staged one next.
+  // A node with another staged image would boot that image next, whatever it has booted now.
   if (staged !== "") return undefined;
   if (booted === digest) return "Booted";
   return fallback === digest ? "Fallback" : undefined;

@@ -15,7 +15,7 @@ import { type GroupNode, readGroupNodes } from "../../node_version/group_nodes.t
 import { isAtRest } from "../../status/at_rest.ts";
 import { groupNameOf, poolOfGroup } from "./sight.ts";
 
-/** Concurrent writes of nodes. */
+/** Number of nodes that are written concurrently. */
 const width = 10;
 
 /** Keeps the nodes while the group is rolled, and ends that afterwards; returns what cannot be prevented. */

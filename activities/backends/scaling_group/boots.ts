@@ -38,7 +38,7 @@ export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Prom
     if (!target) {
       throw refused(
         "ObjectInvalid",
-        `Failed to set what ScalingGroup "${groupNameOf(pool)}" boots: no NodeVersion is released to it`,
+        `Failed to set what ScalingGroup "${groupNameOf(pool)}" boots: its NodeVersion is not released to it yet`,
       );
     }
     const before = asked.ledger.boots?.template;
@@ -61,7 +61,7 @@ export async function ensureBoots(
   if (!target) {
     throw refused(
       "ObjectInvalid",
-      `Failed to order a machine of ScalingGroup "${groupNameOf(pool)}": no NodeVersion is released to it`,
+      `Failed to order a machine of ScalingGroup "${groupNameOf(pool)}": its NodeVersion is not released to it yet`,
     );
   }
   if (!knownFor(asked, target)) await refuseRivals(kube, group);

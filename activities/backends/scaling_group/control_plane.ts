@@ -165,7 +165,7 @@ export function relieveMember(
     const doubts = doubtsAbout(survey, place, { isLost, returns: returns === true, taken });
     if (doubts.length > 0) return { state: "InDoubt", doubts: bounded(doubts) };
     const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
-    // No other member can lead, or has the data; a last voter that does not return is not relieved.
+    // A last voter that returns stays the leader and takes the snapshot, as no other member can lead or has the data.
     const isAlone = returns === true && id !== undefined && isLastVoter(survey, id);
     if (id !== undefined && !isLost && !isAlone) await etcd.moveLeadership(id);
     if (!snapshot) return nothing;

@@ -7,9 +7,9 @@ import { readObject, rollouts } from "../../kube/resources.ts";
 import type { NodeVersion, ScalingGroup } from "../../kube/update_kinds.ts";
 import type { VersionStage } from "../../../workflows/contracts/mod.ts";
 
-/** Concurrent GETs. */
+/** Number of concurrent GETs of Rollouts. */
 const width = 20;
-/** Maximum groups in a message. */
+/** Maximum number of groups that a message names. */
 const named = 5;
 
 /** Phases in which a group waits for an administrator, as the middle of a sentence. */
@@ -29,11 +29,11 @@ export interface GroupProgress {
   name: string;
   stage: VersionStage;
   groupId: string;
-  /** Its rollout has converged on the desired version. */
+  /** Whether the group's rollout has converged on the desired version. */
   isDone: boolean;
-  /** Why its rollout waits for an administrator; "" if it does not. */
+  /** Why the group's rollout waits for an administrator; "" if it does not. */
   halted: string;
-  /** Why its rollout waits for its window; "" if it does not. */
+  /** Why the group's rollout waits for its maintenance window; "" if it does not. */
   waiting: string;
   isMoving: boolean;
 }

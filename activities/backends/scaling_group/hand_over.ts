@@ -24,7 +24,7 @@ import { type Asked, readAsked, readCloud } from "./sight.ts";
  * Writes image, group and inheritance on a machine's node, and records that the machine joined; returns what it lacks.
  */
 export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Promise<string | undefined> {
-  return attempting(`hand over to machine "${machine}"`, async () => {
+  return attempting(`write image and group on the node of machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
     if (!asked) return undefined;
     const seen = await readCloud(kube, asked);
@@ -111,7 +111,7 @@ async function write(
     await kube.core.patchNode({ name, body }, asMergePatch);
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
-    throw unavailable(`Failed to hand over to node "${name}": conflict, the Node was modified`);
+    throw unavailable(`Failed to update node "${name}": conflict, the Node was modified`);
   }
 }
 

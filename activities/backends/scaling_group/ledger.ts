@@ -20,9 +20,9 @@ export const ledgerAnnotations = {
   tokens: `${prefix}/tokens`,
   /** Desired number of machines while Ostler has changed the group's size. */
   declared: `${prefix}/declared-size`,
-  /** Its current boot template. */
+  /** The group's current boot template. */
   boots: `${prefix}/boots`,
-  /** Its previous boot template. */
+  /** The group's previous boot template. */
   former: `${prefix}/booted-before`,
   /** The boot template of a rollback, and the target that was rolled back. */
   pin: `${prefix}/went-back`,
@@ -53,7 +53,7 @@ export type Legacy = z.infer<typeof Legacy>;
 /** Number of legacies that are kept, the newest ones. */
 const legaciesKept = 50;
 
-/** The ledger of one group. */
+/** The records of Ostler in the annotations of one group. */
 export interface Ledger {
   tokens: Tokens;
   declared: number | undefined;

@@ -56,7 +56,7 @@ function isWanted({ image, components }: GroupNode, target: NodeTarget): boolean
   return same(image, target.image) && same(components, target.components);
 }
 
-/** K4: repeats the removal each time, because the goal is Leave from now on. */
+/** Removes a record's machine; the next step repeats the removal, because the goal is Leave from now on (K4). */
 async function remove(kube: Cluster, { metadata: { name, uid }, spec }: PendingNode, fleet: GroupFleet): Promise<void> {
   // Users with permission to write records could name any instance, so only those of the groups are removed.
   const isOurs = fleet.instances.some(({ providerId, group, isProtected }) =>
@@ -82,17 +82,17 @@ const restMs = 30_000;
 /** The facts about one record. */
 export interface PendingFacts {
   goal: "Join" | "Leave";
-  /** Epoch ms; undefined waits without a limit. */
+  /** Deadline of the record (epoch ms); undefined waits without a limit. */
   deadline: number | undefined;
   /** Creation time of the record (epoch ms). */
   since: number;
-  /** "Absent" if the cloud does not show the instance. */
+  /** State of the instance; "Absent" if the cloud does not show it. */
   state: InstanceState | "Absent";
-  /** The cloud has shown the instance before. */
+  /** Whether the cloud has shown the instance before. */
   wasSeen: boolean;
-  /** A Node of its name exists. */
+  /** Whether a Node with the name of the instance exists. */
   hasNode: boolean;
-  /** That node runs the current target. */
+  /** Whether that Node runs the current target. */
   isWanted: boolean;
 }
 
@@ -146,9 +146,9 @@ interface Pair {
   heir: string;
 }
 
-/** The pairs of a NodeVersion's nodes. */
+/** The pairs of old and new nodes of a NodeVersion. */
 export interface Pairing {
-  /** Existing and new pairs. */
+  /** Pairs that marks already record, and new ones. */
   pairs: Pair[];
   /** Marks whose partner does not exist any more or belongs to another node. */
   stale: { node: string; mark: "heir" | "donor" }[];
@@ -203,7 +203,7 @@ function byName<T extends { name: string }>(all: readonly T[]): T[] {
 
 // The nodes of a NodeVersion's groups; missing annotations are written once.
 
-/** Concurrent writes of nodes and reads of groups. */
+/** Number of nodes written, or of groups read, concurrently. */
 const width = 10;
 
 interface Owned {
@@ -249,7 +249,7 @@ async function readOwned(kube: Cluster, groupIds: readonly string[]): Promise<Ow
   return lists.flat();
 }
 
-/** N1 to N6: writes missing annotations; existing ones are never changed. */
+/** Writes the annotations that a node lacks; existing ones are never changed (N1 to N6). */
 async function described(kube: Kube, node: GroupNode, owned: Owned | undefined): Promise<GroupNode> {
   if (!owned || node.providerId === "" || (node.group !== "" && node.image !== "")) return node;
   const group = node.group || owned.group;

@@ -70,7 +70,7 @@ async function recorded(
 ): Promise<Order> {
   const number = numberIn(groupNameOf(pool), machine);
   if (number === undefined || !taken(asked.ledger.tokens, number)) {
-    throw moot("MachineGone", `Failed to order machine "${machine}": its token was already used`);
+    throw moot("MachineGone", `Failed to order machine "${machine}": the token of its order was already used`);
   }
   const donor = replacedFor({ asked, seen }, victim);
   // The group replaces a deleted machine by itself, so an order would create one machine too many.
@@ -130,7 +130,9 @@ function waitForRival({ instances, records }: CloudSight, machine: string, donor
     (order.id === donor && open.includes(order))
   );
   if (!rival) return;
-  const state = rival.id === donor ? `which itself replaces "${rival.donor}"` : `"${rival.id}" already replaces it`;
+  const state = rival.id === donor
+    ? `"${donor}" itself replaces "${rival.donor}"`
+    : `"${rival.id}" already replaces "${donor}"`;
   throw unavailable(`Failed to order machine "${machine}" to replace "${donor}": ${state}`);
 }
 
@@ -160,7 +162,7 @@ async function createRecord(
     return await createClusterObject(kube, pendingNodes, { kind: "PendingNode", ...body });
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
-    throw unavailable(`Failed to order machine "${machine}": its PendingNode was just created`);
+    throw unavailable(`Failed to order machine "${machine}": another process just created its PendingNode`);
   }
 }
 

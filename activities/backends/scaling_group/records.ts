@@ -10,11 +10,11 @@ import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
 export const recordAnnotations = {
   /** The ID of a machine whose record has another name. */
   machine: "ostler.dev/machine",
-  /** The machine that this one replaces. */
+  /** The machine that the ordered machine replaces. */
   donor: "ostler.dev/donor",
   /** The inheritance of the new machine, as JSON. */
   inheritance: "ostler.dev/inheritance",
-  /** The hash of its target. */
+  /** The hash of the machine's target: its image and components. */
   target: "ostler.dev/target",
   /**
    * "true" for a machine removed outside of Ostler: the group created another, which is one too many until the old
@@ -25,7 +25,7 @@ export const recordAnnotations = {
   settled: "ostler.dev/settled",
   /** Time of the withdrawal of an order with an unknown outcome (RFC 3339). */
   givenUp: "ostler.dev/given-up",
-  /** The zone of the machine that this one replaces. */
+  /** The zone of the machine that the ordered machine replaces. */
   zone: "ostler.dev/zone",
   /** The driver's journal of the attempts to order the machine. */
   attempt: "ostler.dev/attempt",
@@ -49,23 +49,23 @@ export interface Order {
   id: string;
   uid: string;
   goal: "Join" | "Leave";
-  /** The ordered instance; "" while unknown. */
+  /** Provider ID of the ordered instance; "" while unknown. */
   providerId: string;
   donor: string | undefined;
   /** The zone of the replaced machine; undefined lets the cloud choose. */
   zone: string | undefined;
-  /** The hash of its target; "" for an order of the Constellation node operator. */
+  /** The hash of the machine's target; "" for an order of the Constellation node operator. */
   target: string;
   trouble: string;
   /** The driver's journal of the attempts to order the machine. */
   journal: string;
-  /** Its machine was removed outside of Ostler. */
+  /** Whether the ordered machine was removed outside of Ostler. */
   isVanished: boolean;
-  /** It keeps its slot, because the slot of the replaced machine was removed. */
+  /** Whether the machine keeps its slot, because the slot of the replaced machine was removed. */
   isSettled: boolean;
-  /** Its node was Ready and has its inheritance. */
+  /** Whether the machine's node was Ready and has its inheritance. */
   isDone: boolean;
-  /** RFC 3339. */
+  /** Creation time of the record (RFC 3339). */
   since: string;
   /** Time since which the cloud may be late to show the instance (RFC 3339). */
   lastTried: string;

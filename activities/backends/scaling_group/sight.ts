@@ -28,12 +28,12 @@ export function groupNameOf({ name }: PoolRef): string {
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }
 
-/** The object of a pool, with its NodeVersion. */
+/** The ScalingGroup of a pool, with its NodeVersion. */
 export interface Asked {
   group: ScalingGroup;
   version: NodeVersion;
   ledger: Ledger;
-  /** Undefined without a released NodeVersion. */
+  /** Image and components that the group's machines must run; undefined without a released NodeVersion. */
   target: Target | undefined;
 }
 
@@ -47,7 +47,7 @@ export async function readAsked(kube: Kube, pool: PoolRef): Promise<Asked | unde
   const version = found ?? (group.metadata.deletionTimestamp ? absent(nodeImage) : undefined);
   if (!version) {
     const state = `its NodeVersion "${nodeImage}" does not exist`;
-    throw refused("ObjectInvalid", `Failed to roll ScalingGroup "${name}": ${state}`);
+    throw refused("ObjectInvalid", `Failed to roll out ScalingGroup "${name}": ${state}`);
   }
   return { group, version, ledger: ledgerOf(group), target: targetOf(group, version) };
 }
@@ -80,10 +80,10 @@ export interface CloudSight {
   cloud: CloudGroup;
   instances: Instance[];
   records: Records;
-  /** By provider ID in lower case. */
+  /** The group's nodes, by provider ID in lower case. */
   nodes: Map<string, GroupNode>;
   at: Moment;
-  /** Records changed during the read, so the answers of the cloud may or may not include them. */
+  /** Whether records changed during the read, so that the answers of the cloud may or may not include them. */
   isMoving: boolean;
 }
 

@@ -29,7 +29,7 @@ interface Left {
   /** Groups of workers only, because no mark shows how far the etcd of a control plane has come. */
   groups: readonly ScalingGroup[];
   nodes: readonly GroupNode[];
-  /** Records of the operator. */
+  /** PendingNodes of the Constellation node operator. */
   records: readonly PendingNode[];
 }
 

@@ -89,7 +89,8 @@ export function surveyNodeVersion(
       isControlPlane && keys.includes(groupKeyOf(group))
     );
     await showCertificates(kube, version, { controlPlanes, now: Date.now() });
-    // Open orders of a group at rest keep its hold beyond that of the NodeVersion; a group at work renews both.
+    // A group at rest may hold its rebalancing for its open orders, which is not the NodeVersion's hold; a group at work
+    // renews both.
     const standing = progress.filter(({ isMoving }) => !isMoving).map((each) => each.name);
     const held = groups.filter((group) =>
       isRebalancingHeld(group) && !(standing.includes(group.metadata.name) && hasOpenOrders(group, records))
@@ -254,7 +255,7 @@ function kindOf(kind: "Node" | "PendingNode"): { apiVersion: string; kind: strin
 
 // Problems that an administrator must fix before a NodeVersion can be rolled out.
 
-/** Concurrent reads of groups. */
+/** Number of groups that are read concurrently. */
 const width = 10;
 
 /** The first problem of a group in its cloud, or null, and whether the cloud moves machines between zones by itself. */

@@ -12,7 +12,7 @@ export interface Attempts {
 /** An attempt that may have launched an instance. */
 export interface OpenAttempt {
   zone: string;
-  /** Epoch milliseconds, in whole seconds. */
+  /** Time of the attempt (epoch ms, in whole seconds). */
   since: number;
 }
 

@@ -90,7 +90,7 @@ export function groupOf(found: AutoScalingGroup): CloudGroup {
     ...{ id: name, name: tags.get("constellation-node-group") || name, autoscalerName: name },
     role: roles[tags.get("constellation-role")?.toLowerCase() ?? ""] ?? "",
     ...{ min: found.MinSize ?? 0, max: found.MaxSize ?? 0, size: found.DesiredCapacity ?? 0 },
-    // Nothing to suspend is reported for a group that cannot be rolled, as the group's owner may refuse that.
+    // A group that cannot be rolled is reported without rebalancing, as its owner may refuse that Ostler suspends it.
     ...(isSpread && troubleOf(found) === undefined ? { rebalances: true } : {}),
   };
 }

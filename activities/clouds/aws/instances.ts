@@ -117,7 +117,7 @@ export class AwsInstances {
     if (!shrinks && isHalted(await this.ground.groups.need(group))) {
       throw refused(
         "CloudRefused",
-        `Failed to ${attempt}: its group would not replace it; resume the suspended process Launch`,
+        `Failed to ${attempt}: group "${group}" would not replace it; resume the group's suspended process Launch`,
       );
     }
     return await this.#terminate({ providerId, attempt, shrinks });

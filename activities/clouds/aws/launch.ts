@@ -40,7 +40,7 @@ const longest = 256;
 /** Throws Refused for a token that does not fit in a tag. */
 export function checkToken({ group, token }: { group: string; token: string }): void {
   if (token.length <= longest) return;
-  const state = `its token "${token}" is stored as a tag of at most ${longest} characters`;
+  const state = `its token "${token}" has more than the ${longest} characters of a tag`;
   throw refused("CloudRefused", `Failed to order an instance of "${group}": ${state}`);
 }
 

@@ -31,7 +31,7 @@ interface Version {
   number: string;
   data: ResponseLaunchTemplateData;
   description: string;
-  /** Epoch ms. */
+  /** Creation time of the version (epoch ms). */
   since: number;
 }
 

@@ -7,11 +7,11 @@ import { refused } from "../../failures.ts";
 /** An order whose instance is not known yet. */
 export interface OpenOrder {
   token: string;
-  /** Highest id of the instances that existed before; ids only increase. */
+  /** Highest id of the instances that existed before the order; ids only increase. */
   after: number;
-  /** Epoch milliseconds, in whole seconds. */
+  /** Time of the order (epoch ms, in whole seconds). */
   since: number;
-  /** Its instance, which failed for lack of capacity and is to be deleted, and Azure's code of that failure. */
+  /** The order's instance that failed for lack of capacity and is to be deleted, and Azure's code of that failure. */
   failed?: { id: number; code: string };
 }
 
@@ -19,7 +19,7 @@ export interface Notes {
   open: OpenOrder | undefined;
   /** Ids of instances that are being deleted and must be replaced. */
   makeUpFor: number[];
-  /** Tokens by the ids of their instances. */
+  /** Tokens of orders by the ids of their instances. */
   orders: ReadonlyMap<number, string>;
 }
 

@@ -10,7 +10,7 @@ import { refusalIn } from "./refusal.ts";
 interface Seen {
   place: MachinePlace;
   managed: Managed;
-  /** Undefined if the machine does not exist. */
+  /** The machine of the instance; undefined if it does not exist. */
   machine: Machine | undefined;
   image: string;
 }

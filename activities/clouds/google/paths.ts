@@ -4,7 +4,7 @@ import { groupKeyOf } from "../driver.ts";
 /** The instance group manager of a zone or a region. */
 export interface GroupPlace {
   kind: "zones" | "regions";
-  /** The zone or the region. */
+  /** Name of the zone or the region. */
   where: string;
   name: string;
 }

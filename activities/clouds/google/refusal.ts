@@ -6,7 +6,7 @@ import { denied, refused, unavailable } from "../../failures.ts";
 export interface Refusal {
   codes: string[];
   says: string;
-  /** Status of the answer; undefined without an answer. */
+  /** HTTP status of the answer; undefined without an answer. */
   status: number | undefined;
 }
 

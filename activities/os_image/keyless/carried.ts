@@ -7,7 +7,7 @@ import { parseJson } from "../registry/manifest.ts";
 import type { Certified, LogEntry } from "../signed.ts";
 import { certificatesIn } from "./pem.ts";
 
-/** Maximum authorities in a chain. */
+/** Maximum number of authorities in a chain. */
 const mostAuthorities = 4;
 const mostEntries = 4;
 const largestCertificate = 16_384;

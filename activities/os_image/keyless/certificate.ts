@@ -12,18 +12,18 @@ import { elementsIn } from "./der.ts";
 import { type Identity, identityIn } from "./identity.ts";
 
 export interface Certificate {
-  /** DER. */
+  /** The whole certificate in DER. */
   raw: Uint8Array;
   /** Names in DER, as base64: the texts of different names may look alike. */
   issuer: string;
   subject: string;
-  /** Epoch ms. */
+  /** Start and end of its validity (epoch ms). */
   from: number;
   until: number;
   key: KeyObject;
   /** Maximum authorities below this one in a chain; undefined if it may not sign certificates. */
   depth: number | undefined;
-  /** Undefined if it is valid for all purposes. */
+  /** Purposes of its key; undefined if it is valid for all purposes. */
   purposes: readonly string[] | undefined;
   /** Whether its key may sign data other than certificates. */
   isSigner: boolean;

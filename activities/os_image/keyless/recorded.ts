@@ -16,7 +16,7 @@ interface Recorded {
   signers: {
     /** Base64; undefined if the hash also covers the signature. */
     signature?: string;
-    /** PEM in base64. */
+    /** The certificate in PEM, in base64. */
     certificate: string;
   }[];
 }

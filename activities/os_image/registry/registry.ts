@@ -24,7 +24,7 @@ export interface Fetched {
 
 export interface RegistryAccess {
   credentials?: Credentials | undefined;
-  /** Uses plain http, also to another machine. */
+  /** Whether to use plain http, also to another machine. */
   insecure?: boolean;
   signal?: AbortSignal | undefined;
 }

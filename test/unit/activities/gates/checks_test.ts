@@ -76,7 +76,10 @@ Deno.test("lookAtPods: requires all selected pods to be Ready, on the node of a 
   kube.put("pods", readyPod("one", { on: "node-a" }));
   kube.put("pods", readyPod("two", { on: "node-b", ready: false }));
   match(await outcome(ask(kube, [gate(webReady)])), /^Passed .*1 of 1 pods "app=web" are Ready on node "node-a"/);
-  match(await outcome(askWave(kube, [gate(webReady)])), /^Failed .*1 of 2 .* are Ready, wanted all: "apps\/two" not/);
+  match(
+    await outcome(askWave(kube, [gate(webReady)])),
+    /^Failed .*1 of 2 .* are Ready, wanted all; not Ready: "apps\/two"/,
+  );
 });
 
 Deno.test("lookAtPods: requires a minimum, and excludes finished and terminating pods", async () => {

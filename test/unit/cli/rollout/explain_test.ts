@@ -81,7 +81,7 @@ Deno.test("explain: shows the attempt of a joining machine, and its last event",
     },
   });
   const text = await explained(made, "new-1");
-  assert.match(text, /joining the cluster \(attempt 2 of its slot\); this step started 2m ago\./);
+  assert.match(text, /joining the cluster \(attempt 2, as earlier ones failed\); this step started 2m ago\./);
   assert.match(text, /Last event, at .*\(1m ago\): CreateFailed: no quota\.\n$/);
 });
 
