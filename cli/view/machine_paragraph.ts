@@ -36,10 +36,10 @@ function whatIsDone(facts: MachineFacts): string[] {
 
 const steps: Record<string, (attempt: number) => string> = {
   Joining: (attempt) =>
-    `is booting and joining the cluster${attempt > 0 ? ` (attempt ${attempt + 1} of its slot)` : ""}`,
+    `is booting and joining the cluster${attempt > 0 ? ` (attempt ${attempt + 1}, as earlier ones failed)` : ""}`,
   Gates: () => "has joined and must pass its gates",
   Draining: () => "is being drained and will be removed",
-  Relieving: () => "hands over its unique duties, and is removed once the etcd check is conclusive",
+  Relieving: () => "hands over its etcd leadership, and is removed once the etcd check is conclusive",
   Removing: () => "is drained and being removed",
   Repairing: () => "is unhealthy and being replaced",
 };
@@ -184,12 +184,14 @@ function oldText(facts: MachineFacts, status: RolloutStatus): string[] {
   }
   if (progress?.setAside.includes(member.id)) {
     return [
-      "It could not be drained and was set aside: it keeps running, cordoned, and counts as out until a user frees it.",
+      "It could not be drained and was set aside: it keeps running, cordoned, and counts as out until `ostler retry`.",
     ];
   }
   const ill = illText(facts);
   if (member.unclear) return [ill, `It has an old template and is kept: ${member.unclear}.`];
-  if (["RolledBack", "Aborted"].includes(status.phase)) return [ill, "Its template was given up."];
+  if (["RolledBack", "Aborted"].includes(status.phase)) {
+    return [ill, `It has another template than the target, and the rollout has ended (${status.phase}).`];
+  }
   const chosen = member.marked
     ? "It is selected as the next machine to be removed, when its replacement is Ready."
     : "";
