@@ -3,7 +3,7 @@ import { type Connection, reasonOf } from "./kube.ts";
 import { rest } from "./patience.ts";
 import { HttpsWatch } from "../../../activities/kube/https_watch.ts";
 
-/** The path to watch, and the listeners. */
+/** The collection to watch, and the listeners to its changes. */
 export interface Following<T extends KubernetesObject> {
   connection: Connection;
   /** API path of the collection. */

@@ -40,7 +40,7 @@ export interface MachineContext {
   script: Script;
   seed: number;
   log: (line: string) => void;
-  /** Aborts when the cloud stops. */
+  /** Signal that aborts when the cloud stops. */
   signal: AbortSignal;
 }
 

@@ -30,11 +30,11 @@ export interface Fault {
 export interface CloudScript {
   /** Seconds from VirtualMachine to kubelet start, without the duration of API calls. */
   bootSeconds: Range;
-  /** Seconds from registered to Ready Node. */
+  /** Seconds from the registration of a Node until it is Ready. */
   readySeconds: Range;
   heartbeatSeconds: number;
   podStartSeconds: number;
-  /** Maximum grace period of pods in seconds. */
+  /** Maximum grace period of pods, in seconds. */
   maxPodGraceSeconds: number;
   /** Number of attempts of each boot step, and time limit, before the machine gives up. */
   bootAttempts: number;

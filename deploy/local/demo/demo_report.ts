@@ -7,7 +7,7 @@ export interface MachineRecord {
   image: string;
   kubelet: string;
   joinedSeconds: number;
-  /** Null for a machine that was not replaced. */
+  /** Seconds that the drain of the machine took; null for a machine that was not replaced. */
   drainedSeconds: number | null;
   replacedBy: string | null;
 }
@@ -42,7 +42,7 @@ export interface DemoReport {
   gaps: string[];
 }
 
-/** The input of a report. */
+/** The results and observations of a demo, from which its report is made. */
 export interface Findings {
   seed: number;
   replicas: number;

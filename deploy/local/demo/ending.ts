@@ -1,17 +1,17 @@
 import { Interruption } from "./interruption.ts";
 
-/** The course of a demo. */
+/** The course of a demo: its report, or the error that ended it early. */
 export interface Course {
   readonly seed: number;
   readonly replicas: number;
-  /** Undefined if the story did not finish. */
+  /** Report of the story; undefined if the story did not finish. */
   readonly report: { readonly ok: boolean } | undefined;
   /** The error that ended the demo early, if any. */
   readonly failure: unknown;
   readonly directory: string;
 }
 
-/** The end of a demo. */
+/** Exit code and last output of a demo. */
 export interface Ending {
   readonly exitCode: number;
   /** Whether the directory stays, so that people can read the logs. */

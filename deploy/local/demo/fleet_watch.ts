@@ -11,7 +11,7 @@ import type { Waits } from "./waits.ts";
 import type { MachineFacts, NodeFacts, Sighting } from "./machine_phase.ts";
 import { pool } from "./pool_objects.ts";
 
-/** The input of a watch. */
+/** Connections and services that the watch of the machines uses. */
 interface Surroundings {
   readonly api: ApiConnection;
   readonly cloud: Cloud;

@@ -13,20 +13,20 @@ import type { DemoOptions } from "./options.ts";
 import { firstRelease, nextRelease, type PoolShape, type Release } from "./pool_objects.ts";
 
 export interface Ground {
-  /** Undefined if the cloud simulates the machines. */
+  /** Environment in which machines boot; undefined if the cloud simulates the machines. */
   readonly machines?: MachineGround;
   /** Fields of the pool's MachineDeployment in addition to replicas and release. */
   readonly shape: Pick<PoolShape, "profile" | "operatingSystem" | "annotations">;
   readonly releases: readonly [first: Release, next: Release];
   /** Image of the guest pods; undefined if no container runs. */
   readonly guestImage?: string;
-  /** Undefined if no machine really boots. */
+  /** Host on which machines boot in containers; undefined if none does. */
   readonly host?: ContainerHost;
   /** Scaling groups of a cloud; undefined if a story has none. */
   readonly groups?: GroupGround;
   /** Simulated nodes that store OS images and boot them; undefined if a story has none. */
   readonly images?: ImageGround;
-  /** Settings of Ostler for this ground, in addition to those of machines, groups and images. */
+  /** Settings of Ostler for this environment, in addition to those of machines, groups and images. */
   readonly settings?: Readonly<Record<string, string>>;
   /** The means to install Ostler on these machines; undefined if the story does not install it. */
   readonly premises?: Premises;
@@ -36,7 +36,7 @@ export interface Ground {
 export interface Premises {
   readonly host: ContainerHost;
   readonly tools: { helm: string; kubectl: string };
-  /** Undefined if Temporal's dev server is used. */
+  /** Temporal on PostgreSQL; undefined if Temporal's dev server is used. */
   readonly temporal?: LentTemporal;
 }
 

@@ -4,7 +4,7 @@ import { isStoryName, type StoryName, storyNames } from "./stories/story_names.t
 
 /** The options of the demo. */
 export interface DemoOptions {
-  /** Undefined for the main story. */
+  /** Name of the story to play; undefined for the main story. */
   readonly story?: StoryName;
   readonly machines: MachinesOption;
   /** Whether the demo can install and start Debian's Docker engine if none answers. */

@@ -32,15 +32,15 @@ export type Manifest = ManifestObject & { readonly spec: object };
 
 /** The fields of a pool. */
 export interface PoolShape {
-  /** Default: the name of the demo's pool. */
+  /** Name of the pool; by default that of the demo's pool. */
   readonly name?: string;
-  /** Labels of its nodes in addition to those of the pool. */
+  /** Labels of the pool's nodes in addition to its standard labels. */
   readonly nodeLabels?: Readonly<Record<string, string>>;
   readonly replicas: number;
   readonly release: Release;
-  /** Machines above `replicas` during a rollout; default 1. */
+  /** Number of machines above `replicas` during a rollout; default 1. */
   readonly surge?: number;
-  /** Name of its OperatingSystemProfile; default osp-ubuntu. */
+  /** Name of the pool's OperatingSystemProfile; default osp-ubuntu. */
   readonly profile?: string;
   /** `operatingSystem` of machine-controller's provider config; default ubuntu. */
   readonly operatingSystem?: string;

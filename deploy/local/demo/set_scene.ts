@@ -10,13 +10,13 @@ import { Runs } from "./runs.ts";
 import type { Scene } from "./scene.ts";
 import type { Waits } from "./waits.ts";
 
-/** The input of a scene. */
+/** The site, services and sizes with which a pool is created and observed. */
 export interface Setting {
   readonly narrator: Narrator;
   readonly waits: Waits;
   readonly site: Site;
   readonly replicas: number;
-  /** Machines above `replicas` during a rollout; default 1. */
+  /** Number of machines above `replicas` during a rollout; default 1. */
   readonly surge?: number;
   /** Whether the story expects a halt; otherwise a halt that lasts 15 s ends the demo. */
   readonly mayHalt?: boolean;

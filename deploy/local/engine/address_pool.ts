@@ -1,6 +1,6 @@
 /** The addresses of an engine that Ostler starts: sixteen networks of 254 addresses. */
 export interface AddressPool {
-  /** The pool in CIDR notation, such as 10.201.0.0/20. */
+  /** Address range of the pool in CIDR notation, such as 10.201.0.0/20. */
   readonly cidr: string;
   /**
    * Address of this host, with prefix length, on the bridge of containers without a named network; from the first

@@ -4,7 +4,7 @@ import type { ContainerHost } from "../machines/container_host.ts";
 /** Result of an attempt; the address itself responds `closed`, the network `forbidden`, and `silent` is a timeout. */
 export type Reach = "open" | "closed" | "forbidden" | "silent";
 
-/** An address and a port. */
+/** Host and port of a server. */
 export interface Place {
   host: string;
   port: number;

@@ -40,7 +40,7 @@ export class TemporalFront implements AsyncDisposable {
     return new TemporalFront(`${host}:${port}`, { ...authorities, behind, relay, door });
   }
 
-  /** Returns the first credentials. */
+  /** Returns credentials of the old authority, with the CA of that authority only. */
   async firstAccess(): Promise<Access> {
     const { old } = this.#parts;
     return { caPem: old.authority.certificatePem, ...await issue(old) };

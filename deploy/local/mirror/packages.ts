@@ -3,7 +3,7 @@ import type { DebianArchives } from "./debian_archives.ts";
 import { type PackageSource, packageSource } from "./package_source.ts";
 import { join } from "node:path";
 
-/** Source of packages, and folder of immutable files. */
+/** Archives of packages, and the folder that keeps their immutable files. */
 interface PackageOptions {
   readonly directory: string;
   readonly archives: DebianArchives;

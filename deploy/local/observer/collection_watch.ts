@@ -3,7 +3,7 @@ import { waitUntil } from "../process/wait_until.ts";
 import type { Source, SourceEvent } from "./api_source.ts";
 import { type ApiObject, nameOf } from "./pool_facts.ts";
 
-/** The path to watch, and the listener. */
+/** The collection to watch, and the listener to its changes. */
 export interface Watching {
   readonly source: Source;
   /** API path of the collection. */

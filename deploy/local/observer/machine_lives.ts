@@ -9,7 +9,7 @@ export interface MachineLife {
   orderedAt?: string;
   /** When its node was Ready for the first time. */
   readyAt?: string;
-  /** When its instance was gone. */
+  /** When the machine's instance was gone. */
   goneAt?: string;
 }
 

@@ -22,7 +22,7 @@ export interface ObserverOptions {
   readonly surge?: number;
   /** How long the final check waits for changes that were not received yet, in milliseconds; default 10 s. */
   readonly lastLookMs?: number;
-  /** Replaces the API server of the kubeconfig. */
+  /** Source to use instead of the API server of the kubeconfig. */
   readonly source?: Source;
 }
 

@@ -5,7 +5,7 @@ export type Property = "readyNodes" | "machines" | "secrets";
 
 /** The moment at which a property was violated. */
 export interface Violation {
-  /** RFC 3339. */
+  /** Time of the violation (RFC 3339). */
   at: string;
   property: Property;
   message: string;

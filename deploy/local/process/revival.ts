@@ -19,7 +19,7 @@ interface RevivalSurroundings {
   /** Aborts when no process may be started any more. */
   readonly lifetime: AbortSignal;
   readonly backOff?: BackOff;
-  /** Monotonic clock in milliseconds. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   readonly now?: () => number;
   readonly rest?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }

@@ -54,7 +54,7 @@ export class SupervisedProcess {
     return this.spec.name;
   }
 
-  /** Process id while the process runs. */
+  /** Process id; undefined while the process does not run. */
   get pid(): number | undefined {
     return this.isRunning ? this.#run?.pid : undefined;
   }

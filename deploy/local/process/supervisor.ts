@@ -6,7 +6,7 @@ import { Revival } from "./revival.ts";
 import { type ProcessSpec, SupervisedProcess } from "./supervised_process.ts";
 
 export interface SupervisorOptions {
-  /** Logs go to `<directory>/logs/<name>.log`. */
+  /** Folder of the processes; logs go to `<directory>/logs/<name>.log`. */
   readonly directory: string;
   /**
    * Called for each unexpected exit of a ready process, and for the last exit of a process that was restarted and keeps

@@ -22,7 +22,7 @@ interface SiteOptions {
   tools: StackTools;
   seed: number;
   script?: ScriptChange;
-  /** Where machines run; simulated by default. */
+  /** Where machines boot; by default the cloud simulates them. */
   machines?: MachineGround;
   /** Environment variables added for controller and worker. */
   settings?: Record<string, string>;
@@ -34,7 +34,7 @@ interface SiteOptions {
   audited?: string[];
   /** Minimum duration of a watch in seconds; the maximum is twice as long. */
   watchSeconds?: number;
-  /** An existing cluster. */
+  /** Cluster to use instead of one that the stack starts. */
   cluster?: NonNullable<StackOptions["cluster"]>;
   /** Starts a Temporal server to use instead of the CLI's dev server. */
   startTemporal?: NonNullable<StackOptions["startTemporal"]>;

@@ -6,7 +6,7 @@ export interface ApiCall {
   /** Path and query below the server's address. */
   readonly path: string;
   readonly body?: unknown;
-  /** Default `application/json`. */
+  /** Content type of the body; default `application/json`. */
   readonly contentType?: string;
   readonly signal?: AbortSignal;
 }

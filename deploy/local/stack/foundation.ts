@@ -7,7 +7,7 @@ export interface StackTools {
   readonly "kube-apiserver": string;
   readonly "kube-controller-manager": string;
   readonly temporal: string;
-  /** Needed by startMachineController only. */
+  /** Path of machine-controller, which only startMachineController needs. */
   readonly "machine-controller"?: string;
 }
 

@@ -6,7 +6,7 @@ import type { ToolName } from "./tool_name.ts";
 export interface Recipe {
   /** Name of the lock and of the working folder. */
   readonly name: string;
-  /** Go package by tool. */
+  /** Go package of each tool. */
   readonly packages: Readonly<Partial<Record<ToolName, string>>>;
   readonly ldflags: string;
   /** `path version` lines of the wrapper module's go.mod. */
@@ -27,12 +27,12 @@ export interface Recipe {
 
 /** A patched subset of a module's source. */
 export interface PatchedSource {
-  /** `path@version`. */
+  /** The module, as `path@version`. */
   readonly module: string;
   /** Files and folders to copy; all others are left out. */
   readonly keep: readonly string[];
   readonly drop: readonly string[];
-  /** Files to write, by path. */
+  /** Text of the files to write, by path. */
   readonly write: Readonly<Record<string, string>>;
   /** Arguments of `go mod edit`. */
   readonly modEdits: readonly string[];

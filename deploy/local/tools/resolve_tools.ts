@@ -12,7 +12,7 @@ import type { ToolName } from "./tool_name.ts";
 /** Options to find tools; all are optional. */
 export interface ResolveOptions {
   readonly onProgress?: (progress: ToolProgress) => void;
-  /** Default is the environment of the process. */
+  /** Environment variables; by default those of this process. */
   readonly env?: Environment;
   /** Kills a running build; resolving then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;

@@ -4,7 +4,7 @@ import { Hopeless } from "../patience.ts";
 /** Access to an API server before a kubeconfig exists. */
 export interface ApiAccess {
   server: string;
-  /** The only trusted CA, in PEM. */
+  /** Certificate in PEM of the only CA that is trusted. */
   ca: string;
   token: string;
 }

@@ -12,7 +12,7 @@ export type Fault = "CutBefore" | "CutAfter" | "Throttled" | "Broken" | "Partial
 export interface Call {
   method: string;
   path: string;
-  /** Number of the call, from 1. */
+  /** Number of the call, counted from 1. */
   nth: number;
 }
 

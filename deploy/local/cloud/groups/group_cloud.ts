@@ -56,7 +56,7 @@ export class CloudRefusal extends Error {
 }
 
 export interface CloudOptions {
-  /** Available images; any image if undefined. */
+  /** Names of the available images; undefined allows any image. */
   images?: readonly string[];
   /** Maximum number of instances in all groups. */
   capacity?: number;

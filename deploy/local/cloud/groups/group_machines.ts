@@ -13,13 +13,13 @@ import type { FleetWorld, GroupFleet } from "./group_fleet.ts";
 import { JoinService } from "./join_service.ts";
 import { removeLeftNode } from "./left_node.ts";
 
-/** Faults of machines. */
+/** Faults that the machines of some instances have. */
 export interface MachineIlls {
-  /** The machine never boots: it reports nothing, and does not join. */
+  /** Whether the machine never boots: it reports nothing, and does not join. */
   isDead?: (instance: CloudInstance) => boolean;
-  /** The machine's node never becomes Ready. */
+  /** Whether the machine's node never becomes Ready. */
   isUnready?: (instance: CloudInstance) => boolean;
-  /** No JoiningNode announces what the machine's node runs. */
+  /** Whether the machine joins without a JoiningNode that announces what its node runs. */
   isSilent?: (instance: CloudInstance) => boolean;
 }
 

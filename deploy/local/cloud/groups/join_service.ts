@@ -5,11 +5,11 @@ import { type Connection, settled } from "../kube.ts";
 import { persist, rest } from "../patience.ts";
 
 export interface JoinOptions {
-  /** Administrator connection. */
+  /** Connection as an administrator of the cluster. */
   connection: Connection;
   /** Milliseconds from the creation of a JoiningNode to its deadline, by which its node must have joined. */
   ticketMs: number;
-  /** Kubernetes group of ticket holders; default is the group in Ostler's manifests. */
+  /** Kubernetes group of bootstrap tokens; by default the group in Ostler's manifests. */
   bootstrappers?: string;
   signal: AbortSignal;
 }

@@ -21,7 +21,7 @@ export interface Order {
 export class ImageNode {
   readonly name: string;
   readonly state: OsState;
-  /** Machine id in the format of systemd. */
+  /** Machine ID in the format of systemd. */
   readonly machineId = randomUUID().replaceAll("-", "");
   isDown = false;
   /** RFC 3339 time of the last change between up and down. */

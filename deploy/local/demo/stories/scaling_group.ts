@@ -84,7 +84,7 @@ function groupsOf(scene: StoryScene): GroupSpec[] {
 }
 
 function groundOf({ ground }: StoryScene): GroupGround {
-  if (!ground.groups) throw new Error("Failed to find scaling groups: this ground has none");
+  if (!ground.groups) throw new Error("Failed to find scaling groups: these machines have none");
   return ground.groups;
 }
 

@@ -24,7 +24,7 @@ export interface Status {
 }
 
 export interface EdgePool {
-  /** Labels of its nodes. */
+  /** Labels by which the NodePool selects its nodes. */
   readonly labels: Readonly<Record<string, string>>;
   readonly driver: "bootc" | "ostree";
   readonly reference: string;

@@ -90,7 +90,7 @@ async function goBack(scene: StoryScene): Promise<void> {
 }
 
 function groundOf({ ground }: StoryScene): ImageGround {
-  if (!ground.images) throw new Error("Failed to find nodes with images: this ground has none");
+  if (!ground.images) throw new Error("Failed to find nodes that boot OS images: the story needs simulated machines");
   return ground.images;
 }
 

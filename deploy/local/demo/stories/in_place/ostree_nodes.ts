@@ -47,6 +47,8 @@ export async function wasTried(host: ContainerHost, node: string, reference: str
 }
 
 function hostOf({ ground }: StoryScene): ContainerHost {
-  if (!ground.host) throw new Error("Failed to find machines that boot: this ground has none");
+  if (!ground.host) {
+    throw new Error("Failed to find machines that boot in containers: the story needs --machines container");
+  }
   return ground.host;
 }

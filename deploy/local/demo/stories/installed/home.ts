@@ -11,7 +11,7 @@ export const bootSeconds = 420;
 
 /** Returns the installation of Ostler; throws if the ground has no machines for it. */
 export function installationOf({ installation }: StoryScene): Installation {
-  if (installation === undefined) throw new Error("Failed to install Ostler: this ground has no machines for it");
+  if (installation === undefined) throw new Error("Failed to install Ostler: the story needs --machines container");
   return installation;
 }
 
