@@ -34,7 +34,7 @@ export const kubeletAnnotationPrefix = "v1.kubelet-config.machine-controller.kub
 
 interface Setting {
   field: keyof KubeletSettings;
-  /** An empty text means that the setting is not set. */
+  /** Whether an empty text means that the setting is not set. */
   mayBeEmpty?: true;
   read: (text: string) => unknown;
   wanted: string;

@@ -9,7 +9,7 @@ const ofDeployments = [kubeletAnnotationPrefix, parameterPrefix, "k8c.io/operati
 
 /** The parts of a MachineDeployment that may have fields without an effect. */
 export interface WrittenDeployment {
-  /** `spec.template.metadata.annotations`. */
+  /** Annotations in `spec.template.metadata`. */
   templateAnnotations: Record<string, string>;
   provider: ProviderConfig;
 }

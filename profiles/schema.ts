@@ -75,7 +75,7 @@ const wholeProfile = z.strictObject({
   osName: z.enum(["flatcar", "rhel", "ubuntu", "amzn2", "rockylinux", "debian"]),
   osVersion: z.string(),
   version: z.string().regex(profileVersion, "must be SemVer with a leading v, such as v1.0.0"),
-  /** Missing only in a profile that `extends` another and uses the language of that one. */
+  /** Language of the templates; missing only in a profile that `extends` another and uses the language of that one. */
   templating: z.enum(["go", "eta"]).optional(),
   provisioningUtility: z.enum(["cloud-init", "ignition"]).default("cloud-init"),
   /** Ostler's own field: version of the Ignition specification of the user-data; 2.3.0 if not set. */

@@ -3,7 +3,7 @@
 export interface Entry {
   /** Release date as in Keep a Changelog; undefined for an unreleased version. */
   readonly date: string | undefined;
-  /** Markdown below the heading. */
+  /** Notes of the version: the Markdown below its heading. */
   readonly notes: string;
 }
 

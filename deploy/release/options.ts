@@ -10,7 +10,7 @@ export const targets = ["linux-amd64", "linux-arm64", "darwin-amd64", "darwin-ar
 export type Target = typeof targets[number];
 
 export interface ReleaseOptions {
-  /** Output folder. */
+  /** Folder to which the files are written. */
   readonly output: string;
   /** Whether to allow uncommitted files, and a missing date in CHANGELOG.md, record of manifests or passed campaign. */
   readonly isDraft: boolean;

@@ -5,7 +5,7 @@ export interface CloudConfigWriter {
   fields: NeededFields;
   /** Environment variables that the writer reads in addition to the fallbacks of fields. */
   variables?: string[];
-  /** `isPrerelease` is about the kubelet version. */
+  /** Returns the cloud-config; `isPrerelease` is whether the kubelet version is a pre-release. */
   write(values: ProviderValues, isPrerelease: boolean): string;
 }
 

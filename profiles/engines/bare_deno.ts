@@ -2,7 +2,7 @@
 
 /** The limits of a process that the operating system enforces. */
 export interface ProcessLimits {
-  /** The heap of JavaScript, and the same again for WebAssembly. */
+  /** Maximum MiB of the heap of JavaScript, and the same again for WebAssembly. */
   heapMiB: number;
   /** Processor time after which a process is killed, in case it outlives its parent in an endless loop. */
   cpuSeconds: number;

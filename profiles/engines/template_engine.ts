@@ -5,7 +5,7 @@ export interface TemplateRequest {
   files: { path: string; template: string }[];
   /** Named templates that every file can include. */
   snippets: Record<string, string>;
-  /** Plain JSON; the only thing a template can see. */
+  /** Data of the templates in plain JSON, and the only thing that they can see. */
   data: unknown;
 }
 

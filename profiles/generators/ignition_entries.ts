@@ -6,7 +6,7 @@ import { authorizedKeys, machineName, type Phase, tellsName, type UserDataReques
 /** A file in the form of every Ignition version. */
 export interface FileEntry {
   path: string;
-  /** A data URL. */
+  /** Content of the file, as a data URL. */
   source: string;
   mode: number;
 }

@@ -12,7 +12,7 @@ export const chartFolder = fileURLToPath(new URL("../../chart", import.meta.url)
 export interface ChartOrder {
   /** Path of the Helm binary. */
   readonly helm: string;
-  /** Default `ostler-system`. */
+  /** Namespace of the release; default `ostler-system`. */
   readonly namespace?: string;
   /** Values files, by absolute path or path below the chart; later files take precedence. */
   readonly values?: readonly string[];

@@ -18,7 +18,7 @@ export interface BuildOptions {
   version: string;
   /** The commit; default is that of the project's folder. */
   revision?: string;
-  /** Default is that of this machine. */
+  /** Architecture to build for; by default that of this machine. */
   architecture?: Architecture;
   /** Debian image for the architecture; by default one is built from Debian packages. */
   base?: string;

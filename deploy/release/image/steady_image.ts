@@ -18,7 +18,7 @@ export interface SteadyOptions {
   work: string;
   /** Architecture of the image, such as amd64. */
   architecture: string;
-  /** Name with tag. */
+  /** Name of the image, with its tag. */
   name: string;
   /** Latest time in the image, in epoch seconds. */
   latest: number;
