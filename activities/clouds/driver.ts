@@ -79,7 +79,7 @@ export interface Instance {
   zone?: string;
   /** Scale-in protection: whether a person or another program excluded the instance from removal by the group. */
   isProtected: boolean;
-  /** What another program must do before the cloud deletes this terminating instance; missing if nothing. */
+  /** The action of another program that the cloud awaits before it deletes this instance; absent if there is none. */
   waitsFor?: { what: string; longestMs: number };
   /** Creation time of the instance (RFC 3339). */
   since: string;

@@ -1,6 +1,7 @@
 /** Configs that machines boot with: rendered, published and read back; only by name. */
 import type { PoolRef } from "./pool.ts";
 import type { Deadlines } from "./carried.ts";
+import type { TrustedCas } from "./memory.ts";
 
 /** A rendered config, only by name. */
 export interface Rendering {
@@ -20,14 +21,6 @@ export interface Publication {
   renewAt: string;
   /** Absent from backends that publish no CA, and from earlier versions. */
   trusted?: TrustedCas;
-}
-
-/** The CAs that machines trust, each by the first 16 hex digits of its certificate's SHA-256. */
-export interface TrustedCas {
-  /** The CAs that a machine trusts in each of its files. */
-  cas: string[];
-  /** The CAs that a machine trusts in some of its files only; absent if there are none. */
-  partly?: string[];
 }
 
 /** The config digest to stamp into a template, so that machines with a different config are replaced. */

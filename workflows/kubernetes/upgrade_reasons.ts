@@ -222,6 +222,16 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     next: keeps,
     todo: `Install the program in the message. ${retry}`,
   },
+  AuthorityExternal: {
+    means: "The node does not have the key of a certificate authority, so kubeadm cannot renew certificates there.",
+    next: "No certificate of the control plane is renewed.",
+    todo: `Renew the certificates where the key of the authority is, and copy them to the node. ${retry}`,
+  },
+  RestartFailed: {
+    means: "The certificates are renewed, but a static pod could not be restarted, and uses the previous ones.",
+    next: "No other control plane begins.",
+    todo: `See the log of the pod that the message names, and restart it. ${retry}`,
+  },
   // Failures of requests.
   AccessDenied: {
     means: "The API server denied a request of the worker.",
