@@ -83,7 +83,9 @@ export const rooms: Room[] = [
       ...["cli/", "package.json", "workflows/contracts/", "workflows/policy/", "workflows/status/page/"],
       ...["workflows/commands/messages.ts", "workflows/commands/start_options.ts", "workflows/status/remedies.ts"],
       // The pure decisions of an upgrade, and its reasons.
-      ...["next_upgrade_step", "upgrade_reasons", "upgrade_refusal"].map((file) => `workflows/kubernetes/${file}.ts`),
+      ...["next_upgrade_step", "upgrade_halts", "upgrade_order", "upgrade_reasons"].map((file) =>
+        `workflows/kubernetes/${file}.ts`
+      ),
       ...[
         "profiles/",
         "activities/cluster.ts",

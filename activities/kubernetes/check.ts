@@ -13,7 +13,7 @@ import { nameOf, podsToMove } from "../node/drained_pods.ts";
 import { readSurvey } from "../node_version/cluster_etcd.ts";
 import { type GroupNode, readGroupNodes } from "../node_version/group_nodes.ts";
 import { readAskedKubernetes } from "./asked.ts";
-import { readRemovedApis } from "./removed_apis.ts";
+import { readRemovedApis, type RemovedApis } from "./removed_apis.ts";
 
 /** Objects that a finding names; it has the number of the others. */
 const named = 10;
@@ -46,7 +46,11 @@ export function checkUpgrade(
 }
 
 async function apisRemoved(kube: Kube, version: string): Promise<UpgradeFinding[]> {
-  const { inUse, unread } = await readRemovedApis(kube, version);
+  return apiFindings(version, await readRemovedApis(kube, version));
+}
+
+/** Returns the findings about APIs that `version` does not have. */
+export function apiFindings(version: string, { inUse, unread }: RemovedApis): UpgradeFinding[] {
   const kind = "ApiRemoved";
   const remedy = "change these clients, then restart the API servers, which remember each request until then";
   const used = `Clients use APIs that Kubernetes "${version}" does not have: ${listOf(inUse)}; ${remedy}`;
@@ -58,7 +62,7 @@ async function apisRemoved(kube: Kube, version: string): Promise<UpgradeFinding[
 }
 
 /** Reports pods of control planes that can never be evicted, whatever happens to other pods. */
-async function drainsImpossible(kube: Kube, nodes: readonly GroupNode[]): Promise<UpgradeFinding[]> {
+export async function drainsImpossible(kube: Kube, nodes: readonly GroupNode[]): Promise<UpgradeFinding[]> {
   const planes = nodes.filter(({ isControlPlane }) => isControlPlane).map(({ name }) => name);
   const pods = (await abreast(width, planes, (node) => podsToMove(kube, node))).flat();
   const namespaces = [...new Set(pods.map(({ metadata }) => metadata?.namespace ?? ""))];
@@ -101,7 +105,8 @@ async function etcdInDoubt(kube: Cluster): Promise<UpgradeFinding[]> {
   return doubts.length === 0 ? [] : [{ kind: "EtcdInDoubt", stops: false, message: doubts.join("; ") }];
 }
 
-function nodesNotReady(nodes: readonly GroupNode[]): UpgradeFinding[] {
+/** Returns a finding for nodes that are not Ready. */
+export function nodesNotReady(nodes: readonly GroupNode[]): UpgradeFinding[] {
   const names = nodes.filter(({ isReady }) => !isReady).map(({ name }) => `"${name}"`).sort();
   if (names.length === 0) return [];
   return [{

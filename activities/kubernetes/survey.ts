@@ -7,9 +7,10 @@ import { readClusterObject } from "../kube/resources.ts";
 import { attempting, ifFound, sideBySide } from "../kube/status.ts";
 import { NodeVersion, nodeVersions } from "../kube/update_kinds.ts";
 import { type GroupNode, groupNodesOf } from "../node_version/group_nodes.ts";
-import { longestText, readAskedKubernetes, retryOf } from "./asked.ts";
+import { type AskedKubernetes, longestText, readAskedKubernetes, retryOf } from "./asked.ts";
 import { kubeadmConfig, readClusterVersion } from "./cluster_version.ts";
 import { readPlanes } from "./control_planes.ts";
+import type { Planes } from "./planes.ts";
 
 /** On a NodeVersion: the version to which a person approved an upgrade. */
 export const approvedAnnotation = "ostler.dev/approved-kubernetes";
@@ -35,16 +36,33 @@ export function surveyUpgrade(reader: UpgradeReader, { object }: { object: Clust
       readClusterVersion(kube),
       readPlanes(reader, { object, version }),
     );
-    const facts = {
-      ...{ digest: asked.digest, version: asked.version, components: asked.components, cluster },
-      approved: (version.metadata.annotations?.[approvedAnnotation] ?? "").slice(0, longestText),
-      retry: retryOf(version.metadata),
-      trouble: asked.trouble ?? troubleWith({ cluster, hasHands, controlPlanes: planes.controlPlanes }),
-      ...planes,
-    };
-    const fingerprint = createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
-    return { state: "Present", fingerprint, ...facts };
+    return surveyOf(version, { asked, cluster, planes, hasHands });
   });
+}
+
+/** The facts about a cluster besides its NodeVersion. */
+interface SurveyFacts {
+  asked: AskedKubernetes;
+  /** The version that kubeadm recorded; "" for none. */
+  cluster: string;
+  planes: Planes;
+  hasHands: boolean;
+}
+
+/** Returns the survey of these facts; pure. */
+export function surveyOf(
+  { metadata }: Pick<NodeVersion, "metadata">,
+  { asked, cluster, planes, hasHands }: SurveyFacts,
+): Extract<UpgradeSurvey, { state: "Present" }> {
+  const facts = {
+    ...{ digest: asked.digest, version: asked.version, components: asked.components, cluster },
+    approved: (metadata.annotations?.[approvedAnnotation] ?? "").slice(0, longestText),
+    retry: retryOf(metadata),
+    trouble: asked.trouble ?? troubleWith({ cluster, hasHands, controlPlanes: planes.controlPlanes }),
+    ...planes,
+  };
+  const fingerprint = createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
+  return { state: "Present", fingerprint, ...facts };
 }
 
 function troubleWith(

@@ -32,7 +32,7 @@ function addPlan(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("plan")
     .summary("show what a rollout would do")
     .description("show the machines to be replaced, their order and waves, the blockers, and the expected duration")
-    .argument("[pool]", poolWords)
+    .argument("[pool]", `${poolWords}; the upgrade of Kubernetes of a NodeVersion: nodeversion/NAME`)
     .addOption(tableOutput("wide", "json", "yaml"))
     .option("-f, --file <file>", "MachineDeployment not applied yet; - for standard input")
     .option(...profilePlace);

@@ -27,6 +27,11 @@ export interface VersionRow {
   certificates: CertificateRecord[];
 }
 
+/** Returns the name in "nodeversion/NAME"; undefined for another text. */
+export function versionNamed(text = ""): string | undefined {
+  return /^(?:nv|nodeversions?)\/([^/]+)$/i.exec(text)?.[1];
+}
+
 /** Returns the NodeVersions that groups among these pools follow. */
 export async function readVersions(cluster: NamedCluster, rows: readonly PoolRow[]): Promise<VersionRow[]> {
   const followed = new Set(rows.flatMap(({ follows }) => follows?.version ?? []));

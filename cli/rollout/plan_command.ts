@@ -5,6 +5,7 @@ import { calledAs, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import { asData, type Format } from "../view/output.ts";
 import { planText } from "../view/plan_text.ts";
+import { upgradePlanText } from "../view/upgrade_plan_text.ts";
 import { type FieldPath, placeText, readObjects } from "../yaml_file.ts";
 import { unheldAutoscaler } from "../../activities/kube/seen_autoscaler.ts";
 import { scalingGroups } from "../../activities/kube/update_kinds.ts";
@@ -12,6 +13,7 @@ import { abreast, ifFound } from "../../activities/kube/status.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { type Planned, plannedFor, plannedForFile, type PlanPlace } from "./planned.ts";
 import { plannedForNodePool } from "./planned_node_pool.ts";
+import { planUpgrade, upgradePlanData } from "./planned_upgrade.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, readRows } from "./pools.ts";
 import { tellFailure } from "./tell_failure.ts";
@@ -19,10 +21,10 @@ import { z } from "zod";
 import { Metadata, readClusterObject } from "../../activities/kube/resources.ts";
 import { findRules } from "../../activities/policy/rules_for.ts";
 import { changesPatch, templateChanges } from "../view/template_changes.ts";
-import { needVersion, type VersionRow } from "./node_versions.ts";
+import { needVersion, versionNamed, type VersionRow } from "./node_versions.ts";
 import type { PendingChange } from "./pending_change.ts";
 import { readGroup } from "./scaling_groups.ts";
-import { groupOfPool } from "../../workflows/commands/start_options.ts";
+import { groupOfPool, groupsNamespace } from "../../workflows/commands/start_options.ts";
 
 export interface PlanFlags extends ClusterFlags {
   output: Format;
@@ -39,6 +41,10 @@ const atOnce = 4;
  */
 export async function showPlan(terminal: Terminal, world: World, flags: PlanFlags): Promise<number> {
   const cluster = await world.cluster();
+  const version = versionNamed(flags.pool);
+  if (version !== undefined && flags.file === undefined) {
+    return await showUpgrade(terminal, world, { ...flags, version });
+  }
   const profileNamespace = flags.profileNamespace ?? usualProfileNamespace;
   const place: PlanPlace = { cluster, profileNamespace, engine: () => world.engine() };
   if (flags.file !== undefined) {
@@ -55,6 +61,19 @@ export async function showPlan(terminal: Terminal, world: World, flags: PlanFlag
   if (rows.length === 0 && isForPeople(flags)) terminal.err(`Nothing to plan: ${noPools(chosen)}\n`);
   else show(terminal, flags, planned);
   return code;
+}
+
+/** Prints the plan of the upgrade of Kubernetes of a NodeVersion. */
+async function showUpgrade(
+  terminal: Terminal,
+  world: World,
+  { version, output }: PlanFlags & { version: string },
+): Promise<number> {
+  const cluster = await world.cluster();
+  const rows = await readRows(cluster, { kind: "many", namespace: groupsNamespace });
+  const plan = await planUpgrade(cluster, await needVersion(cluster, version, rows), world.now());
+  terminal.out(asData(output, upgradePlanData(plan)) ?? upgradePlanText(terminal, plan, output === "wide"));
+  return 0;
 }
 
 function planOf(place: PlanPlace, row: PoolRow): Promise<Planned> {

@@ -12,7 +12,7 @@ import { versionTree } from "../view/version_tree.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { byUrgency, stateOf } from "../../activities/status/certificate_record.ts";
 import { kubernetesData, type KubernetesRow, readKubernetes } from "./kubernetes_status.ts";
-import { needVersion, readVersions, type VersionRow } from "./node_versions.ts";
+import { needVersion, readVersions, versionNamed, type VersionRow } from "./node_versions.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, readRows } from "./pools.ts";
 import type { Kube } from "../../activities/kube/client.ts";
@@ -30,7 +30,7 @@ export interface StatusFlags extends ClusterFlags {
 /** Prints a table, and one named pool also in full. Returns exit code 0 in every state, unlike `status -w`. */
 export async function showStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
   const cluster = await world.cluster();
-  const [, version] = /^(?:nv|nodeversions?)\/([^/]+)$/i.exec(flags.pool ?? "") ?? [];
+  const version = versionNamed(flags.pool);
   if (version !== undefined) {
     return await showVersion(terminal, cluster, { version, output: flags.output, now: world.now() });
   }

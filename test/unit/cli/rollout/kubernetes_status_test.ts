@@ -1,56 +1,8 @@
 import assert from "node:assert/strict";
 import { answer } from "../../../support/fake_kube.ts";
-import { FakeWorld, readyStatus } from "../../../support/fake_world.ts";
-import { current, desired, UpgradeStage } from "../../../support/upgrade_stage.ts";
-
-const awaiting = {
-  ...{ type: "KubernetesUpgraded", status: "False", reason: "AwaitingApproval" },
-  message:
-    `Waiting for approval: upgrades 3 control planes, one at a time, from Kubernetes "${current}" to "${desired}"`,
-};
-
-type Seat = { name: string; role: string; isWell?: boolean };
-const seats: Seat[] = [{ name: "workers-1", role: "Leader" }, { name: "workers-2", role: "Voter" }, {
-  ...{ name: "workers-3", role: "Voter" },
-}];
-
-interface Given {
-  condition?: object;
-  etcd?: { seats?: Seat[]; quorum?: { needed: number; well: number }; doubts?: object[] } | null;
-}
-
-/** A world with three control planes, of which "workers-1" leads etcd, and two workers. */
-class UpgradeWorld extends FakeWorld {
-  readonly stage: UpgradeStage;
-
-  constructor({ condition = awaiting, etcd = {} }: Given = {}) {
-    const stage = new UpgradeStage();
-    super(stage.kube);
-    this.stage = stage;
-    stage.worker("w-1", "v1.34.2");
-    stage.worker("w-2", current);
-    Object.assign(stage.kube.get("nodeversions", "v")?.["status"] ?? {}, { conditions: [condition] });
-    this.reports(etcd);
-  }
-
-  /** The Rollout of the group of control planes reports that etcd. */
-  reports(etcd: Given["etcd"]): void {
-    const whole = etcd && {
-      ...{ quorum: { needed: 2, well: 3 }, doubts: [] },
-      ...etcd,
-      seats: (etcd.seats ?? seats).map((seat) => ({ isWell: true, version: "3.6.5", machine: seat.name, ...seat })),
-    };
-    const metadata = { namespace: "kube-system", name: "scaling-group.workers" };
-    this.kube.put("rollouts", { metadata, status: readyStatus(whole ? { etcd: whole } : {}) });
-  }
-
-  /** Returns the lines below the tree of stages. */
-  async lines(...flags: string[]): Promise<string[]> {
-    const { code, out, err } = await this.run(["status", "nodeversion/v", ...flags]);
-    assert.deepEqual([code, err], [0, ""]);
-    return out.trimEnd().split("\n").slice(4);
-  }
-}
+import { readyStatus } from "../../../support/fake_world.ts";
+import { current, desired } from "../../../support/upgrade_stage.ts";
+import { awaiting, type Given, seats, UpgradeWorld } from "../../../support/upgrade_world.ts";
 
 Deno.test("ostler status nodeversion/NAME: shows versions, skew, etcd and each control plane", async () => {
   const made = new UpgradeWorld();
