@@ -67,7 +67,8 @@ export function surveyNodeVersion(
     const progress = await readProgress(kube, groups, version);
     const keys = progress.map(({ groupId }) => groupKeyOf(groupId));
     const { trouble, isRebalancing } = await troubleWith(kube, { version, groups, all });
-    const isKnown = !trouble || trouble.reason === "GroupClaimedTwice";
+    const isKnown = !trouble || ["GroupClaimedTwice", "KubernetesTooNew"].includes(trouble.reason);
+    const isTooNew = trouble?.reason === "KubernetesTooNew";
     const known = isKnown ? groups.map(({ spec }) => spec.groupId) : [];
     const own = records.filter(({ spec }) => keys.includes(groupKeyOf(spec.groupID)));
     const ofOld = own.filter(isOld);
@@ -78,7 +79,7 @@ export function surveyNodeVersion(
     const mayTake = (group: string): boolean => workers.has(groupKeyOf(group));
     const left = await takeOverPairs(kube, {
       ...{ version, nodes: fleet.nodes, records: ofOld },
-      groups: isKnown ? groups.filter((group) => !isControlPlane(group)) : [],
+      groups: isKnown && !isTooNew ? groups.filter((group) => !isControlPlane(group)) : [],
     });
     const old = await tendOldRecords(kube, left, { fleet, target, now: Date.now(), mayTake });
     const pending = [...own.filter((record) => !isOld(record)), ...old];
@@ -278,8 +279,9 @@ async function troubleWith(
     const message = `ScalingGroups "${twice.metadata.name}" and ${others.join(", ")} name the same group of the cloud`;
     return stopped({ reason: "GroupClaimedTwice", message });
   }
-  const newer = await newerThanServer(kube, version);
-  return newer ? stopped(newer) : await readInCloud(kube, groups);
+  const seen = await readInCloud(kube, groups);
+  // The nodes of a NodeVersion with a later Kubernetes are known and outdated, unlike those of a cloud that was not read.
+  return seen.trouble ? seen : { ...seen, trouble: await newerThanServer(kube, version) };
 }
 
 /** Reads the groups; the problem is one that the cloud does not have, or the cloud's refusal to answer. */

@@ -256,6 +256,18 @@ Deno.test("survey: reports a Kubernetes later than the API server's, by its mino
   deepEqual(troubles, [undefined, undefined, undefined, undefined, "KubernetesTooNew", "KubernetesTooNew"]);
 });
 
+Deno.test("K23 survey: nodes are outdated while the API server is older than the NodeVersion's Kubernetes", async () => {
+  const group = new GroupInMemory();
+  Object.assign(group.client, { version: { getCode: () => Promise.resolve({ gitVersion: "v1.36.1" }) } });
+  group.ask(next);
+  Object.assign(group.kube.get("nodeversions", "v")?.["spec"] ?? {}, { kubernetesClusterVersion: "v1.37.0" });
+  const { trouble, isSettled, stages } = await look(group);
+  deepEqual([trouble?.reason, isSettled, stages.Workers.skewed], ["KubernetesTooNew", false, 3]);
+  const status = group.kube.get("nodeversions", "v")?.["status"] as { outdated: unknown[]; conditions: object[] };
+  equal(status.outdated.length, 3);
+  deepEqual(status.conditions.map((each) => (each as { status: string }).status)[0], "True");
+});
+
 Deno.test("survey: reports whether Kubernetes can be upgraded, only to a worker with hands", async () => {
   const group = new GroupInMemory();
   const { client } = group;
