@@ -14,7 +14,7 @@ import { type AskedProfile, unapprovedAmong } from "../policy/approved_profiles.
 import { readPolicies } from "../policy/rules_for.ts";
 import { ensureFinalizer, withdraw } from "./clean_up.ts";
 import { keepProfile } from "./kept_profile.ts";
-import { trustedCas } from "./ca_bundle.ts";
+import { trustedCas } from "../status/ca_bundle.ts";
 import { claim, finalizer, ownerOf } from "./identity.ts";
 import { profileDigest } from "./observed.ts";
 import { areUsable, clusterDigest, fits, type PublishOrder, restamp, stampOf, timesOf } from "./publication.ts";

@@ -15,8 +15,9 @@ import { Buffer } from "node:buffer";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { missing, refused } from "../failures.ts";
-import { loadYaml } from "../kube/client_node.ts";
+import { readAnnouncement } from "../kube/cluster_info.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
+import { casIn } from "../status/ca_bundle.ts";
 import { randomBytes } from "node:crypto";
 import { tokensNamespace } from "./names.ts";
 
@@ -66,16 +67,6 @@ interface ClusterInfo {
   caPem: string;
 }
 
-// The announcement is not loaded as a KubeConfig, which would refuse the empty cluster name that kubeadm writes.
-const Announcement = z.object({
-  clusters: z.array(z.object({
-    cluster: z.object({
-      server: z.string().regex(/^https?:\/\/\S+$/),
-      "certificate-authority-data": z.string().optional(),
-    }),
-  })).min(1),
-});
-
 /** Returns the API server's address and CA for machines, with one read for concurrent callers; see `readAddress`. */
 export function readClusterInfo(kube: Cluster, caPem: string, freshMs = 0): Promise<ClusterInfo> {
   return kube.cache.read(`cluster ${caPem}`, () => readAddress(kube, caPem), { freshMs });
@@ -89,25 +80,11 @@ async function readAddress(kube: Kube, caPem: string): Promise<ClusterInfo> {
   const announced = await readAnnouncement(kube);
   const apiServer = announced?.server ?? await readEndpoint(kube);
   if (!apiServer) throw unknown("no address", "neither ConfigMap kube-public/cluster-info nor an endpoint has one");
-  const data = announced?.["certificate-authority-data"];
-  const ca = data ? Buffer.from(data, "base64").toString() : caPem;
+  const ca = announced?.caPem ?? caPem;
   if (!ca) throw unknown("no CA", "neither ConfigMap kube-public/cluster-info nor the settings have one");
+  // People edit the announcement by hand when they rotate the CA, and no machine joins with an unusable one.
+  if (casIn(ca).length === 0) throw unknown("no usable CA", "the one in ConfigMap kube-public/cluster-info is not PEM");
   return { apiServer, caPem: ca };
-}
-
-async function readAnnouncement(
-  kube: Kube,
-): Promise<z.infer<typeof Announcement>["clusters"][number]["cluster"] | undefined> {
-  const map = await ifFound(kube.core.readNamespacedConfigMap({ namespace: "kube-public", name: "cluster-info" }));
-  return Announcement.safeParse(parsed(map?.data?.["kubeconfig"])).data?.clusters[0]?.cluster;
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return text ? loadYaml(text) : undefined;
-  } catch {
-    return undefined; // not YAML, so nothing is announced
-  }
 }
 
 // A plain read with a time limit: without a watch, permission to list this one namespace is enough.

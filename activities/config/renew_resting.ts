@@ -12,7 +12,7 @@ import { revisionAnnotation } from "../kube/machine_deployment.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { caBundlesIn, withBundle } from "../status/ca_record.ts";
 import { keepRollout, knownRollout } from "../status/known_rollouts.ts";
-import { trustedCas } from "./ca_bundle.ts";
+import { trustedCas } from "../status/ca_bundle.ts";
 import { finalizer, ownerOf } from "./identity.ts";
 import { profileRef } from "./read_profile.ts";
 import { areUsable, fits, timesOf } from "./publication.ts";

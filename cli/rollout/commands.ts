@@ -4,6 +4,7 @@ import type { CommandName } from "../connect/engine.ts";
 import { exitCodes } from "../failure.ts";
 import type { Wiring } from "../wiring.ts";
 import { type ClusterFlags, tableOutput, withConnection, withNamespace, withSelection } from "./cluster_command.ts";
+import type { CaFlags } from "./ca_command.ts";
 import type { ExplainFlags } from "./explain_command.ts";
 import type { LogsFlags } from "./logs_command.ts";
 import type { PlanFlags } from "./plan_command.ts";
@@ -19,6 +20,7 @@ export function addRolloutCommands(program: Command, wiring: Wiring): void {
   addExplain(program, wiring);
   addLogs(program, wiring);
   addHistory(program, wiring);
+  addCa(program, wiring);
 }
 
 const poolWords = "MachineDeployment: NAME, NAMESPACE/NAME or machinedeployment/NAME; a scaling group: sg/NAME";
@@ -161,6 +163,21 @@ function addHistory(program: Command, { terminal, end, inWorld }: Wiring): void 
   finished(withSelection(command)).action(async (pool: string | undefined, given: ClusterFlags & StatusFlags) => {
     const { showHistory } = await import("./history_command.ts");
     end(await inWorld(given, (world) => showHistory(terminal, world, named(pool, given))));
+  });
+}
+
+function addCa(program: Command, { terminal, end, inWorld }: Wiring): void {
+  const command = program.command("ca")
+    .summary("show which CAs machines trust")
+    .description(
+      "show which machines trust exactly the present CAs of the cluster (exit code 0 if all do), for a rotation of the CA",
+    )
+    .argument("[pool]", `${poolWords}; without one, all of the cluster`)
+    .addOption(tableOutput("wide", "json", "yaml"))
+    .option("--given-only", "leave out scaling groups and NodePools, whose machines do not get their CAs from Ostler");
+  finished(withSelection(command)).action(async (pool: string | undefined, given: CaFlags) => {
+    const { showCaTrust } = await import("./ca_command.ts");
+    end(await inWorld(given, (world) => showCaTrust(terminal, world, named(pool, given))));
   });
 }
 

@@ -15,6 +15,8 @@ import type { NamedCluster } from "../connect/cluster.ts";
 import type { Engine } from "../connect/engine.ts";
 import { Refusal } from "../failure.ts";
 import { templateChanges } from "../view/template_changes.ts";
+import { trustFaults } from "../view/trust_text.ts";
+import { ownTrust } from "./ca_trust.ts";
 import { type PendingChange, pendingChange, templateOf } from "./pending_change.ts";
 import { type PoolRow, poolRow } from "./pool_row.ts";
 import { poolName, rawObject, readRow } from "./pools.ts";
@@ -58,7 +60,12 @@ export async function plannedFor({ cluster, profileNamespace }: PlanPlace, row: 
     await readPlan({ ...reader, forecast }, pool),
     await pendingChange(kube, { row, deployment }),
   ];
-  return { pool, plan, change, policy, approval, isApplied: true, replicas, isNew: plan.machines === 0 };
+  const trust = await ownTrust(kube, row);
+  const warnings = trust ? trustFaults(trust) : [];
+  return {
+    ...{ pool, plan, change, policy, approval, isApplied: true, replicas, isNew: plan.machines === 0 },
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
 }
 
 const FileDeployment = z.object({

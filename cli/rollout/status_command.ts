@@ -6,10 +6,12 @@ import type { Terminal } from "../terminal.ts";
 import { asData, type Format } from "../view/output.ts";
 import { poolColumns } from "../view/pool_columns.ts";
 import { poolStory } from "../view/pool_story.ts";
+import { trustLines } from "../view/trust_text.ts";
 import { certificateLines, mostCertificates, mostUrgent } from "../view/certificate_lines.ts";
 import { kubernetesLines, mostPlanes, upgradeLines } from "../view/kubernetes_lines.ts";
 import { versionTree } from "../view/version_tree.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
+import { ownTrust } from "./ca_trust.ts";
 import { byUrgency, stateOf } from "../../activities/status/certificate_record.ts";
 import { kubernetesData, type KubernetesRow, readKubernetes } from "./kubernetes_status.ts";
 import { needVersion, readVersions, versionNamed, type VersionRow } from "./node_versions.ts";
@@ -55,7 +57,10 @@ export async function showStatus(terminal: Terminal, world: World, flags: Status
   const namespaces = flags.allNamespaces === true;
   terminal.out(poolColumns(terminal, { rows, now, wide: flags.output === "wide", namespaces }));
   const [row] = rows;
-  if (chosen.kind === "one" && row) terminal.out(`\n${poolStory(terminal, { row, now }).join("\n")}\n`);
+  if (chosen.kind === "one" && row) {
+    const trust = await ownTrust(cluster.kube, row);
+    terminal.out(`\n${[...poolStory(terminal, { row, now }), ...trustLines(terminal, trust)].join("\n")}\n`);
+  }
   for (const each of versions) {
     const upgrade = upgradeLines(terminal, each);
     const certificates = certificateLines(terminal, each, { now, most: mostUrgent });

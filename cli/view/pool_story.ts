@@ -46,7 +46,8 @@ export function isUnderWay(status: RolloutStatus): boolean {
   return conditionOf(status, "Progressing")?.status === "True" || status.underway.length > 0;
 }
 
-const titleWidth = 12;
+/** Characters of a title, with the blanks behind it. */
+export const titleWidth = 12;
 
 function titled(terminal: Terminal, title: string, lines: string[]): string[] {
   return lines.map((line, index) => {

@@ -59,6 +59,18 @@ Deno.test("readFacts: reads the endpoints of the kubernetes service without clus
   deepEqual((await facts(kube, { reader: { clusterCa: () => configuredCa } })).cluster, cluster);
 });
 
+Deno.test("readFacts: refuses an announced CA without a certificate, with which no machine would join", async () => {
+  const kube = announcedKube();
+  const { data, ...rest } = clusterInfo();
+  const { kubeconfig } = data as { kubeconfig: string };
+  const broken = kubeconfig.replace(
+    /authority-data: \S+/,
+    `authority-data: ${btoa("cat: ca-bundle.crt: No such file")}`,
+  );
+  kube.put("configmaps", { ...rest, data: { kubeconfig: broken } });
+  await rejects(facts(kube), /no usable CA is known, the one in ConfigMap kube-public\/cluster-info is not PEM$/);
+});
+
 Deno.test("readFacts: puts an IPv6 address in brackets", async () => {
   const kube = new FakeKube();
   putEndpoints(kube, "a", { ports: https, endpoints: [{ addresses: ["fd00::1"], conditions: { ready: true } }] });

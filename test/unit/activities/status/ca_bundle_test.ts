@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { casIn, trustedCas } from "../../../../activities/config/ca_bundle.ts";
+import { casIn, trustedCas } from "../../../../activities/status/ca_bundle.ts";
 import { CertificateAuthority } from "../../../../deploy/local/stack/certificate_authority.ts";
 
 async function authority(): Promise<string> {

@@ -1,0 +1,78 @@
+/** `ostler ca`: shows which CAs the machines of pools trust. */
+import type { World } from "../connect/world.ts";
+import { Refusal } from "../failure.ts";
+import { styled, type Terminal } from "../terminal.ts";
+import { counted } from "../view/counted.ts";
+import { asData, type Format } from "../view/output.ts";
+import { plainTable } from "../view/plain_table.ts";
+import { trustFaults } from "../view/trust_text.ts";
+import { type ClusterTrust, clusterTrust, type TrustRow } from "./ca_trust.ts";
+import type { ClusterFlags } from "./cluster_command.ts";
+import { type Chosen, chosenBy, noPools, poolName, readRows } from "./pools.ts";
+
+export interface CaFlags extends ClusterFlags {
+  output: Format;
+  /** Leaves out pools whose machines do not get their CAs from Ostler. */
+  givenOnly?: boolean;
+}
+
+/** Prints a line per pool, and returns 0 if all machines trust exactly the present CAs; without flags, of all pools. */
+export async function showCaTrust(terminal: Terminal, world: World, flags: CaFlags): Promise<number> {
+  const cluster = await world.cluster();
+  const isWhole = [flags.pool, flags.namespace, flags.selector].every((flag) => flag === undefined) && !flags.all;
+  const chosen = chosenBy(isWhole ? { ...flags, allNamespaces: true } : flags, cluster, true);
+  const found = await readRows(cluster, chosen);
+  const rows = found.filter(({ pool }) => !flags.givenOnly || pool.kind === undefined);
+  // No pool at all must not count as a success for scripts.
+  if (rows.length === 0) throw new Refusal(`Failed to check what machines trust: ${noPools(chosen)}`);
+  const trust = await clusterTrust(cluster.kube, rows, namespaceOf(chosen));
+  const faults = trust.rows.map((row) => ({ row, faults: trustFaults(row) })).filter(({ faults }) => faults.length > 0);
+  const isComplete = faults.length === 0;
+  terminal.out(asData(flags.output, dataOf(trust, isComplete)) ?? tableOf(terminal, trust));
+  if (flags.output === "table" || flags.output === "wide") {
+    const lines = faults.map(({ row, faults }) => `${poolName(row.pool)}: ${faults.join("; ")}`);
+    terminal.out(`\n${[...lines, conclusion(trust, isComplete)].join("\n")}\n`);
+  }
+  return isComplete ? 0 : 1;
+}
+
+function namespaceOf(chosen: Chosen): string | undefined {
+  return chosen.kind === "one" ? chosen.pool.namespace : chosen.namespace;
+}
+
+function dataOf({ announced, rows }: ClusterTrust, isComplete: boolean): object {
+  return {
+    complete: isComplete,
+    ...(announced === undefined ? {} : { announced }),
+    items: rows.map(({ pool, isPublished, isGiven, ...counts }) => {
+      return { ...pool, ...counts, published: isPublished, given: isGiven };
+    }),
+  };
+}
+
+const head = ["NAMESPACE", "NAME", "MACHINES", "LACKING", "UNKNOWN", "TRUSTING OTHERS", "PUBLISHED"];
+
+function tableOf(terminal: Terminal, { rows }: ClusterTrust): string {
+  return plainTable(rows.map((row) => [row.pool.namespace, row.pool.name, ...countsOf(terminal, row)]), head);
+}
+
+function countsOf(
+  terminal: Terminal,
+  { machines, lacking, unknown, trustingOthers, isPublished, isGiven }: TrustRow,
+): string[] {
+  if (!isGiven) return ["?", "?", "?", "?", "not by Ostler"];
+  const bad = (count: number): string => count > 0 ? styled(terminal, "yellow", String(count)) : "0";
+  const published = isPublished ? "yes" : styled(terminal, "yellow", "not yet");
+  return [String(machines), bad(lacking), bad(unknown), bad(trustingOthers), published];
+}
+
+function conclusion({ announced, rows }: ClusterTrust, isComplete: boolean): string {
+  const cas = announced === undefined
+    ? "the CAs that their pools publish"
+    : `the ${counted(announced.length, "CA")} of the cluster (${announced.join(", ")})`;
+  if (!isComplete) return `Not complete: not all machines are known to trust exactly ${cas}`;
+  const machines = rows.reduce((sum, row) => sum + row.machines, 0);
+  return `Complete: all machines trust exactly ${cas}: ${counted(machines, "machine")} of ${
+    counted(rows.length, "pool")
+  }`;
+}

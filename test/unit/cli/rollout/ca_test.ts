@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { casIn } from "../../../../activities/status/ca_bundle.ts";
+import { FakeWorld, readyStatus, start } from "../../../support/fake_world.ts";
+import { machine, machineSet } from "../../../support/machine_objects.ts";
+
+const pem = (name: string): string => `-----BEGIN CERTIFICATE-----\n${btoa(`CA ${name}`)}\n-----END CERTIFICATE-----\n`;
+const [old, next] = [pem("old"), pem("new")];
+const hour = 3_600_000;
+const time = (hours: number): string => new Date(start + hours * hour).toISOString();
+
+interface Bundle {
+  since: string;
+  cas: string[];
+}
+
+/** A bundle that new machines got from that hour on; the tests begin at hour 0. */
+function bundle(hours: number, ...pems: string[]): Bundle {
+  return { since: time(hours), cas: casIn(pems.join("")) };
+}
+
+const phase1 = [bundle(-1000, old), bundle(-10, old, next)];
+
+interface Scene {
+  announced?: string;
+  caBundles?: object[];
+  /** The hours in which the machines were created. */
+  created?: number[];
+}
+
+/** A pool with its machines, in a cluster that announces its CAs. */
+function world({ announced = old + next, caBundles = phase1, created = [-100, -50, -1] }: Scene = {}): FakeWorld {
+  const made = new FakeWorld();
+  made.putPool(readyStatus({ caBundles }));
+  made.kube.put("machinesets", machineSet());
+  for (const [nth, hours] of created.entries()) {
+    made.kube.put("machines", machine(`m-${nth}`, { metadata: { creationTimestamp: time(hours) } }));
+  }
+  const kubeconfig = `{clusters: [{cluster: {server: "https://a:6443", certificate-authority-data: ${
+    btoa(announced)
+  }}}]}`;
+  const metadata = { namespace: "kube-public", name: "cluster-info" };
+  if (announced !== "") made.kube.put("configmaps", { metadata, data: { kubeconfig } });
+  return made;
+}
+
+async function check(scene?: Scene, args: string[] = []): Promise<{ code: number; fault: string; last: string }> {
+  const { code, out } = await world(scene).run(["ca", ...args]);
+  const lines = out.trimEnd().split("\n");
+  const fault = lines.find((line) => line.startsWith("fleet/pool: ")) ?? "";
+  return { code, fault, last: lines.at(-1) ?? "" };
+}
+
+Deno.test("ostler ca: exits with 1 while a machine is older than the bundle of phase 1, and with 0 afterwards", async () => {
+  const before = await check();
+  assert.equal(before.code, 1);
+  assert.equal(before.fault, "fleet/pool: 2 of 3 machines do not trust the present CA bundle yet");
+  const after = await check({ created: [-9, -8, -1] });
+  assert.deepEqual([after.code, after.fault], [0, ""]);
+  const cas = casIn(old + next).join(", ");
+  assert.equal(
+    after.last,
+    `Complete: all machines trust exactly the 2 CAs of the cluster (${cas}): 3 machines of 1 pool`,
+  );
+});
+
+Deno.test("ostler ca: in phase 2 names the machines that trust the old CA still", async () => {
+  const caBundles = [...phase1, bundle(-5, next)];
+  const { code, fault } = await check({ announced: next, caBundles, created: [-9, -8, -1] });
+  assert.deepEqual([code, fault], [1, "fleet/pool: 2 of 3 machines trust a CA that is not in the bundle any more"]);
+  assert.equal((await check({ announced: next, caBundles, created: [-4, -1] })).code, 0);
+});
+
+Deno.test("ostler ca: is not complete before new machines get the announced bundle", async () => {
+  const caBundles = [bundle(-1000, old)];
+  const { code, fault } = await check({ caBundles });
+  assert.equal(code, 1);
+  assert.match(fault, /: new machines do not get the present CA bundle yet; 3 of 3 machines do not trust the present/);
+  assert.equal((await check({ caBundles, created: [] })).code, 1, "Expected the same for a pool without machines");
+});
+
+Deno.test("ostler ca: is not complete for machines from before the record, and for an unreadable record", async () => {
+  const young = await check({ caBundles: [bundle(-10, old, next)] });
+  assert.deepEqual([young.code, young.fault], [
+    1,
+    "fleet/pool: 2 of 3 machines are older than the first CA bundle that Ostler has recorded",
+  ]);
+  const forged = await check({ caBundles: [...phase1, { since: "yesterday", cas: "all" }], created: [-1] });
+  assert.deepEqual([forged.code, /1 of 1 machines is older/.test(forged.fault)], [1, true]);
+});
+
+Deno.test("ostler ca: is not complete without pools, and for pools whose machines get no CAs from Ostler", async () => {
+  const empty = await new FakeWorld().run(["ca"]);
+  assert.deepEqual([empty.code, empty.out], [1, ""]);
+  const made = world({ created: [-1] });
+  made.kube.put("scalinggroups", {
+    metadata: { name: "workers" },
+    spec: { groupId: "g", nodeVersion: "v", role: "Worker" },
+  });
+  const { code, out } = await made.run(["ca"]);
+  assert.equal(code, 1);
+  assert.match(out, /^kube-system\/scaling-group\.workers: its machines do not get their CAs from Ostler: check them/m);
+  assert.equal((await made.run(["ca", "--given-only"])).code, 0);
+});
+
+Deno.test("ostler ca: compares with what pools publish in a cluster that announces no CA", async () => {
+  const { code, last } = await check({ announced: "", created: [-1] });
+  assert.deepEqual([code, last], [
+    0,
+    "Complete: all machines trust exactly the CAs that their pools publish: 1 machine of 1 pool",
+  ]);
+  assert.equal((await check({ announced: "" })).code, 1);
+});
+
+Deno.test("ostler ca: reads all namespaces without flags, and has everything as data", async () => {
+  const made = world();
+  const { code, out } = await made.run(["ca", "-o", "json"]);
+  assert.equal(code, 1);
+  assert.deepEqual(JSON.parse(out), {
+    complete: false,
+    announced: casIn(old + next),
+    items: [{
+      ...{ namespace: "fleet", name: "pool", machines: 3, lacking: 2, unknown: 0, trustingOthers: 0 },
+      ...{ published: true, given: true },
+    }],
+  });
+  assert.deepEqual(made.kube.writes, []);
+  assert.equal((await made.run(["ca", "-n", "other"])).code, 1, "Expected a refusal of a namespace without pools");
+  assert.equal((await made.run(["ca", "fleet/pool"])).code, 1);
+});
+
+Deno.test("ostler status, plan: name the machines that do not trust the bundle that their pool publishes", async () => {
+  const sentence = "2 of 3 machines do not trust the present CA bundle yet";
+  for (const command of ["status", "plan"]) {
+    const { code, out } = await world().run([command, "pool"]);
+    assert.equal(code, 0);
+    assert.ok(out.includes(sentence), out);
+    assert.ok(!(await world({ created: [-1] }).run([command, "pool"])).out.includes("CA bundle"), command);
+  }
+  const made = world({ caBundles: [bundle(-1000, old)] });
+  const requests: string[] = [];
+  made.kube.onRequest = (request) => void requests.push(request);
+  await made.run(["status", "pool"]);
+  assert.deepEqual(requests.filter((request) => /machines /.test(request)), [], "Expected no read before a rotation");
+});
