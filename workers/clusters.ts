@@ -7,11 +7,11 @@ import { HttpsWatch } from "../activities/kube/https_watch.ts";
 import { type Config, rateOf } from "./config.ts";
 
 export interface Clusters {
-  /** Has the pools, their machines, nodes and secrets; its name is part of workflow ids. */
+  /** Kubeconfig of the cluster with the pools, machines, nodes and secrets; its name is part of workflow ids. */
   pools: KubeConfig;
   /**
-   * Has profiles, configs and the objects of the processes, such as the Lease; the same as `pools` with a single
-   * cluster.
+   * Kubeconfig of the cluster with profiles, configs and the objects of Ostler's processes, such as the Lease; the same
+   * as `pools` with a single cluster.
    */
   management: KubeConfig;
 }

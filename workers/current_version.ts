@@ -42,7 +42,7 @@ export async function keepVersionCurrent(config: VersionConfig, deps: VersionDep
   const { current, waiting } = deps.pauses ?? pauses;
   const version = { deployment: deploymentNameOf(config), buildId: config.buildId };
   let known: VersionOutcome | undefined;
-  // A new leader of an older version must not undo the update; once its own was current, it reverts other changes.
+  // A new leader of an older version must not undo the update; once its own version was current, it keeps it current.
   let since: number | undefined = deps.startedAt ?? performance.timeOrigin;
   while (config.buildId !== "" && !signal.aborted) {
     try {

@@ -35,7 +35,7 @@ export async function followAccess(client: Pick<LazyClient, "renew" | "connectio
     if (signal.aborted) return;
     try {
       const outcome = await askTemporal(server, () => client.renew());
-      // Moves workers at each read, because a worker may have started with the previous connection.
+      // Workers move even if nothing was renewed, because a worker may have started with the previous connection.
       if (outcome !== "NeverOpened") move(deps.workers(), await client.connection());
       if (outcome === "Renewed") log.info("Connected to Temporal with reloaded credentials");
       said = "";

@@ -189,12 +189,13 @@ export class PoolNotifier {
     return seen.reported !== seen.observed || seen.isOpen;
   }
 
-  // As long as a pool reports no state, the state of the last signal counts, so a run cancelled before its report counts too.
+  // Until a pool reports a state, the state of the last signal counts, also for a run that was cancelled before its
+  // first report.
   #isRepeat(key: string, { reported, observed, isOpen }: WatchedPool): boolean {
     return isOpen && observed === (reported ?? this.#memories.get(key)?.observed);
   }
 
-  // A repeated signal has no digest: a run that knows the digest but has not ended must read again.
+  // A repeated signal leaves out the digest of the observed state: a run that already knows it must read again.
   #isOfDesiredAlone(key: string, seen: WatchedPool): boolean {
     const told = this.#memoryOf(key, seen);
     return told.illness === seen.illness && told.policies === seen.policies && told.observed !== seen.observed;

@@ -54,8 +54,8 @@ function sparerOf(tasks: Seen["tasks"], { length }: Member[]): Sparer {
 }
 
 /**
- * Returns whether the next plan may depend on the mark or hold of a machine: it does not for a new machine that has
- * passed its gates and has only a mark.
+ * Returns whether the next plan may depend on the mark or hold of a machine; false for a new machine that has passed
+ * its gates and has only a mark.
  */
 function isCounted({ target: { desired } }: Seen<"target">, { held, templateHash }: Member): boolean {
   return held || templateHash !== desired?.templateHash;

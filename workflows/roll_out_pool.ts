@@ -170,7 +170,7 @@ async function endWithoutPool(rollout: Rollout, state: "Gone" | "Deleting"): Pro
   return await (state === "Deleting" ? cleanUp(rollout) : endGone(rollout));
 }
 
-// Returns false while updates wait for their answer, which only the next reconcile can give.
+// Returns false while updates of Temporal clients wait for their answer, which only the next reconcile can give.
 function mayGoOnAfresh({ memory, target }: Seen<"memory" | "target">): boolean {
   return memory.recalled && (target.known || allHandlersFinished());
 }

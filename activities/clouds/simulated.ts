@@ -53,7 +53,7 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
   const use = async (group: string, id: string): Promise<BootTemplate> => {
     const asked = { schema: Template, attempt: `set "${group}" to boot template "${id}"`, body: { id } };
     await api.need(`${pathOf(group)}/template`, { ...asked, method: "PUT" });
-    // K17: the result is what the group will really boot, not what was requested.
+    // The result is what the group will really boot, not what was requested.
     const boots = await templateOf(group);
     if (boots.id !== id) {
       throw unavailable(`Failed to set "${group}" to boot template "${id}": it still boots "${boots.id}"`);
@@ -97,10 +97,7 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
   };
 }
 
-/**
- * Returns a template that differs from `like` only in its image: an existing one (K18), or a new one whose every field
- * is verified (K19).
- */
+/** Returns a template like `like` with only another image: an existing one, or a new one that is fully verified. */
 async function ensureListed(
   api: Api,
   { group, image, like }: { group: string; image: string; like: Template },

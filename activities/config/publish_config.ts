@@ -81,7 +81,7 @@ export async function readWork(
  */
 async function readWorkFor(publisher: Publisher, order: PublishOrder, source?: ConfigSource): Promise<Work> {
   const { kube, settings } = publisher;
-  // If machines join with a service account, only a text that this process does not remember contains the token.
+  // If machines join with a service account, its token is in the text of the objects, which is not remembered.
   const isKept = settings.bootstrapTokenServiceAccountName === "";
   if (source && isUntouched(source.deployment)) return await presumeNothing(publisher, order, source);
   const found = isKept ? await takeStanding(kube, order.pool, order.revision) : undefined;

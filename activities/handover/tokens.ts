@@ -38,7 +38,7 @@ export async function readTokens(kube: Kube): Promise<Map<string, TokenSeen[]>> 
     })
   ));
   const found = new Map<string, TokenSeen[]>();
-  // A token may have both labels.
+  // A token may have the labels of both systems, and is then in both lists.
   for (const token of new Map(lists.flat().map((each) => [each.name, each])).values()) {
     found.set(token.key, [...found.get(token.key) ?? [], token]);
   }

@@ -90,7 +90,7 @@ export class Informer<T> {
       const begun = Date.now();
       await this.#listAndFollow().catch((error: unknown) => this.#note(error));
       if (Date.now() - begun > soundMs) rest = restMs;
-      // Spreads the processes after a restart of the API server; aborting ends the pause early.
+      // Random, so that not all processes list at once after the API server restarts. An abort ends the pause early.
       const ms = rest * (0.5 + Math.random() / 2);
       await pause(ms, undefined, { ref: false, signal }).catch(() => undefined);
     }

@@ -85,7 +85,7 @@ async function changeRetention(server: Server, { about, kept, wanted, dryRun }: 
 }
 
 function notAllowed({ address }: Server, error: unknown): string {
-  return `Temporal at ${address} refuses it: ${refusalIn(address, error)}`;
+  return `Temporal at ${address} refuses the request: ${refusalIn(address, error)}`;
 }
 
 // The temporal command does not accept days.

@@ -4,7 +4,7 @@ import type { AskedPlan, JoinRecord, ReplacementRecord } from "./progress.ts";
 import type { PoolRef, WaveCount, WaveState } from "./pool.ts";
 import type { Maker } from "./node_update.ts";
 
-/** Lasting state of the desired spec. */
+/** The lasting part of what a run knows about the desired spec. */
 export interface CarriedTarget {
   /** The spec that all counts refer to. */
   change: string;

@@ -94,8 +94,8 @@ export interface UpgradeOrder {
   verb: UpgradeVerb;
   version: string;
   /**
-   * Of the survey: the order fails as moot if the desired version or the content of its components has changed before
-   * the node got it; an order that the node has is waited for.
+   * The digest in the survey that led to the order. If it has changed before the node gets the order, the order fails
+   * as moot; the result of an order that the node already has is waited for.
    */
   digest: string;
   /** Identifies the attempt, so that it differs from an earlier equal order; at most 63 characters of [a-z0-9-]. */

@@ -182,7 +182,7 @@ export function readCarried(given: object, now: number): CarriedState {
   return { ...filled(fresh, given), schemaVersion: fresh.schemaVersion };
 }
 
-// Reads plain JSON of an unknown version by the shape of a whole value.
+// Completes the state that a run of another version passed on: the defaults have all fields and their kinds of values.
 
 /**
  * Returns the fields of `fresh`, each from `given` if that has a value of the same kind. An empty object in `fresh`

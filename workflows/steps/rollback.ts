@@ -83,8 +83,8 @@ async function giveUpRestoring(rollout: Telling & Part<"memory">, error: unknown
   return "GoOn";
 }
 
-// The abandoned template with another profile is abandoned too, and is quarantined so that `retry` ends the pin to the
-// last good profile.
+// With the pin to the last good profile, the abandoned template has another `specHash`. It is abandoned and quarantined
+// by this hash too, so that `retry` ends the pin.
 function noteConfig(rollout: Part<"memory" | "view">, rollback: Rollback, { specHash, revision }: Desired): void {
   if (specHash === rollback.bad.specHash) return;
   rollback.bad = { ...rollback.bad, specHash, revision };

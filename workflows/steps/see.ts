@@ -87,7 +87,7 @@ const usualMs = 30_000;
 export function noteLacks({ tasks, view }: Part<"tasks" | "view">, { lacking = [] }: PoolSnapshot): void {
   for (const { machine, lacks } of lacking) {
     const task = Object.values(tasks.running).find(({ subject }) => subject === machine);
-    // The message after the colon may change while nothing else does.
+    // Only the part before the colon is compared, because the message after it may change while the machine waits.
     const [told = ""] = lacks.split(": ");
     if (!task || (task.step !== "Joining" && task.step !== "Removing") || task.told === told) continue;
     if (Date.now() - task.since < usualMs) continue;

@@ -57,7 +57,8 @@ export type WrittenDeployment = z.infer<typeof WrittenDeployment>;
 /** MachineDeployments with their managed fields, which other reads leave out because of their size. */
 export const writtenDeployments: Resource<WrittenDeployment> = { ...machineDeployments, schema: WrittenDeployment };
 
-// machine-controller is never the actor: it writes whole objects, and so owns fields of the template without a value.
+// machine-controller is never named as the author of a change: it writes whole objects, so it owns fields of the
+// template that it did not change.
 const machineController = "machine-controller";
 
 /** Returns the field manager with the newest write to the template; "unknown" without one. */

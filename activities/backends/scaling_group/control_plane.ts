@@ -102,7 +102,7 @@ function roleOf({ leader }: EtcdSurvey, member: EtcdMember): "Leader" | "Voter" 
 }
 
 /**
- * Returns what an instance lacks to be a voting, healthy member of etcd (K27), as words; undefined if nothing.
+ * Returns what an instance lacks to be a voting, healthy member of etcd, as words; undefined if nothing.
  * Promotes a learner that is in sync, because the process that added it may have given up.
  */
 export async function joinEtcd(

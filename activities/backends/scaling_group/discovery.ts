@@ -120,7 +120,7 @@ async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<strin
   return [other];
 }
 
-/** Returns the name of a group's object, whatever the case in which the cloud reports the group (K21). */
+/** Returns the name of a group's object, whatever the case in which the cloud reports the group. */
 function nameFor({ name, id }: CloudGroup): string {
   const last = groupKeyOf(id).split("/").at(-1) ?? "";
   const plain = (name || last).toLowerCase().replaceAll(/[^a-z0-9.-]+/g, "-").slice(0, longestName);

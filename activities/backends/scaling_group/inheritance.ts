@@ -66,7 +66,7 @@ interface Taint {
   effect: string;
 }
 
-/** The changes of the new node; empty if it has everything. */
+/** The changes to the new node by the handover; empty if nothing is missing there. */
 interface HandOver {
   labels: Record<string, string>;
   annotations: Record<string, string>;

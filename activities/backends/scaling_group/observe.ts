@@ -91,7 +91,7 @@ function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | unde
   }
   const { phase, node, image } = memberOfInstance(of, seen, instance);
   const seenNode = seen.nodes.get(instance.providerId.toLowerCase());
-  // K5: a JoiningNode announces what the node of an ordered machine runs.
+  // A JoiningNode announces what the node of an ordered machine runs.
   const isUnannounced = order !== undefined && of.target.components !== "" && seenNode?.components === "";
   const removal = seen.records.removals.find(({ member }) => member === machine);
   const trouble = instance.trouble || (instance.state === "Failed" ? "the cloud reports that the instance failed" : "");

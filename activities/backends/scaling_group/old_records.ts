@@ -56,7 +56,7 @@ function isWanted({ image, components }: GroupNode, target: NodeTarget): boolean
   return same(image, target.image) && same(components, target.components);
 }
 
-/** Removes a record's machine; the next step repeats the removal, because the goal is Leave from now on (K4). */
+/** Removes a record's machine; the next step repeats the removal, because the goal is Leave from now on. */
 async function remove(kube: Cluster, { metadata: { name, uid }, spec }: PendingNode, fleet: GroupFleet): Promise<void> {
   // Users with permission to write records could name any instance, so only those of the groups are removed.
   const isOurs = fleet.instances.some(({ providerId, group, isProtected }) =>
@@ -114,11 +114,11 @@ export function verdictOn(facts: PendingFacts, now: number): PendingVerdict {
 function onJoin(facts: PendingFacts, now: number): PendingVerdict {
   const { deadline, state, hasNode, isWanted } = facts;
   const until = now + restMs;
-  // K12: a new order may not be visible yet. K11: an instance that was deleted before it joined needs no removal.
+  // A new order may not be visible yet. An instance that was deleted before it joined needs no removal.
   if (isGone(facts, now)) return { step: "Gone" };
-  // K13: a failed instance never joins.
+  // A failed instance never joins.
   if (state === "Failed") return { step: "Remove", why: "the cloud reports that the instance failed", until };
-  // K1: a machine of an older target has joined too, and is replaced like any other outdated node.
+  // A machine of an older target has joined too, and is replaced like any other outdated node.
   if (hasNode && state === "Ready") return isWanted ? { step: "Joined" } : { step: "Gone" };
   if (deadline !== undefined && now >= deadline) {
     return { step: "Remove", why: "the machine did not join in time", until };
@@ -126,7 +126,7 @@ function onJoin(facts: PendingFacts, now: number): PendingVerdict {
   return { step: "Wait", until: deadline ?? until };
 }
 
-// K7: a machine has left only when the cloud does not show it any more; until then the removal is repeated.
+// A machine has left only when the cloud does not show it any more; until then the removal is repeated.
 function onLeave(facts: PendingFacts, now: number): PendingVerdict {
   const { deadline } = facts;
   if (isGone(facts, now)) return { step: "Gone" };
@@ -249,7 +249,7 @@ async function readOwned(kube: Cluster, groupIds: readonly string[]): Promise<Ow
   return lists.flat();
 }
 
-/** Writes the annotations that a node lacks; existing ones are never changed (N1 to N6). */
+/** Writes the annotations that a node lacks; existing ones are never changed. */
 async function described(kube: Kube, node: GroupNode, owned: Owned | undefined): Promise<GroupNode> {
   if (!owned || node.providerId === "" || (node.group !== "" && node.image !== "")) return node;
   const group = node.group || owned.group;

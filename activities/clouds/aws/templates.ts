@@ -71,10 +71,7 @@ export class AwsTemplates {
     );
   }
 
-  /**
-   * Sets a group to boot a version by its number; returns what the group will really boot, not what was requested
-   * (K17).
-   */
+  /** Sets a group to boot a version by its number; returns what the group will really boot, not what was requested. */
   async #use(group: AutoScalingGroup, version: Version): Promise<BootTemplate> {
     const AutoScalingGroupName = nameOf(group);
     const { id } = bootOf(version);
@@ -89,8 +86,8 @@ export class AwsTemplates {
   }
 
   /**
-   * Returns a version that differs only in its image: an existing one (K18), or a new one whose every field is verified
-   * (K19). An old version that Ostler made is not used again, as a discovery may be about to delete it.
+   * Returns a version that differs only in its image: an existing one, or a new one whose every field is verified.
+   * An old version that Ostler made is not used again, as a discovery may be about to delete it.
    */
   async #like(source: Version, image: string): Promise<Version> {
     const wanted = plain({ ...source.data, ImageId: image });

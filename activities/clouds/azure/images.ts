@@ -9,7 +9,7 @@ import { nameOf, type ScaleSets } from "./scale_sets.ts";
 export class AzureImages {
   constructor(private readonly sets: ScaleSets, private readonly place: Place) {}
 
-  /** Changes only the image; returns what the scale set will really boot, not what was requested (K17). */
+  /** Changes only the image; returns what the scale set will really boot, not what was requested. */
   ensure(order: { group: string; image: string }): Promise<BootTemplate> {
     return new Patience(this.place).through(() => this.#ensure(order));
   }

@@ -84,10 +84,7 @@ export class GoogleTemplates {
     throw refused("CloudRefused", `Failed to ${attempt}: the template does not belong to this cluster`);
   }
 
-  /**
-   * Sets the group's template; fails if the group has changed since it was read. Returns what the group will really
-   * boot (K17).
-   */
+  /** Sets the group's template; fails if the group changed since it was read. Returns what the group really boots. */
   async #use({ id: group, place, manager }: Group, template: Template): Promise<BootTemplate> {
     const { id } = bootOf(template);
     const { fingerprint, versions } = manager;
@@ -104,7 +101,7 @@ export class GoogleTemplates {
     throw unavailable(`Failed to set "${group}" to boot template "${id}": it still boots "${boots}"`);
   }
 
-  /** Returns a template with only another image (K19), as far as Google shows; a retry finds it by name (K18). */
+  /** Returns a template with only another image, as far as Google shows; a retry finds it by name. */
   async #like(source: Template, image: string): Promise<Template> {
     const copied = withImage(source, image);
     const asked = { path: pathOf(source.selfLink), standard: this.inputOnly };

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 export type Probe<T = void> = (signal: AbortSignal) => Promise<T>;
 
 export interface WaitOptions {
-  /** Completes "Timed out after 30 s waiting for …". */
+  /** The awaited state, as it reads after "Timed out after 30 s waiting for". */
   readonly what: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;

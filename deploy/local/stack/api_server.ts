@@ -96,7 +96,7 @@ function urlOf({ address }: Foundation, port: number): string {
 /** The groups of machines that do not have certificates of their own yet. */
 const bootingMachines = ["system:serviceaccounts:cloud-init-settings", "system:bootstrappers"];
 
-/** Path of the log: one JSON event of `audit.k8s.io/v1` a line. */
+/** Returns the path of the audit log, which has one JSON event of `audit.k8s.io/v1` per line. */
 export function auditLogPath(directory: string): string {
   return join(directory, "logs", "audit.log");
 }

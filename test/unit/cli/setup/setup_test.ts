@@ -81,7 +81,8 @@ for (const code of [permissionDenied, unimplemented]) {
     assert.deepEqual([absent.code, absent.err], [1, ""]);
     assert.equal(
       absent.out,
-      'namespace "fleet": does not exist, and Temporal at temporal.test:7233 refuses it: refused by the fake; ' +
+      'namespace "fleet": does not exist, and Temporal at temporal.test:7233 refuses the request: ' +
+        "refused by the fake; " +
         "an administrator must run `temporal operator namespace create --namespace fleet --retention 168h`\n",
     );
     world.temporal.namespaces.set("fleet", { retention: 86_400, columns: new Set(["Phase"]) });
