@@ -41,6 +41,7 @@ import { failed, haltIn, type HeldUpgrade, holdUpgrade, isHeld, type UpgradeHalt
 import { act, waits } from "./kubernetes/upgrade_proxies.ts";
 import { unlessOver } from "./machine/work.ts";
 import { troubleOf } from "./state/trouble.ts";
+import { upgradeDetails } from "./status/upgrade_page.ts";
 
 type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 
@@ -71,6 +72,8 @@ interface Run {
   readonly object: ClusterObject;
   readonly memory: UpgradeMemory;
   isChanged: boolean;
+  /** The last survey, for the page in the web UI. */
+  seen: Present | null;
   /** The status that the NodeVersion has, as `textOf` writes it. */
   reported: string;
   /** The findings in the cluster, and those of kubeadm's plan. */
@@ -93,7 +96,7 @@ interface Checked {
 
 function beginRun(object: ClusterObject): Run {
   const memory = { fetched: "", slotSince: null, mayHaveSlot: true, renewAt: 0, isOnlyHeld: false };
-  const nothing = { checked: null, planned: null, halt: null, underWay: null };
+  const nothing = { seen: null, checked: null, planned: null, halt: null, underWay: null };
   return { object, memory, isChanged: false, reported: "", ended: "", ...nothing };
 }
 
@@ -120,6 +123,7 @@ async function reconcile(run: Run): Promise<NodeVersionOutcome | undefined> {
   const survey = await readSurvey(object);
   const underWay = survey.state === "Present" ? survey.controlPlanes.find((each) => each.isUnderWay) : undefined;
   run.underWay = underWay ?? null;
+  if (survey.state === "Present") run.seen = survey;
   if (memory.mayHaveSlot && !underWay) await giveBackSlot(run);
   if (survey.state === "Gone") return await endGone(object);
   const next = nextOf(run, survey);
@@ -249,8 +253,8 @@ function readSurvey(object: ClusterObject): Promise<UpgradeSurvey> {
 
 async function report(run: Run, standing: UpgradeStanding): Promise<void> {
   const text = textOf(standing);
+  setCurrentDetails(upgradeDetails(run.object, standing, run.seen));
   if (run.reported === text) return;
-  setCurrentDetails(standing.message);
   const summary = standing.message.slice(0, 200);
   await act.ensureUpgradeReported.executeWithOptions({ summary }, [{ object: run.object, standing }]);
   run.reported = text;

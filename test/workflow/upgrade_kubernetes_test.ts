@@ -52,6 +52,8 @@ test("upgradeKubernetes: writes nothing but the plan before an approval, which c
   const handle = await upgrade.start(stage);
   match(await reported(upgrade, "AwaitingApproval"), /3 control planes.*"v1.36.1".*findings: member x is slow/);
   deepEqual(upgrade.done, ["check cluster", "Plan a"]);
+  const { currentDetails } = await handle.query<{ currentDetails: string }>("__temporal_workflow_metadata");
+  match(currentDetails, /^## AwaitingApproval\n(.*\n)+\| `a` \| .* \| waits \|\n(.*\n)+\*\*What to do\*\*/);
   upgrade.findings = [];
   upgrade.approved = desired; // the survey changes, without a signal
   deepEqual((await handle.result()).outcome, "UpToDate");

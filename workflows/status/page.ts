@@ -240,7 +240,8 @@ function times({ since, until }: Progress): string {
   return `since ${moment(since)}${until ? `, until ${moment(until)} at the latest` : ""}`;
 }
 
-function fitting(parts: readonly string[]): string {
+/** Returns the parts that fit into a page, in their order. */
+export function fitting(parts: readonly string[]): string {
   const fits = (page: string): boolean => bytesOf(page, 1) <= heaviest && bytesOf(page, 3) <= longestUrl;
   const page = parts.reduce((page, part) => {
     const longer = page ? `${page}\n\n${part}` : part;
@@ -262,13 +263,13 @@ function bytesOf(text: string, escaped: number): number {
  * Escapes everything that Markdown would read as markup. The web UI reads ":31" as a directive, and drops the whole
  * paragraph with a colon before a word.
  */
-function plain(text: string, longest = 400): string {
+export function plain(text: string, longest = 400): string {
   const readable = text.replaceAll(/(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z/g, "$1 $2 UTC");
   return bounded(readable, longest).replaceAll(/[\\`*_[\]<>|~#]|:(?=\w)/g, "\\$&");
 }
 
 /** Returns a name or a number to be copied, which is also safe in the cell of a table. */
-function code(text: string, longest = 120): string {
+export function code(text: string, longest = 120): string {
   return `\`${bounded(text, longest).replaceAll("`", "'").replaceAll("|", "\\|")}\``;
 }
 
@@ -290,7 +291,7 @@ function names(all: readonly string[], shown = 5): string {
 }
 
 /** Returns a table; undefined without rows. */
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string | undefined {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string | undefined {
   if (rows.length === 0) return undefined;
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
