@@ -170,6 +170,12 @@ function etcdOf(groups: readonly PoolRow[]): Etcd | undefined {
   return reports.sort((one, other) => beyond(one) - beyond(other))[0];
 }
 
+/** Returns the etcd that the Rollouts of the groups of control planes reported; undefined without a report. */
+export function etcdSeen({ groups }: VersionRow): EtcdSeen | undefined {
+  const found = etcdOf(groups.ControlPlane);
+  return found && seenOf(found);
+}
+
 function seenOf({ group, etcd: { seats, quorum, doubts } }: Etcd): EtcdSeen {
   const voters = seats.filter(({ role }) => role !== "Learner").length;
   return { group, voters, healthy: quorum.well, quorum: quorum.needed, doubts: doubts.map(({ says }) => says) };

@@ -1,12 +1,13 @@
 /** The Kubernetes of a cluster: wanted and recorded version, skew, etcd, and its control planes as a table. */
 import { upgradeReason } from "../../workflows/kubernetes/upgrade_reasons.ts";
-import type { EtcdSeen, KubernetesRow, PlaneRow, PlaneState } from "../rollout/kubernetes_status.ts";
+import { etcdSeen, type KubernetesRow, type PlaneRow, type PlaneState } from "../rollout/kubernetes_status.ts";
 import type { VersionRow } from "../rollout/node_versions.ts";
 import { minorsAbove } from "../rollout/version_skew.ts";
 import { calledAs, styled, type Terminal } from "../terminal.ts";
 import { counted } from "./counted.ts";
 import { plainTable } from "./plain_table.ts";
 import { printable } from "./printable.ts";
+import { quorumText } from "./quorum_text.ts";
 import { titledLines } from "./titled_lines.ts";
 
 /** Control planes of one NodeVersion that a user named. */
@@ -21,14 +22,21 @@ const providers = "no control plane is a node of this cluster, so its provider u
 
 type Titled = [title: string, text: string];
 
-/** Returns one or two lines about the wanted version and its condition; none if neither is there. */
+/** Returns the lines that a status has from objects alone: the wanted version, its condition, and etcd without a voter. */
 export function upgradeLines(terminal: Terminal, version: VersionRow): string[] {
   const { kubernetes: { version: wanted, upgraded } } = version;
-  if (wanted === "" && !upgraded) return [];
+  const etcd = etcdSeen(version);
+  const lacksVoter = etcd !== undefined && etcd.quorum > 0 && etcd.healthy < etcd.voters;
+  const isWanted = wanted !== "" || upgraded !== undefined;
   return titledLines(terminal, [
-    ["kubernetes", wanted === "" ? "no version is wanted" : `${printable(wanted, 60)} is wanted`],
+    ...(isWanted ? [["kubernetes", wantedText(wanted)] as Titled] : []),
     ...conditionLines(terminal, version),
+    ...(lacksVoter ? [["etcd", quorumText(terminal, etcd, `, as sg/${etcd.group} reported`)] as Titled] : []),
   ]);
+}
+
+function wantedText(version: string): string {
+  return version === "" ? "no version is wanted" : `${printable(version, 60)} is wanted`;
 }
 
 /**
@@ -58,7 +66,7 @@ export function kubernetesLines(
 }
 
 function versionText({ kubernetes: { version } }: VersionRow, { recorded }: KubernetesRow): string {
-  const wanted = version === "" ? "no version is wanted" : `${printable(version, 60)} is wanted`;
+  const wanted = wantedText(version);
   if (recorded === undefined) return `${wanted}, the version of the cluster is ?`;
   if (recorded === "") return `${wanted}, kubeadm recorded none for the cluster`;
   return version === recorded ? `${wanted}, and kubeadm recorded it` : `${wanted}, kubeadm recorded ${recorded}`;
@@ -98,25 +106,10 @@ function etcdLines(terminal: Terminal, { etcd, controlPlanes }: KubernetesRow): 
   const { doubts } = etcd;
   const more = doubts.length - mostDoubts;
   return [
-    ["etcd", quorumText(terminal, etcd)],
+    ["etcd", quorumText(terminal, etcd, `, as sg/${etcd.group} reported`)],
     ...doubts.slice(0, mostDoubts).map((each): Titled => ["", styled(terminal, "yellow", printable(each, longest))]),
     ...(more > 0 ? [["", counted(more, "more finding")] as Titled] : []),
   ];
-}
-
-const words = ["none", "one", "two", "three", "four"];
-
-function quorumText(terminal: Terminal, { group, voters, healthy, quorum }: EtcdSeen): string {
-  const at = `, as sg/${group} reported`;
-  if (quorum === 0) return `members are unknown${at}`;
-  const counts = `${healthy} of ${voters} voting, quorum ${quorum}`;
-  const beyond = healthy - quorum;
-  if (beyond < 0) {
-    const remedy = 'see "When quorum is lost" in docs/how-to/control-planes.md';
-    return styled(terminal, "red", `${counts}: etcd has lost its quorum${at}; ${remedy}`);
-  }
-  const may = `${counts}, ${words[beyond] ?? beyond} may fail${at}`;
-  return beyond === 0 ? styled(terminal, "yellow", may) : may;
 }
 
 // The table of control planes.

@@ -4,6 +4,7 @@ import { conditionOf, type PoolRow, type RolloutStatus, type UnderwayRow, update
 import { calledAs, styled, type Terminal } from "../terminal.ts";
 import { clock, duration, etaText, localTimes, moment } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
+import { quorumText } from "./quorum_text.ts";
 import { waveBars } from "./wave_bars.ts";
 
 interface Story {
@@ -70,6 +71,7 @@ function machineLines({ row, progress }: Story, status: RolloutStatus): string[]
 function etcdLines(terminal: Terminal, { etcd }: RolloutStatus): string[] {
   if (!etcd) return [];
   const { seats, quorum, doubts } = etcd;
+  const voters = seats.filter(({ role }) => role !== "Learner");
   const told = seats.map(({ name, role, isWell, version }) => [
     name,
     role.toLowerCase(),
@@ -77,7 +79,7 @@ function etcdLines(terminal: Terminal, { etcd }: RolloutStatus): string[] {
     version,
   ]);
   return [
-    `${quorum.well} voters are healthy, ${quorum.needed} are required`,
+    quorumText(terminal, { voters: voters.length, healthy: quorum.well, quorum: quorum.needed }),
     ...plainTable(told).split("\n").slice(0, -1),
     ...doubts.map(({ says }) => styled(terminal, "yellow", says)),
   ];

@@ -209,3 +209,14 @@ Deno.test("ostler status: shows the wanted Kubernetes version and its condition 
   assert.equal(code, 0);
   assert.match(out, /\n\nkubernetes {2}v1\.36\.1 is wanted\n {12}AwaitingApproval: Waiting for approval/);
 });
+
+Deno.test("ostler status: shows in short only an etcd that lacks a voter", async () => {
+  const made = new UpgradeWorld();
+  const shown = async (): Promise<string> => (await made.run(["status", "-n", "kube-system"])).out;
+  assert.doesNotMatch(await shown(), /^etcd/m);
+  made.reports({ quorum: { needed: 2, well: 1 } });
+  assert.match(
+    await shown(),
+    /^etcd {8}1 of 3 voting, quorum 2: etcd has lost its quorum, as sg\/workers reported; see/m,
+  );
+});

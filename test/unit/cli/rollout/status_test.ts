@@ -71,7 +71,7 @@ Deno.test("ostler status: shows the members of etcd for control planes, and what
   const { out } = await made.run(["status", "pool"]);
   for (
     const part of [
-      /^etcd {8}1 voters are healthy, 1 are required$/m,
+      /^etcd {8}1 of 1 voting, quorum 1, none may fail$/m,
       /^ {12}cp-1 +leader +healthy +3.6.8$/m,
       /^ {12}cp-2 +learner +unhealthy +3.6.8$/m,
       /^ {12}member "cp-2" is a learner, without a vote yet$/m,
