@@ -68,6 +68,11 @@ export function trustOf(bundles: readonly CaBundle[], created: number, present: 
   };
 }
 
+/** Returns whether a machine is not known to trust exactly the present CAs. */
+export function isOutdated({ state, trustsOthers }: MachineTrust): boolean {
+  return state !== "Trusts" || trustsOthers;
+}
+
 /** The machines of a pool by what they trust. */
 export interface PoolTrust {
   machines: number;

@@ -1,9 +1,12 @@
 /** `ostler ca`: shows which CAs the machines of pools trust. */
+import { casIn } from "../../activities/status/ca_bundle.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { counted } from "../view/counted.ts";
 import { asData, type Format } from "../view/output.ts";
+import { readTextFile } from "../yaml_file.ts";
+import { UsageError } from "../usage_error.ts";
 import { plainTable } from "../view/plain_table.ts";
 import { trustFaults } from "../view/trust_text.ts";
 import { type ClusterTrust, clusterTrust, type TrustRow } from "./ca_trust.ts";
@@ -14,6 +17,8 @@ export interface CaFlags extends ClusterFlags {
   output: Format;
   /** Leaves out pools whose machines do not get their CAs from Ostler. */
   givenOnly?: boolean;
+  /** A PEM file with the CAs that machines have to trust. */
+  bundle?: string;
 }
 
 /** Prints a line per pool, and returns 0 if all machines trust exactly the present CAs; without flags, of all pools. */
@@ -25,7 +30,8 @@ export async function showCaTrust(terminal: Terminal, world: World, flags: CaFla
   const rows = found.filter(({ pool }) => !flags.givenOnly || pool.kind === undefined);
   // No pool at all must not count as a success for scripts.
   if (rows.length === 0) throw new Refusal(`Failed to check what machines trust: ${noPools(chosen)}`);
-  const trust = await clusterTrust(cluster.kube, rows, namespaceOf(chosen));
+  const bundle = flags.bundle === undefined ? undefined : await readBundle(terminal, flags.bundle);
+  const trust = await clusterTrust(cluster.kube, rows, { namespace: namespaceOf(chosen), bundle });
   const faults = trust.rows.map((row) => ({ row, faults: trustFaults(row) })).filter(({ faults }) => faults.length > 0);
   const isComplete = faults.length === 0;
   terminal.out(asData(flags.output, dataOf(trust, isComplete)) ?? tableOf(terminal, trust));
@@ -36,15 +42,21 @@ export async function showCaTrust(terminal: Terminal, world: World, flags: CaFla
   return isComplete ? 0 : 1;
 }
 
+async function readBundle(terminal: Terminal, file: string): Promise<string> {
+  const pem = await readTextFile(terminal, file);
+  if (casIn(pem).length > 0) return pem;
+  throw new UsageError(`Failed to use "${file}" as a CA bundle: it has no PEM certificate`);
+}
+
 function namespaceOf(chosen: Chosen): string | undefined {
   return chosen.kind === "one" ? chosen.pool.namespace : chosen.namespace;
 }
 
-function dataOf({ announced, rows }: ClusterTrust, isComplete: boolean): object {
+function dataOf({ present, rows }: ClusterTrust, isComplete: boolean): object {
   return {
     complete: isComplete,
-    ...(announced === undefined ? {} : { announced }),
-    items: rows.map(({ pool, isPublished, isGiven, ...counts }) => {
+    ...(present === undefined ? {} : { cas: present }),
+    items: rows.map(({ pool, isPublished, isGiven, outdatedTemplates: _, ...counts }) => {
       return { ...pool, ...counts, published: isPublished, given: isGiven };
     }),
   };
@@ -66,10 +78,10 @@ function countsOf(
   return [String(machines), bad(lacking), bad(unknown), bad(trustingOthers), published];
 }
 
-function conclusion({ announced, rows }: ClusterTrust, isComplete: boolean): string {
-  const cas = announced === undefined
+function conclusion({ present, rows }: ClusterTrust, isComplete: boolean): string {
+  const cas = present === undefined
     ? "the CAs that their pools publish"
-    : `the ${counted(announced.length, "CA")} of the cluster (${announced.join(", ")})`;
+    : `the ${counted(present.length, "CA")} ${present.join(", ")}`;
   if (!isComplete) return `Not complete: not all machines are known to trust exactly ${cas}`;
   const machines = rows.reduce((sum, row) => sum + row.machines, 0);
   return `Complete: all machines trust exactly ${cas}: ${counted(machines, "machine")} of ${

@@ -4,7 +4,8 @@ import { casIn } from "../../activities/status/ca_bundle.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import { readAnnouncement } from "../../activities/kube/cluster_info.ts";
 import { machines, machineSets, Metadata } from "../../activities/kube/resources.ts";
-import { caBundlesIn, type PoolTrust, poolTrust } from "../../activities/status/ca_record.ts";
+import { templateHashLabel } from "../../activities/kube/machine_deployment.ts";
+import { caBundlesIn, isOutdated, type PoolTrust, poolTrust, trustOf } from "../../activities/status/ca_record.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { listAll } from "../connect/cluster.ts";
 import type { PoolRow } from "./pool_row.ts";
@@ -17,24 +18,30 @@ export interface TrustRow extends PoolTrust {
   isPublished: boolean;
   /** Whether machines get their CAs from Ostler; nothing is known of any others. */
   isGiven: boolean;
+  /** The template hashes of machines that are not known to trust exactly the present CAs. */
+  outdatedTemplates: string[];
 }
 
 /** The present CAs of a cluster, and what the machines of its pools trust of them. */
 export interface ClusterTrust {
-  /** The CAs in ConfigMap cluster-info; without one, each pool is compared with what it publishes itself. */
-  announced: string[] | undefined;
+  /** The CAs in a given bundle, or in ConfigMap cluster-info; without any, each pool is compared with its own. */
+  present: string[] | undefined;
   rows: TrustRow[];
 }
 
-/** Reads all machines in the namespace, or in all namespaces; returns the given pools. */
+/**
+ * Reads all machines in the namespace, or in all namespaces; returns the given pools. `bundle` is the PEM of the CAs that
+ * machines have to trust; by default those in ConfigMap cluster-info.
+ */
 export async function clusterTrust(
   kube: Kube,
   rows: readonly PoolRow[],
-  namespace: string | undefined,
+  { namespace, bundle }: { namespace: string | undefined; bundle?: string | undefined },
 ): Promise<ClusterTrust> {
-  const [{ caPem } = {}, created] = await Promise.all([readAnnouncement(kube), readCreations(kube, namespace)]);
-  const announced = caPem === undefined ? undefined : casIn(caPem);
-  return { announced, rows: rows.map((row) => trustRow(row, created.get(poolName(row.pool)) ?? [], announced)) };
+  const caPem = bundle ?? (await readAnnouncement(kube))?.caPem;
+  const found = await readMachines(kube, namespace);
+  const present = caPem === undefined ? undefined : casIn(caPem);
+  return { present, rows: rows.map((row) => trustRow(row, found.get(poolName(row.pool)) ?? [], present)) };
 }
 
 /**
@@ -43,23 +50,33 @@ export async function clusterTrust(
  */
 export async function ownTrust(kube: Kube, row: PoolRow): Promise<TrustRow | undefined> {
   if (row.pool.kind !== undefined || caBundlesIn(row.raw).length < 2) return undefined;
-  const created = await readCreations(kube, row.pool.namespace);
-  return trustRow(row, created.get(poolName(row.pool)) ?? [], undefined);
+  const found = await readMachines(kube, row.pool.namespace);
+  return trustRow(row, found.get(poolName(row.pool)) ?? [], undefined);
 }
 
-function trustRow({ pool, raw }: PoolRow, created: readonly number[], announced: string[] | undefined): TrustRow {
+/** A Machine, reduced to what decides about its CAs. */
+interface SeenMachine {
+  /** Epoch ms. */
+  created: number;
+  templateHash: string;
+}
+
+function trustRow({ pool, raw }: PoolRow, found: readonly SeenMachine[], wanted: string[] | undefined): TrustRow {
   const isGiven = pool.kind === undefined;
   const bundles = isGiven ? caBundlesIn(raw) : [];
   const { cas = [], partly } = bundles.at(-1) ?? {};
-  const present = announced ?? cas;
+  const present = wanted ?? cas;
   const isPublished = cas.length > 0 && partly === undefined && cas.join() === present.join();
-  return { pool, ...poolTrust(bundles, created, present), isPublished, isGiven };
+  const outdated = found.filter(({ created }) => isOutdated(trustOf(bundles, created, present)));
+  const counts = poolTrust(bundles, found.map(({ created }) => created), present);
+  const outdatedTemplates = [...new Set(outdated.map(({ templateHash }) => templateHash))];
+  return { pool, ...counts, isPublished, isGiven, outdatedTemplates };
 }
 
 const Owned = z.object({ metadata: Metadata });
 
-/** Returns the creation times (epoch ms) of Machines by the `namespace/name` of their MachineDeployment. */
-async function readCreations(kube: Kube, namespace: string | undefined): Promise<Map<string, number[]>> {
+/** Returns the Machines by the `namespace/name` of their MachineDeployment. */
+async function readMachines(kube: Kube, namespace: string | undefined): Promise<Map<string, SeenMachine[]>> {
   const where = namespace === undefined ? {} : { namespace };
   // Sets are read after machines, because a set exists before its machines and until they are deleted.
   const found = (await listAll(kube, machines, where)).flatMap(metadataOf);
@@ -67,10 +84,14 @@ async function readCreations(kube: Kube, namespace: string | undefined): Promise
   const poolOf = new Map(sets.map(({ uid, namespace, ownerReferences = [] }) => {
     return [uid, `${namespace}/${ownerReferences.find(({ kind }) => kind === "MachineDeployment")?.name}`];
   }));
-  const byPool = new Map<string, number[]>();
-  for (const { ownerReferences = [], creationTimestamp } of found) {
+  const byPool = new Map<string, SeenMachine[]>();
+  for (const { ownerReferences = [], creationTimestamp, labels } of found) {
     const pool = ownerReferences.map(({ uid }) => poolOf.get(uid)).find((name) => name !== undefined);
-    if (pool !== undefined) byPool.set(pool, [...byPool.get(pool) ?? [], Date.parse(creationTimestamp)]);
+    if (pool === undefined) continue;
+    const seen = { created: Date.parse(creationTimestamp), templateHash: labels?.[templateHashLabel] ?? "" };
+    const others = byPool.get(pool);
+    if (others) others.push(seen);
+    else byPool.set(pool, [seen]);
   }
   return byPool;
 }

@@ -8,6 +8,7 @@ import type { CaFlags } from "./ca_command.ts";
 import type { ExplainFlags } from "./explain_command.ts";
 import type { LogsFlags } from "./logs_command.ts";
 import type { PlanFlags } from "./plan_command.ts";
+import type { RecreateFlags } from "./recreate_command.ts";
 import type { SendFlags } from "./send_command.ts";
 import type { StatusFlags } from "./status_command.ts";
 
@@ -17,6 +18,7 @@ export function addRolloutCommands(program: Command, wiring: Wiring): void {
   addStatus(program, wiring);
   for (const told of steering) addSteering(program, wiring, told);
   addSkip(program, wiring);
+  addRecreate(program, wiring);
   addExplain(program, wiring);
   addLogs(program, wiring);
   addHistory(program, wiring);
@@ -113,6 +115,24 @@ function addSkip(program: Command, { terminal, end, inWorld }: Wiring): void {
   });
 }
 
+function addRecreate(program: Command, { terminal, end, inWorld }: Wiring): void {
+  const command = program.command("recreate")
+    .summary("replace the machines of pools with outdated CAs")
+    .description(
+      "replace all machines of each pool with a machine that does not trust exactly the present CAs of the cluster, by " +
+        "an annotation in its template: a change like any other, with plan, approval, waves and windows",
+    )
+    .argument("[pool]", "MachineDeployment: NAME, NAMESPACE/NAME or machinedeployment/NAME")
+    .requiredOption("--outdated-ca", "select pools by the CAs that their machines trust, as `ostler ca` shows")
+    .option("--dry-run", "show the plans without writing anything")
+    .option("-y, --yes", "do not ask for confirmation")
+    .option(...profilePlace);
+  finished(withSelection(command)).action(async (pool: string | undefined, given: RecreateFlags) => {
+    const { recreateOutdated } = await import("./recreate_command.ts");
+    end(await inWorld(given, (world) => recreateOutdated(terminal, world, named(pool, given))));
+  });
+}
+
 function withReason(command: Command, waits: string): Command {
   return command
     .option("--reason <text>", "reason, shown in status, Events and history")
@@ -174,6 +194,7 @@ function addCa(program: Command, { terminal, end, inWorld }: Wiring): void {
     )
     .argument("[pool]", `${poolWords}; without one, all of the cluster`)
     .addOption(tableOutput("wide", "json", "yaml"))
+    .option("--bundle <file>", "PEM file with the CAs (default: those in ConfigMap cluster-info)")
     .option("--given-only", "leave out scaling groups and NodePools, whose machines do not get their CAs from Ostler");
   finished(withSelection(command)).action(async (pool: string | undefined, given: CaFlags) => {
     const { showCaTrust } = await import("./ca_command.ts");

@@ -29,7 +29,7 @@ export interface Planned {
   policy: string;
   /** Whether a run waits for approval of the plan. */
   approval: Rules["approval"];
-  /** Whether the plan is for the applied MachineDeployment: a plan for a file cannot be approved. */
+  /** Whether the plan is for the applied MachineDeployment: a plan for any other cannot be approved. */
   isApplied: boolean;
   replicas: number;
   /** Whether the pool has no machine yet. */
@@ -77,7 +77,7 @@ const FileDeployment = z.object({
 /** Returns the plan for a MachineDeployment that is not applied yet: its spec with the existing machines. */
 export async function plannedForFile(
   { cluster, profileNamespace }: PlanPlace,
-  { value, namespace }: { value: unknown; namespace: string },
+  { value, namespace, title = "the file" }: { value: unknown; namespace: string; title?: string },
 ): Promise<Planned> {
   const { kube } = cluster;
   const { kind, given } = fileDeployment(value, namespace);
@@ -91,7 +91,7 @@ export async function plannedForFile(
   const members = isNew ? [] : (await readMembers(kube, pool, rules.repair)).sort(byTurn);
   const plan = forecast({ now: Date.now(), kind, desired, rules, memory: await recall(kube, pool), members });
   const row = isNew ? poolRow(given, undefined) as PoolRow : await readRow(cluster, pool);
-  const instead = { title: "the file", template: templateOf(value) };
+  const instead = { title, template: templateOf(value) };
   const change = await pendingChange(kube, { row, deployment: present, instead });
   const { source: policy, approval } = rules;
   return { pool, plan, change, policy, approval, isApplied: false, replicas: desired.replicas, isNew };

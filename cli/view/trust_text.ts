@@ -4,7 +4,7 @@ import { styled, type Terminal } from "../terminal.ts";
 import { titleWidth } from "./pool_story.ts";
 
 /** Returns why a pool does not trust exactly the present CAs yet, most important first; none if it does. */
-export function trustFaults(row: Omit<TrustRow, "pool">): string[] {
+export function trustFaults(row: Omit<TrustRow, "pool" | "outdatedTemplates">): string[] {
   const { machines, lacking, unknown, trustingOthers, isPublished, isGiven } = row;
   if (!isGiven) return ["its machines do not get their CAs from Ostler: check them yourself"];
   const of = (count: number): string => `${count} of ${machines} machines`;

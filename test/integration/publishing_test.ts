@@ -1,5 +1,6 @@
 /** Publications on a real API server: the recorded bytes, credentials that stay fresh, and nothing left behind. */
 import assert from "node:assert/strict";
+import { casIn } from "../../activities/status/ca_bundle.ts";
 import { annotationsHash } from "../../profiles/mod.ts";
 import { expectedConfig, expectedText, getterToken, osmCase } from "../support/osm_vectors.ts";
 import { goProfileOf } from "./go_profile.ts";
@@ -29,7 +30,9 @@ testInWorld(
     await t.step("a Schedule renews credentials and touches no machine", () => renews(world));
     await t.step("profiles of equal output in two languages change no machine", () => switches(world));
     await t.step("a Go template renders the recorded bytes, with one or two tokens of a label", () => matches(world));
-    await t.step("another API address reaches the kubeconfig", () => moves(world));
+    await t.step("another API address and another CA reach the kubeconfig, and the Rollout has both bundles", () => {
+      return moves(world);
+    });
     await t.step("a deletion removes everything that was made", () => deletes(world));
   },
 );
@@ -136,8 +139,11 @@ async function compareUserData(world: World, joinToken: string): Promise<void> {
   assert.equal(bootstrap, recorded);
 }
 
-async function announce(world: World, server: string): Promise<void> {
-  const ca = /certificate-authority-data: (\S+)/.exec(expectedText(vector, "kubeconfig") ?? "")?.[1];
+const nextCa = `-----BEGIN CERTIFICATE-----\n${btoa("the next CA")}\n-----END CERTIFICATE-----\n`;
+
+async function announce(world: World, server: string, more = ""): Promise<void> {
+  const recorded = /certificate-authority-data: (\S+)/.exec(expectedText(vector, "kubeconfig") ?? "")?.[1] ?? "";
+  const ca = btoa(`${atob(recorded)}${more}`);
   const cluster = `{server: "${server}", certificate-authority-data: ${ca}}`;
   const kubeconfig = `apiVersion: v1\nkind: Config\nclusters: [{name: "", cluster: ${cluster}}]\n`;
   await world.patch(clusterInfo, { data: { kubeconfig } });
@@ -157,7 +163,7 @@ function foreignToken(id: string): object {
 }
 
 async function moves(world: World): Promise<void> {
-  await announce(world, "https://moved.vectors.example:6443");
+  await announce(world, "https://moved.vectors.example:6443", nextCa);
   await world.temporal.workflow.signalWithStart("rollOutMachineDeployment", {
     workflowId: `machine-deployment/kube-system/${name}`,
     taskQueue: "ostler",
@@ -169,6 +175,13 @@ async function moves(world: World): Promise<void> {
     const kubeconfig = await text(world, `kube-system-${name}-kubelet-bootstrap-config`, "kubeconfig");
     return kubeconfig.includes("server: https://moved.vectors.example:6443\n");
   });
+  const { caBundles = [] } = await world.until("both bundles", async () => {
+    const status = await world.status(name);
+    return status?.caBundles?.length === 2 ? status : undefined;
+  });
+  const [before, after] = caBundles.map(({ cas }) => cas);
+  assert.deepEqual(after?.filter((ca) => !before?.includes(ca)), casIn(nextCa));
+  assert.equal(after?.length, 2);
 }
 
 async function deletes(world: World): Promise<void> {

@@ -21,7 +21,7 @@ async function suggested(...words: string[]): Promise<string[]> {
 }
 
 Deno.test("completion: suggests commands, and no hidden ones", async () => {
-  assert.deepEqual(await suggested("re"), ["resume", "retry", "render", "release", ":4"]);
+  assert.deepEqual(await suggested("re"), ["resume", "retry", "recreate", "render", "release", ":4"]);
   assert.equal((await suggested("_")).length, 1);
 });
 

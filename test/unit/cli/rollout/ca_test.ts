@@ -59,7 +59,7 @@ Deno.test("ostler ca: exits with 1 while a machine is older than the bundle of p
   const cas = casIn(old + next).join(", ");
   assert.equal(
     after.last,
-    `Complete: all machines trust exactly the 2 CAs of the cluster (${cas}): 3 machines of 1 pool`,
+    `Complete: all machines trust exactly the 2 CAs ${cas}: 3 machines of 1 pool`,
   );
 });
 
@@ -111,13 +111,25 @@ Deno.test("ostler ca: compares with what pools publish in a cluster that announc
   assert.equal((await check({ announced: "" })).code, 1);
 });
 
+Deno.test("ostler ca --bundle: is not complete before the cluster announces that bundle", async () => {
+  const scene = { announced: old, caBundles: [bundle(-1000, old)], created: [-1] };
+  assert.equal((await check(scene)).code, 0);
+  const readStdin = (): Promise<string> => Promise.resolve(old + next);
+  const { code, out } = await world(scene).run(["ca", "--bundle", "-"], { readStdin });
+  assert.equal(code, 1);
+  assert.match(out, /^fleet\/pool: new machines do not get the present CA bundle yet; 1 of 1 machines does not trust/m);
+  assert.equal((await world({ created: [-1] }).run(["ca", "--bundle", "-"], { readStdin })).code, 0);
+  const empty = await world(scene).run(["ca", "--bundle", "-"], { readStdin: () => Promise.resolve("none") });
+  assert.deepEqual([empty.code, empty.err], [2, 'Failed to use "-" as a CA bundle: it has no PEM certificate\n']);
+});
+
 Deno.test("ostler ca: reads all namespaces without flags, and has everything as data", async () => {
   const made = world();
   const { code, out } = await made.run(["ca", "-o", "json"]);
   assert.equal(code, 1);
   assert.deepEqual(JSON.parse(out), {
     complete: false,
-    announced: casIn(old + next),
+    cas: casIn(old + next),
     items: [{
       ...{ namespace: "fleet", name: "pool", machines: 3, lacking: 2, unknown: 0, trustingOthers: 0 },
       ...{ published: true, given: true },

@@ -1,0 +1,40 @@
+/** Requests the replacement of all machines of a MachineDeployment, whose template a person leaves unchanged. */
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import type { Kube } from "../kube/client.ts";
+import { machineDeployments, patchObject, readObject } from "../kube/resources.ts";
+
+/** In a template: the time of the last request. machine-controller replaces machines for any change of a template. */
+const recreatedAnnotation = "ostler.dev/recreated-at";
+
+/** Not the field manager of rollouts: the history of the pool names this one as the actor of the change. */
+const fieldManager = "ostler-recreate";
+
+/** Returns the merge patch that requests it at `now` (epoch ms). */
+export function recreation(now: number): { spec: { template: { metadata: { annotations: Record<string, string> } } } } {
+  const annotations = { [recreatedAnnotation]: new Date(now).toISOString() };
+  return { spec: { template: { metadata: { annotations } } } };
+}
+
+/** The state of a MachineDeployment for which a person has seen the plan. */
+export interface RecreationOrder {
+  pool: PoolRef;
+  generation: number | undefined;
+  /** Epoch ms. */
+  now: number;
+}
+
+/**
+ * Changes the template, which begins a rollout like any other change. Returns "Changed", without a write, if the
+ * MachineDeployment has another generation by now; throws the API's 404 for a deleted one, and its 409 for a conflict.
+ */
+export async function requestRecreation(
+  kube: Kube,
+  { pool: { namespace, name }, generation, now }: RecreationOrder,
+): Promise<"Requested" | "Changed"> {
+  const { metadata } = await readObject(kube, machineDeployments, { namespace, name });
+  if (metadata.generation !== generation) return "Changed";
+  const { resourceVersion } = metadata;
+  const body = { ...(resourceVersion === undefined ? {} : { metadata: { resourceVersion } }), ...recreation(now) };
+  await patchObject(kube, machineDeployments, { namespace, name, body, fieldManager });
+  return "Requested";
+}
