@@ -146,7 +146,7 @@ export const ProcessSettings = z.object({
     description: "Set the constellation-uid tag of this cluster's groups; required unless simulated",
   }),
   cloudInputOnly: setting(text, "", {
-    description: "Set values of input-only template fields, by path",
+    description: "Set template fields that Google never returns (input-only), by path",
     form: "json",
   }),
   prometheusHosts: setting(names, "", {

@@ -18,7 +18,7 @@ const Id = z.string().transform((decimal, context) => {
   context.addIssue("not an unsigned integer of 64 bits");
   return z.NEVER;
 });
-/** "" for 0, which is not a member. */
+/** The id of another member; "" for etcd's 0, which means none. */
 const Reference = Id.default("0").transform((hex) => hex === "0" ? "" : hex);
 
 const Count = z.string().regex(/^\d{1,16}$/).default("0").transform(Number).refine(Number.isSafeInteger);

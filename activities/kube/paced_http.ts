@@ -71,7 +71,7 @@ export class PacedHttp implements PromiseHttpLibrary {
   // The body is read here, so that the timeout covers all of it.
   async #whole(request: RequestContext): Promise<ResponseContext> {
     const dispatcher = request.getDispatcher() as Dispatcher | undefined;
-    // A server without TLS of its own has no dispatcher.
+    // A request without TLS settings of its own has no dispatcher.
     const { answer, stop } = dispatcher ? ask(dispatcher, request) : this.#askLibrary(request);
     const late = (): DOMException =>
       new DOMException(`no complete response within ${this.#wholeMs / 1000} seconds`, "TimeoutError");

@@ -144,9 +144,9 @@ export async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolR
     (await findRules(cluster.kube, { metadata }, Date.now())).rules,
   ];
   const made = await (await engine()).plan(pool);
-  // A version that all groups run needs no release.
+  // A version that all groups already run does not have to be released to them.
   const mayBegin = version.released === follows?.stage || version.ready.status === "True";
-  const waits = mayBegin ? [] : [`NodeVersion "${version.name}" is not released to it yet`];
+  const waits = mayBegin ? [] : [`NodeVersion "${version.name}" is not released to this group yet`];
   const plan = { ...made, blocked: [...waits, ...made.blocked] };
   const unheld = await unheldAutoscaler(
     cluster.kube,

@@ -93,7 +93,7 @@ function snapshotNews(
     const message = `Saved an etcd snapshot of ${bytes} bytes at ${at} before removing machine "${machine}": ${digest}`;
     return { type: "Normal", reason: "EtcdSaved", message };
   }
-  // With a snapshot rule, only a machine that is gone has no snapshot.
+  // If the policy requires snapshots, a snapshot is missing only for a machine that is already gone.
   if (rules?.etcd) return undefined;
   const todo = "set etcd.snapshot in its RolloutPolicy";
   const message = `No etcd snapshot is saved before removing machine "${machine}"; ${todo}`;

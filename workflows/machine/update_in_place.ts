@@ -153,7 +153,7 @@ async function fail(
   const isOwn = verdict !== "RolledBack";
   const failing: Failing = { begun, reason: reasons[verdict], message: evidence, isOwn };
   if (await failOrDoom(work, failing) === "Doomed") return await replaceInstead(work, begun);
-  // Any other machine stays out of service, as it may still boot.
+  // Unless it went back to its previous image, the machine stays out of service, as it may still boot.
   return isOwn ? { is: "Out" } : await serve(work);
 }
 

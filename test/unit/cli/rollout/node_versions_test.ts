@@ -165,7 +165,7 @@ Deno.test("ostler plan: shows that a scaling group is not released by its NodeVe
   const made = world();
   made.plan = { ...{ hash: "abc", machines: 3, seconds: null, blocked: [] }, waves: [] };
   const { out } = await made.run(["plan", "sg/alpha"]);
-  assert.match(out, /^blocked +NodeVersion "all" is not released to it yet$/m);
+  assert.match(out, /^blocked +NodeVersion "all" is not released to this group yet$/m);
 });
 
 Deno.test("fault G13: ostler plan warns of an autoscaler that manages the group, and that no strategy configures", async () => {
