@@ -41,7 +41,7 @@ export function readConfig(env: Record<string, string | undefined>, argv: string
     isTokenForAnybody ? ["prometheus-token-file: prometheus-hosts must list the hosts that may get the token"] : [],
   );
   refuseFaults(cloudFaults(values));
-  // Otherwise, a writer of MachineDeployments could read the cloud's credentials on a machine.
+  // Refused together, because a writer of MachineDeployments could read the cloud's credentials on a machine.
   const isShared = values.providerEnvironment && values.cloud !== "";
   refuseFaults(
     isShared ? ["provider-environment: must be false with a cloud, whose credentials machines would get"] : [],

@@ -45,7 +45,7 @@ export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Prom
       kept,
       marks: { ...marksOf(instance.image, asked.group.spec.groupId), ...heirOf(from) },
     });
-    // The pods are still on the old node, so an autoscaler would remove the new one before the next report keeps it.
+    // The pods are still on the old node, so an autoscaler could remove the new, empty one before it is protected.
     if (
       order?.donor !== undefined && !order.isDone &&
       (await unheldAutoscaler(kube, () => Promise.resolve(asked.group))) !== ""

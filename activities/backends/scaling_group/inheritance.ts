@@ -90,7 +90,7 @@ export function inheritanceOf(donor: Inheritance, rules: HandOverRules): Inherit
   };
 }
 
-/** Returns the changes of the new node: values of the old node win, everything else stays. */
+/** Returns the changes to the new node: values of the old node win, everything else stays. */
 export function handOver(kept: Inheritance, heir: Inheritance): HandOver {
   const isSame = (one: Taint, other: Taint): boolean => one.key === other.key && one.effect === other.effect;
   const missing = kept.taints.filter((taint) =>
