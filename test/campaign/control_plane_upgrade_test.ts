@@ -1,7 +1,6 @@
 /** A control plane that really boots: orders upgrade it from one minor version of Kubernetes to the next with kubeadm. */
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -16,17 +15,16 @@ import { kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { machinesFolder } from "../../deploy/local/demo/ground.ts";
 import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
 import { handsImage } from "../../deploy/local/machines/ostree/hands_image.ts";
-import { architecture } from "../../deploy/local/mirror/release_files.ts";
 import { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { applyManifests } from "../../deploy/local/stack/manifests.ts";
 import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
-import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { plainFolder } from "../../deploy/release/chart/plain_manifests.ts";
 import type { UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
 import { machineTest, mayInstall, openHost } from "../machines/real_machines.ts";
 import { inActivity } from "../support/activity_context.ts";
 import { componentImages } from "../support/kubeadm/component_images.ts";
+import { componentList } from "../support/kubeadm/component_list.ts";
 import { ControlPlanes } from "../support/kubeadm/control_planes.ts";
 import {
   controlPlanePrograms,
@@ -139,21 +137,6 @@ async function sceneOf(
     ...{ version: kubernetesVersion, digest: upgradeDigestOf(kubernetesVersion, list), until: 0 },
   };
   return { admin, kube, image, order };
-}
-
-/** The components as the mirror has them. */
-async function componentList(host: ContainerHost): Promise<string> {
-  const tools = await resolveTools(["kubeadm", "kubelet-1.36"]);
-  const programs = { kubeadm: tools.kubeadm, kubelet: tools["kubelet-1.36"] };
-  return JSON.stringify(
-    await Promise.all(
-      Object.entries(programs).map(async ([name, path]) => ({
-        url: new URL(`${kubernetesVersion}/bin/linux/${architecture}/${name}`, host.mirror.url).href,
-        hash: `sha256:${createHash("sha256").update(await readFile(path)).digest("hex")}`,
-        installPath: `/opt/bin/${name}`,
-      })),
-    ),
-  );
 }
 
 interface NodeFacts {

@@ -13,6 +13,7 @@ import type { StackTools } from "../stack/foundation.ts";
 import { type ManagementKubeconfigs, type OstlerProcesses, startOstler } from "./ostler_processes.ts";
 import { kubeconfigFor } from "../stack/service_account_kubeconfig.ts";
 import { fileURLToPath } from "node:url";
+import { ApiConnection } from "../stack/api_connection.ts";
 import { applyManifests, applyObjects, parseManifests } from "../stack/manifests.ts";
 import type { ManifestObject } from "../stack/resource_paths.ts";
 
@@ -143,6 +144,8 @@ export async function mintKubeconfigs(stack: Stack): Promise<SiteKubeconfigs> {
 
 const local = ["machine_controller_crds", "kubevirt_crds", "storage_class", "machine_controller_rbac", "cloud_rbac"];
 
+const holdNewMachines = "admission/hold_new_machines";
+
 /** All files of deploy/kubernetes except the two Deployments, whose processes run outside the cluster. */
 const ours = [
   "namespace",
@@ -163,7 +166,7 @@ const ours = [
   "rbac/bootstrap",
   "admission/limit_secrets",
   "admission/limit_profiles",
-  "admission/hold_new_machines",
+  holdNewMachines,
   "cloud/rbac",
   "cloud/limit_autoscalers",
 ];
@@ -192,11 +195,13 @@ export async function installManifests(
   { isWorkerCluster = false, approver = "asKubernetes", handsImage }: Installed = {},
 ): Promise<void> {
   const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+  const unknown = await holdsMachines(adminKubeconfig) ? undefined : holdNewMachines;
   await applyManifests(adminKubeconfig, [
     ...local.map((name) => path(`../manifests/${name}.yaml`)),
-    ...[...ours, approval[approver]].filter((name) => !isWorkerCluster || !inManagement.includes(name)).map((name) =>
-      path(`../../kubernetes/${name}.yaml`)
-    ),
+    ...[...ours, approval[approver]].filter((name) => name !== unknown)
+      .filter((name) => !isWorkerCluster || !inManagement.includes(name)).map((name) =>
+        path(`../../kubernetes/${name}.yaml`)
+      ),
   ]);
   await applyObjects(adminKubeconfig, await nodeLimits(path("../../kubernetes/admission/limit_nodes.yaml")));
   if (handsImage === undefined) return;
@@ -204,6 +209,14 @@ export async function installManifests(
   const metadata = { namespace: "ostler-hands", name: "ostler-hands-image" };
   const image = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { image: handsImage } };
   await applyObjects(adminKubeconfig, [image]);
+}
+
+/** Returns whether the API server knows the kind of that policy, as Kubernetes does since 1.36. */
+async function holdsMachines(adminKubeconfig: string): Promise<boolean> {
+  using api = await ApiConnection.open(adminKubeconfig);
+  const path = "/apis/admissionregistration.k8s.io/v1";
+  const { resources } = await api.call({ method: "GET", path }) as { resources: { name: string }[] };
+  return resources.some(({ name }) => name === "mutatingadmissionpolicies");
 }
 
 /** The annotation that policies of tests hand over from an old node to its new node. */

@@ -10,6 +10,7 @@ import { ContainerFleet } from "../../../deploy/local/machines/groups/container_
 import type { OpenJoining } from "../../../deploy/local/machines/groups/joining.ts";
 import { hostFacts } from "../../../deploy/local/machines/host_facts.ts";
 import { Balancer } from "./balancer.ts";
+import { clusterComponents } from "./cluster_components.ts";
 import { ClusterKeys } from "./cluster_keys.ts";
 import { imagePrefix } from "./component_images.ts";
 import { untilFirstReady } from "./first_machine.ts";
@@ -25,6 +26,8 @@ export interface ControlPlanesOptions {
   group: GroupSpec;
   /** Version of the cluster and of its kubelets; `kubernetesVersion` by default. */
   version?: string;
+  /** Kubernetes versions of other components, by which later machines join. */
+  components?: Readonly<Record<string, string>>;
 }
 
 /** The port of kubeadm's API servers. */
@@ -52,11 +55,11 @@ export class ControlPlanes implements AsyncDisposable {
   /** Resolves when the first control plane is Ready; if it fails, only its container remains. */
   static async begin(options: ControlPlanesOptions): Promise<ControlPlanes> {
     await using owned = new AsyncDisposableStack();
-    const { host, group, directory, version = kubernetesVersion } = options;
+    const { host, group, directory, version = kubernetesVersion, components = {} } = options;
     const keys = await ClusterKeys.create();
     const caPem = keys.cluster.certificatePem;
     const endpoint = (): string => `${host.address}:${balancer.port}`;
-    const groups = owned.use(groundOf(host, { keys, endpoint, version }));
+    const groups = owned.use(groundOf(host, { keys, endpoint, version, components }));
     const addresses = (): string[] => addressesOf(groups, group).map((address) => `${address}:${apiPort}`);
     const balancer = owned.use(await Balancer.start(host.address, { addresses, caPem }));
     host.serveApi(balancer.port);
@@ -80,7 +83,7 @@ export class ControlPlanes implements AsyncDisposable {
    * nodes run.
    */
   async settle(admin: Administrator, workers: readonly GroupSpec[]): Promise<void> {
-    const { group } = this.#options;
+    const { group, version = kubernetesVersion } = this.#options;
     const [founder] = this.groups.cloud.instances(group.id);
     // No join service existed for the machine that ran `kubeadm init`, so its node is annotated here.
     await admin.patch(`/api/v1/nodes/${founder?.node}`, {
@@ -91,7 +94,7 @@ export class ControlPlanes implements AsyncDisposable {
     });
     const found = this.groups.cloud.group(group.id);
     if (found) this.groups.cloud.resize(found, group.size);
-    await this.groups.settle(admin, [group, ...workers]);
+    await this.groups.settle(admin, [group, ...workers], { ...first, kubernetes: version });
   }
 
   /** Stops the cluster without removing containers, which the host removes. */
@@ -106,15 +109,22 @@ function addressesOf({ cloud }: GroupGround, { id }: GroupSpec): string[] {
 
 function groundOf(
   host: ContainerHost,
-  { keys, endpoint, version }: { keys: ClusterKeys; endpoint: () => string; version: string },
+  { keys, endpoint, version, components }: {
+    keys: ClusterKeys;
+    endpoint: () => string;
+    version: string;
+    components: Readonly<Record<string, string>>;
+  },
 ): GroupGround {
-  const kubelets = { [first.components]: version.slice(1) };
+  const versions = { ...components, [first.components]: version };
+  const kubelets = Object.fromEntries(Object.entries(versions).map(([name, each]) => [name, each.slice(1)]));
   const imageRepository = `${new URL(host.mirror.url).host}/${imagePrefix}`;
   return new GroupGround({
     fleet: async (world) => {
       const { hasCgroupV2 } = await hostFacts();
       const shape = { endpoint: endpoint(), version, podNetwork: host.podNetwork, imageRepository, hasCgroupV2 };
-      const joining: OpenJoining = (means) => joinByKubeadm({ cloud: world.cloud, keys, shape }, means);
+      const accepted = (): Promise<string> => clusterComponents(world.kubeconfig, versions);
+      const joining: OpenJoining = (means) => joinByKubeadm({ cloud: world.cloud, keys, shape, accepted }, means);
       return await ContainerFleet.open({ ...world, host, kubelets, bootstrappers, joining });
     },
   });

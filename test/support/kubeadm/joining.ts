@@ -27,6 +27,8 @@ export interface KubeadmCluster {
   cloud: GroupCloud;
   keys: ClusterKeys;
   shape: ClusterShape;
+  /** Returns the components that kubeadm accepts for a control plane. */
+  accepted: () => Promise<string>;
 }
 
 /** Returns the way to join by kubeadm; the first control plane creates the cluster. */
@@ -34,10 +36,11 @@ export async function joinByKubeadm(cluster: KubeadmCluster, means: JoiningMeans
   const filesOf = await openNodeFiles(means);
   let first: string | undefined;
   return {
-    userData: async (instance, components) => {
-      const files = filesOf(instance, components);
+    userData: async (instance, asked) => {
       const isControlPlane = cluster.cloud.group(instance.group)?.role === "ControlPlane";
       if (isControlPlane) first ??= instance.providerId;
+      const components = isControlPlane && instance.providerId !== first ? await cluster.accepted() : asked;
+      const files = filesOf(instance, components);
       const upgrades = { path: upgradePath, permissions: "0600", content: upgradeConfig() };
       const special = isControlPlane ? [...cluster.keys.files, upgrades] : [];
       const own = instance.providerId === first

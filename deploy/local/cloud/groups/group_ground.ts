@@ -12,13 +12,16 @@ export const kinds = `/apis/${apiVersion}`;
 /** Administrator access to a cluster; the kubeconfig is optional only for machines that join in memory. */
 export type Administrator = Pick<ApiObjects, "list" | "create" | "patch"> & { readonly kubeconfig?: string };
 
-/** Image and components of a NodeVersion. */
+/** Image and components of a NodeVersion, and the Kubernetes version of these components (`usualKubernetes` by default). */
 export interface Version {
   image: string;
   components: string;
+  kubernetes?: string;
 }
 
 const usual: GroupMachinesOptions["seconds"] = { boot: 1, ready: 0.5, gone: 1 };
+
+const usualKubernetes = "v1.36.1";
 
 export const first: Version = { image: "image-1", components: "components-1" };
 
@@ -86,7 +89,7 @@ export class GroupGround implements AsyncDisposable {
     const spec = { image: version.image, imageVersion: "v1", kubernetesComponentsReference: version.components };
     await admin.create(`${kinds}/nodeversions`, {
       ...{ apiVersion, kind: "NodeVersion", metadata: { name: "constellation-version" } },
-      spec: { ...spec, kubernetesClusterVersion: "v1.36.1" },
+      spec: { ...spec, kubernetesClusterVersion: version.kubernetes ?? usualKubernetes },
     });
     for (const group of groups) await this.create(admin, group);
     this.#isSettled = true;
@@ -115,13 +118,14 @@ export class GroupGround implements AsyncDisposable {
     });
   }
 
-  /** Changes image or components of the NodeVersion. */
+  /** Changes image, components or Kubernetes version of the NodeVersion, in one write. */
   async ask(admin: Administrator, version: Version): Promise<void> {
     this.#version = version;
     const spec = {
       image: version.image,
       kubernetesComponentsReference: version.components,
       imageVersion: version.image,
+      kubernetesClusterVersion: version.kubernetes ?? usualKubernetes,
     };
     await admin.patch(`${kinds}/nodeversions/constellation-version`, { spec });
   }

@@ -1,0 +1,80 @@
+/** Watches the versions of all nodes, from outside: no worker may run a kubelet that an API server does not support. */
+import type { World } from "../integration/world.ts";
+
+interface Node {
+  metadata: { name: string; uid: string; labels?: Record<string, string> };
+  status: { nodeInfo: { kubeletVersion: string } };
+}
+
+interface Pod {
+  metadata: { name: string };
+  spec: { nodeName?: string; containers: { image: string }[] };
+}
+
+const everyMs = 1_000;
+const controlPlane = "node-role.kubernetes.io/control-plane";
+
+/** Dispose of it to stop it. */
+export class SkewWatch implements AsyncDisposable {
+  /** Workers whose kubelet was newer than an API server or than the kubelet of a control plane. */
+  readonly broken: string[] = [];
+  /** The kubelet versions that each node has reported, by the uid of the node. */
+  readonly seen = new Map<string, Set<string>>();
+  looks = 0;
+  readonly #world: World;
+  readonly #ended = new AbortController();
+  readonly #run: Promise<void>;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#run = this.#watch();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort();
+    await this.#run;
+  }
+
+  async #watch(): Promise<void> {
+    while (!this.#ended.signal.aborted) {
+      // An API server that restarts answers later.
+      await this.#look().catch(() => undefined);
+      await new Promise((done) => setTimeout(done, everyMs));
+    }
+  }
+
+  async #look(): Promise<void> {
+    const signal = AbortSignal.timeout(5_000);
+    const { api } = this.#world;
+    const read = async <T>(path: string): Promise<T[]> => {
+      return (await api.call({ method: "GET", path, signal }) as { items: T[] }).items;
+    };
+    // Control planes are read first: one that is upgraded meanwhile makes nothing look broken.
+    const nodes = await read<Node>("/api/v1/nodes");
+    const pods = await read<Pod>("/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-apiserver");
+    this.looks += 1;
+    for (const { metadata: { uid }, status: { nodeInfo } } of nodes) {
+      this.seen.set(uid, (this.seen.get(uid) ?? new Set()).add(nodeInfo.kubeletVersion));
+    }
+    const isPlane = ({ metadata: { labels = {} } }: Node): boolean => controlPlane in labels;
+    const planes = nodes.filter(isPlane).map(({ metadata: { name }, status }) => ({
+      what: `the kubelet of control plane "${name}"`,
+      version: status.nodeInfo.kubeletVersion,
+    }));
+    const servers = pods.filter(({ spec }) => nodes.some(({ metadata: { name } }) => name === spec.nodeName)).map((
+      { metadata: { name }, spec: { containers: [server] } },
+    ) => ({ what: `API server "${name}"`, version: server?.image.split(":").at(-1) ?? "" }));
+    for (const { metadata: { name }, status } of nodes.filter((node) => !isPlane(node))) {
+      const own = status.nodeInfo.kubeletVersion;
+      for (const { what, version } of [...planes, ...servers]) {
+        if (minorOf(own) > minorOf(version)) {
+          this.broken.push(`worker "${name}" ran ${own} while ${what} ran ${version}`);
+        }
+      }
+    }
+  }
+}
+
+function minorOf(version: string): number {
+  return Number(/^v1\.(\d+)\./.exec(version)?.[1] ?? Number.NaN);
+}
