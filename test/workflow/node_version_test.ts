@@ -156,6 +156,30 @@ test("K23 rollOutNodeVersion: upgrades Kubernetes of the control planes before a
   versions.changed = Promise.resolve();
 });
 
+test("fault K23: rollOutNodeVersion releases no stage after a failed upgrade of a control plane", async (stage) => {
+  const { versions } = stage.activities;
+  const upgrade = new FakeUpgrade().on(stage);
+  const { name } = upgrade;
+  const [, , ...afterwards] = controlPlaneFirst();
+  versions.looks.set(name, [upgradeFirst()]);
+  versions.changed = new Promise(() => {});
+  upgrade.meet = (order) =>
+    order === "Node c" ? { outcome: "Refused", reason: "KubeadmRefused", message: "no space left" } : undefined;
+  await rollOutNodeVersion(stage.client, config, name);
+  await eventually("the failure", () => upgrade.standing.reason === "UpgradeHalted");
+  await rollOutNodeVersion(stage.client, config, name);
+  deepEqual(doneWith(stage, name), ["tell UpgradingKubernetes"]);
+  deepEqual([upgrade.given("announce"), upgrade.cordoned()], [["announce a"], ["c"]]);
+  Object.assign(upgrade, { meet: () => undefined, retry: "fixed" });
+  await eventually("the end of the upgrade", () => upgrade.standing.reason === "UpToDate");
+  versions.looks.set(name, [upgradeFirst(), ...afterwards]);
+  versions.changed = Promise.resolve();
+  await rollOutNodeVersion(stage.client, config, name);
+  const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name }));
+  deepEqual(await handle.result(), { outcome: "UpToDate", says: "All 3" });
+  deepEqual([doneWith(stage, name).includes("release Workers of d"), upgrade.violations], [true, []]);
+});
+
 test("rollOutNodeVersion: signals an upgrade that runs already, and starts one that was terminated", async (stage) => {
   const { versions } = stage.activities;
   const upgrade = new FakeUpgrade().on(stage);
