@@ -145,7 +145,10 @@ function addExplain(program: Command, { terminal, end, inWorld }: Wiring): void 
   const command = program.command("explain")
     .summary("explain a machine, a pool, or a reason")
     .description("explain the state of a machine or pool, its reason, and the next step with its time; or a reason")
-    .argument("<machine>", "machine, its node, a pool as [KIND/][NAMESPACE/]NAME, or a reason: AwaitingApproval")
+    .argument(
+      "<machine>",
+      "machine, its node, a pool as [KIND/][NAMESPACE/]NAME, nodeversion/NAME, or a reason: AwaitingApproval",
+    )
     .addOption(tableOutput("json", "yaml"))
     .option(...profilePlace);
   finished(withNamespace(command)).action(async (machine: string, given: Omit<ExplainFlags, "machine">) => {

@@ -1,4 +1,4 @@
-/** `ostler explain NAME`: explains the state of a machine or of a pool, and the next step with its time; or a reason. */
+/** `ostler explain NAME`: explains the state of a machine, a pool or a NodeVersion, and the next step; or a reason. */
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
 import { eventsAbout, ifAllowed, listAll, type NamedCluster } from "../connect/cluster.ts";
@@ -13,13 +13,15 @@ import type { ClusterFlags } from "./cluster_command.ts";
 import { explainNode } from "./explain_node.ts";
 import { explainPool } from "./explain_pool.ts";
 import { explainReason, isReason } from "./explain_reason.ts";
+import { explainVersion } from "./explain_version.ts";
 import { findMachine, type FoundMachine, makerByName, noMachine } from "./find_machine.ts";
 import { readMachineFacts } from "./machine_facts.ts";
+import { versionNamed } from "./node_versions.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { chosenBy, readRow } from "./pools.ts";
 
 export interface ExplainFlags extends ClusterFlags {
-  /** A machine, its node, a pool as for other commands, or a reason. */
+  /** A machine, its node, a pool as for other commands, a NodeVersion, or a reason. */
   machine: string;
   output: Format;
   profileNamespace?: string;
@@ -27,11 +29,17 @@ export interface ExplainFlags extends ClusterFlags {
 
 /**
  * Prints one paragraph about a machine, its node, or a pool: `NAMESPACE/NAME` and `KIND/NAME` name a pool first, a
- * plain name a machine, and a name in PascalCase a reason. Throws Refusal for a name that nothing has, with the facts that are still known.
+ * plain name a machine, `nodeversion/NAME` a NodeVersion, and a name in PascalCase a reason. Throws Refusal for a name that nothing has, with the facts that are still known.
  */
 export async function explain(terminal: Terminal, world: World, flags: ExplainFlags): Promise<number> {
   if (isReason(flags.machine)) return explainReason(terminal, flags.machine, flags.output);
   const cluster = await world.cluster();
+  const version = versionNamed(flags.machine);
+  if (version !== undefined) {
+    const story = await explainVersion(cluster, version);
+    terminal.out(asData(flags.output, story) ?? `${shown(terminal, story.text)}\n`);
+    return 0;
+  }
   const [name = "", place, ...kind] = flags.machine.split("/").reverse();
   const named = place === undefined ? undefined : await poolNamed(cluster, flags);
   if (named?.row) return await printPool(terminal, world, { row: named.row, output: flags.output });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { upgradeReasons } from "../../../../workflows/kubernetes/upgrade_reasons.ts";
 import { FakeWorld } from "../../../support/fake_world.ts";
+import { UpgradeWorld } from "../../../support/upgrade_world.ts";
 
 async function explained(reason: string, ...flags: string[]): Promise<{ code: number; out: string; err: string }> {
   const made = new FakeWorld();
@@ -47,4 +48,29 @@ Deno.test("ostler explain REASON: refuses an unknown one, with similar ones", as
   assert.equal(code, 1);
   assert.match(err, /Failed to explain reason "AwaitingAproval": unknown reason; did you mean "AwaitingApproval"\?/);
   assert.match((await explained("X")).err, /unknown reason; docs\/how-to\/operate\.md has the conditions/);
+});
+
+Deno.test("ostler explain nodeversion/NAME: shows its conditions, and what the reason of its upgrade means", async () => {
+  const made = new UpgradeWorld();
+  const { code, out } = await made.run(["explain", "nodeversion/v"]);
+  assert.equal(code, 0);
+  assert.match(
+    out,
+    /^NodeVersion "v" asks for image "image-1" and Kubernetes "v1\.36\.1"\. No worker has evaluated it yet\. Kubern/,
+  );
+  assert.match(
+    out,
+    /KubernetesUpgraded is False \(AwaitingApproval\): Waiting .*\. That means: .* To do: Read ostler plan/,
+  );
+  const data = JSON.parse((await made.run(["explain", "nv/v", "-o", "json"])).out);
+  assert.deepEqual([data.nodeVersion, data.kubernetes.upgraded.reason], ["v", "AwaitingApproval"]);
+  assert.match(data.explanation.means, /checked/);
+  const { code: missing, err } = await made.run(["explain", "nodeversion/w"]);
+  assert.deepEqual([missing, /Failed to find NodeVersion "w"/.test(err)], [1, true]);
+});
+
+Deno.test("ostler explain nodeversion/NAME: explains nothing of an upgrade that is complete", async () => {
+  const condition = { type: "KubernetesUpgraded", status: "True", reason: "UpToDate", message: "All run v1.36.1" };
+  const { out } = await new UpgradeWorld({ condition }).run(["explain", "nodeversion/v"]);
+  assert.match(out, /KubernetesUpgraded is True \(UpToDate\): All run v1\.36\.1\.\n$/);
 });
