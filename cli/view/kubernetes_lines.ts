@@ -8,7 +8,7 @@ import { counted } from "./counted.ts";
 import { plainTable } from "./plain_table.ts";
 import { printable } from "./printable.ts";
 import { quorumText } from "./quorum_text.ts";
-import { titledLines } from "./titled_lines.ts";
+import { type Titled, titledLines } from "./titled_lines.ts";
 
 /** Control planes of one NodeVersion that a user named. */
 export const mostPlanes = 20;
@@ -19,8 +19,6 @@ const longest = 1_000;
 const mostDoubts = 5;
 
 const providers = "no control plane is a node of this cluster, so its provider upgrades it";
-
-type Titled = [title: string, text: string];
 
 /** Returns the lines that a status has from objects alone: the wanted version, its condition, and etcd without a voter. */
 export function upgradeLines(terminal: Terminal, version: VersionRow): string[] {
@@ -80,7 +78,7 @@ function conditionLines(terminal: Terminal, { name, kubernetes: { upgraded } }: 
   const command = calledAs(terminal);
   return [
     ["", styled(terminal, isPersons ? "yellow" : "cyan", `${reason}: ${message}`)],
-    ...(reason === "AwaitingApproval" ? [["to do", `${command} plan nodeversion/${name}`] as Titled] : []),
+    ...(reason === "AwaitingApproval" ? [["to do", `${command} plan nodeversion/${name}`, true] as Titled] : []),
     ...(isPersons ? [[reason === "AwaitingApproval" ? "" : "to do", `${command} explain ${reason}`] as Titled] : []),
   ];
 }

@@ -4,10 +4,14 @@ import { wrapped } from "./wrapped.ts";
 
 const width = 12;
 
+/** A title, its text, and whether the text is a command, which is to be copied and therefore stays in one line. */
+export type Titled = readonly [title: string, text: string, isCommand?: true];
+
 /** Returns the lines, on a terminal as wide as it is; a title that the previous line has is left out. */
-export function titledLines(terminal: Terminal, texts: readonly (readonly [title: string, text: string])[]): string[] {
-  const columns = terminal.isWatched ? (terminal.columns?.() || 80) - width : Infinity;
-  return texts.flatMap(([title, text], nth) => {
+export function titledLines(terminal: Terminal, texts: readonly Titled[]): string[] {
+  const whole = terminal.isWatched ? (terminal.columns?.() || 80) - width : Infinity;
+  return texts.flatMap(([title, text, isCommand], nth) => {
+    const columns = isCommand ? Infinity : whole;
     const head = title === texts[nth - 1]?.[0] ? "" : title;
     return brokenAt(text, columns).map((line, part) =>
       `${styled(terminal, "bold", (part === 0 ? head : "").padEnd(width))}${line}`

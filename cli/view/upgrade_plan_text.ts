@@ -6,13 +6,11 @@ import { calledAs, styled, type Terminal } from "../terminal.ts";
 import { counted } from "./counted.ts";
 import { plainTable } from "./plain_table.ts";
 import { printable } from "./printable.ts";
-import { titledLines } from "./titled_lines.ts";
+import { type Titled, titledLines } from "./titled_lines.ts";
 
 /** Control planes that the plan names, unless all are. */
 const most = 20;
 const longest = 1_000;
-
-type Titled = [title: string, text: string];
 
 /** Returns the present step, the control planes in their order, and what speaks against the upgrade or approves it. */
 export function upgradePlanText(terminal: Terminal, plan: UpgradePlan, wide: boolean): string {
@@ -102,6 +100,7 @@ function doorLines(terminal: Terminal, { version, isApproved, keepsSnapshot }: U
     [
       "approve",
       isApproved ? "approved" : `kubectl annotate --overwrite nodeversion ${name} ${annotation}`,
+      true,
     ],
   ];
 }

@@ -177,3 +177,10 @@ Deno.test("ostler plan nodeversion/NAME: refuses a missing one, and a file besid
   assert.deepEqual([code, /Failed to find NodeVersion "w"/.test(err)], [1, true]);
   assert.equal((await made.run(["plan", "nv/v", "-f", "x.yaml"])).code, 2);
 });
+
+Deno.test("ostler plan nodeversion/NAME: fits into 80 columns on a terminal, without breaking its command", async () => {
+  const terminal = { isWatched: true, columns: () => 80, env: { NO_COLOR: "1" } };
+  const lines = (await new UpgradeWorld().run(["plan", "nodeversion/v"], terminal)).out.split("\n");
+  const command = "approve     kubectl annotate --overwrite nodeversion v ostler.dev/approved-kubernetes=v1.36.1";
+  assert.deepEqual(lines.filter((line) => line.length > 80), [command]);
+});
