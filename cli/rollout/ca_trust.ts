@@ -7,7 +7,7 @@ import { machines, machineSets, Metadata } from "../../activities/kube/resources
 import { templateHashLabel } from "../../activities/kube/machine_deployment.ts";
 import { caBundlesIn, isOutdated, type PoolTrust, poolTrust, trustOf } from "../../activities/status/ca_record.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import { listAll } from "../connect/cluster.ts";
+import { ifAllowed, listAll } from "../connect/cluster.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { poolName } from "./pools.ts";
 
@@ -46,12 +46,12 @@ export async function clusterTrust(
 
 /**
  * Returns what the machines of one pool trust of the bundle that it publishes; undefined, without reading machines, if it
- * has published no other bundle.
+ * has published no other bundle, or if the user is not allowed to read machines.
  */
 export async function ownTrust(kube: Kube, row: PoolRow): Promise<TrustRow | undefined> {
   if (row.pool.kind !== undefined || caBundlesIn(row.raw).length < 2) return undefined;
-  const found = await readMachines(kube, row.pool.namespace);
-  return trustRow(row, found.get(poolName(row.pool)) ?? [], undefined);
+  const found = await ifAllowed(readMachines(kube, row.pool.namespace));
+  return found && trustRow(row, found.get(poolName(row.pool)) ?? [], undefined);
 }
 
 /** A Machine, reduced to what decides about its CAs. */

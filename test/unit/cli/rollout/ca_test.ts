@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { casIn } from "../../../../activities/status/ca_bundle.ts";
 import { FakeWorld, readyStatus, start } from "../../../support/fake_world.ts";
+import { answer } from "../../../support/fake_kube.ts";
 import { machine, machineSet } from "../../../support/machine_objects.ts";
 
 const pem = (name: string): string => `-----BEGIN CERTIFICATE-----\n${btoa(`CA ${name}`)}\n-----END CERTIFICATE-----\n`;
@@ -148,6 +149,12 @@ Deno.test("ostler status, plan: name the machines that do not trust the bundle t
     assert.ok(out.includes(sentence), out);
     assert.ok(!(await world({ created: [-1] }).run([command, "pool"])).out.includes("CA bundle"), command);
   }
+  const hidden = world();
+  hidden.kube.onRequest = (request) => {
+    if (request.startsWith("list machinesets")) throw answer(403, "Forbidden");
+  };
+  const { code, out } = await hidden.run(["status", "pool"]);
+  assert.deepEqual([code, out.includes("CA bundle")], [0, false], "Expected a status without the line");
   const made = world({ caBundles: [bundle(-1000, old)] });
   const requests: string[] = [];
   made.kube.onRequest = (request) => void requests.push(request);
