@@ -12,6 +12,8 @@ import type {
   PoolRef,
   PublishActivities,
   ReadActivities,
+  RenewalActivities,
+  RenewalWaits,
   UpgradeActivities,
   UpgradeWaits,
   WriteActivities,
@@ -60,8 +62,9 @@ import {
   ensureUpgradeReported,
 } from "./kubernetes/announce.ts";
 import { checkUpgrade } from "./kubernetes/check.ts";
-import { awaitControlPlaneHealthy } from "./kubernetes/healthy.ts";
-import { awaitUpgradeOrdered } from "./kubernetes/order_upgrade.ts";
+import { awaitCertificatesRenewed, awaitControlPlaneHealthy } from "./kubernetes/healthy.ts";
+import { awaitRenewalOrdered, awaitUpgradeOrdered } from "./kubernetes/order_upgrade.ts";
+import { ensureCertificatesRead, ensureRenewalReported, surveyRenewal } from "./kubernetes/renewal.ts";
 import { awaitUpgradeChanged, surveyUpgrade, type UpgradeReader } from "./kubernetes/survey.ts";
 import { givenOrder } from "./os/hands.ts";
 import { handsImagePattern } from "./os/hands_image.ts";
@@ -88,7 +91,9 @@ export type Activities =
   & NodeUpdateActivities
   & NodeVersionWaits
   & UpgradeActivities
-  & UpgradeWaits;
+  & UpgradeWaits
+  & RenewalActivities
+  & RenewalWaits;
 
 /**
  * Dependencies of the activities. `forecast` is the planner, passed in because decisions are not made here. `cluster` is
@@ -116,7 +121,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   const of = ({ pool }: { pool: PoolRef }): Backend => backendOf(kube, pool);
   const steps = withBugsSorted(withOwnCluster<Activities>(deps.cluster ?? "", {
     ...withSignsOfLife<
-      Omit<Activities, keyof (AwaitActivities & NodeUpdateActivities & NodeVersionWaits & UpgradeWaits)>
+      Omit<Activities, keyof (AwaitActivities & NodeUpdateActivities & NodeVersionWaits & UpgradeWaits & RenewalWaits)>
     >({
       readDesired: ({ pool }) => readDesired(deps, pool),
       readPool: (input) => readPool(kube, input, deps),
@@ -200,8 +205,8 @@ function versionSteps(deps: ActivityDeps): NodeVersionActivities & DiscoveryActi
   };
 }
 
-/** Creates the activities for upgrades of Kubernetes, without their waits. */
-function upgradeSteps(deps: ActivityDeps): UpgradeActivities {
+/** Creates the activities for upgrades of Kubernetes and renewals of certificates, without their waits. */
+function upgradeSteps(deps: ActivityDeps): UpgradeActivities & RenewalActivities {
   const { kube } = deps;
   return {
     surveyUpgrade: (input) => surveyUpgrade(upgradeReader(deps), input),
@@ -210,15 +215,20 @@ function upgradeSteps(deps: ActivityDeps): UpgradeActivities {
     ensureControlPlaneUncordoned: (input) => ensureControlPlaneUncordoned(kube, input),
     ensureUpgradeEnded: (input) => ensureUpgradeEnded(kube, input),
     ensureUpgradeReported: (input) => ensureUpgradeReported(kube, input),
+    surveyRenewal: (input) => surveyRenewal(upgradeReader(deps), input),
+    ensureCertificatesRead: (input) => ensureCertificatesRead(kube, input),
+    ensureRenewalReported: (input) => ensureRenewalReported(kube, input),
   };
 }
 
-/** Creates the waits of upgrades of Kubernetes. */
-function upgradeWaits(deps: ActivityDeps): UpgradeWaits {
+/** Creates the waits of upgrades of Kubernetes and renewals of certificates. */
+function upgradeWaits(deps: ActivityDeps): UpgradeWaits & RenewalWaits {
   const { kube, handsImage: image = "" } = deps;
   return {
     awaitUpgradeOrdered: (input) => awaitUpgradeOrdered({ kube, image }, input),
     awaitControlPlaneHealthy: (input) => awaitControlPlaneHealthy(kube, input),
+    awaitRenewalOrdered: (input) => awaitRenewalOrdered({ kube, image }, input),
+    awaitCertificatesRenewed: (input) => awaitCertificatesRenewed(kube, input),
     awaitUpgradeChanged: (input) => awaitUpgradeChanged(upgradeReader(deps), input),
   };
 }

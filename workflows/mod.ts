@@ -7,6 +7,7 @@ export { admitJoiningNode } from "./one_step_workflows.ts";
 export { discoverScalingGroups } from "./one_step_workflows.ts";
 export { keepAutoscaler } from "./one_step_workflows.ts";
 export { planPool } from "./one_step_workflows.ts";
+export { renewCertificates } from "./renew_certificates.ts";
 export { renewCredentials } from "./renew_credentials.ts";
 export { rollOutMachineDeployment } from "./roll_out_pool.ts";
 export { rollOutNodePool } from "./roll_out_node_pool.ts";

@@ -1,6 +1,6 @@
 /** Reads the control planes of a NodeVersion, and what they run. */
 import type { Cluster } from "../cluster.ts";
-import type { ClusterObject, EtcdSurvey } from "../../workflows/contracts/mod.ts";
+import type { ClusterObject, EtcdSurvey, PoolRef } from "../../workflows/contracts/mod.ts";
 import { readSeats } from "../backends/registry.ts";
 import { memberAt } from "../etcd/judge.ts";
 import { sideBySide } from "../kube/status.ts";
@@ -11,16 +11,20 @@ import { readSlotsOf } from "../pool/slots.ts";
 import { holderOfUpgrade } from "../pool/upgraded_nodes.ts";
 import { controlPlanesIn, type Planes, planesOf, readPartsOf } from "./planes.ts";
 
-/** Reads all nodes from their shared watch, the slots of the upgrade, and the static pods of control planes. */
+/** Reads all nodes from their shared watch, the slots of the upgrade or of `holder`, and the static pods of control planes. */
 export async function readPlanes(
   { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
-  { object, version }: { object: ClusterObject; version: NodeVersion },
+  { object, version, holder = holderOfUpgrade(object) }: {
+    object: ClusterObject;
+    version: NodeVersion;
+    holder?: PoolRef;
+  },
 ): Promise<Planes> {
   const [nodes, seats, etcd, slots] = await sideBySide(
     readGroupNodes(kube),
     readSeats(kube, { version: object.name }),
     readEtcd(kube),
-    readSlotsOf({ kube, profileNamespace }, { pool: holderOfUpgrade(object), of: "ControlPlanes" }),
+    readSlotsOf({ kube, profileNamespace }, { pool: holder, of: "ControlPlanes" }),
   );
   const parts = await readPartsOf(kube, controlPlanesIn(nodes));
   const leads = (node: GroupNode): boolean => isLeader(etcd, node);

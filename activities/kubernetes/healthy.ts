@@ -1,12 +1,16 @@
 /** Waits until an upgraded control plane serves again. */
 import type { Cluster } from "../cluster.ts";
 import type { ClusterObject, Unseen } from "../../workflows/contracts/mod.ts";
+import { readClusterObject } from "../kube/resources.ts";
+import { nodeVersions } from "../kube/update_kinds.ts";
+import { readRecord } from "../node_version/certificates.ts";
+import { dueOf, recordsIn, recordsOfKubeadm, titleOf } from "../status/certificate_record.ts";
 import { News, poll, sourceOf } from "../kube/polling.ts";
-import { attempting } from "../kube/status.ts";
+import { abreast, attempting, ifFound } from "../kube/status.ts";
 import { factsOf } from "../node/node_facts.ts";
 import { lackOf } from "../node_version/joining_control_plane.ts";
 import { needControlPlane } from "./announce.ts";
-import { readParts } from "./static_pods.ts";
+import { readEtcdPart, readParts } from "./static_pods.ts";
 
 /** Milliseconds between reads: neither static pods nor etcd have a watch. */
 const lookEveryMs = 5_000;
@@ -33,19 +37,67 @@ interface Health {
  * Ends when the control plane runs the version, is Ready, and its etcd member votes and is healthy (K27), or at `until`.
  * Returns the time without a read if the API server did not answer meanwhile, as it may be the one that is upgraded.
  */
-export async function awaitControlPlaneHealthy(
+export function awaitControlPlaneHealthy(
   kube: Cluster,
   { until, ...question }: HealthQuestion,
 ): Promise<Health | Unseen> {
-  using news = new News([sourceOf(kube.nodes, ({ key }) => key === question.node)]);
+  return untilNothingLacks(kube, { until, node: question.node, well: wellOf(question) }, () => lacksOf(kube, question));
+}
+
+/**
+ * As `awaitControlPlaneHealthy`, after a renewal of certificates: ends when all static pods have restarted since, and no
+ * certificate that the servers of the control plane show expires soon.
+ */
+export function awaitCertificatesRenewed(
+  kube: Cluster,
+  { until, ...question }: Omit<HealthQuestion, "kubelet">,
+): Promise<Health | Unseen> {
+  const { object, node } = question;
+  const well = `The static pods of node "${node}" use certificates that do not expire soon`;
+  return untilNothingLacks(kube, { until, node, well }, async () => {
+    const lacks = await lacksOf(kube, { ...question, kubelet: false });
+    if (lacks.length > 0) return lacks;
+    return [...await notRestarted(kube, node), ...await notRenewed(kube, object, node)];
+  });
+}
+
+/** Returns the static pods that did not restart since the last renewal on their node. */
+async function notRestarted(kube: Cluster, node: string): Promise<string[]> {
+  const etcd = await readEtcdPart(kube, node);
+  // An etcd elsewhere has no pod here.
+  const parts = [...await readParts(kube, node), ...(etcd.isReady || etcd.renewed !== "" ? [etcd] : [])];
+  const last = parts.map(({ renewed }) => renewed).sort().at(-1);
+  return parts.filter(({ renewed }) => renewed === "" || renewed !== last)
+    .map(({ title }) => `${title} did not restart with its new certificates`);
+}
+
+/** Returns the servers whose certificates expire soon; those that could not be read before do not count. */
+async function notRenewed(kube: Cluster, { name }: ClusterObject, node: string): Promise<string[]> {
+  const version = await ifFound(readClusterObject(kube, nodeVersions, name));
+  const known = recordsOfKubeadm(recordsIn(version?.status), node).filter(({ unknown }) => unknown === undefined);
+  const now = Date.now();
+  const read = await abreast(known.length || 1, known, (record) => readRecord(kube, record, now));
+  return read.flatMap((record) => {
+    if (record.unknown !== undefined) return [`cannot read the certificate of ${titleOf(record)}: ${record.unknown}`];
+    const due = dueOf([record], now);
+    return due ? [`the certificate of ${titleOf(due)} still expires at ${due.expiresAt}`] : [];
+  });
+}
+
+async function untilNothingLacks(
+  kube: Cluster,
+  { until, node, well }: { until: number; node: string; well: string },
+  lacksNow: () => Promise<string[]>,
+): Promise<Health | Unseen> {
+  using news = new News([sourceOf(kube.nodes, ({ key }) => key === node)]);
   return await poll<Health | Unseen>({
     until: Number.MAX_SAFE_INTEGER, // an unhealthy control plane is a valid result
     news,
     ...{ every: lookEveryMs, gap: 1_000, lookBy: () => Math.min(until, Date.now() + lookEveryMs) },
     look: async () => {
-      const lacks = await attempting(`check control plane "${question.node}"`, () => lacksOf(kube, question));
+      const lacks = await attempting(`check control plane "${node}"`, lacksNow);
       const isHealthy = lacks.length === 0;
-      const evidence = isHealthy ? wellOf(question) : lacks.join("; ");
+      const evidence = isHealthy ? well : lacks.join("; ");
       return isHealthy || Date.now() >= until ? { answer: { isHealthy, evidence } } : { missing: evidence };
     },
     unseen: (unseenMs, seen) => seen && "isHealthy" in seen && seen.isHealthy ? seen : { unseenMs },

@@ -6,6 +6,9 @@ import { plainVersion } from "./versions.ts";
 
 const namespace = "kube-system";
 
+/** Has the time of the last renewal of certificates; the script `renew_certificates.sh` writes it into the manifests. */
+const renewedAnnotation = "ostler.dev/certificates-renewed";
+
 /** A component of a control plane. */
 export interface Part {
   /** Its name for people. */
@@ -13,17 +16,30 @@ export interface Part {
   /** Its version by the tag of its image; "" if unknown. */
   version: string;
   isReady: boolean;
+  /** The renewal of certificates after which it was restarted; "" for none. */
+  renewed: string;
 }
 
 /** Reads the API server, the controller manager and the scheduler of a node. */
 export async function readParts(kube: Kube, node: string): Promise<Part[]> {
-  const read = async (name: string, title: string): Promise<Part> =>
-    partOf(await ifFound(kube.core.readNamespacedPod({ namespace, name: `${name}-${node}` })), { node, name, title });
   return await sideBySide(
-    read("kube-apiserver", "API server"),
-    read("kube-controller-manager", "controller manager"),
-    read("kube-scheduler", "scheduler"),
+    readPart(kube, node, ["kube-apiserver", "API server"]),
+    readPart(kube, node, ["kube-controller-manager", "controller manager"]),
+    readPart(kube, node, ["kube-scheduler", "scheduler"]),
   );
+}
+
+/** Reads the etcd of a node; its version is that of etcd. */
+export function readEtcdPart(kube: Kube, node: string): Promise<Part> {
+  return readPart(kube, node, ["etcd", "etcd"]);
+}
+
+async function readPart(kube: Kube, node: string, [name, title]: [string, string]): Promise<Part> {
+  return partOf(await ifFound(kube.core.readNamespacedPod({ namespace, name: `${name}-${node}` })), {
+    node,
+    name,
+    title,
+  });
 }
 
 /** A pod counts only if the kubelet of the node mirrors it, as others may create a pod of this name. */
@@ -33,11 +49,12 @@ function partOf(
 ): Part {
   const isMirror = pod?.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined;
   if (!pod || !isMirror || pod.spec?.nodeName !== node || pod.metadata?.deletionTimestamp) {
-    return { title, version: "", isReady: false };
+    return { title, version: "", isReady: false, renewed: "" };
   }
   const image = pod.spec.containers.find((each) => each.name === name)?.image ?? "";
   const isReady = pod.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True") ?? false;
-  return { title, version: plainVersion(tagOf(image)), isReady };
+  const renewed = pod.metadata?.annotations?.[renewedAnnotation] ?? "";
+  return { title, version: plainVersion(tagOf(image)), isReady, renewed };
 }
 
 /** Returns the tag of an image, without its digest; "" without a tag. */

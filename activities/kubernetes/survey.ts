@@ -68,20 +68,28 @@ export function surveyOf(
 function troubleWith(
   { cluster, hasHands, controlPlanes }: { cluster: string; hasHands: boolean; controlPlanes: ControlPlaneState[] },
 ): UpgradeTrouble | null {
-  if (cluster === "") {
-    const { namespace, name } = kubeadmConfig;
-    const state = `ConfigMap "${namespace}/${name}" does not have a kubernetesVersion such as "v1.36.1"`;
-    return { reason: "NotKubeadm", message: `Cannot upgrade control planes that kubeadm did not create: ${state}` };
-  }
-  if (!hasHands) {
-    const message = "Cannot run orders on control planes: set hands-image to the image of the hands";
-    return { reason: "HandsMissing", message };
-  }
+  const trouble = troubleWithOrders({ cluster, hasHands }, "upgrade control planes");
+  if (trouble) return trouble;
   const unknown = controlPlanes.flatMap((each) => lackOf(each) ?? []);
   if (unknown.length === 0) return null;
   const rest = unknown.length > named ? `; and ${unknown.length - named} more` : "";
   const message = `Cannot determine what control planes run: ${unknown.slice(0, named).join("; ")}${rest}`;
   return { reason: "ControlPlaneUnknown", message };
+}
+
+/** Returns why no order can be given to control planes of the cluster; null if one can. */
+export function troubleWithOrders(
+  { cluster, hasHands }: { cluster: string; hasHands: boolean },
+  what: string,
+): UpgradeTrouble | null {
+  if (cluster === "") {
+    const { namespace, name } = kubeadmConfig;
+    const state = `ConfigMap "${namespace}/${name}" does not have a kubernetesVersion such as "v1.36.1"`;
+    return { reason: "NotKubeadm", message: `Cannot ${what} that kubeadm did not create: ${state}` };
+  }
+  if (hasHands) return null;
+  const message = "Cannot run orders on control planes: set hands-image to the image of the hands";
+  return { reason: "HandsMissing", message };
 }
 
 /** While a control plane is under way, its static pods may be absent for a moment. */

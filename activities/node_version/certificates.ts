@@ -11,6 +11,7 @@ import type { Cluster } from "../cluster.ts";
 import { certificatesIn } from "../etcd/certificates.ts";
 import { endpointOf, hostOfAddress } from "../etcd/endpoint.ts";
 import { accessSecret } from "../etcd/etcd_on_nodes.ts";
+import { unavailable } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { patchClusterStatus, readClusterObject } from "../kube/resources.ts";
 import { ifFound, statusOf } from "../kube/status.ts";
@@ -51,20 +52,26 @@ interface Target {
   server?: Server;
 }
 
-/** Reads certificates that are due, and writes all records and the condition; removes both without control planes. */
+/**
+ * Reads certificates that are due, and those of node `again` in any case, and writes all records and the condition;
+ * removes both without control planes.
+ */
 export async function showCertificates(
   kube: Cluster,
   version: NodeVersion,
-  { controlPlanes, now }: { controlPlanes: readonly GroupNode[]; now: number },
+  { controlPlanes, now, again }: { controlPlanes: readonly GroupNode[]; now: number; again?: string },
 ): Promise<void> {
   const known = recordsIn(version.status);
-  const found = controlPlanes.length === 0 ? [] : await readRecords(kube, { controlPlanes, known, now });
+  const reading = { controlPlanes, known, now, again };
+  const found = controlPlanes.length === 0 ? [] : await readRecords(kube, reading);
   const records = byUrgency(found, now).slice(0, mostRecords);
-  await write(kube, version, {
+  const isWritten = await write(kube, version, {
     records,
     isSame: isDeepStrictEqual(known, records),
     standing: standingOf(records, now),
   });
+  if (isWritten || again === undefined) return;
+  throw unavailable(`Failed to write the status of NodeVersion "${version.metadata.name}": the object was modified`);
 }
 
 interface Reading {
@@ -72,19 +79,28 @@ interface Reading {
   /** The records that the status has already. */
   known: readonly CertificateRecord[];
   now: number;
+  /** The node whose servers are read in any case. */
+  again: string | undefined;
 }
 
-async function readRecords(kube: Cluster, { controlPlanes, known, now }: Reading): Promise<CertificateRecord[]> {
+async function readRecords(kube: Cluster, { controlPlanes, known, now, again }: Reading): Promise<CertificateRecord[]> {
   const stored = new Map(known.map((record) => [keyOf(record), record]));
   const isFresh = (record: CertificateRecord | undefined): record is CertificateRecord =>
     record !== undefined && Math.abs(now - Date.parse(record.readAt)) < freshMs;
+  const isAgain = ({ of, server }: Target): boolean => of === again && server !== undefined;
   const { endpoints, records } = await kube.cache.read("certificates of etcd's Secret", () => readSecret(kube, now), {
     ...{ freshMs, now },
   });
   const targets = targetsOf(controlPlanes.filter(({ createdAt }) => now - createdAt >= settledMs), endpoints);
-  const age = (target: Target): number => Date.parse(stored.get(keyOf(target))?.readAt ?? "") || 0;
-  const due = targets.filter((target) => !isFresh(stored.get(keyOf(target)))).sort((a, b) => age(a) - age(b));
-  const read = await Promise.all(due.slice(0, mostHandshakes).map((target) => readTarget(kube, target, now)));
+  const age = (target: Target): number =>
+    isAgain(target) ? 0 : Date.parse(stored.get(keyOf(target))?.readAt ?? "") || 0;
+  const due = targets.filter((target) => isAgain(target) || !isFresh(stored.get(keyOf(target))))
+    .sort((a, b) => age(a) - age(b));
+  const read = await Promise.all(
+    due.slice(0, mostHandshakes).map((target) =>
+      readTarget(kube, target, { now, freshMs: isAgain(target) ? 0 : freshMs })
+    ),
+  );
   const fresh = new Map(read.map((record) => [keyOf(record), record]));
   return [
     // A record of the Secret keeps its time while its content is the same, so that reads of workers cause no writes; a
@@ -121,7 +137,11 @@ function targetsOf(nodes: readonly GroupNode[], endpoints: readonly string[] | u
   return [...new Map([...onNodes, ...outside].map((target) => [keyOf(target), target])).values()];
 }
 
-async function readTarget(kube: Cluster, { server, ...target }: Target, now: number): Promise<CertificateRecord> {
+async function readTarget(
+  kube: Cluster,
+  { server, ...target }: Target,
+  { now, freshMs }: { now: number; freshMs: number },
+): Promise<CertificateRecord> {
   const readAt = new Date(now).toISOString();
   if (!server) return { ...target, readAt, unknown: "its Node does not have an InternalIP" };
   const seen = await kube.cache.read(
@@ -130,6 +150,17 @@ async function readTarget(kube: Cluster, { server, ...target }: Target, now: num
     { freshMs, now },
   );
   return recordOf(target, seen);
+}
+
+/** Reads the certificate of a record's server now. */
+export async function readRecord(
+  kube: Cluster,
+  { component, of, at }: CertificateRecord,
+  now: number,
+): Promise<CertificateRecord> {
+  const { hostname, port } = new URL(`https://${at}`);
+  const server = { host: hostname.replace(/^\[|\]$/g, ""), port: Number(port || 443) };
+  return await readTarget(kube, { component, of, at, server }, { now, freshMs: 0 });
 }
 
 function recordOf(target: Target, { readAt, served }: { readAt: string; served: Served }): CertificateRecord {
@@ -191,12 +222,13 @@ interface Shown {
   standing: CertificatesStanding | undefined;
 }
 
-async function write(kube: Kube, version: NodeVersion, shown: Shown): Promise<void> {
-  if (shown.isSame && isTold(version, shown.standing)) return;
+/** Returns false after a conflict. */
+async function write(kube: Kube, version: NodeVersion, shown: Shown): Promise<boolean> {
+  if (shown.isSame && isTold(version, shown.standing)) return true;
   const { name } = version.metadata;
   // The passed NodeVersion is out of date, because the survey has written its status since.
   const current = await ifFound(readClusterObject(kube, nodeVersions, name));
-  if (!current) return;
+  if (!current) return true;
   const { metadata: { uid, resourceVersion, generation = 0 }, status } = current;
   const conditions = status?.conditions ?? [];
   const before = conditions.find(({ type }) => type === conditionType);
@@ -216,15 +248,16 @@ async function write(kube: Kube, version: NodeVersion, shown: Shown): Promise<vo
   } catch (error) {
     // Another controller wrote, or the NodeVersion was deleted: the next survey writes what is still true.
     if (![404, 409].includes(statusOf(error) ?? 0)) throw error;
-    return;
+    return statusOf(error) === 404;
   }
   // The first status True is expected, so it has no Event.
   const isNews = standing && standing.reason !== (before?.reason ?? "CertificatesValid");
-  if (!isNews) return;
+  if (!isNews) return true;
   const object = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion" };
   const { status: is, reason, message } = standing;
   const event = { type: is === "False" ? "Warning" as const : "Normal" as const, reason, message };
   await emitEvents(kube, { namespace: "", name, uid, object }, [event]);
+  return true;
 }
 
 function isTold({ status }: NodeVersion, standing: CertificatesStanding | undefined): boolean {

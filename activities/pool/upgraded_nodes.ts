@@ -1,8 +1,12 @@
-/** Machines of control planes that their groups keep unchanged, because an upgrade of Kubernetes has the slot for them. */
+/**
+ * Machines of control planes that their groups keep unchanged, because an upgrade of Kubernetes or a renewal of
+ * certificates has the slot for them.
+ */
 import type { ClusterObject, Member, PoolRef } from "../../workflows/contracts/mod.ts";
 
 const namespace = "kube-system";
 const prefix = "upgrade-kubernetes.";
+const renewalPrefix = "renew-certificates.";
 
 /** Returns the holder of slots and cordons of an upgrade, as `workflows/commands/start_options.ts` does. */
 export function holderOfUpgrade({ cluster, name }: ClusterObject): PoolRef {
@@ -10,10 +14,16 @@ export function holderOfUpgrade({ cluster, name }: ClusterObject): PoolRef {
   return cluster === undefined ? holder : { cluster, ...holder };
 }
 
-/** Returns the name of the NodeVersion whose upgrade that holder is; undefined for a pool. */
+/** Returns the holder of slots of a renewal of certificates, as `workflows/commands/start_options.ts` does. */
+export function holderOfRenewal({ cluster, name }: ClusterObject): PoolRef {
+  const holder: PoolRef = { kind: "ScalingGroup", namespace, name: `${renewalPrefix}${name}` };
+  return cluster === undefined ? holder : { cluster, ...holder };
+}
+
+/** Returns the name of the NodeVersion whose upgrade or renewal that holder is; undefined for a pool. */
 export function upgradeIn(pool: Pick<PoolRef, "namespace" | "name">): string | undefined {
-  const isUpgrade = pool.namespace === namespace && pool.name.startsWith(prefix) && pool.name.length > prefix.length;
-  return isUpgrade ? pool.name.slice(prefix.length) : undefined;
+  const own = [prefix, renewalPrefix].find((each) => pool.name.startsWith(each) && pool.name.length > each.length);
+  return own !== undefined && pool.namespace === namespace ? pool.name.slice(own.length) : undefined;
 }
 
 /** Returns whether one of these slots is for the machine, by its own name or that of its node. */

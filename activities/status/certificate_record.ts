@@ -46,6 +46,21 @@ export function stateOf(
   return now >= Date.parse(soonAt ?? expiresAt) ? "ExpiresSoon" : "Valid";
 }
 
+/**
+ * Returns the records of the servers on a node whose certificates kubeadm made. An etcd elsewhere has no node, also if its
+ * host has the name of one.
+ */
+export function recordsOfKubeadm(records: readonly CertificateRecord[], node: string): CertificateRecord[] {
+  const isServer = ({ component, at }: CertificateRecord): boolean =>
+    component === "APIServer" || (component === "Etcd" && /^[0-9[]/.test(at));
+  return records.filter((record) => record.of === node && isServer(record));
+}
+
+/** Returns the most urgent one of some records whose certificate has expired or expires soon; undefined without any. */
+export function dueOf(records: readonly CertificateRecord[], now: number): CertificateRecord | undefined {
+  return byUrgency(records, now).find((record) => ["Expired", "ExpiresSoon"].includes(stateOf(record, now)));
+}
+
 /** Returns the records by urgency, then by expiry. */
 export function byUrgency(records: readonly CertificateRecord[], now: number): CertificateRecord[] {
   const rank = (record: CertificateRecord): number => certificateStates.indexOf(stateOf(record, now));
@@ -114,6 +129,7 @@ const titles: Record<CertificateComponent, string> = {
   ...{ EtcdClient: "client certificate for etcd in Secret", Authority: "authority of etcd in Secret" },
 };
 
-function titleOf({ component, of }: CertificateRecord): string {
+/** Returns the server or the Secret of a certificate, for people. */
+export function titleOf({ component, of }: CertificateRecord): string {
   return `${titles[component]} "${of}"`;
 }

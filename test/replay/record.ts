@@ -8,7 +8,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { plainHistory } from "./plain_history.ts";
 import { controlPlanes } from "./record_control_planes.ts";
 import { nodePools } from "./record_node_pools.ts";
-import { upgrades } from "./record_upgrades.ts";
+import { certificates, upgrades } from "./record_upgrades.ts";
 import { readConfig } from "../../workers/config.ts";
 import { startNotice } from "../../workers/notices/tell_notices.ts";
 import { noticeIdOf } from "../../workflows/commands/start_options.ts";
@@ -364,6 +364,7 @@ const stories: Record<string, Record<string, Story>> = {
   roll_out_node_pool: nodePools,
   send_notice: notices,
   upgrade_kubernetes: upgrades,
+  renew_certificates: certificates,
 };
 
 async function record(

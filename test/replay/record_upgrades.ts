@@ -1,9 +1,10 @@
-/** Stories of upgrades of control planes to another version of Kubernetes. */
+/** Stories of upgrades of control planes to another version of Kubernetes, and of renewals of their certificates. */
 import { eventually } from "../support/eventually.ts";
+import { FakeRenewal } from "../support/fake_renewal.ts";
 import { FakeUpgrade } from "../support/fake_upgrade.ts";
 import type { Handle, Stage } from "../support/workflow_stage.ts";
 
-async function reported(upgrade: FakeUpgrade, reason: string): Promise<void> {
+async function reported(upgrade: Pick<FakeUpgrade, "standing">, reason: string): Promise<void> {
   await eventually(reason, () => upgrade.standing.reason === reason);
 }
 
@@ -32,6 +33,33 @@ export const upgrades: Record<string, (stage: Stage) => Promise<Handle>> = {
     upgrade.version = "v1.36.2";
     upgrade.blockers = [];
     await reported(upgrade, "AwaitingApproval");
+    await handle.cancel();
+    return handle as unknown as Handle;
+  },
+};
+
+/** As `upgrades`. */
+export const certificates: Record<string, (stage: Stage) => Promise<Handle>> = {
+  "in_order": async (stage) => await new FakeRenewal().on(stage).start(stage) as unknown as Handle,
+  "inconclusive_halted_again": async (stage) => {
+    const renewal = new FakeRenewal().on(stage);
+    renewal.doubts = ["member y does not answer"];
+    renewal.meet = (node) =>
+      node === "c" ? { outcome: "Refused", reason: "RestartFailed", message: "etcd did not come up" } : undefined;
+    const handle = await renewal.start(stage);
+    await reported(renewal, "EtcdInDoubt");
+    renewal.doubts = [];
+    await renewal.start(stage);
+    await reported(renewal, "RenewalHalted");
+    Object.assign(renewal, { meet: () => undefined, setting: "1" });
+    await renewal.start(stage);
+    return handle as unknown as Handle;
+  },
+  "cancelled": async (stage) => {
+    const renewal = new FakeRenewal().on(stage);
+    renewal.plane("b").isReady = false;
+    const handle = await renewal.start(stage);
+    await reported(renewal, "ControlPlaneNotReady");
     await handle.cancel();
     return handle as unknown as Handle;
   },

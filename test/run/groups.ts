@@ -118,8 +118,8 @@ export const groups: Record<string, Group> = {
   programs: {
     paths: ["test/programs"],
     allow: noServer,
-    shares: [named("programs", ["hand_drivers"]), named("programs", ["upgrade_hand"])],
-    waiting: named("programs", ["hand_drivers", "upgrade_hand"]),
+    shares: [named("programs", ["hand_drivers"]), named("programs", ["upgrade_hand", "renew_hand"])],
+    waiting: named("programs", ["hand_drivers", "upgrade_hand", "renew_hand"]),
     isQuick: true,
     after: ["packages"],
     limitMinutes: 10,
@@ -141,7 +141,7 @@ export const groups: Record<string, Group> = {
     shares: 4,
     longest: [
       ...named("workflow", ["versions", "planner", "trouble", "roll_back", "budget", "drain", "restart"]),
-      ...named("workflow", ["upgrade_kubernetes"]),
+      ...named("workflow", ["upgrade_kubernetes", "renew_certificates"]),
     ],
     limitMinutes: 20,
     // Measured: 0.3 to 0.35 of a core for each, because stories wait for retries, soaks and deadlines.

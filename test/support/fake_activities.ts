@@ -23,6 +23,8 @@ import type {
   ReadActivities,
   Relieved,
   RelieveOrder,
+  RenewalActivities,
+  RenewalWaits,
   Unseen,
   UpgradeActivities,
   UpgradeWaits,
@@ -62,6 +64,8 @@ export type Activities =
   & NodeUpdateActivities
   & UpgradeActivities
   & UpgradeWaits
+  & RenewalActivities
+  & RenewalWaits
   & ImageActivities;
 
 interface OnMachine {
@@ -104,6 +108,9 @@ export class FakeActivities {
 
   /** The activities of upgrades of Kubernetes, by the names of their NodeVersions. */
   readonly upgrades = new Map<string, UpgradeActivities & UpgradeWaits>();
+
+  /** The activities of renewals of certificates, by the names of their NodeVersions. */
+  readonly renewals = new Map<string, RenewalActivities & RenewalWaits>();
 
   /** Real activities of other pools, by the names of their Rollouts. */
   readonly others = new Map<string, RealActivities>();
@@ -161,6 +168,7 @@ export class FakeActivities {
       ...this.#routed(steps),
       ...this.#updates(),
       ...this.#kubernetes(),
+      ...this.#certificates(),
       ...this.versions.all(),
       ...this.images.all(),
       ...{ deliverNotice, ensureNodeAnnotated, ensureAutoscalerKept },
@@ -212,6 +220,21 @@ export class FakeActivities {
       awaitUpgradeOrdered: (input) => of(input).awaitUpgradeOrdered(input),
       awaitControlPlaneHealthy: (input) => of(input).awaitControlPlaneHealthy(input),
       awaitUpgradeChanged: (input) => of(input).awaitUpgradeChanged(input),
+    };
+  }
+
+  #certificates(): RenewalActivities & RenewalWaits {
+    const of = ({ object: { name } }: { object: ClusterObject }): RenewalActivities & RenewalWaits => {
+      const steps = this.renewals.get(name);
+      if (!steps) throw new TypeError(`Failed to renew certificates of NodeVersion "${name}": nothing serves it`);
+      return steps;
+    };
+    return {
+      surveyRenewal: (input) => of(input).surveyRenewal(input),
+      ensureCertificatesRead: (input) => of(input).ensureCertificatesRead(input),
+      ensureRenewalReported: (input) => of(input).ensureRenewalReported(input),
+      awaitRenewalOrdered: (input) => of(input).awaitRenewalOrdered(input),
+      awaitCertificatesRenewed: (input) => of(input).awaitCertificatesRenewed(input),
     };
   }
 

@@ -71,8 +71,16 @@ export class UpgradeStage extends GroupInMemory {
   }
 
   /** A static pod runs an image with that tag. */
-  part(node: string, part: string, tag: string, { isReady = true, isMirror = true, on = node } = {}): void {
-    const annotations: Record<string, string> = isMirror ? { "kubernetes.io/config.mirror": "x" } : {};
+  part(
+    node: string,
+    part: string,
+    tag: string,
+    { isReady = true, isMirror = true, on = node, renewed = "" } = {},
+  ): void {
+    const annotations: Record<string, string> = {
+      ...(isMirror ? { "kubernetes.io/config.mirror": "x" } : {}),
+      ...(renewed === "" ? {} : { "ostler.dev/certificates-renewed": renewed }),
+    };
     this.kube.put("pods", {
       metadata: { namespace: "kube-system", name: `${part}-${node}`, annotations },
       spec: { nodeName: on, containers: [{ name: part, image: `registry.example.com:5000/${part}:${tag}` }] },

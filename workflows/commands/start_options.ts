@@ -23,6 +23,7 @@ export function groupOfPool({ namespace, name }: Pick<PoolRef, "namespace" | "na
 }
 
 const upgradePrefix = "upgrade-kubernetes.";
+const certificatesPrefix = "renew-certificates.";
 
 /**
  * Returns the holder of slots and cordons of an upgrade of Kubernetes, named like a pool among the groups' Rollouts, so
@@ -30,6 +31,12 @@ const upgradePrefix = "upgrade-kubernetes.";
  */
 export function holderOfUpgrade({ cluster, name }: ClusterObject): PoolRef {
   const holder: PoolRef = { kind: "ScalingGroup", namespace: groupsNamespace, name: `${upgradePrefix}${name}` };
+  return cluster === undefined ? holder : { cluster, ...holder };
+}
+
+/** Returns the holder of slots of a renewal of certificates, which is another one than the upgrade's. */
+export function holderOfRenewal({ cluster, name }: ClusterObject): PoolRef {
+  const holder: PoolRef = { kind: "ScalingGroup", namespace: groupsNamespace, name: `${certificatesPrefix}${name}` };
   return cluster === undefined ? holder : { cluster, ...holder };
 }
 
@@ -108,6 +115,12 @@ export function nodeVersionIdOf({ cluster, name }: ClusterObject): string {
 /** Returns the workflow ID of an upgrade of Kubernetes, by the name of its NodeVersion. */
 export function upgradeIdOf({ cluster, name }: ClusterObject): string {
   const id = `upgrade-kubernetes/${name}`;
+  return cluster === undefined ? id : `${cluster}/${id}`;
+}
+
+/** Returns the workflow ID of a renewal of control planes' certificates, by the name of their NodeVersion. */
+export function certificatesIdOf({ cluster, name }: ClusterObject): string {
+  const id = `renew-certificates/${name}`;
   return cluster === undefined ? id : `${cluster}/${id}`;
 }
 

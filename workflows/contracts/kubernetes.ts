@@ -161,6 +161,49 @@ export interface UpgradeActivities {
   ensureUpgradeReported(input: { object: ClusterObject; standing: UpgradeStanding }): Promise<void>;
 }
 
+/** A control plane, and which of its certificates expires soon. */
+export interface RenewalPlane extends ControlPlaneState {
+  /** The certificate of its servers that is in its last third and expires first, for people; "" if none is. */
+  due: string;
+}
+
+/** One read of a renewal of certificates; `isUnderWay` of a control plane is that of the renewal. */
+export type RenewalSurvey =
+  | { state: "Gone" }
+  | {
+    state: "Present";
+    generation: number;
+    /** The version that kubeadm recorded for the cluster. */
+    cluster: string;
+    /** The annotation with which a person turns renewals off ("Off"), or asks for another attempt; "" for none. */
+    setting: string;
+    /** The reason of the condition CertificatesRenewed; "" without it. */
+    told: string;
+    trouble: UpgradeTrouble | null;
+    /** Control planes of other groups than the NodeVersion's are left out. */
+    controlPlanes: RenewalPlane[];
+  };
+
+export interface RenewalActivities {
+  surveyRenewal(input: { object: ClusterObject }): Promise<RenewalSurvey>;
+  /** Reads the certificates of a control plane at once, and writes them to the status of the NodeVersion. */
+  ensureCertificatesRead(input: { object: ClusterObject; node: string; uid: string }): Promise<void>;
+  /** Writes the condition CertificatesRenewed of the NodeVersion, and an Event for a new reason. */
+  ensureRenewalReported(input: { object: ClusterObject; standing: UpgradeStanding }): Promise<void>;
+}
+
+/** As `UpgradeWaits`. */
+export interface RenewalWaits {
+  awaitRenewalOrdered(input: RenewalOrder): Promise<UpgradeOutcome | Unseen>;
+  /**
+   * Waits until the static pods of the control plane are Ready and have all restarted since the renewal, its etcd member
+   * is healthy, and its servers show certificates that do not expire soon. Returns false if it is not so by `until`.
+   */
+  awaitCertificatesRenewed(
+    input: { object: ClusterObject; node: string; uid: string; version: string; until: number },
+  ): Promise<{ isHealthy: boolean; evidence: string } | Unseen>;
+}
+
 /** Waits return `Unseen` if the state could not be read for a while and the result would otherwise be a failure. */
 export interface UpgradeWaits {
   /** Gives the order to the node, and waits for its result. */

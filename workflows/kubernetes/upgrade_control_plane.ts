@@ -5,6 +5,8 @@
  */
 import type {
   Blocker,
+  ClusterObject,
+  ControlPlaneState,
   DrainRules,
   PoolRef,
   Relieved,
@@ -32,6 +34,15 @@ export interface UpgradeMemory {
   renewAt: number;
   /** Whether the upgrade has not cordoned the control plane for which it took the slot. */
   isOnlyHeld: boolean;
+}
+
+/** A control plane that takes the slot of its upgrade or, with these fields, of another holder and for another time (ms). */
+export interface SlotWork {
+  object: ClusterObject;
+  controlPlane: ControlPlaneState;
+  memory: Omit<UpgradeMemory, "fetched">;
+  holder?: PoolRef;
+  lastsMs?: number;
 }
 
 /** The upgrade of one control plane. */
@@ -92,17 +103,19 @@ export async function announce(
   await act.ensureControlPlaneAnnounced.executeWithOptions({ summary }, [{ object, node, uid, components }]);
 }
 
-/** Gives back every slot that the upgrade has, and its place among those that wait for one. */
-export async function giveBackSlot({ object, memory }: Pick<UpgradeWork, "object" | "memory">): Promise<void> {
+/** Gives back every slot that the holder has, and its place among those that wait for one. */
+export async function giveBackSlot(
+  { object, memory, holder = holderOfUpgrade(object) }: Omit<SlotWork, "controlPlane">,
+): Promise<void> {
   await write.ensureSlotsKept.executeWithOptions({ summary: "Give back the slot of the control planes" }, [
-    { pool: holderOfUpgrade(object), machines: [], of: "ControlPlanes" },
+    { pool: holder, machines: [], of: "ControlPlanes" },
   ]);
   memory.mayHaveSlot = false;
   memory.isOnlyHeld = false;
 }
 
 /** Renews the slot of a control plane under way, as a halt can last longer than the slot does without that. */
-export async function renewSlot(work: Pick<UpgradeWork, "object" | "memory" | "controlPlane">): Promise<void> {
+export async function renewSlot(work: SlotWork): Promise<void> {
   if (Date.now() >= work.memory.renewAt) await askForSlot(work, { begun: true });
 }
 
@@ -146,7 +159,7 @@ async function prove(work: UpgradeWork, kubelet: boolean): Promise<End> {
 }
 
 /** Only one control plane of the cluster is out at a time, also beside the runs of groups. */
-async function takeSlot(work: UpgradeWork): Promise<End> {
+export async function takeSlot(work: SlotWork): Promise<UpgradeHalt | undefined> {
   const { memory, controlPlane } = work;
   const { node, isUnderWay } = controlPlane;
   memory.slotSince ??= Date.now();
@@ -162,18 +175,18 @@ async function takeSlot(work: UpgradeWork): Promise<End> {
 }
 
 async function askForSlot(
-  { object, memory, controlPlane: { node, machine } }: Pick<UpgradeWork, "object" | "memory" | "controlPlane">,
+  { object, memory, controlPlane: { node, machine }, holder = holderOfUpgrade(object), lastsMs = slotMs }: SlotWork,
   asked: { begun: true } | { since: number },
 ): Promise<SlotAnswer> {
   memory.mayHaveSlot = true;
   const now = Date.now();
   const summary = `Take the slot of the control planes for ${node}`;
   const answer = await write.ensureSlotTaken.executeWithOptions({ summary }, [
-    { pool: holderOfUpgrade(object), machine, limit: 1, of: "ControlPlanes", until: now + slotMs, ...asked },
+    { pool: holder, machine, limit: 1, of: "ControlPlanes", until: now + lastsMs, ...asked },
   ]);
   // Without the slot there is only a place in the queue, which must not be given back.
   memory.mayHaveSlot = answer.taken;
-  memory.renewAt = answer.taken ? now + renewMs : 0;
+  memory.renewAt = answer.taken ? now + Math.min(renewMs, lastsMs / 2) : 0;
   return answer;
 }
 

@@ -99,16 +99,29 @@ export function failed(node: string, cause: string): UpgradeHalt {
 
 /** Returns the halt with its end; an attempt that failed like the previous one counts, and their number is bounded. */
 export function holdUpgrade(
-  { standing: { reason, message }, again }: UpgradeHalt,
-  { survey, uid, previous, now }: { survey: Present; uid: string; previous: HeldUpgrade | null; now: number },
+  halt: UpgradeHalt,
+  { survey, ...on }: { survey: Present; uid: string; previous: HeldUpgrade | null; now: number },
 ): HeldUpgrade {
-  const words = wordsOf(survey);
+  return holdHalt(halt, { ...on, words: wordsOf(survey), annotation: retryAnnotation });
+}
+
+/** As `holdUpgrade`; `words` is what people say, and `annotation` the one with which they ask for another attempt. */
+export function holdHalt(
+  { standing: { reason, message }, again }: UpgradeHalt,
+  { words, annotation, uid, previous, now }: {
+    words: string;
+    annotation: string;
+    uid: string;
+    previous: HeldUpgrade | null;
+    now: number;
+  },
+): HeldUpgrade {
   const held = { uid, words, again };
   const before = previous?.uid === uid && previous.words === words ? previous.tries : 0;
   if (again === "Soon") return { ...held, standing: { reason, message }, until: now + pauses.Soon, tries: before };
   const tries = before + 1;
   const until = again === "Never" || tries >= mostTries ? null : now + pauses.Later;
-  const todo = `for another attempt, set annotation ${retryAnnotation} on the NodeVersion to a new value`;
+  const todo = `for another attempt, set annotation ${annotation} on the NodeVersion to a new value`;
   const next = until === null ? todo : `the next attempt is at ${new Date(until).toISOString()}; ${todo} at once`;
   return { ...held, standing: { reason, message: `${message}; ${next}` }, until, tries };
 }

@@ -1,19 +1,19 @@
-/** The activities of an upgrade of Kubernetes. */
+/** The activities of upgrades of Kubernetes and of renewals of certificates. */
 import { proxyActivities, workflowInfo } from "@temporalio/workflow";
 import type { ActivityInterfaceFor } from "@temporalio/workflow";
 import { waitsQueueOf } from "../commands/start_options.ts";
-import type { UpgradeActivities, UpgradeWaits } from "../contracts/mod.ts";
+import type { RenewalActivities, RenewalWaits, UpgradeActivities, UpgradeWaits } from "../contracts/mod.ts";
 import { patient } from "../proxies.ts";
 
 /** Reads and writes. */
-export const act = proxyActivities<UpgradeActivities>({
+export const act = proxyActivities<UpgradeActivities & RenewalActivities>({
   ...patient,
   startToCloseTimeout: "2m",
   scheduleToCloseTimeout: "3h",
 });
 
 /** Waits; only a run knows the name of their queue. */
-export function waits(): ActivityInterfaceFor<UpgradeWaits> {
+export function waits(): ActivityInterfaceFor<UpgradeWaits & RenewalWaits> {
   const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
-  return proxyActivities<UpgradeWaits>({ ...patient, startToCloseTimeout: "2h", taskQueue });
+  return proxyActivities<UpgradeWaits & RenewalWaits>({ ...patient, startToCloseTimeout: "2h", taskQueue });
 }

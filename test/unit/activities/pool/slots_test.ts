@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
-import { holderOfUpgrade } from "../../../../activities/pool/upgraded_nodes.ts";
-import { ensureSlotsKept, ensureSlotTaken } from "../../../../activities/pool/slots.ts";
+import { holderOfRenewal, holderOfUpgrade } from "../../../../activities/pool/upgraded_nodes.ts";
+import { ensureSlotsKept, ensureSlotTaken, readUpgradeSlots } from "../../../../activities/pool/slots.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 import { pool } from "../../../support/machine_objects.ts";
 import type { PoolRef, Urgency } from "../../../../workflows/contracts/mod.ts";
@@ -308,6 +308,25 @@ Deno.test("K23 ensureSlotTaken: a slot that a wrong clock has given for a year i
   await ensureSlotsKept(keeper(kube), { pool: other, machines: [], of: "ControlPlanes" });
   await takeForUpgrade(kube, forEver);
   ok(Date.parse(Object.values(planes(kube))[0] ?? "") <= Date.now() + 24 * hour);
+});
+
+Deno.test("ensureSlotTaken: a renewal of certificates, an upgrade and a group never have a control plane each", async () => {
+  const ofRenewal = { pool: holderOfRenewal({ name: "v" }), machine: "cp-2", limit: 1, of: "ControlPlanes" } as const;
+  const takeForRenewal = (kube: FakeKube): ReturnType<typeof ensureSlotTaken> =>
+    ensureSlotTaken(keeper(kube), { ...ofRenewal, until: Date.now() + hour, begun: true });
+  const takes = [takeForRenewal, (kube: FakeKube) => takeForUpgrade(kube, Date.now() + hour), takeForGroup];
+  for (const first of takes) {
+    const kube = new FakeKube();
+    const answers = [];
+    for (const take of [first, ...takes]) answers.push((await take(kube)).taken);
+    deepEqual(answers, [true, ...takes.map((take) => take === first)]);
+    deepEqual(Object.keys(planes(kube)).length, 1);
+  }
+  // A slot of a renewal ends by itself, and until then no group replaces or repairs its machine.
+  const kube = new FakeKube();
+  await takeForRenewal(kube);
+  const [slot] = await readUpgradeSlots(keeper(kube));
+  deepEqual([slot?.machine, (slot?.until ?? 0) > Date.now()], ["cp-2", true]);
 });
 
 Deno.test("ensureSlotTaken: a MachineDeployment with the name of an upgrade has a slot like any other", async () => {

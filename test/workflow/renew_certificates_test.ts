@@ -1,0 +1,273 @@
+/** Stories of renewals: the certificates of control planes are renewed before they expire, one control plane at a time. */
+import { deepEqual, match, notEqual, rejects } from "node:assert/strict";
+import { certificatesIdOf, holderOfRenewal, poolOfGroup } from "../../workflows/commands/start_options.ts";
+import { assertAllBroken, breakEachOnce } from "../support/broken_steps.ts";
+import { eventually } from "../support/eventually.ts";
+import { failure } from "../support/fake_failure.ts";
+import { FakeRenewal } from "../support/fake_renewal.ts";
+import { onStage } from "../support/workflow_stage.ts";
+
+const test = onStage();
+const uncached = onStage({ maxCachedWorkflows: 0 });
+
+function effectsOn(node: string): string[] {
+  return ["read", "slot", "relieve", "Renew", "read", "free"].map((verb) => `${verb} ${node}`);
+}
+
+const whole = ["a", "c", "b"].flatMap(effectsOn);
+const refused = { outcome: "Refused", message: "pki/ca.key is not here" } as const;
+
+async function reported(renewal: FakeRenewal, reason: string): Promise<string> {
+  await eventually(`${reason} of ${renewal.name}`, () => renewal.standing.reason === reason);
+  return renewal.standing.message;
+}
+
+test("renewCertificates: renews three control planes one at a time, the leader of etcd last", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  const { outcome, says } = await (await renewal.start(stage)).result();
+  deepEqual([outcome, says], ["UpToDate", "No certificate of the servers of 3 control planes expires soon"]);
+  deepEqual([renewal.done, renewal.violations, renewal.slots], [whole, [], []]);
+  deepEqual(renewal.reasons, ["Renewing", "CertificatesRenewed"]);
+});
+
+test("renewCertificates: renews only what expires soon, by the present certificates", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.plane("a").due = "";
+  renewal.plane("b").isRenewed = true; // by a person, since the last read
+  await (await renewal.start(stage)).result();
+  deepEqual(renewal.done, [...effectsOn("c"), "read b"]);
+  deepEqual(renewal.violations, []);
+});
+
+test("renewCertificates: reports nothing where nothing is due, or without hands", async (stage) => {
+  const idle = new FakeRenewal().on(stage);
+  for (const plane of idle.planes) plane.due = "";
+  const without = new FakeRenewal().on(stage);
+  without.trouble = { reason: "HandsMissing", message: "set hands-image" };
+  for (const renewal of [idle, without]) {
+    deepEqual((await (await renewal.start(stage)).result()).outcome, "UpToDate");
+    deepEqual([renewal.done, renewal.reasons], [[], []]);
+  }
+});
+
+test("renewCertificates: waits while etcd is inconclusive, without a slot, so that a repair can end that", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.doubts = ["member y does not answer"];
+  const handle = await renewal.start(stage);
+  match(await reported(renewal, "EtcdInDoubt"), /Keeping control plane "a" unchanged: member y does not answer/);
+  await eventually("the slot to be free", () => renewal.slots.length === 0);
+  deepEqual(renewal.given("Renew"), []);
+  renewal.doubts = [];
+  await renewal.start(stage);
+  await handle.result();
+  deepEqual([renewal.given("Renew"), renewal.violations], [["Renew a", "Renew c", "Renew b"], []]);
+});
+
+test("renewCertificates: a refused order halts, gives the slot back, and no other control plane begins", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.meet = (node) => node === "c" ? { ...refused, reason: "AuthorityExternal" } : undefined;
+  const handle = await renewal.start(stage);
+  const message = await reported(renewal, "RenewalHalted");
+  match(
+    message,
+    /"c": AuthorityExternal: pki\/ca\.key is not here; renew .* annotation ostler.dev\/renew-certificates/,
+  );
+  deepEqual([renewal.given("Renew"), renewal.slots], [["Renew a", "Renew c"], []]);
+  await renewal.start(stage); // a signal without a change requests nothing
+  renewal.meet = () => undefined;
+  Object.assign(renewal, { setting: "again" });
+  await renewal.start(stage);
+  deepEqual((await handle.result()).outcome, "UpToDate");
+  deepEqual(renewal.given("Renew"), ["Renew a", "Renew c", "Renew c", "Renew b"]);
+  deepEqual(renewal.violations, []);
+});
+
+test("renewCertificates: a person who renews the halted control plane ends the halt", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.meet = (node) => node === "a" ? { ...refused, reason: "ToolMissing" } : undefined;
+  const handle = await renewal.start(stage);
+  await reported(renewal, "RenewalHalted");
+  Object.assign(renewal.plane("a"), { isRenewed: true, due: "" });
+  await renewal.start(stage);
+  await handle.result();
+  deepEqual(renewal.given("Renew"), ["Renew a", "Renew c", "Renew b"]);
+});
+
+test("renewCertificates: a control plane that does not come up again keeps its slot, and is completed", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.meet = (node) => node === "c" ? { ...refused, reason: "RestartFailed" } : undefined;
+  const handle = await renewal.start(stage);
+  match(await reported(renewal, "RenewalHalted"), /"c": RestartFailed: .*; the next attempt is at 2/);
+  deepEqual([renewal.slots.length, renewal.given("Renew")], [1, ["Renew a", "Renew c"]]);
+  renewal.meet = () => undefined;
+  renewal.setting = "again";
+  await renewal.start(stage);
+  await handle.result();
+  deepEqual([renewal.violations, renewal.slots], [[], []]);
+});
+
+test("renewCertificates: an unhealthy control plane halts, and no other begins", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.isHealthy = () => false;
+  await renewal.start(stage);
+  match(await reported(renewal, "RenewalHalted"), /"a": not healthy in time after it: etcd of a did not restart/);
+  deepEqual([renewal.given("Renew"), renewal.slots.length], [["Renew a"], 1]);
+});
+
+test("renewCertificates: a renewal without an effect halts instead of being repeated at once", async (stage) => {
+  const renewal = new FakeRenewal(["a"]).on(stage);
+  renewal.before = (effect) => {
+    if (effect === "free a") renewal.plane("a").due = "still";
+  };
+  await renewal.start(stage);
+  match(await reported(renewal, "RenewalHalted"), /it ended, but a certificate of its servers still expires soon/);
+  deepEqual(renewal.given("Renew", "Repeat"), ["Renew a"]);
+});
+
+test("renewCertificates: waits for the slot that an upgrade has, and for the other control planes", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.slots = ["kube-system/upgrade-kubernetes.v/m"];
+  const handle = await renewal.start(stage);
+  match(await reported(renewal, "ClusterBudget"), /"kube-system\/upgrade-kubernetes\.v\/m" has the slot/);
+  renewal.slots = [];
+  renewal.plane("b").isReady = false;
+  await renewal.start(stage);
+  match(await reported(renewal, "ControlPlaneNotReady"), /control plane "b" to be Ready before "a" gets/);
+  deepEqual(renewal.given("Renew"), []);
+  renewal.plane("b").isReady = true;
+  await renewal.start(stage);
+  await handle.result();
+  deepEqual(renewal.violations, []);
+});
+
+test("renewCertificates: begins no control plane outside the windows of its group", async (stage) => {
+  const renewal = new FakeRenewal(["a"]).on(stage);
+  renewal.rules = { windows: [{ from: Date.now() + 3_600_000, to: Date.now() + 7_200_000 }] };
+  const handle = await renewal.start(stage);
+  await reported(renewal, "OutsideWindow");
+  deepEqual(renewal.done, ["read a"]);
+  renewal.rules = {};
+  await renewal.start(stage);
+  await handle.result();
+});
+
+test("renewCertificates: outages of the API server cost a control plane no time, and nothing is lost", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.unseen = [3_600_000, 1, 3_600_000, 1];
+  const away = ["surveyRenewal", "ensureCertificatesRead", "ensureSlotTaken", "awaitMachineRelieved"];
+  const left = new Set([...away, "awaitRenewalOrdered", "awaitCertificatesRenewed", "ensureSlotsKept"]);
+  renewal.failing = (name) => left.delete(name) ? failure("ApiUnavailable", `Failed to ${name}: 503`) : undefined;
+  const handle = await renewal.start(stage);
+  let isOver = false;
+  const end = handle.result().finally(() => isOver = true);
+  // Each outage ends with a signal, as the run would otherwise wait for a minute.
+  await eventually("the end", async () => {
+    if (!isOver) await handle.signal("nodeVersionChanged").catch(() => {});
+    return isOver;
+  }, { pausesMs: [200, 200] });
+  deepEqual([(await end).outcome, left.size, renewal.violations], ["UpToDate", 0, []]);
+  deepEqual(renewal.given("Renew"), ["Renew a", "Renew c", "Renew b"]);
+});
+
+test("renewCertificates: a cancellation leaves an order to its node, and begins no other", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  const reached = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  renewal.before = async (effect) => {
+    if (effect !== "Renew c") return;
+    reached.resolve();
+    await goOn.promise;
+  };
+  const handle = await renewal.start(stage);
+  await reached.promise;
+  await handle.cancel();
+  await rejects(handle.result(), { name: "WorkflowFailedError" });
+  match(renewal.standing.message, /was cancelled: control plane "c" may still restart its static pods/);
+  deepEqual([renewal.standing.reason, renewal.slots.length], ["RenewalCancelled", 1]);
+  goOn.resolve();
+  const next = await renewal.start(stage);
+  deepEqual((await next.result()).outcome, "UpToDate");
+  deepEqual([renewal.violations, renewal.given("Renew")], [[], ["Renew a", "Renew c", "Renew b"]]);
+});
+
+test("renewCertificates: a cancellation before an order gives the slot back", async (stage) => {
+  const renewal = new FakeRenewal(["a"]).on(stage);
+  const reached = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  renewal.before = async (effect) => {
+    if (effect !== "relieve a") return;
+    reached.resolve();
+    await goOn.promise;
+  };
+  const handle = await renewal.start(stage);
+  await reached.promise;
+  await handle.cancel();
+  await rejects(handle.result(), { name: "WorkflowFailedError" });
+  goOn.resolve();
+  match(renewal.standing.message, /no control plane is half done/);
+  deepEqual(renewal.slots, []);
+});
+
+test("renewCertificates: renews nothing more once a person turns it off, but completes what is under way", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.before = (effect) => {
+    if (effect === "Renew a") renewal.setting = "Off";
+  };
+  await (await renewal.start(stage)).result();
+  deepEqual([renewal.given("Renew"), renewal.slots, renewal.standing.reason], [["Renew a"], [], "RenewalOff"]);
+});
+
+test("renewCertificates: gives its slot back when its NodeVersion is deleted", async (stage) => {
+  const renewal = new FakeRenewal(["a"]).on(stage);
+  renewal.isHealthy = () => false;
+  const handle = await renewal.start(stage);
+  await reported(renewal, "RenewalHalted");
+  renewal.isGone = true;
+  await renewal.start(stage);
+  deepEqual([(await handle.result()).outcome, renewal.slots], ["Gone", []]);
+});
+
+test("renewCertificates: runs of two clusters have different IDs and holders", async (stage) => {
+  const [east, plain] = [{ cluster: "east", name: "v" }, { name: "v" }];
+  deepEqual([certificatesIdOf(east), certificatesIdOf(plain)], ["east/renew-certificates/v", "renew-certificates/v"]);
+  notEqual(JSON.stringify(holderOfRenewal(east)), JSON.stringify(holderOfRenewal(plain)));
+  const renewal = new FakeRenewal(["a"], { cluster: "east" }).on(stage);
+  const handle = await renewal.start(stage);
+  deepEqual([handle.workflowId, (await handle.result()).outcome], [certificatesIdOf(renewal.object), "UpToDate"]);
+});
+
+uncached(
+  "renewCertificates: interrupted before and after every step, each order is carried out once",
+  async (stage) => {
+    const renewal = new FakeRenewal().on(stage);
+    const { steps: ofVersion, broken } = breakEachOnce(renewal.ofVersion());
+    const pools = breakEachOnce(renewal.ofPools());
+    stage.activities.renewals.set(renewal.name, ofVersion as never);
+    for (const { name } of [poolOfGroup(renewal.group), holderOfRenewal({ name: renewal.name })]) {
+      stage.activities.others.set(name, pools.steps as never);
+    }
+    const { outcome } = await (await renewal.start(stage)).result();
+    deepEqual([outcome, renewal.violations, renewal.slots], ["UpToDate", [], []]);
+    deepEqual(renewal.given("Renew"), ["Renew a", "Renew c", "Renew b"]);
+    const names = ["surveyRenewal", "ensureCertificatesRead", "ensureRenewalReported", "awaitRenewalOrdered"];
+    assertAllBroken(broken, [...names, "awaitCertificatesRenewed"]);
+    assertAllBroken(pools.broken, ["readDesired", "ensureSlotTaken", "ensureSlotsKept", "awaitMachineRelieved"]);
+  },
+);
+
+uncached("renewCertificates: a new run continues wherever the previous one was terminated", async (stage) => {
+  const points = ["read c", "slot c", "relieve c", "Renew c", "prove c", "free c", "read b"];
+  await Promise.all(points.map(async (point) => {
+    const renewal = new FakeRenewal().on(stage);
+    const reached = Promise.withResolvers<void>();
+    renewal.before = (effect) => {
+      if (effect === point) reached.resolve();
+    };
+    const handle = await renewal.start(stage);
+    await reached.promise;
+    await handle.terminate("killed");
+    const { outcome } = await (await renewal.start(stage)).result();
+    deepEqual([point, outcome, renewal.slots, renewal.violations], [point, "UpToDate", [], []]);
+    deepEqual([point, renewal.given("Renew").sort()], [point, ["Renew a", "Renew b", "Renew c"]]);
+  }));
+});

@@ -1,0 +1,58 @@
+/** The next step of a renewal of certificates, as a pure function of one survey. */
+import type { RenewalPlane, RenewalSurvey, UpgradeStanding } from "../contracts/mod.ts";
+import { namesOf } from "./upgrade_refusal.ts";
+
+type Present = Extract<RenewalSurvey, { state: "Present" }>;
+
+/** One step, and the status meanwhile. Done: nothing has to be renewed, or a person does not want it. */
+export type RenewalStep =
+  | { step: "Wait" | "Done"; standing: UpgradeStanding }
+  | { step: "Renew"; controlPlane: RenewalPlane; standing: UpgradeStanding };
+
+/**
+ * Returns the next step: the control plane under way, then each one whose certificates expire soon, the leader of etcd
+ * last, so that it moves only once. None begins while another one is not Ready.
+ */
+export function nextRenewalStep(survey: Present): RenewalStep {
+  const { controlPlanes, trouble, setting } = survey;
+  const underWay = controlPlanes.find(({ isUnderWay }) => isUnderWay);
+  const [next] = underWay ? [underWay] : controlPlanes.filter(({ due }) => due !== "").sort(byOrder);
+  if (!next) return { step: "Done", standing: done(survey) };
+  // Without hands nothing was asked of Ostler, and the expiry of certificates is reported in any case.
+  if (trouble) return { step: trouble.reason === "HandsMissing" && !underWay ? "Done" : "Wait", standing: trouble };
+  if (underWay) return { step: "Renew", controlPlane: next, standing: renewing(next) };
+  if (setting === "Off") return { step: "Done", standing: off };
+  const { node, components } = next;
+  if (components === "") {
+    const state = `control plane "${node}" does not run the static pods of kubeadm with images of one version`;
+    return {
+      step: "Wait",
+      standing: { reason: "ControlPlaneUnknown", message: `Cannot renew certificates: ${state}` },
+    };
+  }
+  const silent = controlPlanes.filter((each) => !each.isReady && each.uid !== next.uid);
+  if (silent.length > 0) {
+    const what = `Waiting for control plane ${namesOf(silent)} to be Ready before "${node}" gets new certificates`;
+    return { step: "Wait", standing: { reason: "ControlPlaneNotReady", message: what } };
+  }
+  return { step: "Renew", controlPlane: next, standing: renewing(next) };
+}
+
+function byOrder(one: RenewalPlane, other: RenewalPlane): number {
+  return Number(one.isLeader) - Number(other.isLeader) || (one.node < other.node ? -1 : 1);
+}
+
+const off: UpgradeStanding = {
+  reason: "RenewalOff",
+  message: "Annotation ostler.dev/renew-certificates turns the renewal of certificates off",
+};
+
+function done({ controlPlanes: { length } }: Present): UpgradeStanding {
+  const of = length === 1 ? "the control plane" : `${length} control planes`;
+  return { reason: "CertificatesRenewed", message: `No certificate of the servers of ${of} expires soon` };
+}
+
+function renewing({ node, due }: RenewalPlane): UpgradeStanding {
+  const why = due === "" ? "" : `, because of that of ${due}`;
+  return { reason: "Renewing", message: `Renewing the certificates of control plane "${node}"${why}` };
+}

@@ -1,0 +1,121 @@
+/**
+ * Renews the certificates of one control plane: slot → relieve → order → healthy → certificates read → slot given back.
+ * Nothing is cordoned or drained, because static pods are not evicted and the kubelet runs on. Each step does nothing
+ * where its result is there already, so an interrupted renewal is repeated from the first step.
+ */
+import { uuid4 } from "@temporalio/workflow";
+import type { Relieved, RenewalPlane, RenewalSurvey, UpgradeOutcome } from "../contracts/mod.ts";
+import { poolOfGroup } from "../commands/start_options.ts";
+import { awaits, read } from "../proxies.ts";
+import { failedRenewal, haltOfRenewal, isUntouched } from "./renewal_halts.ts";
+import { giveBackSlot, type SlotWork, takeSlot } from "./upgrade_control_plane.ts";
+import { haltOfRules, type UpgradeHalt } from "./upgrade_halts.ts";
+import { act, waits } from "./upgrade_proxies.ts";
+
+/** The renewal on one control plane. */
+export interface RenewalWork extends SlotWork {
+  survey: Extract<RenewalSurvey, { state: "Present" }>;
+  controlPlane: RenewalPlane;
+}
+
+type End = UpgradeHalt | "Replan" | undefined;
+
+const minute = 60_000;
+/** Milliseconds of one attempt to relieve, of an order with all its restarts, and until all is healthy after it. */
+const attemptMs = minute;
+const orderMs = 40 * minute;
+const healthyMs = 15 * minute;
+
+/** Returns undefined once the control plane serves with certificates that do not expire soon. */
+export async function renewControlPlane(work: RenewalWork): Promise<End> {
+  return await checkDue(work) ??
+    await checkRules(work) ??
+    await takeSlot(work) ??
+    await relieve(work) ??
+    await order(work) ??
+    await prove(work) ??
+    await finish(work);
+}
+
+/** A person may have renewed the certificates since they were read. */
+async function checkDue(work: RenewalWork): Promise<End> {
+  const { object, controlPlane: { uid, isUnderWay } } = work;
+  if (isUnderWay) return undefined;
+  await readCertificates(work);
+  const now = await act.surveyRenewal.executeWithOptions({ summary: "Read what is due" }, [{ object }]);
+  const isDue = now.state === "Present" && now.controlPlanes.some((each) => each.uid === uid && each.due !== "");
+  return isDue ? undefined : "Replan";
+}
+
+async function readCertificates({ object, controlPlane: { node, uid } }: RenewalWork): Promise<void> {
+  const summary = `Read the certificates of ${node}`;
+  await act.ensureCertificatesRead.executeWithOptions({ summary }, [{ object, node, uid }]);
+}
+
+async function checkRules(work: RenewalWork): Promise<End> {
+  const pool = poolOfGroup(work.controlPlane.group, work.object.cluster);
+  const seen = await read.readDesired.executeWithOptions({ summary: `Read the rules of ${pool.name}` }, [{ pool }]);
+  const rules = seen.state === "Present" ? seen.rules : undefined;
+  return haltOfRules(work.controlPlane, rules, Date.now());
+}
+
+/** Moves the leadership of etcd; the own member of a control plane under way may be restarting. */
+async function relieve(work: RenewalWork): Promise<End> {
+  const { object, controlPlane: { node, group, machine, isUnderWay, isLeader } } = work;
+  const pool = poolOfGroup(group, object.cluster);
+  const isLost = isUnderWay && !isLeader;
+  const summary = `Move etcd leadership away from ${node}`;
+  const seen: Relieved = await awaits.awaitMachineRelieved.executeWithOptions({ summary }, [
+    { pool, machine, until: Date.now() + attemptMs, isLost, returns: true, taken: [] },
+  ]);
+  if (seen.state === "Relieved") return undefined;
+  // A repair of another control plane, which may be what etcd waits for, needs the slot.
+  if (!isUnderWay) await giveBackSlot(work);
+  const message = `Keeping control plane "${node}" unchanged: ${seen.doubts.join("; ")}`;
+  return { standing: { reason: "EtcdInDoubt", message }, again: "Soon" };
+}
+
+async function order(work: RenewalWork): Promise<End> {
+  const { memory, controlPlane: { node, isUnderWay } } = work;
+  memory.isOnlyHeld = false;
+  const outcome = await giveRenewal(work);
+  if (isUntouched(outcome) && !isUnderWay) await giveBackSlot(work);
+  return haltOfRenewal(node, outcome);
+}
+
+/** The time in which the API server was unavailable does not count. */
+async function giveRenewal({ object, survey, controlPlane }: RenewalWork): Promise<UpgradeOutcome> {
+  const { node, uid } = controlPlane;
+  const [token, version] = [uuid4(), versionOf(survey, controlPlane)];
+  const summary = `Renew the certificates of ${node}`;
+  for (let until = Date.now() + orderMs;;) {
+    const input = { object, node, uid, version, token, until };
+    const seen = await waits().awaitRenewalOrdered.executeWithOptions({ summary }, [input]);
+    if (!("unseenMs" in seen)) return seen;
+    until += seen.unseenMs;
+  }
+}
+
+/** Static pods may be absent for a moment while they restart. */
+function versionOf({ cluster }: RenewalWork["survey"], { components }: RenewalPlane): string {
+  return components === "" ? cluster : components;
+}
+
+async function prove({ object, survey, controlPlane }: RenewalWork): Promise<End> {
+  const { node, uid } = controlPlane;
+  const version = versionOf(survey, controlPlane);
+  const summary = `Wait for ${node} to serve with its new certificates`;
+  for (let until = Date.now() + healthyMs;;) {
+    const input = { object, node, uid, version, until };
+    const seen = await waits().awaitCertificatesRenewed.executeWithOptions({ summary }, [input]);
+    if (!("unseenMs" in seen)) {
+      return seen.isHealthy ? undefined : failedRenewal(node, `not healthy in time after it: ${seen.evidence}`);
+    }
+    until += seen.unseenMs;
+  }
+}
+
+async function finish(work: RenewalWork): Promise<undefined> {
+  await readCertificates(work);
+  await giveBackSlot(work);
+}

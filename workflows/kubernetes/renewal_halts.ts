@@ -1,0 +1,59 @@
+/** Stops of a renewal of certificates at one control plane, and when each is over. */
+import type { RenewalSurvey, UpgradeOutcome, UpgradeRefusal } from "../contracts/mod.ts";
+import { type HeldUpgrade, holdHalt, type UpgradeHalt } from "./upgrade_halts.ts";
+
+type Present = Extract<RenewalSurvey, { state: "Present" }>;
+
+const annotation = "ostler.dev/renew-certificates";
+
+/** The remedy after a refusal, and whether another attempt can succeed without it. */
+const refusals: Partial<Record<UpgradeRefusal, { todo: string; again: UpgradeHalt["again"] }>> = {
+  AuthorityExternal: { todo: "renew the certificates where the key of the authority is", again: "Never" },
+  ToolMissing: { todo: "install the missing program on the node", again: "Never" },
+  KubeadmRefused: { todo: "fix what kubeadm reports", again: "Later" },
+  RestartFailed: { todo: "check the static pods of the node", again: "Later" },
+};
+
+/** Returns the halt after an order to a control plane; undefined if the order was carried out. */
+export function haltOfRenewal(node: string, outcome: UpgradeOutcome): UpgradeHalt | undefined {
+  if (outcome.outcome === "Done") return undefined;
+  const { message } = outcome;
+  if (outcome.outcome === "Unknown") {
+    return failedRenewal(node, `control plane did not report the result in time: ${message}`);
+  }
+  const { todo, again } = refusals[outcome.reason] ?? { todo: "check the node", again: "Never" };
+  return { ...failedRenewal(node, `${outcome.reason}: ${message}; ${todo}`), again };
+}
+
+/** Returns whether a control plane serves as before after this result, because no pod was restarted. */
+export function isUntouched(outcome: UpgradeOutcome): boolean {
+  return outcome.outcome === "Refused" && outcome.reason !== "RestartFailed";
+}
+
+/** Returns the halt after a failed attempt, which is repeated. */
+export function failedRenewal(node: string, cause: string): UpgradeHalt {
+  const message = `Failed to renew the certificates of control plane "${node}": ${cause}`;
+  return { standing: { reason: "RenewalHalted", message }, again: "Later" };
+}
+
+/** As `holdUpgrade`. */
+export function holdRenewal(
+  halt: UpgradeHalt,
+  { survey, ...on }: { survey: Present; uid: string; previous: HeldUpgrade | null; now: number },
+): HeldUpgrade {
+  return holdHalt(halt, { ...on, words: wordsOf(survey), annotation });
+}
+
+/**
+ * Returns the halt if it concerns the present state. Otherwise it is over: a person changed the NodeVersion or renewed the
+ * certificates, or the control plane was replaced.
+ */
+export function renewalHaltIn(survey: Present, halt: HeldUpgrade | null): HeldUpgrade | null {
+  const plane = survey.controlPlanes.find(({ uid }) => uid === halt?.uid);
+  if (!halt || !plane || halt.words !== wordsOf(survey)) return null;
+  return plane.isUnderWay || plane.due !== "" ? halt : null;
+}
+
+function wordsOf({ generation, setting }: Present): string {
+  return JSON.stringify([generation, setting]);
+}

@@ -1,0 +1,201 @@
+/**
+ * Renews the certificates of a NodeVersion's control planes with kubeadm when those of their servers expire soon, one
+ * control plane at a time: survey → one control plane after the other → survey until none expires soon.
+ * The survey alone decides what is next, so a run that was interrupted needs no memory of it. Invariants: no other control
+ * plane begins while one is under way or after one failed, and one that may be out of service keeps its slot. A
+ * cancellation leaves the control plane under way as it is, whose node completes its order by itself.
+ */
+import {
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  setCurrentDetails,
+  setHandler,
+  workflowInfo,
+} from "@temporalio/workflow";
+import { nodeVersionChanged } from "./commands/messages.ts";
+import { holderOfRenewal } from "./commands/start_options.ts";
+import type {
+  ClusterObject,
+  NodeVersionOutcome,
+  PoolRef,
+  RenewalPlane,
+  RenewalSurvey,
+  UpgradeStanding,
+} from "./contracts/mod.ts";
+import { nextRenewalStep, type RenewalStep } from "./kubernetes/next_renewal_step.ts";
+import { renewControlPlane } from "./kubernetes/renew_control_plane.ts";
+import { failedRenewal, holdRenewal, renewalHaltIn } from "./kubernetes/renewal_halts.ts";
+import { giveBackSlot, renewSlot, type SlotWork } from "./kubernetes/upgrade_control_plane.ts";
+import { type HeldUpgrade, isHeld } from "./kubernetes/upgrade_halts.ts";
+import { act } from "./kubernetes/upgrade_proxies.ts";
+import { troubleOf } from "./state/trouble.ts";
+
+type Present = Extract<RenewalSurvey, { state: "Present" }>;
+
+/**
+ * Milliseconds until the next survey: at least and at most, after an outage, and after the NodeVersion changed between a
+ * survey and its step.
+ */
+const restMs = 300_000;
+const lookMs = 600_000;
+const outageMs = 60_000;
+const mootMs = 1_000;
+/** Milliseconds until the slot of a control plane ends, beyond that of one order. */
+const slotMs = 7_200_000;
+
+/** Surveys until no certificate expires soon; its workflow ID is `renew-certificates/<name>`. */
+export async function renewCertificates(object: ClusterObject): Promise<NodeVersionOutcome> {
+  const run = beginRun(object);
+  setHandler(nodeVersionChanged, () => void (run.isChanged = true));
+  try {
+    return await untilRenewed(run);
+  } catch (error) {
+    if (isCancellation(error)) await CancellationScope.nonCancellable(() => leave(run));
+    throw error;
+  }
+}
+
+/** The memory of one run; the next run begins without it. */
+interface Run {
+  readonly object: ClusterObject;
+  readonly holder: PoolRef;
+  readonly lastsMs: number;
+  readonly memory: SlotWork["memory"];
+  isChanged: boolean;
+  /** The status that the NodeVersion has, as `textOf` writes it. */
+  reported: string;
+  halt: HeldUpgrade | null;
+  /** The control plane under way in the last survey. */
+  underWay: RenewalPlane | null;
+  /** The uid of the control plane whose renewal ended last. */
+  ended: string;
+}
+
+function beginRun(object: ClusterObject): Run {
+  const memory = { slotSince: null, mayHaveSlot: true, renewAt: 0, isOnlyHeld: false };
+  const slot = { holder: holderOfRenewal(object), lastsMs: slotMs, memory };
+  return { object, ...slot, isChanged: false, reported: "", halt: null, underWay: null, ended: "" };
+}
+
+async function untilRenewed(run: Run): Promise<NodeVersionOutcome> {
+  for (;;) {
+    // A signal can report the end of what the cluster has to end.
+    if (run.isChanged && run.halt?.again === "Soon") run.halt.until = Date.now();
+    run.isChanged = false;
+    try {
+      const outcome = await reconcile(run);
+      // Without an await between this check and the return, a late signal starts a new run.
+      if (outcome && (outcome.outcome === "Gone" || !run.isChanged)) return outcome;
+    } catch (error) {
+      await waitAfterFailure(run, error);
+      run.reported = "";
+    }
+    if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof renewCertificates>(run.object);
+  }
+}
+
+/** Takes the next step; returns an outcome when nothing is left to do. */
+async function reconcile(run: Run): Promise<NodeVersionOutcome | undefined> {
+  const survey = await readSurvey(run.object);
+  const underWay = survey.state === "Present" ? survey.controlPlanes.find((each) => each.isUnderWay) : undefined;
+  run.underWay = underWay ?? null;
+  if (run.memory.mayHaveSlot && !underWay) await giveBackSlot(run);
+  if (survey.state === "Gone") return gone(run);
+  const next = nextOf(run, survey);
+  if (isNews(run, survey, next)) await report(run, next.standing);
+  if (next.step === "Done") return { outcome: "UpToDate", says: next.standing.message };
+  if (next.step === "Renew") return void await renew(run, survey, next.controlPlane);
+  await renewOwnSlot(run);
+  await rest(run);
+  return undefined;
+}
+
+/** A halt holds until a person changes something or its time is over, whatever else the survey shows. */
+function nextOf(run: Run, survey: Present): RenewalStep {
+  const halt = renewalHaltIn(survey, run.halt);
+  run.halt = halt;
+  const next = nextRenewalStep(survey);
+  if (next.step === "Renew" && halt && isHeld(halt, Date.now())) return { step: "Wait", standing: halt.standing };
+  return next;
+}
+
+/**
+ * A repeated attempt is reported with its result, so that the status does not alternate. A run without anything to do
+ * reports only what ends an earlier report.
+ */
+function isNews({ halt, reported }: Run, { told }: Present, { step }: RenewalStep): boolean {
+  return step === "Done" ? reported !== "" || told !== "" : step !== "Renew" || halt === null;
+}
+
+/** A renewal that ended without an effect is a failure, and is not repeated at once. */
+async function renew(run: Run, survey: Present, controlPlane: RenewalPlane): Promise<void> {
+  const { node, uid } = controlPlane;
+  const { object, holder, lastsMs, memory } = run;
+  const isEnded = run.ended === uid;
+  run.ended = "";
+  const end = isEnded
+    ? failedRenewal(node, "it ended, but a certificate of its servers still expires soon")
+    : await renewControlPlane({ object, holder, lastsMs, memory, survey, controlPlane });
+  if (!end) run.ended = uid;
+  const isHalt = end !== undefined && end !== "Replan";
+  run.halt = isHalt ? holdRenewal(end, { survey, uid, previous: run.halt, now: Date.now() }) : null;
+}
+
+/** A slot that ended would let the run of a group replace the machine. */
+async function renewOwnSlot(run: Run): Promise<void> {
+  const { underWay, memory } = run;
+  if (underWay && memory.mayHaveSlot) await renewSlot({ ...run, controlPlane: underWay });
+}
+
+function readSurvey(object: ClusterObject): Promise<RenewalSurvey> {
+  return act.surveyRenewal.executeWithOptions({ summary: "Survey the certificates of control planes" }, [{ object }]);
+}
+
+async function report(run: Run, standing: UpgradeStanding): Promise<void> {
+  const text = `${standing.reason} ${standing.message}`;
+  if (run.reported === text) return;
+  setCurrentDetails(standing.message);
+  const summary = standing.message.slice(0, 200);
+  await act.ensureRenewalReported.executeWithOptions({ summary }, [{ object: run.object, standing }]);
+  run.reported = text;
+}
+
+/** Reports a failure that a person or time must resolve, and waits; a step that became moot is planned again. */
+async function waitAfterFailure(run: Run, error: unknown): Promise<void> {
+  const trouble = troubleOf(error);
+  if (trouble.kind === "rethrow") throw error;
+  if (trouble.kind === "replan") return void await condition(() => run.isChanged, mootMs);
+  const { message } = trouble;
+  const reason = trouble.kind === "halt" ? trouble.reason : "ApiUnavailable";
+  const orLater = (failure: unknown): void => {
+    if (troubleOf(failure).kind === "rethrow") throw failure;
+  };
+  await report(run, { reason, message }).catch(orLater);
+  await renewOwnSlot(run).catch(orLater);
+  await condition(() => run.isChanged, trouble.kind === "halt" ? lookMs : outageMs);
+}
+
+/** Waits for a change of the NodeVersion, for the end of a halt, or for the time of the next survey. */
+async function rest(run: Run): Promise<void> {
+  const left = (run.halt?.until ?? Infinity) - Date.now();
+  await condition(() => run.isChanged, Math.min(lookMs, Math.max(restMs, left)));
+}
+
+function gone({ object }: Run): NodeVersionOutcome {
+  return { outcome: "Gone", says: `NodeVersion "${object.name}" was deleted` };
+}
+
+/** Reports a cancellation; the slot is given back unless an order may be under way, whose slot ends by itself. */
+async function leave(run: Run): Promise<void> {
+  const survey = await readSurvey(run.object);
+  const underWay = survey.state === "Present" ? survey.controlPlanes.filter((each) => each.isUnderWay) : [];
+  const isLeft = underWay.length > 0 && !run.memory.isOnlyHeld;
+  if (!isLeft) await giveBackSlot(run);
+  if (survey.state === "Gone") return;
+  const state = isLeft
+    ? `control plane ${underWay.map(({ node }) => `"${node}"`).join(", ")} may still restart its static pods`
+    : "no control plane is half done";
+  await report(run, { reason: "RenewalCancelled", message: `The renewal of certificates was cancelled: ${state}` });
+}
