@@ -43,11 +43,12 @@ import {
   type Resource,
 } from "../activities/kube/resources.ts";
 import { attempting, ifFound } from "../activities/kube/status.ts";
-import { recordsIn } from "../activities/status/certificate_record.ts";
+import { dueOf, isOfKubeadm, recordsIn } from "../activities/status/certificate_record.ts";
+import { isHeldBack, settingOf } from "../activities/status/renewal_setting.ts";
 import { createHash } from "node:crypto";
 import { Informer, type InformerDeps } from "../activities/kube/informer.ts";
 import { NodeVersion, nodeVersions, ScalingGroup, scalingGroups } from "../activities/kube/update_kinds.ts";
-import { nodeVersionIdOf } from "../workflows/commands/start_options.ts";
+import { certificatesIdOf, nodeVersionIdOf } from "../workflows/commands/start_options.ts";
 import { shownOf } from "./shown_of.ts";
 import { type ObjectNews, tellObjects } from "./tell_objects.ts";
 
@@ -185,8 +186,9 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     const keep = async (name: string): Promise<void> => keepAutoscaler(await connect(), config, name);
     const scaling = tellAutoscalers({ kube, tell: keep, log }, signal);
     const roll = async (name: string): Promise<void> => rollOutNodeVersion(await connect(), config, name);
+    const renew = async (name: string): Promise<void> => renewCertificates(await connect(), config, name);
     const rolling = tellNodeVersions({
-      ...{ kube, tell: roll, log },
+      ...{ kube, tell: roll, renew, log },
       onVersions: (read) => lead.versions(read),
     }, signal);
     const judge = async (name: string): Promise<void> => admitImage(await connect(), config, name);
@@ -251,16 +253,31 @@ async function install(
 // Starts a run for each NodeVersion, signals it at each change of the NodeVersion or its groups, and repeats the signal
 // from time to time.
 
-/** A NodeVersion by its generation, because a run may have read another spec between two equal specs. */
-const versions: Resource<VersionStatus & { identity: string }> = {
+/** A NodeVersion with the facts on which its runs depend. */
+interface SeenVersion extends VersionStatus {
+  /** Contains the generation, because a run may have read another spec between two equal specs. */
+  identity: string;
+  /** The wishes about renewals on which a run depends; undefined if none may begin. */
+  renewal: string | undefined;
+}
+
+const versions: Resource<SeenVersion> = {
   ...nodeVersions,
-  schema: NodeVersion.transform(({ metadata: { name, uid, generation, deletionTimestamp }, status }) => ({
-    identity: [uid, generation, deletionTimestamp].join(" "),
-    name,
-    conditions: (status?.conditions ?? []).map(({ type, reason }) => ({ type, reason })),
-    certificates: recordsIn(status),
-  })),
+  schema: NodeVersion.transform(({ metadata, status }) => {
+    const { name, uid, generation, deletionTimestamp } = metadata;
+    const version = { metadata, ...(status ? { status } : {}) };
+    return {
+      identity: [uid, generation, deletionTimestamp].join(" "),
+      name,
+      conditions: (status?.conditions ?? []).map(({ type, reason }) => ({ type, reason })),
+      certificates: recordsIn(status),
+      renewal: isHeldBack(version) ? undefined : settingOf(version),
+    };
+  }),
 };
+
+/** Milliseconds until a run is signalled again while certificates expire soon; without hands each one only ends. */
+const renewAgainMs = 3_600_000;
 
 /** The NodeVersion of a group, and the identity of the group. */
 const groups: Resource<{ version: string; identity: string }> = {
@@ -272,13 +289,18 @@ const groups: Resource<{ version: string; identity: string }> = {
 };
 
 type NodeVersionDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">> & {
+  /** Signals the renewal of the certificates of a NodeVersion's control planes. */
+  renew?: (name: string) => Promise<void>;
   /** Receives a function that reads the status of all NodeVersions. */
   onVersions?: (read: () => VersionStatus[]) => void;
 };
 
-/** Signals the run of each NodeVersion until `signal` aborts. */
+/**
+ * Signals the run of each NodeVersion, and its renewal while a certificate that kubeadm made expires soon, until `signal`
+ * aborts.
+ */
 export async function tellNodeVersions(
-  { kube, log, onVersions, ...news }: NodeVersionDeps,
+  { kube, log, renew, onVersions, ...news }: NodeVersionDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const named = new Informer(versions, { kube, log, signal });
@@ -292,7 +314,20 @@ export async function tellNodeVersions(
       return [name, `${named.get(name)?.identity} ${digestOf(own)}`];
     });
   };
-  await tellObjects({ ...news, what: "node version", seen, log }, signal);
+  const due = (): [string, string][] => {
+    const now = Date.now();
+    return named.keys().flatMap((name): [string, string][] => {
+      const version = named.get(name);
+      if (version?.renewal === undefined) return [];
+      const isDue = dueOf(version.certificates.filter(isOfKubeadm), now) !== undefined;
+      return isDue ? [[name, `${version.identity} ${version.renewal}`]] : [];
+    });
+  };
+  const every = { retellAfter: renewAgainMs, ...news.every };
+  await Promise.all([
+    tellObjects({ ...news, what: "node version", seen, log }, signal),
+    ...(renew ? [tellObjects({ every, tell: renew, what: "renewal of certificates", seen: due, log }, signal)] : []),
+  ]);
 }
 
 /** Signals the run of a NodeVersion to read its objects again; starts a run if none is open. */
@@ -306,6 +341,22 @@ export async function rollOutNodeVersion(client: Client, { cluster, taskQueue }:
     signalArgs: [],
     staticSummary: `Roll out node version ${name}`,
     staticDetails: `Updates all nodes of the scaling groups of NodeVersion \`${name}\` to its image and components.`,
+    ...shownOf(cluster),
+  });
+}
+
+/** Signals the renewal of certificates of a NodeVersion to read again; starts a run if none is open. */
+export async function renewCertificates(client: Client, { cluster, taskQueue }: Config, name: string): Promise<void> {
+  const object = cluster === "" ? { name } : { cluster, name };
+  await client.workflow.signalWithStart("renewCertificates", {
+    workflowId: certificatesIdOf(object),
+    taskQueue,
+    args: [object],
+    signal: "nodeVersionChanged",
+    signalArgs: [],
+    staticSummary: `Renew certificates of node version ${name}`,
+    staticDetails:
+      `Renews the certificates of the control planes of NodeVersion \`${name}\` with kubeadm, one at a time.`,
     ...shownOf(cluster),
   });
 }

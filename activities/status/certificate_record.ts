@@ -46,14 +46,14 @@ export function stateOf(
   return now >= Date.parse(soonAt ?? expiresAt) ? "ExpiresSoon" : "Valid";
 }
 
-/**
- * Returns the records of the servers on a node whose certificates kubeadm made. An etcd elsewhere has no node, also if its
- * host has the name of one.
- */
+/** Returns whether kubeadm made the certificate: an etcd elsewhere has no node, also if its host has the name of one. */
+export function isOfKubeadm({ component, of, at }: CertificateRecord): boolean {
+  return component === "APIServer" || (component === "Etcd" && !at.startsWith(`${of}:`));
+}
+
+/** Returns the records of the servers on a node whose certificates kubeadm made. */
 export function recordsOfKubeadm(records: readonly CertificateRecord[], node: string): CertificateRecord[] {
-  const isServer = ({ component, at }: CertificateRecord): boolean =>
-    component === "APIServer" || (component === "Etcd" && /^[0-9[]/.test(at));
-  return records.filter((record) => record.of === node && isServer(record));
+  return records.filter((record) => record.of === node && isOfKubeadm(record));
 }
 
 /** Returns the most urgent one of some records whose certificate has expired or expires soon; undefined without any. */
