@@ -74,14 +74,18 @@ export function byUrgency(records: readonly CertificateRecord[], now: number): C
 const dayMs = 24 * 3_600_000;
 /** Longest warning: a third of the life of a certificate that is valid for decades would be years. */
 const longestWarningMs = 365 * dayMs;
+/** The same for a certificate of kubeadm, which is valid for a year. */
+const longestOfKubeadmMs = 365 * dayMs / 3;
 
 /**
  * Returns the time (epoch ms) from which a certificate expires soon: less than a third of its life is left, at most a
- * year. A kubelet that rotates its certificate does so at 70% to 90% of its life, so only its last tenth counts.
+ * year. A kubelet that rotates its certificate does so at 70% to 90% of its life, so only its last tenth counts. Earlier
+ * versions of kubeadm copy the begin of their authority into a certificate, so that its life seems to be years.
  */
 export function soonOf(component: CertificateComponent, { from, until }: { from: number; until: number }): number {
   const life = until - from;
-  return until - Math.min(component === "Kubelet" ? life / 10 : life / 3, longestWarningMs);
+  const longest = component === "APIServer" || component === "Etcd" ? longestOfKubeadmMs : longestWarningMs;
+  return until - Math.min(component === "Kubelet" ? life / 10 : life / 3, longest);
 }
 
 /** The condition CertificatesValid. */

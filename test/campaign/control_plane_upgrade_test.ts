@@ -9,8 +9,9 @@ import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
 import { HttpsWatch } from "../../activities/kube/https_watch.ts";
 import { componentsKey, upgradeDigestOf } from "../../activities/kubernetes/components.ts";
-import { awaitUpgradeOrdered } from "../../activities/kubernetes/order_upgrade.ts";
-import { upgradeNameOf } from "../../activities/kubernetes/upgrade_hand.ts";
+import { awaitCertificatesRenewed } from "../../activities/kubernetes/healthy.ts";
+import { awaitRenewalOrdered, awaitUpgradeOrdered } from "../../activities/kubernetes/order_upgrade.ts";
+import { renewalHandOf, upgradeNameOf } from "../../activities/kubernetes/upgrade_hand.ts";
 import { kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { machinesFolder } from "../../deploy/local/demo/ground.ts";
 import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
@@ -20,7 +21,8 @@ import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import { applyManifests } from "../../deploy/local/stack/manifests.ts";
 import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconfig.ts";
 import { plainFolder } from "../../deploy/release/chart/plain_manifests.ts";
-import type { UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
+import { readServed, type Validity } from "../../activities/x509/served_certificate.ts";
+import type { RenewalOrder, UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
 import { machineTest, mayInstall, openHost } from "../machines/real_machines.ts";
 import { inActivity } from "../support/activity_context.ts";
 import { componentImages } from "../support/kubeadm/component_images.ts";
@@ -53,6 +55,10 @@ machineTest("control planes: orders upgrade Kubernetes on one, and repeated orde
         await done(scene, "Kubelet", "Kubelet", "Node", "Fetch");
         await runs(scene, kubernetesVersion, kubernetesVersion);
       }],
+      [
+        "Renew replaces the certificates that are served, and outlives the API server and its own pod",
+        () => renewsCertificates(scene),
+      ],
     ];
     for (const [name, step] of steps) {
       assert.ok(await t.step(name, step), `Failed to continue after this step: ${name}`);
@@ -141,7 +147,7 @@ async function sceneOf(
 
 interface NodeFacts {
   metadata: { name: string; uid: string };
-  status: { nodeInfo: { kubeletVersion: string } };
+  status: { nodeInfo: { kubeletVersion: string }; addresses: { type: string; address: string }[] };
 }
 
 async function theNode(admin: ApiConnection): Promise<NodeFacts> {
@@ -159,11 +165,15 @@ async function runs({ admin }: Scene, apiServer: string, kubelet: string): Promi
 }
 
 /** As a workflow gives it: the step is retried while the only API server is being replaced. */
-async function give({ kube, image, order }: Scene, more: Partial<UpgradeOrder>): Promise<UpgradeOutcome> {
+function give({ kube, image, order }: Scene, more: Partial<UpgradeOrder>): Promise<UpgradeOutcome> {
+  return retried((until) => awaitUpgradeOrdered({ kube, image }, { ...order, until, ...more }));
+}
+
+async function retried<T>(step: (until: number) => Promise<T>): Promise<T> {
   const until = Date.now() + 900_000;
   for (;;) {
     try {
-      return await inActivity(() => awaitUpgradeOrdered({ kube, image }, { ...order, until, ...more }));
+      return await inActivity(() => step(until));
     } catch (error) {
       const isAway = error instanceof ApplicationFailure && !error.nonRetryable && Date.now() < until;
       if (!isAway) throw error;
@@ -180,14 +190,62 @@ async function done(scene: Scene, ...verbs: UpgradeOrder["verb"][]): Promise<voi
 }
 
 /** Deletes the pod of an order as soon as it runs, as an eviction would. */
-async function losesPod({ admin, order }: Scene, verb: UpgradeOrder["verb"]): Promise<void> {
-  const path = `/api/v1/namespaces/ostler-hands/pods/${upgradeNameOf({ ...order, verb })}`;
+function losesPod({ admin, order }: Scene, verb: UpgradeOrder["verb"]): Promise<void> {
+  return losesHand(admin, upgradeNameOf({ ...order, verb }));
+}
+
+async function losesHand(admin: ApiConnection, name: string): Promise<void> {
+  const path = `/api/v1/namespaces/ostler-hands/pods/${name}`;
   await waitUntil(async () => {
     const { status } = await admin.call({ method: "GET", path }) as { status: { phase: string } };
     assert.equal(status.phase, "Running");
   }, { what: "the hand to run", timeoutMs: 60_000 });
   await pause(5_000);
   await admin.call({ method: "DELETE", path });
+}
+
+async function renewsCertificates(scene: Scene): Promise<void> {
+  const { kube, image, order: { verb: _, digest: __, ...order } } = scene;
+  const before = await served(scene);
+  const renewal = (token: string): RenewalOrder => ({ ...order, token });
+  const renew = async (token: string): Promise<void> => {
+    const outcome = await retried((until) => awaitRenewalOrdered({ kube, image }, { ...renewal(token), until }));
+    assert.equal(outcome.outcome, "Done", JSON.stringify(outcome));
+  };
+  await Promise.all([renew("t-1"), losesHand(scene.admin, renewalHandOf(renewal("t-1")).name)]);
+  const health = await retried((until) => awaitCertificatesRenewed(kube, { ...order, until }));
+  assert.ok("isHealthy" in health && health.isHealthy, JSON.stringify(health));
+  const after = await served(scene);
+  assert.deepEqual(after.map(({ until }, nth) => until > (before[nth]?.until ?? 0)), [true, true]);
+  const pods = await staticPods(scene);
+  assert.deepEqual(pods.map(({ renewed }) => /^[0-9]{10}$/.test(renewed)), [true, true, true, true]);
+  // Another attempt finds everything done, and restarts nothing.
+  await renew("t-2");
+  assert.deepEqual([await served(scene), await staticPods(scene)], [after, pods]);
+}
+
+/** The certificates that API server and etcd show. */
+async function served({ admin }: Scene): Promise<Validity[]> {
+  const { status: { addresses } } = await theNode(admin);
+  const host = addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
+  const shown = await Promise.all([6443, 2379].map((port) => readServed({ host, port })));
+  return shown.map((each) => {
+    if ("unknown" in each) throw new Error(`Failed to read a certificate: ${each.unknown}`);
+    return each;
+  });
+}
+
+async function staticPods({ admin }: Scene): Promise<{ name: string; uid: string; renewed: string }[]> {
+  interface Pods {
+    items: { metadata: { name: string; uid: string; annotations?: Record<string, string> } }[];
+  }
+  const path = "/api/v1/namespaces/kube-system/pods?labelSelector=tier%3Dcontrol-plane";
+  const { items } = await admin.call({ method: "GET", path }) as Pods;
+  return items.map(({ metadata: { name, uid, annotations } }) => ({
+    name,
+    uid,
+    renewed: annotations?.["ostler.dev/certificates-renewed"] ?? "",
+  }));
 }
 
 /** The same URLs with another hash, as if the server had other content. */

@@ -43,8 +43,14 @@ Deno.test("stateOf: a certificate that expired since it was read may have been r
 });
 
 const notices: [component: CertificateComponent, years: number, days: number][] = [
-  ...[["APIServer", 1, 365 / 3], ["Authority", 10, 365], ["Etcd", 100, 365], ["Kubelet", 1, 36.5]] as const,
+  ...[["APIServer", 1, 365 / 3], ["Authority", 10, 365], ["Etcd", 3, 365 / 3], ["Kubelet", 1, 36.5]] as const,
 ].map(([...row]) => row);
+
+Deno.test("soonOf: a renewed certificate with the begin of a two years old authority does not expire soon", () => {
+  for (const component of ["APIServer", "Etcd"] as const) {
+    equal(soonOf(component, { from: now - 730 * dayMs, until: now + 365 * dayMs }) > now + 200 * dayMs, true);
+  }
+});
 
 for (const [component, years, days] of notices) {
   Deno.test(`soonOf: a certificate of ${component} for ${years} years expires soon ${Math.round(days)} days before`, () => {
