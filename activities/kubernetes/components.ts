@@ -1,6 +1,7 @@
 /** The components of a Kubernetes version: programs, each with its URL, hash and path on a node. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { jsonIn } from "../os/verdict.ts";
 
 /** The key of the ConfigMap whose value lists the components. */
 export const componentsKey = "components";
@@ -40,7 +41,7 @@ const List = z.array(Entry).max(100);
 
 /** Returns the programs to install, in the order of the list; or the fault of the list, as the end of a sentence. */
 export function componentsIn(list: string): { components: Component[] } | { fault: string } {
-  const entries = list.length > longestList ? undefined : List.safeParse(parsed(list)).data;
+  const entries = list.length > longestList ? undefined : List.safeParse(jsonIn(list)).data;
   if (!entries) return { fault: `its "${componentsKey}" is not a JSON list of components` };
   const components = entries.flatMap(({ url, hash, installpath: path, extract }): Component[] => {
     const isInstalled = !extract && !url.startsWith("data:") && installed.includes(nameOf(path));
@@ -78,12 +79,4 @@ export function upgradeDigestOf(version: string, list: string): string {
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
-}
-
-function parsed(said: string): unknown {
-  try {
-    return JSON.parse(said);
-  } catch {
-    return undefined; // the caller reports an unreadable list
-  }
 }

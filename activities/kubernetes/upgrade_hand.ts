@@ -3,27 +3,21 @@ import type { V1Pod } from "@kubernetes/client-node";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { RenewalOrder, UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
-import { refused } from "../failures.ts";
 import type { HandOrder } from "../os/hand.ts";
 import { stallSeconds } from "../os/hand_pod.ts";
-import { plain } from "../os/verdict.ts";
+import { judged, orderFields } from "../os/order.ts";
+import { jsonIn, mostBytes, plain } from "../os/verdict.ts";
 import { type Component, componentsIn } from "./components.ts";
 
 /** `deploy/kubernetes/hands/limit_hands.yaml` has the same command. */
 const command = ["/bin/sh", "-c", 'exec /bin/sh /hands/upgrade.sh "$@" >/dev/termination-log', "hand"];
-/** Maximum bytes of a termination message. */
-const mostBytes = 4096;
 /** Number of arguments before the components. */
 const ownArguments = 5;
-const nodeName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 const Renewal = z.strictObject({
+  ...orderFields,
   object: z.object({ name: z.string().min(1).max(253) }).loose(),
-  node: z.string().regex(nodeName),
-  uid: z.string().min(1).max(128),
   version: z.string().regex(/^v1\.[0-9]{1,3}\.[0-9]{1,3}$/),
-  token: z.string().regex(/^[a-z0-9-]{1,63}$/),
-  until: z.number().int().positive(),
 });
 const Order = Renewal.extend({
   verb: z.enum(["Plan", "Fetch", "Apply", "Node", "Kubelet"]),
@@ -32,19 +26,12 @@ const Order = Renewal.extend({
 
 /** Throws Refused (ObjectInvalid) with only the names of invalid fields. */
 export function validateUpgrade(order: UpgradeOrder): void {
-  validate(Order, order, "an upgrade step");
+  judged(Order, order, "an upgrade step");
 }
 
 /** As `validateUpgrade`. */
 export function validateRenewal(order: RenewalOrder): void {
-  validate(Renewal, order, "a renewal of certificates");
-}
-
-function validate(schema: z.ZodType, order: unknown, what: string): void {
-  const { success, error } = schema.safeParse(order);
-  if (success) return;
-  const fields = [...new Set(error.issues.map(({ path }) => path.join(".")))].join(", ");
-  throw refused("ObjectInvalid", `Failed to order ${what} on a node: invalid ${fields}`);
+  judged(Renewal, order, "a renewal of certificates");
 }
 
 /** Returns how a hand executes a valid order with these components. */
@@ -113,7 +100,7 @@ const Verdict = z.discriminatedUnion("outcome", [
  * anything.
  */
 export function upgradeVerdictIn(said: string): UpgradeOutcome | undefined {
-  const verdict = said.length > mostBytes ? undefined : Verdict.safeParse(parsed(said)).data;
+  const verdict = said.length > mostBytes ? undefined : Verdict.safeParse(jsonIn(said)).data;
   if (verdict?.outcome !== "Done") return verdict;
   return { outcome: "Done", message: verdict.message };
 }
@@ -121,12 +108,4 @@ export function upgradeVerdictIn(said: string): UpgradeOutcome | undefined {
 /** Removes bootstrap tokens, which kubeadm's messages may quote. */
 function withoutTokens(text: string): string {
   return text.replace(/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, "…");
-}
-
-function parsed(said: string): unknown {
-  try {
-    return JSON.parse(said);
-  } catch {
-    return undefined; // the caller reports an unreadable result
-  }
 }

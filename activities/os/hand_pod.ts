@@ -36,11 +36,6 @@ export interface HandPod {
 /** Writes the output into the termination message; `deploy/kubernetes/hands/limit_hands.yaml` has the same command. */
 const command = ["/bin/sh", "-c", 'exec /bin/sh /hands/hand.sh "$@" >/dev/termination-log', "hand"];
 
-/** Returns the pod of an order to an operating system. */
-export function handPodOf(order: OsOrder, image: string, now: number): V1Pod {
-  return podOf(osCommandOf(order), image, now);
-}
-
 /** Returns what the pod of an order to an operating system executes. */
 export function osCommandOf(order: OsOrder): HandPod {
   const { node, uid, until } = order;

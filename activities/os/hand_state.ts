@@ -21,11 +21,6 @@ export interface HandReading<Outcome> {
   failed: (message: string) => Outcome | undefined;
 }
 
-/** Returns the state of an operating system's hand in a pod; pure. */
-export function stateOf(pod: V1Pod): HandState {
-  return stateIn(pod, osReading(pod.spec?.containers[0]?.args?.[1]));
-}
-
 /** Returns how the result of an order with this verb is read. */
 export function osReading(verb: string | undefined): HandReading<OsOutcome> {
   const failed = (message: string): OsOutcome | undefined =>

@@ -12,16 +12,21 @@ const repository = /^[a-z0-9]+([.-][a-z0-9]+)*(:[0-9]{1,5})?(\/[a-z0-9]+([._-]+[
 const remote = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$/;
 const nodeName = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
-const Order = z.strictObject({
+/** The fields of an order of any kind. */
+export const orderFields = {
   node: z.string().regex(nodeName),
   uid: z.string().min(1).max(128),
+  token: z.string().regex(/^[a-z0-9-]{1,63}$/),
+  until: z.number().int().positive(),
+};
+
+const Order = z.strictObject({
+  ...orderFields,
   driver: z.enum(["bootc", "rpm-ostree", "ostree"]),
   verb: z.enum(["Status", "Check", "Stage", "Apply", "GoBack"]),
   image: z.string().max(255),
   digest: z.string().regex(digestPattern).or(z.literal("")),
   bootId: z.string().regex(bootIdPattern).or(z.literal("")),
-  token: z.string().regex(/^[a-z0-9-]{1,63}$/),
-  until: z.number().int().positive(),
 }).superRefine((order, { addIssue }) => {
   const { driver, verb, image, digest, bootId } = order;
   const lacks = (path: string): void => addIssue({ code: "custom", path: [path], message: `not allowed for ${verb}` });
@@ -31,12 +36,17 @@ const Order = z.strictObject({
   if (bootId === "" && (verb === "Apply" || verb === "GoBack")) lacks("bootId");
 });
 
-/** Returns the order if it is valid. Throws Refused (ObjectInvalid) with only the names of invalid fields. */
+/** Returns the order if it is valid; throws as `judged`. */
 export function judgedOrder(order: OsOrder): OsOrder {
-  const { success, data, error } = Order.safeParse(order);
+  return judged(Order, order, "an OS operation");
+}
+
+/** Returns an order of any kind if it is valid. Throws Refused (ObjectInvalid) with only the names of invalid fields. */
+export function judged<T>(schema: z.ZodType<T>, order: unknown, what: string): T {
+  const { success, data, error } = schema.safeParse(order);
   if (success) return data;
   const fields = [...new Set(error.issues.map(({ path }) => path.join(".")))].join(", ");
-  throw refused("ObjectInvalid", `Failed to order an OS operation on a node: invalid ${fields}`);
+  throw refused("ObjectInvalid", `Failed to order ${what} on a node: invalid ${fields}`);
 }
 
 /** Returns the name of the pod for an order, and of the units that it creates on the host; equal for equal orders. */

@@ -5,7 +5,7 @@ import { bootIdPattern, digestPattern } from "./order.ts";
 import { refusalIn } from "./refusal.ts";
 
 /** Maximum bytes of a termination message. */
-const mostBytes = 4096;
+export const mostBytes = 4096;
 const mostChars = 1000;
 
 const words = z.string().max(mostBytes).transform(plain);
@@ -31,7 +31,7 @@ const Verdict = z.strictObject({
 
 /** Returns the outcome in a termination message; undefined if it is not a valid result. */
 export function verdictIn(said: string): OsOutcome | undefined {
-  const verdict = said.length > mostBytes ? undefined : Verdict.safeParse(parsed(said)).data;
+  const verdict = said.length > mostBytes ? undefined : Verdict.safeParse(jsonIn(said)).data;
   if (!verdict) return undefined;
   const { outcome, reason, message, findings } = verdict;
   if (outcome === "Failed") return { outcome: "Refused", reason: refusalIn(message), message };
@@ -49,10 +49,11 @@ export function plain(text: string): string {
   return line.replace(/:\/\/[^\s/@]*@/g, "://").replace(/\b(Bearer|Basic) \S+/gi, "$1 …").slice(-mostChars);
 }
 
-function parsed(said: string): unknown {
+/** Returns the JSON in a text that may be anything; undefined without JSON. */
+export function jsonIn(said: string): unknown {
   try {
     return JSON.parse(said);
   } catch {
-    return undefined; // the caller reports an unreadable result
+    return undefined; // the caller reports an unreadable text
   }
 }

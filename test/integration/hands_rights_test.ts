@@ -9,7 +9,7 @@ import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconf
 import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
 import { HttpsWatch } from "../../activities/kube/https_watch.ts";
 import { renewalHandOf, upgradeHandOf } from "../../activities/kubernetes/upgrade_hand.ts";
-import { handPodOf, podOf } from "../../activities/os/hand_pod.ts";
+import { osCommandOf, podOf } from "../../activities/os/hand_pod.ts";
 import { givenOrder } from "../../activities/os/hands.ts";
 import { handNameOf } from "../../activities/os/order.ts";
 import { inActivity } from "../support/activity_context.ts";
@@ -42,7 +42,7 @@ type Change = (pod: Pod) => void;
 
 /** A hand, with small differences. */
 function hand(change: Change = () => undefined): Pod {
-  const pod = JSON.parse(JSON.stringify(handPodOf(order, image, Date.now()))) as Pod;
+  const pod = JSON.parse(JSON.stringify(podOf(osCommandOf(order), image, Date.now()))) as Pod;
   change(pod);
   return pod;
 }

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { handPodOf } from "../../activities/os/hand_pod.ts";
+import { osCommandOf } from "../../activities/os/hand_pod.ts";
 import { verdictIn } from "../../activities/os/verdict.ts";
 import type { OsDriver, OsOrder, OsOutcome } from "../../workflows/contracts/mod.ts";
 import { handScripts } from "./hand_scripts.ts";
@@ -90,7 +90,7 @@ export class FakeOsHost implements AsyncDisposable {
 
   /** The output of the hand. */
   run(order: OsOrder, stallSeconds: number, cancel?: AbortSignal): Promise<string> {
-    const args = handPodOf(order, "", Date.now()).spec?.containers[0]?.args ?? [];
+    const args = osCommandOf(order).args(order.until);
     const child = spawn("/bin/sh", [this.at("hands/hand.sh"), ...args.slice(0, -1), String(stallSeconds)], {
       env: this.#environment(),
       stdio: ["ignore", "pipe", "inherit"],

@@ -1,7 +1,7 @@
 /** Possible output of a hostile node, and what Ostler makes of it. */
 import { deepEqual, equal } from "node:assert/strict";
 import { refusalIn } from "../../../../activities/os/refusal.ts";
-import { stateOf } from "../../../../activities/os/hand_state.ts";
+import { osReading, stateIn } from "../../../../activities/os/hand_state.ts";
 import { plain, verdictIn } from "../../../../activities/os/verdict.ts";
 
 const digest = `sha256:${"a".repeat(64)}`;
@@ -45,13 +45,12 @@ Deno.test("refusalIn: sorts the messages of the tools", () => {
   for (const [reason, said] of words) equal(refusalIn(said), reason, said);
 });
 
-Deno.test("stateOf: treats an end without an answer as a failure, unless the pod was evicted or may have booted the node", () => {
+Deno.test("stateIn: treats an end without an answer as a failure, unless the pod was evicted or may have booted the node", () => {
   const pod = (verb: string, terminated: { exitCode: number; message?: string; reason?: string }): string => {
-    const state = stateOf({
+    const state = stateIn({
       metadata: { name: "hand" },
-      spec: { containers: [{ name: "hand", args: ["bootc", verb] }] },
       status: { phase: "Failed", containerStatuses: [{ name: "hand", state: { terminated } } as never] },
-    });
+    }, osReading(verb));
     return state.kind === "Told" ? JSON.stringify(state.outcome) : state.kind;
   };
   const failed =

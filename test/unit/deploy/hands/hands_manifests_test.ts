@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { parse, parseAllDocuments, stringify } from "yaml";
-import { handPodOf, handsNamespace } from "../../../../activities/os/hand_pod.ts";
+import { handsNamespace, osCommandOf } from "../../../../activities/os/hand_pod.ts";
 import { upgradeHandOf } from "../../../../activities/kubernetes/upgrade_hand.ts";
 import { handScripts } from "../../../support/hand_scripts.ts";
 
@@ -29,11 +29,11 @@ Deno.test("limit_hands.yaml: has the exact commands of hands", async () => {
   const { spec } = texts[0]?.toJS() as { spec: Record<"validations" | "variables", { expression: string }[]> };
   const order = { node: "n", uid: "u", driver: "bootc", verb: "Status", image: "", digest: "", bootId: "", token: "t" };
   const commands = [
-    handPodOf({ ...order, until: 1 } as never, "image", 0).spec?.containers[0]?.command,
+    osCommandOf({ ...order, until: 1 } as never).command,
     upgradeHandOf({ ...order, object: { name: "v" }, version: "v1.36.1", until: 1 } as never, []).command,
   ];
   for (const command of commands) {
-    const list = command?.map((word) => `'${word}'`).join(", ") ?? "nothing";
+    const list = command.map((word) => `'${word}'`).join(", ");
     equal([...spec.validations, ...spec.variables].filter(({ expression }) => expression.includes(list)).length, 1);
   }
 });
