@@ -11,6 +11,7 @@ import type {
 import { holdersOf } from "../../autoscaler/hold.ts";
 import { askedBy, hashOf, isControlPlane, releasedStage } from "../../node_version/version_release.ts";
 import { groupKeyOf } from "../../clouds/driver.ts";
+import { olderApiServer } from "../../kubernetes/api_servers.ts";
 import { upgradeStateOf } from "../../kubernetes/cancelled_upgrade.ts";
 import { minorOf } from "../../kubernetes/versions.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -310,17 +311,23 @@ function isSameGroup(one: ScalingGroup, other: ScalingGroup): boolean {
 }
 
 /**
- * Returns the problem of a kubelet with a newer minor version than the API server (kubernetes.io, "Version Skew
- * Policy"); null without it.
+ * Returns the problem of a kubelet with a newer minor version than some API server (kubernetes.io, "Version Skew
+ * Policy"); null without it. While control planes are upgraded, any of their API servers may answer a request for the
+ * version, so each of them is read first.
  */
-async function newerThanServer(kube: Kube, { spec }: Pick<NodeVersion, "spec">): Promise<VersionTrouble | null> {
+async function newerThanServer(kube: Cluster, { spec }: Pick<NodeVersion, "spec">): Promise<VersionTrouble | null> {
   const asked = minorOf(spec.kubernetesClusterVersion);
   if (asked === undefined) return null;
+  const older = await olderApiServer(kube, asked);
+  if (older) return tooNew(spec, `the API server of control plane "${older.node}" is "${older.version}"`);
   const { gitVersion } = await kube.version.getCode();
   const server = minorOf(gitVersion);
-  if (server === undefined || asked <= server) return null;
-  const message = `The NodeVersion names Kubernetes "${spec.kubernetesClusterVersion}", but the API server is ` +
-    `"${gitVersion}": a kubelet must not be newer than its API server, and Ostler upgrades only control planes in ` +
-    "scaling groups, with setting hands-image";
+  return server === undefined || asked <= server ? null : tooNew(spec, `the API server is "${gitVersion}"`);
+}
+
+function tooNew({ kubernetesClusterVersion }: NodeVersion["spec"], state: string): VersionTrouble {
+  const message =
+    `The NodeVersion names Kubernetes "${kubernetesClusterVersion}", but ${state}: a kubelet must not be ` +
+    "newer than its API server, and Ostler upgrades only control planes in scaling groups, with setting hands-image";
   return { reason: "KubernetesTooNew", message };
 }

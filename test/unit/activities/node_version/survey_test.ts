@@ -1,4 +1,4 @@
-import { deepEqual, equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { ensureReleaseEnded, hashOf } from "../../../../activities/node_version/version_release.ts";
 import { surveyNodeVersion } from "../../../../activities/backends/scaling_group/version_survey.ts";
 import { useCloud } from "../../../support/staged_cluster.ts";
@@ -266,6 +266,41 @@ Deno.test("K23 survey: nodes are outdated while the API server is older than the
   const status = group.kube.get("nodeversions", "v")?.["status"] as { outdated: unknown[]; conditions: object[] };
   equal(status.outdated.length, 3);
   deepEqual(status.conditions.map((each) => (each as { status: string }).status)[0], "True");
+});
+
+Deno.test("fault K23 survey: one upgraded API server permits no later kubelet before all control planes are upgraded", async () => {
+  const group = new GroupInMemory();
+  let requests = 0; // another API server answers each
+  const getCode = (): Promise<object> => Promise.resolve({ gitVersion: requests++ % 2 === 0 ? "v1.36.1" : "v1.35.4" });
+  Object.assign(group.client, { version: { getCode } });
+  Object.assign(group.kube.get("nodeversions", "v")?.["spec"] ?? {}, { kubernetesClusterVersion: "v1.36.1" });
+  const labels = { "node-role.kubernetes.io/control-plane": "" };
+  const kubelet = (kubeletVersion: string): object => ({ nodeInfo: { kubeletVersion } });
+  group.kube.put("nodes", { metadata: { name: "cp-1", labels }, status: kubelet("v1.36.1") });
+  group.kube.put("nodes", { metadata: { name: "cp-2", labels }, status: kubelet("v1.35.4") });
+  const seen: unknown[] = [];
+  const note = async (): Promise<void> => void seen.push((await look(group)).trouble?.reason);
+  await note(); // its pod is being restarted
+  const serves = (version: string): Stored =>
+    group.kube.put("pods", {
+      metadata: {
+        namespace: "kube-system",
+        name: "kube-apiserver-cp-2",
+        annotations: { "kubernetes.io/config.mirror": "x" },
+      },
+      spec: {
+        nodeName: "cp-2",
+        containers: [{ name: "kube-apiserver", image: `r.example/kube-apiserver:${version}` }],
+      },
+    });
+  serves("v1.35.4");
+  await note();
+  const { trouble, fingerprint } = await look(group);
+  equal((await look(group)).fingerprint, fingerprint);
+  match(trouble?.message ?? "", /but the API server of control plane "cp-2" is "v1.35.4": a kubelet must not be newer/);
+  serves("v1.36.1");
+  await note();
+  deepEqual(seen, ["KubernetesTooNew", "KubernetesTooNew", undefined]);
 });
 
 Deno.test("survey: reports whether Kubernetes can be upgraded, only to a worker with hands", async () => {
