@@ -54,14 +54,18 @@ export function surveyOf(
   { metadata }: Pick<NodeVersion, "metadata">,
   { asked, cluster, planes, hasHands }: SurveyFacts,
 ): Extract<UpgradeSurvey, { state: "Present" }> {
+  const { controlPlanes } = planes;
+  const trouble = asked.trouble ?? troubleWith({ cluster, hasHands, controlPlanes });
   const facts = {
     ...{ digest: asked.digest, version: asked.version, components: asked.components, cluster },
     approved: (metadata.annotations?.[approvedAnnotation] ?? "").slice(0, longestText),
     retry: retryOf(metadata),
-    trouble: asked.trouble ?? troubleWith({ cluster, hasHands, controlPlanes: planes.controlPlanes }),
+    trouble,
     ...planes,
   };
-  const fingerprint = createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
+  // A worker without hands may survey and one with hands wait: if their fingerprints differed, no wait would last.
+  const ofAnyWorker = { ...facts, trouble: asked.trouble ?? troubleWith({ cluster, hasHands: true, controlPlanes }) };
+  const fingerprint = createHash("sha256").update(JSON.stringify(ofAnyWorker)).digest("hex").slice(0, 16);
   return { state: "Present", fingerprint, ...facts };
 }
 

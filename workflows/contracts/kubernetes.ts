@@ -44,7 +44,7 @@ export type UpgradeSurvey =
   | { state: "Gone" }
   | {
     state: "Present";
-    /** Changes when any field below changes. */
+    /** Changes when any field below changes, and is the same for workers with and without hands. */
     fingerprint: string;
     /** Digest of the desired version and of the content of its components. */
     digest: string;

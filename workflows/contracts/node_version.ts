@@ -34,7 +34,7 @@ export type VersionSurvey =
   | { state: "Gone" }
   | {
     state: "Present";
-    /** Changes when any field below changes. */
+    /** Changes when any field below changes, and is the same for workers with and without hands. */
     fingerprint: string;
     /** Digest of the current spec. */
     digest: string;

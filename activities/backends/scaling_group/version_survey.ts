@@ -130,7 +130,9 @@ function saysOf(
 
 function survey(version: NodeVersion, seen: Seen): Present {
   const facts = { digest: hashOf(askedBy(version)), released: releasedStage(version) ?? null, ...seen };
-  const fingerprint = createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16);
+  // A worker without hands may survey and one with hands wait: if their fingerprints differed, no wait would last.
+  const ofAnyWorker = { ...facts, upgrade: upgradeStateOf(version) };
+  const fingerprint = createHash("sha256").update(JSON.stringify(ofAnyWorker)).digest("hex").slice(0, 16);
   return { state: "Present", fingerprint, ...facts };
 }
 

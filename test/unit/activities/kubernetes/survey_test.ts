@@ -133,6 +133,11 @@ Deno.test("surveyUpgrade: reports HandsMissing without an image of the hands", a
   equal((await look(new UpgradeStage(), false)).trouble?.reason, "HandsMissing");
 });
 
+Deno.test("fault K23 surveyUpgrade: a wait of a worker with hands lasts after a survey of one without them", async () => {
+  const stage = new UpgradeStage();
+  equal((await look(stage, false)).fingerprint, (await look(stage)).fingerprint);
+});
+
 Deno.test("K23 surveyUpgrade: the components of a control plane are as old as its oldest part", async () => {
   const stage = new UpgradeStage();
   stage.part("workers-1", "kube-apiserver", `${desired}@sha256:${"b".repeat(64)}`);

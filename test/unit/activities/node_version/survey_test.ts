@@ -318,6 +318,14 @@ Deno.test("survey: reports whether Kubernetes can be upgraded, only to a worker 
   deepEqual([said, before === after], [{ state: "Possible", says: "approve it" }, false]);
 });
 
+Deno.test("fault K23 survey: a wait of a worker with hands lasts after a survey of one without them", async () => {
+  const { client } = new GroupInMemory();
+  const look = async (hasHands: boolean): Promise<VersionSurvey> =>
+    await surveyNodeVersion(client, { object }, { hasHands });
+  const [without, having] = [await look(false), await look(true)];
+  deepEqual("fingerprint" in without && "fingerprint" in having && without.fingerprint === having.fingerprint, true);
+});
+
 Deno.test("K3, B11 survey: an old node whose new node vanished is not done", async () => {
   const group = converged(new GroupInMemory());
   const { annotations = {} } = nodeOf(group, "workers-1").metadata;
