@@ -1,5 +1,12 @@
 /** Returns the next step of a NodeVersion, as a pure function of one survey. */
-import type { StageSurvey, VersionStage, VersionStanding, VersionSurvey, VersionUpgrade } from "../contracts/mod.ts";
+import type {
+  StageSurvey,
+  VersionStage,
+  VersionStanding,
+  VersionSurvey,
+  VersionTrouble,
+  VersionUpgrade,
+} from "../contracts/mod.ts";
 import { isDone, refusalOf, stageOf, upgradeNeeded } from "./stage_of.ts";
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
@@ -18,7 +25,7 @@ export function nextStep(survey: Present): NextStep {
   if (isDone(survey)) return end(survey);
   const upgrade = upgradeNeeded(survey);
   if (upgrade) return upgradeFirst(survey, upgrade);
-  if (trouble) return stop(survey, trouble);
+  if (trouble) return halt(survey, trouble);
   const stage = stageOf(survey);
   if (stage === "Refused") return refuse(survey);
   if (released === stage && rests(survey, stage)) return leave(survey, stage);
@@ -49,6 +56,13 @@ function upgradeFirst(survey: Present, { state, says }: VersionUpgrade): NextSte
   if (survey.released !== null) return { step: "EndRelease", standing };
   const next = stop(survey, { reason, message });
   return next.step === "Wait" && state === "Possible" ? { step: "Upgrade", standing } : next;
+}
+
+/** No further group may take components that are newer than an API server; any other problem is not of the target. */
+function halt(survey: Present, trouble: VersionTrouble): NextStep {
+  const { reason, message } = trouble;
+  const isTooNew = reason === "KubernetesTooNew" && survey.released !== null;
+  return isTooNew ? { step: "EndRelease", standing: { ready: "False", reason, message } } : stop(survey, trouble);
 }
 
 function refuse(survey: Present): NextStep {

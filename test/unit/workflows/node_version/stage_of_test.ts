@@ -154,6 +154,12 @@ const table: [what: string, differs: Differs, step: string, reason: string][] = 
     "KubernetesTooNew",
   ],
   [
+    "fault K23 the version is newer than an API server that is not in a group, after a release: no further worker begins",
+    { isHeld: false, control: { groups: 0, outdated: 0 }, trouble: tooNew, released: "Workers" },
+    "EndRelease",
+    "KubernetesTooNew",
+  ],
+  [
     "K23 control planes need an upgrade during a rollout: no further worker begins",
     { released: "Workers", control: { skewed: 3 }, upgrade: possible },
     "EndRelease",
