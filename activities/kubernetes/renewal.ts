@@ -11,7 +11,7 @@ import { readGroupNodes } from "../node_version/group_nodes.ts";
 import { tellCondition } from "../node_version/version_release.ts";
 import { holderOfRenewal } from "../pool/upgraded_nodes.ts";
 import { dueOf, recordsIn, recordsOfKubeadm, titleOf } from "../status/certificate_record.ts";
-import { cancelledWith, renewalCondition, settingOf } from "../status/renewal_setting.ts";
+import { askedRenewal, renewalAnnotation, renewalCondition, settingOf } from "../status/renewal_setting.ts";
 import { needControlPlane } from "./announce.ts";
 import { readPlanes } from "./control_planes.ts";
 import { readClusterVersion } from "./cluster_version.ts";
@@ -76,10 +76,12 @@ export function ensureRenewalReported(
     const version = await ifFound(readClusterObject(kube, nodeVersions, name));
     if (!version) return;
     const { reason } = standing;
-    const end = reason === renewalCondition.cancelled ? cancelledWith(settingOf(version)) : "";
+    const isCancelled = reason === renewalCondition.cancelled;
+    const beside = { cancelledRenewal: isCancelled ? askedRenewal(version) : null };
+    const todo = isCancelled ? `; to allow it again, set annotation ${renewalAnnotation} to a new value` : "";
     const status = reason === done ? "True" : "False";
     const isWell = reason === done || inProgress.includes(reason);
-    const message = `${standing.message}${end}`;
-    await tellCondition(kube, version, { type: renewalCondition.type, status, reason, message, isWell });
+    const message = `${standing.message}${todo}`;
+    await tellCondition(kube, version, { type: renewalCondition.type, status, reason, message, isWell, beside });
   });
 }

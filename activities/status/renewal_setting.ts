@@ -1,4 +1,6 @@
 /** The wishes of people about the renewal of certificates, on a NodeVersion; pure. */
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
 
 /** On a NodeVersion: "Off" turns the renewal of certificates off, and any other new value asks for another attempt. */
 export const renewalAnnotation = "ostler.dev/renew-certificates";
@@ -7,9 +9,13 @@ export const renewalCondition = { type: "CertificatesRenewed", cancelled: "Renew
 /** Characters of the annotation that count, as the result is stored in a history. */
 const longestSetting = 200;
 
+/** The cancelled renewal: another generation or another setting is another renewal. */
+const CancelledRenewal = z.object({ generation: z.number(), setting: z.string() });
+type CancelledRenewal = z.infer<typeof CancelledRenewal>;
+
 interface Said {
   metadata: { generation?: number | undefined; annotations?: Readonly<Record<string, string>> | undefined };
-  status?: { conditions: readonly { type: string; reason: string; message: string; observedGeneration?: unknown }[] };
+  status?: Readonly<Record<string, unknown>>;
 }
 
 /** Returns the value of the annotation; "" for none. */
@@ -17,17 +23,14 @@ export function settingOf({ metadata }: Pick<Said, "metadata">): string {
   return (metadata.annotations?.[renewalAnnotation] ?? "").slice(0, longestSetting);
 }
 
-/** Returns the end of the message of a cancellation, by which `isHeldBack` recognizes the setting of that time. */
-export function cancelledWith(setting: string): string {
-  const state = setting === "" ? "that is not set" : `that was ${JSON.stringify(setting)}`;
-  return `; to allow it again, set annotation ${renewalAnnotation}, ${state}, to a new value`;
+/** Returns the renewal that a NodeVersion asks for now. */
+export function askedRenewal(version: Pick<Said, "metadata">): CancelledRenewal {
+  return { generation: version.metadata.generation ?? 0, setting: settingOf(version) };
 }
 
 /** Returns whether a person keeps the renewal from beginning: a cancellation counts until a person changes something. */
 export function isHeldBack(version: Said): boolean {
-  const setting = settingOf(version);
-  if (setting === "Off") return true;
-  const told = version.status?.conditions.find(({ type }) => type === renewalCondition.type);
-  if (told?.reason !== renewalCondition.cancelled) return false;
-  return told["observedGeneration"] === version.metadata.generation && told.message.endsWith(cancelledWith(setting));
+  const asked = askedRenewal(version);
+  const cancelled = CancelledRenewal.safeParse(version.status?.["cancelledRenewal"]).data;
+  return asked.setting === "Off" || isDeepStrictEqual(cancelled, asked);
 }

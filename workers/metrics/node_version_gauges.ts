@@ -8,7 +8,7 @@ import {
 import type { Metrics } from "./registry.ts";
 
 /** The conditions that are exported; those of other controllers are not. */
-const exported = ["Ready", "KubernetesUpgraded"];
+const exported = ["Ready", "KubernetesUpgraded", "CertificatesRenewed"];
 /** Maximum number of NodeVersions with metrics of their own. */
 const mostVersions = 100;
 

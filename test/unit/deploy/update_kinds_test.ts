@@ -146,7 +146,7 @@ Deno.test("samples: have every kind, and every field of specs and of that operat
     const objects = updateSamples().filter((sample) => sample.kind === kind);
     return [...new Set(objects.flatMap((sample) => Object.keys(sample[part] ?? {})))].sort();
   };
-  const ours = ["observedGeneration", "released", "certificates", "cancelledUpgrade"];
+  const ours = ["observedGeneration", "released", "certificates", "cancelledUpgrade", "cancelledRenewal"];
   for (const { kind, schema } of all) {
     const of = (part: string): string[] => Object.keys(schema.properties?.[part]?.properties ?? {}).sort();
     deepEqual(told(kind, "spec"), of("spec"), kind);

@@ -1,6 +1,5 @@
 import { deepEqual } from "node:assert/strict";
 import { renewCertificates, tellNodeVersions } from "../../../workers/controller.ts";
-import { cancelledWith } from "../../../activities/status/renewal_setting.ts";
 import type { CertificateComponent, CertificateRecord } from "../../../activities/status/certificate_record.ts";
 import { eventually } from "../../support/eventually.ts";
 import { WatchedApi } from "../../support/watched_api.ts";
@@ -14,13 +13,13 @@ interface Version {
   generation?: number;
   setting?: string;
   certificates?: CertificateRecord[];
-  conditions?: object[];
+  cancelledRenewal?: object;
 }
 
-function written(name: string, { generation = 1, setting, certificates = [], conditions = [] }: Version): Written {
+function written(name: string, { generation = 1, setting, certificates = [], ...cancelled }: Version): Written {
   const annotations = setting === undefined ? {} : { "ostler.dev/renew-certificates": setting };
   const metadata = { name, uid: name, generation, annotations, creationTimestamp: new Date().toISOString() };
-  return { metadata, spec: {}, status: { conditions, certificates } } as Written;
+  return { metadata, spec: {}, status: { conditions: [], certificates, ...cancelled } } as Written;
 }
 
 /** A certificate that expires in 60 days, and soon from then on. */
@@ -33,10 +32,7 @@ function record(
   return { component, of: "cp-1", at, readAt: time(0), expiresAt: time(60 * dayMs), soonAt: time(soonIn) };
 }
 
-const cancelled = {
-  ...{ type: "CertificatesRenewed", status: "False", reason: "RenewalCancelled", observedGeneration: 1 },
-  message: `cancelled${cancelledWith("")}`,
-};
+const cancelled = { cancelledRenewal: { generation: 1, setting: "" } };
 const due = [record(-dayMs)];
 
 const cases: [what: string, isTold: boolean, version: Version][] = [
@@ -48,9 +44,9 @@ const cases: [what: string, isTold: boolean, version: Version][] = [
   ["an etcd elsewhere", false, { certificates: [record(-1, "Etcd", "cp-1:2379")] }],
   ["no certificates", false, {}],
   ["renewals turned off", false, { certificates: due, setting: "Off" }],
-  ["a cancelled renewal", false, { certificates: due, conditions: [cancelled] }],
-  ["a cancelled renewal and a new wish", true, { certificates: due, conditions: [cancelled], setting: "again" }],
-  ["a cancelled renewal and another generation", true, { certificates: due, conditions: [cancelled], generation: 2 }],
+  ["a cancelled renewal", false, { certificates: due, ...cancelled }],
+  ["a cancelled renewal and a new wish", true, { certificates: due, ...cancelled, setting: "again" }],
+  ["a cancelled renewal and another generation", true, { certificates: due, ...cancelled, generation: 2 }],
 ];
 
 /** Signals the runs of all NodeVersions until the story ends. */
