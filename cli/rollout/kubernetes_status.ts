@@ -6,14 +6,13 @@ import { compareVersions, plainVersion } from "../../activities/kubernetes/versi
 import { type GroupNode, listGroupNodes } from "../../activities/node_version/group_nodes.ts";
 import { readSlotsOf } from "../../activities/pool/slots.ts";
 import { holderOfUpgrade } from "../../activities/pool/upgraded_nodes.ts";
-import { groupOfPool } from "../../workflows/commands/start_options.ts";
 import type { ClusterObject, ControlPlaneState } from "../../workflows/contracts/mod.ts";
 import { hasBegun } from "../../workflows/kubernetes/next_upgrade_step.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
 import { MissingPermissions } from "../connect/missing_permissions.ts";
 import { usualProfileNamespace } from "../connect/world.ts";
 import type { VersionRow } from "./node_versions.ts";
-import type { EtcdRow, PoolRow } from "./pool_row.ts";
+import { type EtcdSeen, memberOn, type MemberSeen, type ReportedEtcd, reportedEtcd, seatsOf } from "./reported_etcd.ts";
 import { type BrokenSkew, brokenSkew } from "./version_skew.ts";
 
 /** The work of an upgrade on one control plane. */
@@ -22,27 +21,15 @@ export type PlaneState = "UpToDate" | "BeingUpgraded" | "Halted" | "Waits" | "Ne
 /** A control plane and what it runs; versions are "" if unknown. */
 export interface PlaneRow {
   node: string;
+  /** As its Node has it, also of a vendor. */
   kubelet: string;
   apiServer: string;
   /** The oldest version among its API server, controller manager and scheduler. */
   components: string;
-  /** Its role in etcd, as its Rollout reported it; "" if unknown. */
-  etcd: "Leader" | "Voter" | "Learner" | "";
-  /** Whether its member is a healthy voter. */
-  isWell: boolean;
+  /** Its member of etcd, as a Rollout reported it. */
+  etcd: MemberSeen | undefined;
   isReady: boolean;
   state: PlaneState;
-}
-
-/** The etcd of the cluster as a Rollout reported it. */
-export interface EtcdSeen {
-  /** The ScalingGroup of the Rollout. */
-  group: string;
-  voters: number;
-  healthy: number;
-  /** Votes that a decision needs. */
-  quorum: number;
-  doubts: string[];
 }
 
 /** The Kubernetes of the cluster of a NodeVersion. */
@@ -64,9 +51,9 @@ export function kubernetesData({ recorded, controlPlanes, workers, etcd, skew, m
   const unknown = (version: string): string | null => version || null;
   return {
     recordedVersion: recorded || null,
-    controlPlanes: controlPlanes?.map(({ node, kubelet, apiServer, components, etcd, isWell, isReady, state }) => ({
+    controlPlanes: controlPlanes?.map(({ node, kubelet, apiServer, components, etcd, isReady, state }) => ({
       ...{ node, kubelet: unknown(kubelet), apiServer: unknown(apiServer), components: unknown(components) },
-      ...{ etcd: unknown(etcd), etcdHealthy: etcd === "" ? null : isWell, ready: isReady, state },
+      ...{ etcd: etcd ?? null, ready: isReady, state },
     })) ?? null,
     workers: workers ?? null,
     etcd: etcd ? { ...etcd, mayFail: Math.max(0, etcd.healthy - etcd.quorum) } : null,
@@ -96,7 +83,7 @@ export async function readKubernetes(
     permissions.reading("list nodes", listGroupNodes(kube)),
     permissions.reading(`get ConfigMap ${namespace}/${name}`, readClusterVersion(kube)),
   ]);
-  const etcd = etcdOf(version.groups.ControlPlane);
+  const etcd = reportedEtcd(version);
   if (nodes === undefined) return { nodes, planes: undefined, row: rowWithout(recorded, etcd, permissions) };
   const [parts, slots] = await Promise.all([
     permissions.reading(`get pods in ${namespace}`, readPartsOf(kube, controlPlanesIn(nodes))),
@@ -108,18 +95,21 @@ export async function readKubernetes(
       ),
     ),
   ]);
-  const seats = seatsOf(nodes, version.groups.ControlPlane);
+  const seats = seatsOf(nodes, version);
   const spec = { ...noSpec, kubernetesComponentsReference: version.components };
   const planes = planesOf({ object, version: { spec } }, {
     ...{ nodes, seats, parts: parts ?? new Map(), slots: slots ?? [] },
-    leads: (node) => roleOf(etcd, node.name) === "Leader",
+    leads: (node) => memberOn(etcd, node)?.role === "Leader",
   });
-  const controlPlanes = planes.controlPlanes.map((each): PlaneRow => ({
-    ...{ node: each.node, kubelet: each.kubelet, components: each.components, isReady: each.isReady },
-    ...{ apiServer: apiServerIn(parts?.get(each.node)), etcd: roleOf(etcd, each.node) },
-    isWell: seatOf(etcd, each.node)?.isWell ?? false,
-    state: stateOf(each, version),
-  }));
+  const byName = new Map(nodes.map((node) => [node.name, node]));
+  const controlPlanes = planes.controlPlanes.map((each): PlaneRow => {
+    const node = byName.get(each.node);
+    return {
+      ...{ node: each.node, kubelet: node?.kubelet ?? "", components: each.components, isReady: each.isReady },
+      ...{ apiServer: apiServerIn(parts?.get(each.node)), etcd: node && memberOn(etcd, node) },
+      state: stateOf(each, version),
+    };
+  });
   const servers = new Map(controlPlanes.map(({ node, apiServer }) => [node, apiServer]));
   const skew = brokenSkew(nodes.map((node) => {
     const apiServer = servers.get(node.name);
@@ -133,11 +123,11 @@ const noSpec = { image: "", imageVersion: "", kubernetesClusterVersion: "" };
 
 function rowWithout(
   recorded: string | undefined,
-  etcd: Etcd | undefined,
+  etcd: ReportedEtcd | undefined,
   permissions: MissingPermissions,
 ): KubernetesRow {
   const unseen = { controlPlanes: undefined, workers: undefined, skew: [] };
-  return { recorded, etcd: etcd && seenOf(etcd), ...unseen, missing: permissions.list() };
+  return { recorded, etcd: etcd?.seen, ...unseen, missing: permissions.list() };
 }
 
 /** Returns the version of the API server among the static pods of a node; "" if unknown. */
@@ -152,59 +142,4 @@ function stateOf(plane: ControlPlaneState, { kubernetes: { version, upgraded } }
   if (kubelet === "" || components === "") return "Unknown";
   if (kubelet === version && components === version) return "UpToDate";
   return [kubelet, components].some((each) => compareVersions(each, version) > 0) ? "Newer" : "Waits";
-}
-
-// The etcd of the cluster, from the Rollouts of its groups: a user has no certificate for etcd.
-
-interface Etcd {
-  group: string;
-  etcd: EtcdRow;
-}
-
-/** Each group reports the whole etcd at its own time, so the most critical report counts. */
-function etcdOf(groups: readonly PoolRow[]): Etcd | undefined {
-  const reports = groups.flatMap(({ pool, status }) =>
-    status?.etcd ? [{ group: groupOfPool(pool) ?? pool.name, etcd: status.etcd }] : []
-  );
-  const beyond = ({ etcd: { quorum: { well, needed } } }: Etcd): number => needed === 0 ? -1 : well - needed;
-  return reports.sort((one, other) => beyond(one) - beyond(other))[0];
-}
-
-/** Returns the etcd that the Rollouts of the groups of control planes reported; undefined without a report. */
-export function etcdSeen({ groups }: VersionRow): EtcdSeen | undefined {
-  const found = etcdOf(groups.ControlPlane);
-  return found && seenOf(found);
-}
-
-function seenOf({ group, etcd: { seats, quorum, doubts } }: Etcd): EtcdSeen {
-  const voters = seats.filter(({ role }) => role !== "Learner").length;
-  return { group, voters, healthy: quorum.well, quorum: quorum.needed, doubts: doubts.map(({ says }) => says) };
-}
-
-function seatOf(found: Etcd | undefined, node: string): EtcdRow["seats"][number] | undefined {
-  return found?.etcd.seats.find(({ name }) => name === node);
-}
-
-function roleOf(found: Etcd | undefined, node: string): PlaneRow["etcd"] {
-  const role = seatOf(found, node)?.role;
-  return role === "Leader" || role === "Voter" || role === "Learner" ? role : "";
-}
-
-/**
- * Returns group and machine of nodes: as their Rollout reported them, else the machine by the provider ID; the cloud is
- * for workers alone.
- */
-function seatsOf(
-  nodes: readonly GroupNode[],
-  groups: readonly PoolRow[],
-): Map<string, { group: string; machine: string }> {
-  const reported = groups.flatMap(({ pool, status }) =>
-    (status?.etcd?.seats ?? []).filter(({ machine }) => machine !== "")
-      .map(({ name, machine }) => [name, { group: groupOfPool(pool) ?? "", machine }] as const)
-  );
-  const byProvider = controlPlanesIn(nodes).map(({ name, providerId }) => {
-    const machine = providerId.slice(providerId.lastIndexOf("/") + 1) || name;
-    return [name, { group: "", machine }] as const;
-  });
-  return new Map([...byProvider, ...reported]);
 }

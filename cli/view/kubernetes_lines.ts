@@ -1,7 +1,8 @@
 /** The Kubernetes of a cluster: wanted and recorded version, skew, etcd, and its control planes as a table. */
 import { upgradeReason } from "../../workflows/kubernetes/upgrade_reasons.ts";
-import { etcdSeen, type KubernetesRow, type PlaneRow, type PlaneState } from "../rollout/kubernetes_status.ts";
+import type { KubernetesRow, PlaneRow, PlaneState } from "../rollout/kubernetes_status.ts";
 import type { VersionRow } from "../rollout/node_versions.ts";
+import { type MemberSeen, reportedEtcd } from "../rollout/reported_etcd.ts";
 import { minorsAbove } from "../rollout/version_skew.ts";
 import { calledAs, styled, type Terminal } from "../terminal.ts";
 import { counted } from "./counted.ts";
@@ -23,7 +24,7 @@ const providers = "no control plane is a node of this cluster, so its provider u
 /** Returns the lines that a status has from objects alone: the wanted version, its condition, and etcd without a voter. */
 export function upgradeLines(terminal: Terminal, version: VersionRow): string[] {
   const { kubernetes: { version: wanted, upgraded } } = version;
-  const etcd = etcdSeen(version);
+  const etcd = reportedEtcd(version)?.seen;
   const lacksVoter = etcd !== undefined && etcd.quorum > 0 && etcd.healthy < etcd.voters;
   const isWanted = wanted !== "" || upgraded !== undefined;
   return titledLines(terminal, [
@@ -112,8 +113,11 @@ function etcdLines(terminal: Terminal, { etcd, controlPlanes }: KubernetesRow): 
 
 // The table of control planes.
 
-const heads = ["NODE", "KUBELET", "COMPONENTS", "ETCD", "READY", "STATE"];
-const roles: Record<PlaneRow["etcd"], string> = { Leader: "leader", Voter: "member", Learner: "learner", "": "?" };
+function headsOf(isWide: boolean): string[] {
+  return ["NODE", "KUBELET", "COMPONENTS", "ETCD", ...(isWide ? ["ETCD VERSION"] : []), "READY", "STATE"];
+}
+
+const roles: Record<MemberSeen["role"], string> = { Leader: "leader", Voter: "member", Learner: "learner" };
 const states = {
   Halted: { text: "halted", style: "red" },
   BeingUpgraded: { text: "being upgraded", style: "cyan" },
@@ -131,11 +135,12 @@ function tableLines(
   { row: { controlPlanes }, most }: { row: KubernetesRow; most: number },
 ): string[] {
   if (!controlPlanes || controlPlanes.length === 0) return [];
+  const isWide = most === Infinity;
   const shown = controlPlanes.length <= most ? controlPlanes : controlPlanes.toSorted(byUrgency).slice(0, most);
   const more = controlPlanes.length - shown.length;
   return [
     "",
-    ...plainTable(shown.map((each) => rowOf(terminal, each)), heads).trimEnd().split("\n"),
+    ...plainTable(shown.map((each) => rowOf(terminal, each, isWide)), headsOf(isWide)).trimEnd().split("\n"),
     ...(more > 0
       ? [`${counted(more, "more control plane")}: ${calledAs(terminal)} status nodeversion/${name} -o wide`]
       : []),
@@ -147,15 +152,23 @@ function byUrgency(one: PlaneRow, other: PlaneRow): number {
   return Number(one.isReady) - Number(other.isReady) || urgency.indexOf(one.state) - urgency.indexOf(other.state);
 }
 
-function rowOf(terminal: Terminal, { node, kubelet, components, etcd, isWell, isReady, state }: PlaneRow): string[] {
+function rowOf(terminal: Terminal, plane: PlaneRow, isWide: boolean): string[] {
+  const { node, kubelet, components, etcd, isReady, state } = plane;
   const { text, style } = states[state];
-  const role = roles[etcd];
   return [
     printable(node, 253),
-    kubelet || "?",
+    printable(kubelet, 40) || "?",
     components || "?",
-    isWell || etcd === "" ? role : styled(terminal, "red", `${role}, unhealthy`),
+    memberText(terminal, etcd),
+    ...(isWide ? [printable(etcd?.version ?? "", 40) || "?"] : []),
     isReady ? "yes" : styled(terminal, "red", "no"),
     styled(terminal, style, text),
   ];
+}
+
+function memberText(terminal: Terminal, member: MemberSeen | undefined): string {
+  if (!member) return "?";
+  const { role, healthy } = member;
+  if (role === "Learner") return roles[role];
+  return healthy ? roles[role] : styled(terminal, "red", `${roles[role]}, unhealthy`);
 }

@@ -11,7 +11,7 @@ export const awaiting = {
 };
 
 /** A member of etcd as a Rollout reports it. */
-export type Seat = { name: string; role: string; isWell?: boolean };
+export type Seat = { name: string; role: string; machine?: string; isWell?: boolean };
 
 export const seats: Seat[] = [{ name: "workers-1", role: "Leader" }, { name: "workers-2", role: "Voter" }, {
   ...{ name: "workers-3", role: "Voter" },

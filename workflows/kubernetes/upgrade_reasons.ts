@@ -15,8 +15,8 @@ const reads = "Ostler reads the state again after ten minutes, and continues by 
 const readsSpec = "Ostler reads the NodeVersion again as soon as it changes.";
 const nothing = "Nothing.";
 /** After an attempt that failed, and after a refusal that no attempt ends. */
-const tries = "Ostler tries again every ten minutes, up to six times; the control plane stays cordoned meanwhile.";
-const keeps = "No other control plane begins, and this one stays cordoned.";
+const tries = "Ostler tries again every ten minutes, up to six times.";
+const keeps = "No other control plane begins, and this one keeps its cordon if it has one.";
 const retry = "Then set annotation ostler.dev/retry-kubernetes of the NodeVersion to a new value.";
 
 /** The named reasons must be here by their types; a test compares the others with the code. */

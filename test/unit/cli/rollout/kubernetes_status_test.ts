@@ -23,7 +23,8 @@ Deno.test("ostler status nodeversion/NAME: shows versions, skew, etcd and each c
   const data = JSON.parse((await made.run(["status", "nv/v", "-o", "json"])).out);
   assert.deepEqual(data.kubernetes.controlPlanes[1], {
     ...{ node: "workers-2", kubelet: desired, apiServer: desired, components: desired },
-    ...{ etcd: "Voter", etcdHealthy: true, ready: true, state: "UpToDate" },
+    etcd: { role: "Voter", healthy: true, version: "3.6.5" },
+    ...{ ready: true, state: "UpToDate" },
   });
   assert.deepEqual(data.kubernetes.etcd, {
     ...{ group: "workers", voters: 3, healthy: 3, quorum: 2, doubts: [], mayFail: 1 },
@@ -218,5 +219,15 @@ Deno.test("ostler status: shows in short only an etcd that lacks a voter", async
   assert.match(
     await shown(),
     /^etcd {8}1 of 3 voting, quorum 2: etcd has lost its quorum, as sg\/workers reported; see/m,
+  );
+});
+
+Deno.test("ostler status nodeversion/NAME -o wide: shows the version of each member of etcd, and a vendor's kubelet", async () => {
+  const made = new UpgradeWorld({ etcd: { seats: [{ name: "m", machine: "workers-1", role: "Leader" }] } });
+  made.stage.kubelet("workers-1", "v1.35.3+vendor.1");
+  assert.match((await made.lines("-o", "wide")).join("\n"), /^NODE .* ETCD {5}ETCD VERSION {3}READY/m);
+  assert.match(
+    (await made.lines("-o", "wide")).join("\n"),
+    /^workers-1 +v1\.35\.3\+vendor\.1 .* leader +3\.6\.5 +yes +\?$/m,
   );
 });

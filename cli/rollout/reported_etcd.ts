@@ -1,0 +1,76 @@
+/** The etcd of a cluster as the Rollouts of its groups of control planes report it: a user has no certificate for it. */
+import { controlPlanesIn } from "../../activities/kubernetes/planes.ts";
+import type { GroupNode } from "../../activities/node_version/group_nodes.ts";
+import { groupOfPool } from "../../workflows/commands/start_options.ts";
+import type { VersionRow } from "./node_versions.ts";
+import type { EtcdRow } from "./pool_row.ts";
+
+/** The etcd of the cluster as one Rollout reported it. */
+export interface EtcdSeen {
+  /** The ScalingGroup of the Rollout. */
+  group: string;
+  voters: number;
+  healthy: number;
+  /** Votes that a decision needs; 0 if the members are unknown. */
+  quorum: number;
+  doubts: string[];
+}
+
+/** A member of etcd. */
+export interface MemberSeen {
+  role: "Leader" | "Voter" | "Learner";
+  /** Whether it is a healthy voter. */
+  healthy: boolean;
+  version: string;
+}
+
+/** A report, with the members by their seats. */
+export interface ReportedEtcd {
+  seen: EtcdSeen;
+  seats: EtcdRow["seats"];
+}
+
+/** Each group reports the whole etcd at its own time, so the most critical report counts; undefined without a report. */
+export function reportedEtcd({ groups }: VersionRow): ReportedEtcd | undefined {
+  const reports = groups.ControlPlane.flatMap(({ pool, status }) =>
+    status?.etcd ? [reportOf(groupOfPool(pool) ?? pool.name, status.etcd)] : []
+  );
+  const beyond = ({ seen: { healthy, quorum } }: ReportedEtcd): number => quorum === 0 ? -1 : healthy - quorum;
+  return reports.sort((one, other) => beyond(one) - beyond(other))[0];
+}
+
+function reportOf(group: string, { seats, quorum, doubts }: EtcdRow): ReportedEtcd {
+  const voters = seats.filter(({ role }) => role !== "Learner").length;
+  const counts = { voters, healthy: quorum.well, quorum: quorum.needed };
+  return { seen: { group, ...counts, doubts: doubts.map(({ says }) => says) }, seats };
+}
+
+/** Returns the member on a node, by the name of the node or by its machine; undefined if unknown. */
+export function memberOn(etcd: ReportedEtcd | undefined, node: GroupNode): MemberSeen | undefined {
+  const { seats = [] } = etcd ?? {};
+  const seat = seats.find(({ name }) => name === node.name) ?? seats.find(({ machine }) => machine === machineOf(node));
+  const { role, isWell, version } = seat ?? {};
+  if (role !== "Leader" && role !== "Voter" && role !== "Learner") return undefined;
+  return { role, healthy: isWell ?? false, version: version ?? "" };
+}
+
+/**
+ * Returns group and machine of control planes by their nodes: as their Rollout reported them, else the machine by the
+ * provider ID, as only workers ask the cloud.
+ */
+export function seatsOf(
+  nodes: readonly GroupNode[],
+  { groups }: VersionRow,
+): Map<string, { group: string; machine: string }> {
+  const reported = groups.ControlPlane.flatMap(({ pool, status }) =>
+    (status?.etcd?.seats ?? []).filter(({ machine }) => machine !== "")
+      .map(({ name, machine }) => [name, { group: groupOfPool(pool) ?? "", machine }] as const)
+  );
+  const others = controlPlanesIn(nodes).map((node) => [node.name, { group: "", machine: machineOf(node) }] as const);
+  return new Map([...others, ...reported]);
+}
+
+/** Returns the machine as a cloud names it; a machine that Ostler ordered has another ID, which its Rollout has. */
+function machineOf({ name, providerId }: GroupNode): string {
+  return providerId.slice(providerId.lastIndexOf("/") + 1) || name;
+}
