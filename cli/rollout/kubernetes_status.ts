@@ -70,11 +70,17 @@ export interface KubernetesFacts {
   planes: Planes | undefined;
 }
 
+interface ReadOptions {
+  permissions?: MissingPermissions;
+  /** Namespace of the shared budgets. */
+  profileNamespace?: string;
+}
+
 /** Reads the nodes, static pods, slots and the version of the cluster with the permissions of the user. */
 export async function readKubernetes(
   cluster: NamedCluster,
   version: VersionRow,
-  permissions = new MissingPermissions(),
+  { permissions = new MissingPermissions(), profileNamespace = usualProfileNamespace }: ReadOptions = {},
 ): Promise<KubernetesFacts> {
   const { kube } = cluster;
   const object: ClusterObject = { ...(cluster.name ? { cluster: cluster.name } : {}), name: version.name };
@@ -88,9 +94,9 @@ export async function readKubernetes(
   const [parts, slots] = await Promise.all([
     permissions.reading(`get pods in ${namespace}`, readPartsOf(kube, controlPlanesIn(nodes))),
     permissions.reading(
-      `get ConfigMap ${usualProfileNamespace}/ostler-control-planes`,
+      `get ConfigMap ${profileNamespace}/ostler-control-planes`,
       readSlotsOf(
-        { kube, profileNamespace: usualProfileNamespace },
+        { kube, profileNamespace },
         { pool: holderOfUpgrade(object), of: "ControlPlanes" },
       ),
     ),

@@ -67,11 +67,11 @@ export async function showPlan(terminal: Terminal, world: World, flags: PlanFlag
 async function showUpgrade(
   terminal: Terminal,
   world: World,
-  { version, output }: PlanFlags & { version: string },
+  { version, output, profileNamespace = usualProfileNamespace }: PlanFlags & { version: string },
 ): Promise<number> {
   const cluster = await world.cluster();
   const rows = await readRows(cluster, { kind: "many", namespace: groupsNamespace });
-  const plan = await planUpgrade(cluster, await needVersion(cluster, version, rows), world.now());
+  const plan = await planUpgrade({ cluster, profileNamespace }, await needVersion(cluster, version, rows), world.now());
   terminal.out(asData(output, upgradePlanData(plan)) ?? upgradePlanText(terminal, plan, output === "wide"));
   return 0;
 }

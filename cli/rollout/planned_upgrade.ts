@@ -16,6 +16,7 @@ import type { NamedCluster } from "../connect/cluster.ts";
 import { MissingPermissions } from "../connect/missing_permissions.ts";
 import { type KubernetesFacts, type KubernetesRow, readKubernetes } from "./kubernetes_status.ts";
 import type { VersionRow } from "./node_versions.ts";
+import type { PlanPlace } from "./planned.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { readGroup } from "./scaling_groups.ts";
 
@@ -59,11 +60,15 @@ export function upgradePlanData(plan: UpgradePlan): object {
 }
 
 /** Plans at `now` (epoch ms); changes nothing. */
-export async function planUpgrade(cluster: NamedCluster, version: VersionRow, now: number): Promise<UpgradePlan> {
+export async function planUpgrade(
+  { cluster, profileNamespace }: Pick<PlanPlace, "cluster" | "profileNamespace">,
+  version: VersionRow,
+  now: number,
+): Promise<UpgradePlan> {
   const { kube } = cluster;
   const permissions = new MissingPermissions();
   const object = await readClusterObject(kube, nodeVersions, version.name);
-  const facts = await readKubernetes(cluster, version, permissions);
+  const facts = await readKubernetes(cluster, version, { permissions, profileNamespace });
   const [asked, checked, rules] = await Promise.all([
     permissions.reading("get ConfigMaps in kube-system", readAskedKubernetes(kube, object)),
     findingsFor(cluster, { version, facts, permissions }),

@@ -9,6 +9,7 @@ import type {
   Underway,
   WaveView,
 } from "../contracts/mod.ts";
+import { votesText } from "./page/votes.ts";
 import { remedies } from "./remedies.ts";
 
 const rowsShown = 6;
@@ -41,12 +42,13 @@ function isOver(phase: Progress["phase"]): boolean {
 function etcd({ etcd }: Progress): string[] {
   if (!etcd) return [];
   const { seats, quorum, doubts } = etcd;
+  const voters = seats.filter(({ role }) => role !== "Learner");
   const shown = seats.slice(0, rowsShown).map(({ name, role, isWell, version }) => [
     ...[code(name, 60), role.toLowerCase(), isWell ? "healthy" : "**unhealthy**", plain(version, 20)],
   ]);
   const told = doubts.slice(0, rowsShown).map(({ says }) => `- ${plain(says, 200)}`);
   return [
-    `**etcd** ${quorum.well} voters are healthy, ${quorum.needed} are required`,
+    `**etcd** ${votesText({ voters: voters.length, healthy: quorum.well, quorum: quorum.needed }).text}`,
     ...(shown.length > 0 ? [table(["Member", "Role", "State", "Version"], shown) ?? ""] : []),
     ...(told.length > 0 ? [told.join("\n")] : []),
   ];

@@ -229,7 +229,7 @@ Deno.test("details: shows the members of etcd, the leader, and the checks that k
   const doubts = [{ says: 'member "cp-2" is a learner, without a vote yet' }];
   tells(
     { etcd: { seats, quorum: { needed: 1, well: 1 }, doubts } },
-    ...["**etcd** 1 voters are healthy, 1 are required", "| `cp-1` | leader | healthy | 3.6.8 |"],
+    ...["**etcd** 1 of 1 voting, quorum 1, none may fail", "| `cp-1` | leader | healthy | 3.6.8 |"],
     ...["| `cp-2` | learner | **unhealthy** |  |", '- member "cp-2" is a learner, without a vote yet'],
   );
 });

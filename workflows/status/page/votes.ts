@@ -1,0 +1,22 @@
+/** The votes of an etcd in words, for the page and the command line; pure. */
+
+/** Numbers of voters, of healthy ones, and of votes that a decision needs (0 if the members are unknown). */
+export interface Votes {
+  voters: number;
+  healthy: number;
+  quorum: number;
+}
+
+/** Lost: no decision is possible. Critical: the next failure loses the quorum. */
+export type VotesState = "Unknown" | "Lost" | "Critical" | "Well";
+
+const words = ["none", "one", "two", "three", "four"];
+
+/** Returns how many members may fail. */
+export function votesText({ voters, healthy, quorum }: Votes): { state: VotesState; text: string } {
+  if (quorum === 0) return { state: "Unknown", text: "members are unknown" };
+  const counts = `${healthy} of ${voters} voting, quorum ${quorum}`;
+  const beyond = healthy - quorum;
+  if (beyond < 0) return { state: "Lost", text: `${counts}: etcd has lost its quorum` };
+  return { state: beyond === 0 ? "Critical" : "Well", text: `${counts}, ${words[beyond] ?? beyond} may fail` };
+}
