@@ -195,8 +195,17 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
       const good = async (): Promise<string> => seen ? await readGoodInputs(publisher.kube, pool) : goodInputs;
       await keepProfile(publisher.kube, { pool, inputs, good, isNew: work.isPresumed === true, profile, settings });
     }
-    return { ...publication, trusted: trustedCas(rendered.facts), rendering: renderingOf(rendered) };
+    const trusted = { ...trustedCas(rendered.facts), ...(isFirstOf(work) ? { isFirst: true as const } : {}) };
+    return { ...publication, trusted, rendering: renderingOf(rendered) };
   });
+}
+
+/** Age (ms) of a MachineDeployment up to which no other program can have made machines for it. */
+const newMs = 3_600_000;
+
+/** Returns whether no machine has booted yet: machine-controller orders no instance without a bootstrap secret. */
+function isFirstOf({ rendered: { deployment }, standing: { bootstrap } }: Work): boolean {
+  return !bootstrap.found && Date.now() - Date.parse(deployment.metadata.creationTimestamp) < newMs;
 }
 
 async function ensurePublished(

@@ -4,8 +4,11 @@ import type { TrustedCas } from "../../workflows/contracts/mod.ts";
 
 const Cas = z.array(z.string().regex(/^[0-9a-f]{16}$/)).max(32);
 
-/** A bundle that every machine has that was created after `since`, until the next bundle. */
-const CaBundle = z.object({ since: z.iso.datetime(), cas: Cas, partly: Cas.optional() });
+/**
+ * A bundle that every machine has that was created after `since`, until the next bundle; without `since`, every machine
+ * since the first one of the pool.
+ */
+const CaBundle = z.object({ since: z.iso.datetime().optional(), cas: Cas, partly: Cas.optional() });
 export type CaBundle = z.infer<typeof CaBundle>;
 
 /** Bundles kept on a Rollout; machines that are older than the first one may have any. */
@@ -24,22 +27,33 @@ export function caBundlesIn(status: unknown): CaBundle[] {
  */
 export function withBundle(
   bundles: readonly CaBundle[],
-  { cas, partly = [] }: TrustedCas,
+  { cas, partly = [], isFirst }: TrustedCas,
   now: number,
 ): CaBundle[] | undefined {
   const last = bundles.at(-1);
   if (last && isSame(last.cas, cas) && isSame(last.partly ?? [], partly)) return undefined;
   // A clock that was set back must not make the newest bundle older than the one before it.
-  const since = new Date(Math.max(now, Date.parse(last?.since ?? "") || 0)).toISOString();
-  return [...bundles, { since, cas, ...(partly.length > 0 ? { partly } : {}) }].slice(-bundlesKept);
+  const since = new Date(Math.max(now, sinceOf(last))).toISOString();
+  const next = { ...(isFirst && !last ? {} : { since }), cas, ...(partly.length > 0 ? { partly } : {}) };
+  return [...bundles, next].slice(-bundlesKept);
+}
+
+/** Returns the time (epoch ms) from which new machines get a bundle; 0 for all machines of its pool. */
+function sinceOf(bundle: CaBundle | undefined): number {
+  return bundle?.since === undefined ? 0 : Date.parse(bundle.since);
+}
+
+/** Returns whether machines that are created at `now` (epoch ms) surely get the last bundle. */
+export function isEffective(bundles: readonly CaBundle[], now: number): boolean {
+  return bundles.length > 0 && sinceOf(bundles.at(-1)) <= now - clockMs;
 }
 
 function isSame(one: readonly string[], other: readonly string[]): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Milliseconds by which the clocks of workers and API servers may differ. */
-const clockMs = 300_000;
+/** Milliseconds by which the clocks of workers, API servers and users may differ. */
+const clockMs = 60_000;
 
 /**
  * `Trusts`: the machine trusts all present CAs. `Lacks`: it may lack one of them. `Unknown`: it was created before the
@@ -58,7 +72,7 @@ export interface MachineTrust {
  * after its creation, so it may have any bundle since then: it trusts what all of these contain.
  */
 export function trustOf(bundles: readonly CaBundle[], created: number, present: readonly string[]): MachineTrust {
-  const first = bundles.findLastIndex(({ since }) => Date.parse(since) <= created - clockMs);
+  const first = bundles.findLastIndex((bundle) => sinceOf(bundle) <= created - clockMs);
   const possible = bundles.slice(Math.max(first, 0));
   const lacks = present.some((ca) => possible.some(({ cas }) => !cas.includes(ca)));
   const others = possible.flatMap(({ cas, partly = [] }) => [...cas, ...partly]);

@@ -31,7 +31,7 @@ export async function showCaTrust(terminal: Terminal, world: World, flags: CaFla
   // No pool at all must not count as a success for scripts.
   if (rows.length === 0) throw new Refusal(`Failed to check what machines trust: ${noPools(chosen)}`);
   const bundle = flags.bundle === undefined ? undefined : await readBundle(terminal, flags.bundle);
-  const trust = await clusterTrust(cluster.kube, rows, { namespace: namespaceOf(chosen), bundle });
+  const trust = await clusterTrust(cluster.kube, rows, { namespace: namespaceOf(chosen), bundle, now: world.now() });
   const faults = trust.rows.map((row) => ({ row, faults: trustFaults(row) })).filter(({ faults }) => faults.length > 0);
   const isComplete = faults.length === 0;
   terminal.out(asData(flags.output, dataOf(trust, isComplete)) ?? tableOf(terminal, trust));

@@ -5,7 +5,14 @@ import type { Kube } from "../../activities/kube/client.ts";
 import { readAnnouncement } from "../../activities/kube/cluster_info.ts";
 import { machines, machineSets, Metadata } from "../../activities/kube/resources.ts";
 import { templateHashLabel } from "../../activities/kube/machine_deployment.ts";
-import { caBundlesIn, isOutdated, type PoolTrust, poolTrust, trustOf } from "../../activities/status/ca_record.ts";
+import {
+  caBundlesIn,
+  isEffective,
+  isOutdated,
+  type PoolTrust,
+  poolTrust,
+  trustOf,
+} from "../../activities/status/ca_record.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { ifAllowed, listAll } from "../connect/cluster.ts";
 import type { PoolRow } from "./pool_row.ts";
@@ -36,22 +43,22 @@ export interface ClusterTrust {
 export async function clusterTrust(
   kube: Kube,
   rows: readonly PoolRow[],
-  { namespace, bundle }: { namespace: string | undefined; bundle?: string | undefined },
+  { namespace, bundle, now }: { namespace: string | undefined; bundle?: string | undefined; now: number },
 ): Promise<ClusterTrust> {
   const caPem = bundle ?? (await readAnnouncement(kube))?.caPem;
   const found = await readMachines(kube, namespace);
   const present = caPem === undefined ? undefined : casIn(caPem);
-  return { present, rows: rows.map((row) => trustRow(row, found.get(poolName(row.pool)) ?? [], present)) };
+  return { present, rows: rows.map((row) => trustRow(row, found.get(poolName(row.pool)) ?? [], { present, now })) };
 }
 
 /**
  * Returns what the machines of one pool trust of the bundle that it publishes; undefined, without reading machines, if it
  * has published no other bundle, or if the user is not allowed to read machines.
  */
-export async function ownTrust(kube: Kube, row: PoolRow): Promise<TrustRow | undefined> {
+export async function ownTrust(kube: Kube, row: PoolRow, now: number): Promise<TrustRow | undefined> {
   if (row.pool.kind !== undefined || caBundlesIn(row.raw).length < 2) return undefined;
   const found = await ifAllowed(readMachines(kube, row.pool.namespace));
-  return found && trustRow(row, found.get(poolName(row.pool)) ?? [], undefined);
+  return found && trustRow(row, found.get(poolName(row.pool)) ?? [], { present: undefined, now });
 }
 
 /** A Machine, reduced to what decides about its CAs. */
@@ -61,12 +68,17 @@ interface SeenMachine {
   templateHash: string;
 }
 
-function trustRow({ pool, raw }: PoolRow, found: readonly SeenMachine[], wanted: string[] | undefined): TrustRow {
+function trustRow(
+  { pool, raw }: PoolRow,
+  found: readonly SeenMachine[],
+  { present: wanted, now }: { present: string[] | undefined; now: number },
+): TrustRow {
   const isGiven = pool.kind === undefined;
   const bundles = isGiven ? caBundlesIn(raw) : [];
   const { cas = [], partly } = bundles.at(-1) ?? {};
   const present = wanted ?? cas;
-  const isPublished = cas.length > 0 && partly === undefined && cas.join() === present.join();
+  const isSame = cas.length > 0 && partly === undefined && cas.join() === present.join();
+  const isPublished = isSame && isEffective(bundles, now);
   const outdated = found.filter(({ created }) => isOutdated(trustOf(bundles, created, present)));
   const counts = poolTrust(bundles, found.map(({ created }) => created), present);
   const outdatedTemplates = [...new Set(outdated.map(({ templateHash }) => templateHash))];

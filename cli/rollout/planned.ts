@@ -60,7 +60,7 @@ export async function plannedFor({ cluster, profileNamespace }: PlanPlace, row: 
     await readPlan({ ...reader, forecast }, pool),
     await pendingChange(kube, { row, deployment }),
   ];
-  const trust = await ownTrust(kube, row);
+  const trust = await ownTrust(kube, row, Date.now());
   const warnings = trust ? trustFaults(trust) : [];
   return {
     ...{ pool, plan, change, policy, approval, isApplied: true, replicas, isNew: plan.machines === 0 },

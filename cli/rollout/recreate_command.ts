@@ -33,7 +33,7 @@ export async function recreateOutdated(terminal: Terminal, world: World, flags: 
   const rows = (await readRows(cluster, chosen)).filter(({ pool }) => pool.kind === undefined);
   if (rows.length === 0) throw new Refusal(`Failed to recreate machines: ${noPools(chosen)}`);
   const namespace = chosen.kind === "one" ? chosen.pool.namespace : chosen.namespace;
-  const trust = await clusterTrust(cluster.kube, rows, { namespace });
+  const trust = await clusterTrust(cluster.kube, rows, { namespace, now: world.now() });
   const profileNamespace = flags.profileNamespace ?? usualProfileNamespace;
   const place: PlanPlace = { cluster, profileNamespace, engine: () => world.engine() };
   const codes = [0];

@@ -58,7 +58,7 @@ export async function showStatus(terminal: Terminal, world: World, flags: Status
   terminal.out(poolColumns(terminal, { rows, now, wide: flags.output === "wide", namespaces }));
   const [row] = rows;
   if (chosen.kind === "one" && row) {
-    const trust = await ownTrust(cluster.kube, row);
+    const trust = await ownTrust(cluster.kube, row, now);
     terminal.out(`\n${[...poolStory(terminal, { row, now }), ...trustLines(terminal, trust)].join("\n")}\n`);
   }
   for (const each of versions) {

@@ -29,7 +29,7 @@ export interface RolloutStatus {
   failedMachines?: number;
   blockedReason?: string | null;
   credentials?: { expiresAt: string; renewAt: string };
-  caBundles?: { since: string; cas: string[] }[];
+  caBundles?: { since?: string; cas: string[] }[];
   conditions: { type: string; status: string; reason: string; message: string }[];
   history?: { revision: string; outcome: string; machines: number }[];
   image?: string;

@@ -181,7 +181,7 @@ async function moves(world: World): Promise<void> {
   });
   const [before, after] = caBundles.map(({ cas }) => cas);
   assert.deepEqual(after?.filter((ca) => !before?.includes(ca)), casIn(nextCa));
-  assert.equal(after?.length, 2);
+  assert.deepEqual([after?.length, caBundles.map(({ since }) => typeof since)], [2, ["undefined", "string"]]);
 }
 
 async function deletes(world: World): Promise<void> {

@@ -61,7 +61,7 @@ export const metrics = {
   ostler_node_version_info: {
     ...{ type: "gauge", of: ["controller"], labels: ["name", "condition", "reason"] },
     help:
-      "Constant 1 for conditions Ready and KubernetesUpgraded of each NodeVersion, by reason; at most 100 NodeVersions",
+      "Constant 1 for conditions Ready, KubernetesUpgraded and CertificatesRenewed of each NodeVersion, of at most 100",
   },
   ostler_rollouts_paused: { type: "gauge", of: ["controller"], help: "Pools paused by a user" },
   ostler_rollouts_awaiting_approval: {

@@ -79,11 +79,3 @@ export interface PlanTerms {
   /** Number of replicas. */
   replicas: number;
 }
-
-/** The CAs that machines trust, each by the first 16 hex digits of its certificate's SHA-256. */
-export interface TrustedCas {
-  /** The CAs that a machine trusts in each of its files. */
-  cas: string[];
-  /** The CAs that a machine trusts in some of its files only; absent if there are none. */
-  partly?: string[];
-}

@@ -367,3 +367,13 @@ export interface RelieveOrder {
   /** Absent if no snapshot is stored; `name` is the file name, so that a second try overwrites the first. */
   snapshot?: SnapshotKeep & { name: string };
 }
+
+/** The CAs that machines trust, each by the first 16 hex digits of its certificate's SHA-256. */
+export interface TrustedCas {
+  /** The CAs that a machine trusts in each of its files. */
+  cas: string[];
+  /** The CAs that a machine trusts in some of its files only; absent if there are none. */
+  partly?: string[];
+  /** Nothing was published for the pool before, so no machine has booted with other CAs. */
+  isFirst?: true;
+}

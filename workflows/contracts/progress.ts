@@ -1,7 +1,7 @@
 /** Progress of a rollout: the result of the query `progress`. */
-import type { EtcdStanding } from "./pool.ts";
+import type { EtcdStanding, TrustedCas } from "./pool.ts";
 import type { Blocker } from "./outcomes.ts";
-import type { Approval, LastGood, PlanTerms, Quarantined, Request, Rollback, TrustedCas } from "./memory.ts";
+import type { Approval, LastGood, PlanTerms, Quarantined, Request, Rollback } from "./memory.ts";
 
 /** `RollingBack` and `RolledBack` are for a rollback; `Repairing` replaces an unhealthy machine without a rollout. */
 export type Phase =

@@ -1,7 +1,6 @@
 /** Configs that machines boot with: rendered, published and read back; only by name. */
-import type { PoolRef } from "./pool.ts";
+import type { PoolRef, TrustedCas } from "./pool.ts";
 import type { Deadlines } from "./carried.ts";
-import type { TrustedCas } from "./memory.ts";
 
 /** A rendered config, only by name. */
 export interface Rendering {

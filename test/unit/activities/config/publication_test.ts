@@ -119,6 +119,14 @@ Deno.test("publishConfig: writes a new API address and a new CA into the kubecon
   equal((await publish(kube, { overrideBootstrapKubeletApiserver: "https://override.example:30443" })).news, "None");
 });
 
+Deno.test("publishConfig: reports as first only the CAs of a new pool, of which no machine can have others", async () => {
+  for (const [hours, isFirst] of [[0, true], [2, undefined]] as const) {
+    const creationTimestamp = new Date(Date.now() - hours * 3_600_000).toISOString();
+    const kube = await publishingKube({ metadata: { creationTimestamp } });
+    deepEqual([(await publish(kube)).trusted?.isFirst, (await publish(kube)).trusted?.isFirst], [isFirst, undefined]);
+  }
+});
+
 Deno.test("publishConfig: publishes another registry password, which the config does not show", async () => {
   const kube = await publishingKube();
   putProfile(kube, { provisioning: "<%= it.containerdConfig %>" });

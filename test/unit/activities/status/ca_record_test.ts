@@ -2,6 +2,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import {
   type CaBundle,
   caBundlesIn,
+  isEffective,
   type MachineTrust,
   poolTrust,
   trustOf,
@@ -46,10 +47,10 @@ Deno.test("trustOf: a machine may have booted later than it was created, with an
   deepEqual(trust(undone, 21, a, b), { state: "Trusts", trustsOthers: false });
 });
 
-Deno.test("trustOf: a clock that is some minutes off makes no machine trust a bundle that it did not get", () => {
+Deno.test("trustOf: a clock that is some seconds off makes no machine trust a bundle that it did not get", () => {
   const bundles = rotation.slice(0, 2);
-  deepEqual(trust(bundles, 10 + 4 / 60, a, b).state, "Lacks");
-  deepEqual(trust(bundles, 10 + 5 / 60, a, b).state, "Trusts");
+  deepEqual(trust(bundles, 10 + 59 / 3600, a, b).state, "Lacks");
+  deepEqual(trust(bundles, 10 + 60 / 3600, a, b).state, "Trusts");
 });
 
 Deno.test("trustOf: a CA that only some files of a machine have is not trusted, and is not gone either", () => {
@@ -74,6 +75,27 @@ Deno.test("withBundle: adds a bundle only if it differs, never before the last o
   deepEqual(withBundle([], { cas: [b] }, 5 * hour), [at(5, b)]);
   const many = Array.from({ length: 10 }, (_, nth) => at(nth, nth % 2 === 0 ? a : b));
   deepEqual(withBundle(many, { cas: [c] }, 20 * hour), [...many.slice(1), at(20, c)]);
+});
+
+Deno.test("withBundle: the first bundle of a pool is that of all its machines, and later ones are not", () => {
+  const [first, ...rest] = withBundle([], { cas: [a], isFirst: true }, hour) ?? [];
+  deepEqual([first, rest], [{ cas: [a] }, []]);
+  const bundles = caBundlesIn({ caBundles: [first] });
+  deepEqual(trust(bundles, 0.1, a), { state: "Trusts", trustsOthers: false });
+  equal(withBundle(bundles, { cas: [a] }, 2 * hour), undefined);
+  const changed = withBundle(bundles, { cas: [a, b], isFirst: true }, 2 * hour) ?? [];
+  deepEqual(changed, [{ cas: [a] }, at(2, a, b)]);
+  deepEqual([0.1, 1.5, 3].map((hours) => trust(changed, hours, a, b).state), ["Lacks", "Lacks", "Trusts"]);
+});
+
+Deno.test("isEffective: a bundle is that of new machines once clocks cannot differ by that much", () => {
+  const now = 10 * hour;
+  deepEqual(
+    [[], [at(10, a)], [at(9.99, a)], [at(9.98, a)], [{ cas: [a] }]].map((bundles) => isEffective(bundles, now)),
+    [
+      ...[false, false, false, true, true],
+    ],
+  );
 });
 
 Deno.test("caBundlesIn: returns none for a status without bundles, or with an invalid one", () => {

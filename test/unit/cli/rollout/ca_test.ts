@@ -77,6 +77,13 @@ Deno.test("ostler ca: is not complete before new machines get the announced bund
   assert.equal(code, 1);
   assert.match(fault, /: new machines do not get the present CA bundle yet; 3 of 3 machines do not trust the present/);
   assert.equal((await check({ caBundles, created: [] })).code, 1, "Expected the same for a pool without machines");
+  const seconds = (count: number): object[] => [...caBundles, bundle(-count / 3600, old, next)];
+  assert.equal(
+    (await check({ caBundles: seconds(59), created: [] })).code,
+    1,
+    "Expected a time for clocks that differ",
+  );
+  assert.equal((await check({ caBundles: seconds(60), created: [] })).code, 0);
 });
 
 Deno.test("ostler ca: is not complete for machines from before the record, and for an unreadable record", async () => {
