@@ -14,11 +14,15 @@ export type CaBundle = z.infer<typeof CaBundle>;
 /** Bundles kept on a Rollout; machines that are older than the first one may have any. */
 const bundlesKept = 10;
 
-/** Returns the bundles in the status of a Rollout, the newest last; none if one of them is invalid. */
+/** Returns the bundles in the status of a Rollout, the newest last; none if one of them is invalid, or out of order. */
 export function caBundlesIn(status: unknown): CaBundle[] {
   const { caBundles } = (status ?? {}) as { caBundles?: unknown };
   // Without one of its bundles a record would not show what the machines of that time lack.
-  return z.array(CaBundle).safeParse(caBundles).data ?? [];
+  const found = z.array(CaBundle).safeParse(caBundles).data ?? [];
+  const isOrdered = found.every((bundle, nth) => {
+    return nth === 0 || (bundle.since !== undefined && sinceOf(bundle) >= sinceOf(found[nth - 1]));
+  });
+  return isOrdered ? found : [];
 }
 
 /**

@@ -104,4 +104,6 @@ Deno.test("caBundlesIn: returns none for a status without bundles, or with an in
     deepEqual(caBundlesIn(status), []);
   }
   deepEqual(caBundlesIn({ caBundles: [at(1, "not a digest")] }), []);
+  deepEqual(caBundlesIn({ caBundles: [at(10, a), at(1, a, b)] }), []);
+  deepEqual(caBundlesIn({ caBundles: [at(1, a), { cas: [a, b] }] }), []);
 });
