@@ -23,7 +23,6 @@ folders='/opt/bin /run/state/bin /usr/local/bin /usr/bin'
 busy=200
 
 . "$here/host.sh"
-. "$here/pull.sh"
 
 # say OUTCOME REASON: prints the result; the message comes from stdin.
 say() { printf '{"outcome":"%s","reason":"%s","message":"%s"}\n' "$1" "$2" "$(plain)"; }

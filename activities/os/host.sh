@@ -1,4 +1,4 @@
-# Functions of all hands: the way into the namespaces of the host, and the text of results.
+# Functions of all hands: the way into the namespaces of the host, the text of results, and units of the host.
 
 host() { nsenter -t 1 -m -u -i -n -- "$@"; }
 
@@ -6,3 +6,12 @@ host() { nsenter -t 1 -m -u -i -n -- "$@"; }
 plain() { tail -c 900 | tr '\n\t' '  ' | tr -cd '\40-\176' | tr '"\134' "'/"; }
 
 has_systemd() { host systemctl --version >/dev/null 2>&1 && host test -d /run/systemd/system; }
+
+# The unit of an order, which has its name and outlives its pod.
+unit_output() { host journalctl -q --no-pager -o cat -n 40 "_SYSTEMD_INVOCATION_ID=$(host systemctl show -p InvocationID --value "$name.service")"; }
+# If systemd does not answer once, the unit may still be running.
+unit_state() { host systemctl show -p SubState --value "$name.service" 2>/dev/null || echo running; }
+unit_forget() {
+  host systemctl stop "$name.service" >/dev/null 2>&1
+  host systemctl reset-failed "$name.service" >/dev/null 2>&1
+}

@@ -24,13 +24,6 @@ watch_pull() {
   done
 }
 
-unit_output() { host journalctl -q --no-pager -o cat -n 40 "_SYSTEMD_INVOCATION_ID=$(host systemctl show -p InvocationID --value "$name.service")"; }
-# If systemd does not answer once, the fetch may still be running.
-unit_state() { host systemctl show -p SubState --value "$name.service" 2>/dev/null || echo running; }
-unit_forget() {
-  host systemctl stop "$name.service" >/dev/null 2>&1
-  host systemctl reset-failed "$name.service" >/dev/null 2>&1
-}
 unit_stop() {
   unit_output >"$work/said"
   cancel_pull
