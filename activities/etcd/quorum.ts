@@ -49,7 +49,8 @@ function healthyOthers(survey: EtcdSurvey, id: string): number {
   return survey.members.filter((member) => member.id !== id && isHealthyVoter(member, survey)).length;
 }
 
-function votersOf({ members }: EtcdSurvey): EtcdMember[] {
+/** Returns the members that vote. */
+export function votersOf({ members }: EtcdSurvey): EtcdMember[] {
   return members.filter(({ isLearner }) => !isLearner);
 }
 

@@ -4,15 +4,18 @@ import type { EtcdDoubt, EtcdMember, EtcdStanding, EtcdSurvey, Relieved } from "
 import type { Instance } from "../../clouds/driver.ts";
 import { bounded, doubtsOf, memberAt } from "../../etcd/judge.ts";
 import { type Machine, type Place, placeOf } from "../../etcd/place.ts";
-import { isHealthyVoter, isLastVoter, leavingDoubts, quorumOf } from "../../etcd/quorum.ts";
+import { isHealthyVoter, isLastVoter, leavingDoubts, quorumOf, votersOf } from "../../etcd/quorum.ts";
 import { refused, unavailable } from "../../failures.ts";
+import { listClusterObjects } from "../../kube/resources.ts";
 import { attempting } from "../../kube/status.ts";
+import { scalingGroups } from "../../kube/update_kinds.ts";
 import { same } from "../../node_version/classify.ts";
 import { openEtcd, readSurvey } from "../../node_version/cluster_etcd.ts";
 import type { RelieveMember } from "../contract.ts";
 import type { GroupNode } from "../../node_version/group_nodes.ts";
 import { memberIdOf } from "./member.ts";
-import { type Asked, type CloudSight, readAsked, readCloud } from "./sight.ts";
+import { type Asked, type CloudSight, poolOfGroup, readAsked, readCloud } from "./sight.ts";
+import { declaredSize } from "./size.ts";
 import { askedBy, isControlPlane } from "../../node_version/version_release.ts";
 
 type Seen = Pick<CloudSight, "cloud" | "instances" | "nodes">;
@@ -162,7 +165,9 @@ export function relieveMember(
     const etcd = await openEtcd(kube);
     const survey = await etcd.survey();
     const place = placeIn(survey, seen, instance);
-    const doubts = doubtsAbout(survey, place, { isLost, returns: returns === true, taken });
+    // Two voters are no quorum without either, but a third one joins if the groups declare three control planes.
+    const isJoined = returns !== true || votersOf(survey).length >= await declaredMachines(kube, asked);
+    const doubts = doubtsAbout(survey, place, { isLost, returns: returns === true, isJoined, taken });
     if (doubts.length > 0) return { state: "InDoubt", doubts: bounded(doubts) };
     const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
     // A last voter that returns stays the leader and takes the snapshot, as no other member can lead or has the data.
@@ -175,22 +180,39 @@ export function relieveMember(
   });
 }
 
+/** Returns how many machines the groups of control planes of the same NodeVersion declare. */
+async function declaredMachines(kube: Cluster, { group: { spec } }: Asked): Promise<number> {
+  const all = await listClusterObjects(kube, scalingGroups);
+  let declared = 0;
+  for (const group of all.filter((each) => each.spec.nodeImage === spec.nodeImage && isControlPlane(each))) {
+    const asked = await readAsked(kube, poolOfGroup(group.metadata.name));
+    if (asked) declared += declaredSize(await readCloud(kube, asked), asked.ledger);
+  }
+  return declared;
+}
+
 /**
  * Returns the reasons against a removal. The state of a lost machine's own member is not one of them, as it is why the
- * machine is removed; the absence of a member that returns is not one either. An administrator can accept all reasons,
- * except if the removal would end etcd.
+ * machine is removed. The absence of a member that returns is not one either, unless a declared control plane has not
+ * joined (`isJoined`). An administrator can accept all reasons, except if the removal would end etcd.
  */
 function doubtsAbout(
   survey: EtcdSurvey,
   place: Place,
-  { isLost, returns, taken }: { isLost: boolean; returns: boolean; taken: readonly string[] },
+  { isLost, returns, isJoined, taken }: {
+    isLost: boolean;
+    returns: boolean;
+    isJoined: boolean;
+    taken: readonly string[];
+  },
 ): string[] {
   const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
   const unknown = typeof place !== "string" && "unknown" in place
     ? [`cannot determine its etcd member: ${place.unknown}`]
     : [];
   const beside = doubtsOf(survey).filter(({ member }) => !isLost || id === undefined || member !== id);
-  const leaving = id === undefined || isLost || returns ? [] : leavingDoubts(survey, id);
+  const isMissed = !isLost && !(returns && isJoined);
+  const leaving = id === undefined || !isMissed ? [] : leavingDoubts(survey, id);
   const told = [...leaving, ...unknown, ...beside.map(({ says }) => says)];
   const isEnd = id !== undefined && !returns && isLastVoter(survey, id);
   return told.filter((says) => !taken.includes(says) || isEnd);

@@ -290,6 +290,7 @@ Deno.test("K23 control planes: marks on a node, a slot of another machine, and a
 Deno.test("K27 relieve: a member that returns may be the last one, and then keeps its lead and saves its own data", async () => {
   const plane = await controlPlane();
   for (const member of ["m2", "m3"]) await plane.etcd.removeMember(member);
+  for (const { providerId } of plane.group.cloud.instances().slice(1)) plane.group.cloud.remove(providerId, true);
   plane.etcd.orders.length = 0;
   const { relieve } = plane.group.backend;
   const order = { pool, machine: "workers-1", isLost: false, taken: [] };
@@ -300,6 +301,20 @@ Deno.test("K27 relieve: a member that returns may be the last one, and then keep
   });
   equal((await relieve?.({ ...order, returns: true, snapshot }))?.state, "Relieved");
   deepEqual([plane.etcd.leader, plane.etcd.orders], ["m1", ["snapshot beside "]]);
+});
+
+Deno.test("K27 relieve: a member that returns waits for a declared control plane without which the others are no quorum", async () => {
+  const plane = await controlPlane();
+  const { cloud, backend } = plane.group;
+  await plane.etcd.removeMember("m3"); // lost, and its replacement has not joined yet
+  plane.etcd.orders.length = 0;
+  const order = { pool, machine: "workers-1", isLost: false, taken: [], returns: true as const };
+  const doubt = 'without member "workers-1" 1 of 2 voters remains, and 1 of 2 is not a quorum';
+  deepEqual(await backend.relieve?.(order), { state: "InDoubt", doubts: [doubt] });
+  deepEqual(plane.etcd.orders, []);
+  equal((await backend.relieve?.({ ...order, isLost: true }))?.state, "Relieved", "Expected a half done one to go on");
+  cloud.remove(cloud.instances()[2]?.providerId ?? "", true); // two control planes are declared
+  equal((await backend.relieve?.(order))?.state, "Relieved");
 });
 
 Deno.test("K27 relieve: a member that returns still waits for the problems of others", async () => {
