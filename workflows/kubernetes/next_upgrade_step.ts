@@ -74,9 +74,7 @@ function upgrade(survey: Present, controlPlane: ControlPlaneState): UpgradeStep 
   const isAwaited = ({ uid, isUnderWay }: ControlPlaneState): boolean => uid !== controlPlane.uid || !isUnderWay;
   const silent = survey.controlPlanes.filter((each) => !each.isReady && isAwaited(each));
   if (silent.length > 0) {
-    const message = `Waiting for control plane ${
-      namesOf(silent)
-    } to be Ready before "${controlPlane.node}" is upgraded`;
+    const message = `Waiting for control plane ${namesOf(silent)} to be Ready before the upgrade continues`;
     return { step: "Wait", standing: { reason: "ControlPlaneNotReady", message } };
   }
   const verb = survey.cluster === survey.version ? "Node" : "Apply";
