@@ -35,7 +35,10 @@ export async function upgrades(scene: ControlPlaneScene, { waiting, approved }: 
   const { world, ground } = scene;
   await stands(scene);
   const client = await SteadyClient.start({ kubeconfig: world.site.stack.adminKubeconfig });
-  await using watch = new SkewWatch(world);
+  await using watch = new SkewWatch(
+    world,
+    (name) => ground.groups.cloud.instances(control.id).some(({ node }) => node === name),
+  );
   const old = await standing(scene);
   await ground.groups.ask(world, after);
   await world.until(

@@ -2,7 +2,7 @@
 import type { World } from "../integration/world.ts";
 
 interface Node {
-  metadata: { name: string; uid: string; labels?: Record<string, string> };
+  metadata: { name: string; uid: string };
   status: { nodeInfo: { kubeletVersion: string } };
 }
 
@@ -12,7 +12,6 @@ interface Pod {
 }
 
 const everyMs = 1_000;
-const controlPlane = "node-role.kubernetes.io/control-plane";
 
 /** Dispose of it to stop it. */
 export class SkewWatch implements AsyncDisposable {
@@ -22,11 +21,14 @@ export class SkewWatch implements AsyncDisposable {
   readonly seen = new Map<string, Set<string>>();
   looks = 0;
   readonly #world: World;
+  readonly #isPlane: (node: string) => boolean;
   readonly #ended = new AbortController();
   readonly #run: Promise<void>;
 
-  constructor(world: World) {
+  /** `isPlane` returns whether a node is a control plane, also before it has joined completely. */
+  constructor(world: World, isPlane: (node: string) => boolean) {
     this.#world = world;
+    this.#isPlane = isPlane;
     this.#run = this.#watch();
   }
 
@@ -56,7 +58,7 @@ export class SkewWatch implements AsyncDisposable {
     for (const { metadata: { uid }, status: { nodeInfo } } of nodes) {
       this.seen.set(uid, (this.seen.get(uid) ?? new Set()).add(nodeInfo.kubeletVersion));
     }
-    const isPlane = ({ metadata: { labels = {} } }: Node): boolean => controlPlane in labels;
+    const isPlane = ({ metadata: { name } }: Node): boolean => this.#isPlane(name);
     const planes = nodes.filter(isPlane).map(({ metadata: { name }, status }) => ({
       what: `the kubelet of control plane "${name}"`,
       version: status.nodeInfo.kubeletVersion,
