@@ -29,6 +29,7 @@ import type {
 } from "./contracts/mod.ts";
 import { unlessOver } from "./machine/work.ts";
 import { type NextStep, nextStep } from "./node_version/next_step.ts";
+import { isReportOver } from "./node_version/stage_of.ts";
 import { UpgradeRun } from "./node_version/upgrade_run.ts";
 import { patient } from "./proxies.ts";
 import { troubleOf } from "./state/trouble.ts";
@@ -112,7 +113,7 @@ async function reconcile(
   reported.text = textOf(next.standing);
   if (survey.isHeld && next.step !== "LetGo") await hold(object);
   await take(object, next, survey.digest);
-  if (next.step === "Upgrade") await news.upgrade.keep();
+  if (next.step === "Upgrade" || isReportOver(survey)) await news.upgrade.keep();
   if (next.step === "Wait" || next.step === "Upgrade") await rest(object, survey.fingerprint, news);
   return next.step === "Done" ? { outcome: "UpToDate", says: next.standing.message } : undefined;
 }

@@ -180,6 +180,20 @@ test("fault K23: rollOutNodeVersion releases no stage after a failed upgrade of 
   deepEqual([doneWith(stage, name).includes("release Workers of d"), upgrade.violations], [true, []]);
 });
 
+test("fault K23 rollOutNodeVersion: replaces the report of a cancelled upgrade whose version was taken back", async (stage) => {
+  const { versions } = stage.activities;
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.version = upgrade.cluster;
+  upgrade.standing = { reason: "UpgradeCancelled", message: "The upgrade of Kubernetes was cancelled" };
+  const { name } = upgrade;
+  const [settled] = controlPlaneFirst().slice(-1);
+  versions.looks.set(name, [{ ...settled!, upgrade: { state: "Possible", says: upgrade.standing.message } }]);
+  await rollOutNodeVersion(stage.client, config, name);
+  const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name }));
+  deepEqual(await handle.result(), { outcome: "UpToDate", says: "All 3" });
+  await eventually("the present state", () => upgrade.standing.reason === "UpToDate");
+});
+
 test("rollOutNodeVersion: signals an upgrade that runs already, and starts one that was terminated", async (stage) => {
   const { versions } = stage.activities;
   const upgrade = new FakeUpgrade().on(stage);

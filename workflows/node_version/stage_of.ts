@@ -22,6 +22,16 @@ export function upgradeNeeded({ upgrade, trouble, stages: { ControlPlane } }: Pr
 }
 
 /**
+ * Returns whether the last report is about an upgrade that is not needed any more, as its version was taken back after
+ * a cancellation. Another run of the upgrade reports the present state, and ends.
+ */
+export function isReportOver(survey: Present): boolean {
+  const { upgrade, trouble, stages: { ControlPlane } } = survey;
+  if (trouble !== null || ControlPlane.groups === 0 || upgradeNeeded(survey)) return false;
+  return upgrade?.state === "Possible" && upgrade.says !== "";
+}
+
+/**
  * Returns the next stage; "Refused" if control planes are next and cannot begin.
  *
  * Control planes always come first, even if they begin to differ while workers roll: groups of workers that have begun
