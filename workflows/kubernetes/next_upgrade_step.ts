@@ -33,7 +33,7 @@ const shown = { findings: 5, length: 300 };
  */
 export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): UpgradeStep {
   const { trouble } = survey;
-  if (trouble) return { step: "Refuse", standing: withCordoned(survey, trouble) };
+  if (trouble) return isUnneeded(survey) ? done(survey) : { step: "Refuse", standing: withCordoned(survey, trouble) };
   const refusal = upgradeRefusalOf(survey);
   if (refusal) return stop(survey, "Refuse", refusal);
   const finished = survey.controlPlanes.find((each) => hasBegun(each) && runsVersion(survey, each));
@@ -132,6 +132,16 @@ export function hasBegun({ isUnderWay, isCordoned }: Pick<ControlPlaneState, "is
 }
 
 // Versions of control planes, and their order.
+
+/**
+ * Returns whether nothing is to be upgraded, so that no failure matters: each control plane is annotated with the desired
+ * components, and runs the desired version as far as it is known.
+ */
+function isUnneeded({ version, cluster, controlPlanes }: Present): boolean {
+  const known = [cluster, ...controlPlanes.map(({ components }) => components)].filter((each) => each !== "");
+  const isDone = (each: ControlPlaneState): boolean => each.isAnnounced && each.kubelet === version && !hasBegun(each);
+  return controlPlanes.length > 0 && controlPlanes.every(isDone) && known.every((each) => each === version);
+}
 
 function runsVersion({ version }: Present, { kubelet, components }: ControlPlaneState): boolean {
   return kubelet === version && components === version;

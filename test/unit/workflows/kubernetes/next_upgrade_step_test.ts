@@ -363,6 +363,24 @@ const refusals: Row[] = [
     "ComponentsMissing",
   ],
   [
+    "fault K23 the survey has a failure, but the version was taken back, so nothing is to be upgraded",
+    {
+      trouble: { reason: "NotKubeadm", message: "no ConfigMap" },
+      ...{ cluster: "", ...planes({ a: upgraded, b: upgraded, c: upgraded }) },
+    },
+    "Done",
+    "UpToDate",
+  ],
+  [
+    "fault K23 the survey has a failure, and one control plane is not annotated",
+    {
+      trouble: { reason: "NotKubeadm", message: "no ConfigMap" },
+      ...{ cluster: "", ...planes({ a: upgraded, b: upgraded, c: { ...upgraded, isAnnounced: false } }) },
+    },
+    "Refuse",
+    "NotKubeadm",
+  ],
+  [
     "the survey has a failure while one is drained: it stays drained, as the failure can end by itself",
     { trouble: { reason: "HandsMissing", message: "no pod" }, ...planes({ a: underWay }) },
     "Refuse",
