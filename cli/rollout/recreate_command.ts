@@ -2,7 +2,7 @@
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import { abreast } from "../../activities/kube/status.ts";
 import { readDesired } from "../../activities/pool/read_desired.ts";
-import { recreation, requestRecreation } from "../../activities/pool/recreate_machines.ts";
+import { recreation, requestRecreation } from "../../activities/kube/recreate_machines.ts";
 import { clusterFailure } from "../connect/cluster.ts";
 import { usualProfileNamespace, type World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";

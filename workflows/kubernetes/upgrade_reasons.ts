@@ -1,4 +1,4 @@
-/** The reasons of condition KubernetesUpgraded, and those that its messages quote, for people. */
+/** The reasons of conditions KubernetesUpgraded and CertificatesRenewed, and those that their messages quote. */
 import type { UpgradeFinding, UpgradeRefusal, UpgradeTrouble } from "../contracts/mod.ts";
 
 /** Each field is a sentence or two. */
@@ -221,6 +221,34 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     means: "The node lacks a program that the step needs.",
     next: keeps,
     todo: `Install the program in the message. ${retry}`,
+  },
+  // Reasons of CertificatesRenewed alone.
+  CertificatesRenewed: {
+    means: "No certificate of the control planes' servers expires soon.",
+    next: "Ostler renews them again once less than a third of their life is left.",
+    todo: nothing,
+  },
+  Renewing: {
+    means: "One control plane gets new certificates from kubeadm, and its static pods restart one after the other.",
+    next: "The next control plane begins once this one serves its new certificates and is healthy in etcd.",
+    todo: nothing,
+  },
+  RenewalOff: {
+    means: "A person turned the renewal of certificates off, with annotation ostler.dev/renew-certificates: Off.",
+    next: "Ostler shows when certificates expire, and renews none.",
+    todo: "To turn the renewal on, remove the annotation.",
+  },
+  RenewalHalted: {
+    means: "The certificates of a control plane could not be renewed, or the control plane is not healthy with them.",
+    next:
+      "Ostler tries again every ten minutes, up to six times, unless the message says otherwise; no other control " +
+      "plane begins meanwhile.",
+    todo: "Fix the cause in the message, then set annotation ostler.dev/renew-certificates to a new value.",
+  },
+  RenewalCancelled: {
+    means: "A person cancelled the renewal of certificates.",
+    next: "Ostler renews no certificate of this NodeVersion before its spec or the annotation changes.",
+    todo: "To allow it again, set annotation ostler.dev/renew-certificates to a new value.",
   },
   AuthorityExternal: {
     means: "The node does not have the key of a certificate authority, so kubeadm cannot renew certificates there.",

@@ -26,8 +26,13 @@ Deno.test("joinByKubeadm: lets the first control plane create the cluster, and g
     ...{ endpoint: "192.0.2.1:6443", podNetwork: "10.244.0.0/16", imageRepository: "x/y", hasCgroupV2: true },
     version: "v1.36.1",
   };
+  const accepted = (): Promise<string> => Promise.resolve("c");
   const host = { settings: {}, poolAnnotations: {} };
-  const joining = await joinByKubeadm({ cloud, keys, shape }, { host, kubelets: { c: "1.36.1" }, joinService });
+  const joining = await joinByKubeadm({ cloud, keys, shape, accepted }, {
+    host,
+    kubelets: { c: "1.36.1" },
+    joinService,
+  });
   const booted = await Promise.all(
     cloud.instances().map(async (instance) => {
       return parseCloudConfig(await joining.userData(instance, "c"), "user-data").files;
@@ -38,7 +43,7 @@ Deno.test("joinByKubeadm: lets the first control plane create the cluster, and g
   assert.deepEqual(commands, [`kubeadm init${rest}`, `kubeadm join${rest}`, `kubeadm join${rest}`]);
   const [, plane, worker] = booted.map((files) => files.get("/etc/kubernetes/kubeadm.yaml")?.content ?? "");
   assert.ok(plane?.includes('"controlPlane":{}') && !worker?.includes("controlPlane"));
-  assert.deepEqual(announced, ["plane control-2", "workers-3"]);
+  assert.deepEqual(announced.sort(), ["plane control-2", "workers-3"]);
   const withKeys = booted.map((files) => [...files.values()].some(({ content }) => content.includes("PRIVATE KEY")));
   assert.deepEqual(withKeys, [true, true, false]);
 });

@@ -4,10 +4,11 @@ import { upgradeReason, upgradeReasons } from "../../../../workflows/kubernetes/
 
 const root = new URL("../../../../workflows/", import.meta.url);
 const folder = readdirSync(new URL("kubernetes/", root)).filter((name) => name !== "upgrade_reasons.ts");
-const sources = [...folder.map((name) => `kubernetes/${name}`), "upgrade_kubernetes.ts", "contracts/kubernetes.ts"]
+const workflows = ["upgrade_kubernetes.ts", "renew_certificates.ts", "contracts/kubernetes.ts"];
+const sources = [...folder.map((name) => `kubernetes/${name}`), ...workflows]
   .map((file) => readFileSync(new URL(file, root), "utf8"));
 
-/** Every reason that the upgrade reports, or that one of its messages quotes, as the sources name it. */
+/** Every reason that upgrade and renewal report, or that one of its messages quotes, as the sources name it. */
 function reasonsInSources(): string[] {
   const found = sources.flatMap((text) => [
     ...matches(text, /\breason: "(\w+)"/g),

@@ -1,7 +1,7 @@
 /** Requests the replacement of all machines of a MachineDeployment, whose template a person leaves unchanged. */
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
-import type { Kube } from "../kube/client.ts";
-import { machineDeployments, patchObject, readObject } from "../kube/resources.ts";
+import type { Kube } from "./client.ts";
+import { machineDeployments, patchObject, readObject } from "./resources.ts";
 
 /** In a template: the time of the last request. machine-controller replaces machines for any change of a template. */
 const recreatedAnnotation = "ostler.dev/recreated-at";
