@@ -19,8 +19,8 @@ interface HealthQuestion {
   object: ClusterObject;
   node: string;
   uid: string;
-  /** The version that it must run. */
-  version: string;
+  /** The version that it must run; null for any known one. */
+  version: string | null;
   /** Whether its kubelet must run that version, too. */
   kubelet: boolean;
   /** Epoch ms. */
@@ -50,12 +50,12 @@ export function awaitControlPlaneHealthy(
  */
 export function awaitCertificatesRenewed(
   kube: Cluster,
-  { until, ...question }: Omit<HealthQuestion, "kubelet">,
+  { until, ...question }: Omit<HealthQuestion, "version" | "kubelet">,
 ): Promise<Health | Unseen> {
   const { object, node } = question;
   const well = `The static pods of node "${node}" use certificates that do not expire soon`;
   return untilNothingLacks(kube, { until, node, well }, async () => {
-    const lacks = await lacksOf(kube, { ...question, kubelet: false });
+    const lacks = await lacksOf(kube, { ...question, version: null, kubelet: false });
     if (lacks.length > 0) return lacks;
     return [...await notRestarted(kube, node), ...await notRenewed(kube, object, node)];
   });
@@ -117,7 +117,9 @@ async function lacksOf(
 ): Promise<string[]> {
   const facts = factsOf(await needControlPlane(kube, { node, uid, what: `check control plane "${node}"` }));
   const lacks = (await readParts(kube, node)).flatMap((part) => {
-    if (part.version !== version) return [`${part.title} runs ${part.version || "an unknown version"}`];
+    if (part.version === "" || part.version !== (version ?? part.version)) {
+      return [`${part.title} runs ${part.version || "an unknown version"}`];
+    }
     return part.isReady ? [] : [`${part.title} is not Ready`];
   });
   if (kubelet && facts.kubelet !== version) lacks.push(`the kubelet reports ${facts.kubelet || "no version"}`);

@@ -200,7 +200,7 @@ export interface RenewalWaits {
    * is healthy, and its servers show certificates that do not expire soon. Returns false if it is not so by `until`.
    */
   awaitCertificatesRenewed(
-    input: { object: ClusterObject; node: string; uid: string; version: string; until: number },
+    input: { object: ClusterObject; node: string; uid: string; until: number },
   ): Promise<{ isHealthy: boolean; evidence: string } | Unseen>;
 }
 

@@ -43,8 +43,8 @@ export interface Member {
   /**
    * Why the machine stays unchanged. Skip, Wait: the cloud protects it, and the policy skips it for good, or waits
    * until the protection ends. Failed, Down: it is updated in place, and the target failed on it, or it does not
-   * respond. Unclear: the node that it names may be that of another machine. Upgrading: an upgrade of Kubernetes has the
-   * slot for it.
+   * respond. Unclear: the node that it names may be that of another machine. Upgrading: an upgrade of Kubernetes, or a
+   * renewal of certificates, has the slot for it.
    */
   kept?: "Skip" | "Wait" | "Failed" | "Down" | "Unclear" | "Upgrading";
   /** The condition for which the machine has waited for at least 30 s, to join or to be gone. */

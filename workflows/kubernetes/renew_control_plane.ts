@@ -101,12 +101,10 @@ function versionOf({ cluster }: RenewalWork["survey"], { components }: RenewalPl
   return components === "" ? cluster : components;
 }
 
-async function prove({ object, survey, controlPlane }: RenewalWork): Promise<End> {
-  const { node, uid } = controlPlane;
-  const version = versionOf(survey, controlPlane);
+async function prove({ object, controlPlane: { node, uid } }: RenewalWork): Promise<End> {
   const summary = `Wait for ${node} to serve with its new certificates`;
   for (let until = Date.now() + healthyMs;;) {
-    const input = { object, node, uid, version, until };
+    const input = { object, node, uid, until };
     const seen = await waits().awaitCertificatesRenewed.executeWithOptions({ summary }, [input]);
     if (!("unseenMs" in seen)) {
       return seen.isHealthy ? undefined : failedRenewal(node, `not healthy in time after it: ${seen.evidence}`);

@@ -108,7 +108,9 @@ function protectedBlock(waits: string[]): Blocked {
 const upgradeMs = 60_000;
 
 function upgradeBlock(upgrading: string[], now: number): Blocked {
-  const message = `Kubernetes of the remaining outdated machines is being upgraded: ${named(upgrading)}`;
+  const message = `The remaining outdated machines are being upgraded in place, or get new certificates: ${
+    named(upgrading)
+  }`;
   return block("ClusterBudget", message, now + upgradeMs);
 }
 

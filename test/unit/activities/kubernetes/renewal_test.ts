@@ -79,7 +79,7 @@ class Scene extends UpgradeStage {
   }
 
   wait(until = Date.now()): Promise<{ isHealthy: boolean; evidence: string } | Unseen> {
-    const question = { object: this.object, node, uid, version: current, until };
+    const question = { object: this.object, node, uid, until };
     return inActivity(() => awaitCertificatesRenewed(this.client, question));
   }
 
@@ -206,6 +206,9 @@ const faults: [what: string, text: RegExp, change: (scene: Scene) => void][] = [
   }],
   ["a pod of an earlier renewal", /^etcd did not restart with its new certificates$/, (scene) => {
     scene.part(node, "etcd", current, { renewed: "1700000000" });
+  }],
+  ["a missing pod", /^scheduler runs an unknown version$/, (scene) => {
+    scene.kube.remove("pods", `kube-scheduler-${node}`, "kube-system");
   }],
   ["a pod that is not Ready", /^API server is not Ready$/, (scene) => {
     scene.part(node, "kube-apiserver", current, { renewed: mark, isReady: false });

@@ -169,7 +169,7 @@ Deno.test("K23 planTurn: keeps a control plane whose Kubernetes is being upgrade
   const old = members("old", [1, "Ready", { id: "mine", kept: "Upgrading" }]);
   const turn = planTurn(situationOf([...old, ...members("new", [2, "Ready"], [1, "Held"])]));
   deepEqual([turn.blocked?.reason, turn.converged, turn.steps], ["ClusterBudget", false, []]);
-  match(turn.blocked?.message ?? "", /Kubernetes of the remaining outdated machines is being upgraded: mine/);
+  match(turn.blocked?.message ?? "", /outdated machines are being upgraded in place, or get new certificates: mine/);
   equal(turn.lookAgainAt, now + minute);
 });
 
