@@ -8,8 +8,8 @@ kubeadm=$1 store=$2 manifests=$3 logs=$4 bound=$5
 key=ostler.dev/certificates-renewed
 # Seconds in which another order only completes the restarts, as after a crash.
 recent=3600
-# Each connects to the next one, and etcd is last, so that nothing waits for a part that restarts after it.
-parts='kube-controller-manager kube-scheduler kube-apiserver etcd'
+# The API server comes directly after its etcd, whose restart interrupts it in any case.
+parts='kube-controller-manager kube-scheduler etcd kube-apiserver'
 
 # annotated MANIFEST: prints the manifest with the mark; fails for another form than kubeadm's, such as JSON, because a
 # kubelet stops the pod of a manifest that it cannot read.

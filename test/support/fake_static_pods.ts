@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** In the order in which they are restarted. */
-export const parts = ["kube-controller-manager", "kube-scheduler", "kube-apiserver", "etcd"] as const;
+export const parts = ["kube-controller-manager", "kube-scheduler", "etcd", "kube-apiserver"] as const;
 type Part = typeof parts[number];
 
 export class FakeStaticPods implements AsyncDisposable {
