@@ -294,7 +294,10 @@ async function endGone(object: ClusterObject): Promise<NodeVersionOutcome> {
   return { outcome: "Gone", says: `NodeVersion "${object.name}" was deleted` };
 }
 
-/** Reports a cancellation; the slot is given back unless a control plane may be cordoned. */
+/**
+ * Reports a cancellation; the slot is given back unless a control plane may be cordoned. The report comes also if the slot
+ * cannot be given back yet, because without it another run would begin by itself.
+ */
 async function leave(run: Run): Promise<void> {
   const survey = await readSurvey(run.object);
   if (survey.state === "Gone") {
@@ -303,11 +306,22 @@ async function leave(run: Run): Promise<void> {
   }
   const isLeft = (each: ControlPlaneState): boolean => hasBegun(each) && !run.memory.isOnlyHeld;
   const underWay = survey.controlPlanes.filter(isLeft).map(({ node }) => `"${node}"`);
-  if (underWay.length === 0) await giveBackSlot(run);
+  const isFree = underWay.length > 0 || await isSlotGivenBack(run);
   const state = underWay.length === 0
     ? "no control plane is half done"
     : `control plane ${underWay.join(", ")} stays cordoned until the next run completes its upgrade`;
   const todo = "to continue, set annotation ostler.dev/retry-kubernetes on the NodeVersion to a new value";
   const message = `The upgrade of Kubernetes was cancelled: ${state}; ${todo}`;
   await report(run, { reason: "UpgradeCancelled", message });
+  if (!isFree) await giveBackSlot(run);
+}
+
+async function isSlotGivenBack(run: Run): Promise<boolean> {
+  try {
+    await giveBackSlot(run);
+    return true;
+  } catch (error) {
+    if (troubleOf(error).kind === "rethrow") throw error;
+    return false;
+  }
 }

@@ -294,6 +294,18 @@ test("upgradeKubernetes: a cancellation before a cordon gives the slot back", as
   deepEqual([upgrade.standing.reason, upgrade.slots, upgrade.cordoned()], ["UpgradeCancelled", [], []]);
 });
 
+test("fault K23 upgradeKubernetes: a cancellation is reported also if the slot cannot be given back yet", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.approved = "";
+  const handle = await upgrade.start(stage);
+  await reported(upgrade, "AwaitingApproval");
+  const left = new Set(["ensureSlotsKept"]);
+  upgrade.failing = (name) => left.delete(name) ? failure("ApiUnavailable", `Failed to ${name}: 503`) : undefined;
+  await handle.cancel();
+  await rejects(handle.result(), { name: "WorkflowFailedError" });
+  deepEqual([upgrade.standing.reason, left.size], ["UpgradeCancelled", 0]);
+});
+
 test("upgradeKubernetes: keeps no slot while etcd is inconclusive, so that a repair can end that", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.doubts = ["member y does not answer"];
