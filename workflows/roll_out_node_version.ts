@@ -112,6 +112,8 @@ async function reconcile(
   if (reported.text !== textOf(next.standing)) await report(object, next.standing);
   reported.text = textOf(next.standing);
   if (survey.isHeld && next.step !== "LetGo") await hold(object);
+  // A request for another attempt, which changes no generation and so sends no signal, begins at once.
+  if (survey.upgrade?.state === "Cancelled") news.upgrade.isTold = false;
   await take(object, next, survey.digest);
   if (next.step === "Upgrade" || isReportOver(survey)) await news.upgrade.keep();
   if (next.step === "Wait" || next.step === "Upgrade") await rest(object, survey.fingerprint, news);

@@ -194,6 +194,30 @@ test("fault K23 rollOutNodeVersion: replaces the report of a cancelled upgrade w
   await eventually("the present state", () => upgrade.standing.reason === "UpToDate");
 });
 
+test("fault K23 rollOutNodeVersion: starts a cancelled upgrade at once when a person asks for it again", async (stage) => {
+  const { versions } = stage.activities;
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.approved = "";
+  const { name } = upgrade;
+  versions.changed = new Promise(() => {});
+  versions.looks.set(name, [upgradeFirst()]);
+  await rollOutNodeVersion(stage.client, config, name);
+  await eventually("the request for an approval", () => upgrade.standing.reason === "AwaitingApproval");
+  const run = stage.client.workflow.getHandle(upgradeIdOf({ name }));
+  const asked = Promise.withResolvers<void>();
+  versions.changed = asked.promise;
+  versions.looks.set(name, [upgradeFirst({ upgrade: { state: "Cancelled", says: "" } })]);
+  await run.cancel();
+  await eventually("the cancellation", () => doneWith(stage, name).includes("tell UpgradeCancelled"));
+  versions.looks.set(name, [upgradeFirst()]);
+  asked.resolve();
+  versions.changed = new Promise(() => {});
+  await eventually("another run", async () => (await run.describe()).status.name === "RUNNING");
+  await run.terminate();
+  await stage.client.workflow.getHandle(nodeVersionIdOf({ name })).terminate();
+  versions.changed = Promise.resolve();
+});
+
 test("rollOutNodeVersion: signals an upgrade that runs already, and starts one that was terminated", async (stage) => {
   const { versions } = stage.activities;
   const upgrade = new FakeUpgrade().on(stage);
