@@ -94,8 +94,9 @@ export interface UserDataCheck {
   phase: Phase;
   provider: string;
   userData: string;
-  /** The state of the MachineDeployment in words; `where` has provider and kubelet too. */
+  /** The state of the MachineDeployment in words. */
   situation: string;
+  /** The same with the provider and the kubelet version. */
   where: string;
 }
 

@@ -190,7 +190,7 @@ export const ProcessSettings = z.object({
     description: 'Read the notification template from this file, in JSON (default `{"text": "{{text}}"}`)',
   }),
   notifyEventsFile: setting(text, "", {
-    description: "Read the CloudEvents receiver's URL from this file; it gets the same notifications",
+    description: "Read the URL of a CloudEvents receiver for notifications from this file",
   }),
   notifyAbout: setting(noticeKinds, kinds.join(","), {
     description: "Send only these notifications, comma-separated",

@@ -45,7 +45,7 @@ export async function tellAutoscalers({ kube, log, ...news }: AutoscalerDeps, si
   await tellObjects({ ...news, what: "autoscaling strategy", seen, log }, signal);
 }
 
-/** Signals the run of a strategy to read its objects again; starts a run if none is open. */
+/** Signals the run of an AutoscalingStrategy to read the strategy and its groups again; starts a run if none is open. */
 export async function keepAutoscaler(client: Client, { cluster, taskQueue }: Config, name: string): Promise<void> {
   const object = cluster === "" ? { name } : { cluster, name };
   await client.workflow.signalWithStart("keepAutoscaler", {

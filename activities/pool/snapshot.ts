@@ -112,7 +112,7 @@ function nextOfZones(group: Member[], limit: number): Member[] {
     .map(({ member }) => member);
 }
 
-// Held new machines of an earlier change are not ordered yet, so their set does not have to be emptied.
+// A held machine has no instance yet, so its template does not count as one whose machines have to be removed first.
 function older(found: Member | undefined, each: Member): Member | undefined {
   if (each.phase === "Held") return found;
   return found !== undefined && found.since <= each.since ? found : each;

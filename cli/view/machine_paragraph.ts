@@ -229,7 +229,7 @@ function evidence({ member, lastEvent, bootReport, silence = "", node, forbidden
   ];
 }
 
-/** Returns the position of a machine to be replaced: "It is 7th of 9 in the order, in wave 2 of 3, at about 14:05.". */
+/** Returns the position of a machine to be replaced, and when its turn comes: "It is 7th of 9 in the order, in wave 2 of 3, at about 14:05.". */
 function placeInLine({ waves, seconds, machines }: RolloutPlan, machine: string, now: number): string {
   const wave = waves.findIndex((one) => one.machines.includes(machine));
   const total = waves.reduce((sum, { size }) => sum + size, 0);

@@ -17,7 +17,7 @@ interface Webhook {
   readonly clientConfig: { service?: { namespace: string; name: string }; url?: string; caBundle?: string };
 }
 
-/** A webhook configuration from the manifests, which have the configuration of the hold without webhooks. */
+/** A webhook configuration of the manifests; the one that holds new machines has an empty list of webhooks there. */
 interface Configuration {
   readonly kube: Kube;
   readonly endpoint: WebhookEndpoint;

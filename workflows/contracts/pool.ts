@@ -272,7 +272,7 @@ export interface Rules {
     zones: "Parallel" | "OneAfterAnother";
     /** Size of the budget that all pools share. */
     cluster: number | null;
-    /** Which pools get a free slot of that budget first; absent means Normal. */
+    /** Decides which pools get a free slot of the cluster budget first; absent means Normal. */
     urgency?: Urgency;
   };
   /** Absolute times (epoch ms) between which replacements may begin, in order; null means always. */

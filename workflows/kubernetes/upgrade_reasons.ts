@@ -56,7 +56,8 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Wait. If the named holder does not end, see ostler status of that group.",
   },
   OutsideWindow: {
-    means: "The maintenance windows of the control plane's group are closed. One under way is completed anyway.",
+    means:
+      "The maintenance windows of the control plane's group are closed. An upgrade that has begun is completed anyway.",
     next: "The upgrade continues when the window in the message opens.",
     todo: "Wait, or change the windows of the RolloutPolicy.",
   },
@@ -236,7 +237,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   RenewalOff: {
     means: "A person turned the renewal of certificates off, with annotation ostler.dev/renew-certificates: Off.",
     next: "Ostler shows when certificates expire, and renews none.",
-    todo: "To turn the renewal on, remove the annotation.",
+    todo: "To turn the renewal on, remove that annotation of the NodeVersion.",
   },
   RenewalHalted: {
     means: "The certificates of a control plane could not be renewed, or the control plane is not healthy with them.",

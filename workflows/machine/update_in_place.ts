@@ -149,7 +149,7 @@ async function fail(
   work: Work,
   { begun, verdict, evidence }: { begun: Begun; verdict: keyof typeof reasons; evidence: string },
 ): Promise<UpdateOutcome> {
-  // A machine that went back to its previous image shows that the new image is bad, and can serve.
+  // A machine that went back to its previous image serves again; the failure is that of the image, not of the machine.
   const isOwn = verdict !== "RolledBack";
   const failing: Failing = { begun, reason: reasons[verdict], message: evidence, isOwn };
   if (await failOrDoom(work, failing) === "Doomed") return await replaceInstead(work, begun);

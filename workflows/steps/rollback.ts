@@ -83,8 +83,8 @@ async function giveUpRestoring(rollout: Telling & Part<"memory">, error: unknown
   return "GoOn";
 }
 
-// With the pin to the last good profile, the abandoned template has another `specHash`. It is abandoned and quarantined
-// by this hash too, so that `retry` ends the pin.
+// Once the pool is pinned to the last good profile, the abandoned template has another `specHash`. The template is
+// quarantined with this hash, too, because `retry` ends the pin for the quarantined hash.
 function noteConfig(rollout: Part<"memory" | "view">, rollback: Rollback, { specHash, revision }: Desired): void {
   if (specHash === rollback.bad.specHash) return;
   rollback.bad = { ...rollback.bad, specHash, revision };

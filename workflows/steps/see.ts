@@ -51,7 +51,10 @@ export function nextQuestionOf(
   return lookQuestionOf({ settings, people, machines }, desired, rules);
 }
 
-/** Reads the desired state and the machines; this reconcile uses the snapshot unless its question has changed. */
+/**
+ * Reads the desired state and the machines at once. The reconcile uses the machines unless the desired state changes what
+ * it has to ask about them.
+ */
 export async function readRound(
   { machines, tasks }: Part<"machines" | "tasks">,
   question: PoolQuestion,

@@ -59,7 +59,7 @@ export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome"
       publish: (order) => publishBoots(kube, order),
       letGo: (pool) => removeGroupFinalizer(kube, pool),
     },
-    // Nodes are found by their provider ID alone.
+    // The provider ID of a node proves whose it is.
     standing: undefined,
     templates: undefined,
     welcome: (member) => welcomeMember(kube, member),

@@ -148,7 +148,7 @@ interface Pair {
 
 /** The pairs of old and new nodes of a NodeVersion. */
 export interface Pairing {
-  /** Pairs that marks already record, and new ones. */
+  /** Old nodes with their replacements: those that annotations record already, and new ones. */
   pairs: Pair[];
   /** Marks whose partner does not exist any more or belongs to another node. */
   stale: { node: string; mark: "heir" | "donor" }[];

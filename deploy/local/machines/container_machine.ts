@@ -17,7 +17,7 @@ export interface ContainerMeans extends PodServices {
   network: string;
   labels: Record<string, string>;
   metadata: MetadataService;
-  /** Disk space for programs on new machines, in bytes; by default that of the host. */
+  /** Size in bytes of the disk that programs on new machines see; by default the size of the disk of the host. */
   diskBytes?: number | undefined;
 }
 
