@@ -45,9 +45,12 @@ const mootMs = 1_000;
 /** Milliseconds until the slot of a control plane ends, beyond that of one order. */
 const slotMs = 7_200_000;
 
-/** Surveys until no certificate expires soon; its workflow ID is `renew-certificates/<name>`. */
-export async function renewCertificates(object: ClusterObject): Promise<NodeVersionOutcome> {
-  const run = beginRun(object);
+/**
+ * Surveys until no certificate expires soon; its workflow ID is `renew-certificates/<name>`. `unfinished` is that of a run
+ * which continues as this one.
+ */
+export async function renewCertificates(object: ClusterObject, unfinished = ""): Promise<NodeVersionOutcome> {
+  const run = beginRun(object, unfinished);
   setHandler(nodeVersionChanged, () => void (run.isChanged = true));
   try {
     return await untilRenewed(run);
@@ -71,12 +74,14 @@ interface Run {
   underWay: RenewalPlane | null;
   /** The uid of the control plane whose renewal ended last. */
   ended: string;
+  /** The uid of the control plane under way that gave its slot back while etcd is inconclusive; "" for none. */
+  unfinished: string;
 }
 
-function beginRun(object: ClusterObject): Run {
+function beginRun(object: ClusterObject, unfinished: string): Run {
   const memory = { slotSince: null, mayHaveSlot: true, renewAt: 0, isOnlyHeld: false };
   const slot = { holder: holderOfRenewal(object), lastsMs: slotMs, memory };
-  return { object, ...slot, isChanged: false, reported: "", halt: null, underWay: null, ended: "" };
+  return { object, ...slot, isChanged: false, reported: "", halt: null, underWay: null, ended: "", unfinished };
 }
 
 async function untilRenewed(run: Run): Promise<NodeVersionOutcome> {
@@ -92,17 +97,20 @@ async function untilRenewed(run: Run): Promise<NodeVersionOutcome> {
       await waitAfterFailure(run, error);
       run.reported = "";
     }
-    if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof renewCertificates>(run.object);
+    if (workflowInfo().continueAsNewSuggested) {
+      return await continueAsNew<typeof renewCertificates>(run.object, run.unfinished);
+    }
   }
 }
 
 /** Takes the next step; returns an outcome when nothing is left to do. */
 async function reconcile(run: Run): Promise<NodeVersionOutcome | undefined> {
-  const survey = await readSurvey(run.object);
-  const underWay = survey.state === "Present" ? survey.controlPlanes.find((each) => each.isUnderWay) : undefined;
+  const seen = await readSurvey(run.object);
+  const underWay = seen.state === "Present" ? seen.controlPlanes.find((each) => each.isUnderWay) : undefined;
   run.underWay = underWay ?? null;
   if (run.memory.mayHaveSlot && !underWay) await giveBackSlot(run);
-  if (survey.state === "Gone") return gone(run);
+  if (seen.state === "Gone") return gone(run);
+  const survey = withUnfinished(run, seen);
   const next = nextOf(run, survey);
   if (isNews(run, survey, next)) await report(run, next.standing);
   if (next.step === "Done") return { outcome: "UpToDate", says: next.standing.message };
@@ -110,6 +118,13 @@ async function reconcile(run: Run): Promise<NodeVersionOutcome | undefined> {
   await renewOwnSlot(run);
   await rest(run);
   return undefined;
+}
+
+function withUnfinished({ unfinished }: Run, survey: Present): Present {
+  const controlPlanes = survey.controlPlanes.map((each) =>
+    each.uid === unfinished ? { ...each, isUnderWay: true } : each
+  );
+  return { ...survey, controlPlanes };
 }
 
 /** A halt holds until a person changes something or its time is over, whatever else the survey shows. */
@@ -137,8 +152,11 @@ async function renew(run: Run, survey: Present, controlPlane: RenewalPlane): Pro
   run.ended = "";
   const end = isEnded
     ? failedRenewal(node, "it ended, but a certificate of its servers still expires soon")
-    : await renewControlPlane({ object, holder, lastsMs, memory, survey, controlPlane });
-  if (!end) run.ended = uid;
+    : await renewControlPlane({
+      ...{ object, holder, lastsMs, memory, survey, controlPlane },
+      keepUnfinished: () => run.unfinished = uid,
+    });
+  if (!end) [run.ended, run.unfinished] = [uid, ""];
   const isHalt = end !== undefined && end !== "Replan";
   run.halt = isHalt ? holdRenewal(end, { survey, uid, previous: run.halt, now: Date.now() }) : null;
 }

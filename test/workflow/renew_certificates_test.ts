@@ -63,6 +63,38 @@ test("renewCertificates: waits while etcd is inconclusive, without a slot, so th
   deepEqual([renewal.given("Renew"), renewal.violations], [["Renew a", "Renew c", "Renew b"], []]);
 });
 
+test("renewCertificates: keeps no slot if etcd cannot be asked", async (stage) => {
+  const renewal = new FakeRenewal(["a"]).on(stage);
+  renewal.failing = (name) =>
+    name === "awaitMachineRelieved" ? failure("EtcdAccessMissing", "Failed to reach etcd: no Secret") : undefined;
+  const handle = await renewal.start(stage);
+  await reported(renewal, "EtcdAccessMissing");
+  deepEqual([renewal.slots, renewal.given("Renew")], [[], []]);
+  renewal.failing = () => undefined;
+  await renewal.start(stage);
+  await handle.result();
+  deepEqual(renewal.violations, []);
+});
+
+test("renewCertificates: one under way gives its slot back while etcd is inconclusive, and is completed", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.meet = () => ({ outcome: "Unknown", message: "no answer" });
+  const first = await renewal.start(stage);
+  match(await reported(renewal, "RenewalHalted"), /"a": control plane did not report the result in time: no answer/);
+  await first.terminate();
+  // Its servers already show what its other pods do not use yet.
+  Object.assign(renewal.plane("a"), { due: "", isRenewed: true });
+  Object.assign(renewal, { doubts: ["member y does not answer"], meet: () => undefined });
+  const handle = await renewal.start(stage);
+  await reported(renewal, "EtcdInDoubt");
+  await eventually("the slot to be free", () => renewal.slots.length === 0);
+  renewal.doubts = [];
+  await renewal.start(stage);
+  await handle.result();
+  deepEqual(renewal.given("Renew", "Repeat"), ["Renew a", "Repeat a", "Renew c", "Renew b"]);
+  deepEqual([renewal.violations, renewal.slots], [[], []]);
+});
+
 test("renewCertificates: a refused order halts, gives the slot back, and no other control plane begins", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.meet = (node) => node === "c" ? { ...refused, reason: "AuthorityExternal" } : undefined;

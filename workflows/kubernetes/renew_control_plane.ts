@@ -3,7 +3,7 @@
  * Nothing is cordoned or drained, because static pods are not evicted and the kubelet runs on. Each step does nothing
  * where its result is there already, so an interrupted renewal is repeated from the first step.
  */
-import { uuid4 } from "@temporalio/workflow";
+import { isCancellation, uuid4 } from "@temporalio/workflow";
 import type { Relieved, RenewalPlane, RenewalSurvey, UpgradeOutcome } from "../contracts/mod.ts";
 import { poolOfGroup } from "../commands/start_options.ts";
 import { awaits, read } from "../proxies.ts";
@@ -16,6 +16,8 @@ import { act, waits } from "./upgrade_proxies.ts";
 export interface RenewalWork extends SlotWork {
   survey: Extract<RenewalSurvey, { state: "Present" }>;
   controlPlane: RenewalPlane;
+  /** Remembers that a control plane without a slot is under way. */
+  keepUnfinished: () => void;
 }
 
 type End = UpgradeHalt | "Replan" | undefined;
@@ -30,8 +32,7 @@ const healthyMs = 15 * minute;
 export async function renewControlPlane(work: RenewalWork): Promise<End> {
   return await checkDue(work) ??
     await checkRules(work) ??
-    await takeSlot(work) ??
-    await relieve(work) ??
+    await takeOut(work) ??
     await order(work) ??
     await prove(work) ??
     await finish(work);
@@ -59,6 +60,19 @@ async function checkRules(work: RenewalWork): Promise<End> {
   return haltOfRules(work.controlPlane, rules, Date.now());
 }
 
+/** Takes the slot and relieves the control plane; without an answer of etcd, one that was not under way keeps no slot. */
+async function takeOut(work: RenewalWork): Promise<End> {
+  const halt = await takeSlot(work);
+  if (halt) return halt;
+  try {
+    return await relieve(work);
+  } catch (error) {
+    // After a cancellation the run decides about its slot.
+    if (!work.controlPlane.isUnderWay && !isCancellation(error)) await giveBackSlot(work);
+    throw error;
+  }
+}
+
 /** Moves the leadership of etcd; the own member of a control plane under way may be restarting. */
 async function relieve(work: RenewalWork): Promise<End> {
   const { object, controlPlane: { node, group, machine, isUnderWay, isLeader } } = work;
@@ -70,7 +84,8 @@ async function relieve(work: RenewalWork): Promise<End> {
   ]);
   if (seen.state === "Relieved") return undefined;
   // A repair of another control plane, which may be what etcd waits for, needs the slot.
-  if (!isUnderWay) await giveBackSlot(work);
+  if (isUnderWay) work.keepUnfinished();
+  await giveBackSlot(work);
   const message = `Keeping control plane "${node}" unchanged: ${seen.doubts.join("; ")}`;
   return { standing: { reason: "EtcdInDoubt", message }, again: "Soon" };
 }
