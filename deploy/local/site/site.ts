@@ -14,6 +14,7 @@ import { type ManagementKubeconfigs, type OstlerProcesses, startOstler } from ".
 import { kubeconfigFor } from "../stack/service_account_kubeconfig.ts";
 import { fileURLToPath } from "node:url";
 import { ApiConnection } from "../stack/api_connection.ts";
+import { waitUntil } from "../process/wait_until.ts";
 import { applyManifests, applyObjects, parseManifests } from "../stack/manifests.ts";
 import type { ManifestObject } from "../stack/resource_paths.ts";
 
@@ -215,7 +216,10 @@ export async function installManifests(
 async function holdsMachines(adminKubeconfig: string): Promise<boolean> {
   using api = await ApiConnection.open(adminKubeconfig);
   const path = "/apis/admissionregistration.k8s.io/v1";
-  const { resources } = await api.call({ method: "GET", path }) as { resources: { name: string }[] };
+  const look = async (signal: AbortSignal): Promise<{ name: string }[]> => {
+    return (await api.call({ method: "GET", path, signal }) as { resources: { name: string }[] }).resources;
+  };
+  const resources = await waitUntil(look, { what: path, timeoutMs: 20_000 });
   return resources.some(({ name }) => name === "mutatingadmissionpolicies");
 }
 
