@@ -49,7 +49,7 @@ export async function upgrades(scene: ControlPlaneScene, { waiting, approved }: 
   assert.deepEqual(await standing(scene), old, "Expected nothing to change before the approval");
   await waiting?.();
   await world.patch(path, { metadata: { annotations: { [approvedAnnotation]: after.kubernetes } } });
-  await Promise.all([approved?.(), upToDate(world, after, size, 1_800)]);
+  await Promise.all([approved?.(), upToDate(world, after, size, 2_100)]);
   await isUpgraded(scene);
   const { broken, writes, reads, writing, reading } = await client.stop();
   const down = `${writing.totalMs} ms without writes, ${reading.totalMs} ms without reads`;
