@@ -107,13 +107,14 @@ async function reconcile(
   reported: Reported,
 ): Promise<NodeVersionOutcome | undefined> {
   const survey = await readSurvey(object);
-  if (survey.state === "Gone") return await endGone(object);
+  if (survey.state === "Gone") return await endGone(object, news);
   const next = nextStep(survey);
   if (reported.text !== textOf(next.standing)) await report(object, next.standing);
   reported.text = textOf(next.standing);
   if (survey.isHeld && next.step !== "LetGo") await hold(object);
+  news.upgrade.isCancelled = survey.upgrade?.state === "Cancelled";
   // A request for another attempt, which changes no generation and so sends no signal, begins at once.
-  if (survey.upgrade?.state === "Cancelled") news.upgrade.isTold = false;
+  if (news.upgrade.isCancelled) news.upgrade.isTold = false;
   await take(object, next, survey.digest);
   if (next.step === "Upgrade" || isReportOver(survey)) await news.upgrade.keep();
   if (next.step === "Wait" || next.step === "Upgrade") await rest(object, survey.fingerprint, news);
@@ -174,7 +175,9 @@ async function rest(object: ClusterObject, fingerprint: string, news: News): Pro
   );
 }
 
-async function endGone(object: ClusterObject): Promise<NodeVersionOutcome> {
+/** A run of the upgrade that was cancelled may have left a cordon, which only another one ends. */
+async function endGone(object: ClusterObject, { upgrade }: News): Promise<NodeVersionOutcome> {
+  if (upgrade.isCancelled) await upgrade.keep();
   await endHold(object);
   return { outcome: "Gone", says: `NodeVersion "${object.name}" was deleted` };
 }

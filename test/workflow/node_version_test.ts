@@ -218,6 +218,24 @@ test("fault K23 rollOutNodeVersion: starts a cancelled upgrade at once when a pe
   versions.changed = Promise.resolve();
 });
 
+test("fault K23 rollOutNodeVersion: ends the cordon of a cancelled upgrade when its NodeVersion is deleted", async (stage) => {
+  const { versions } = stage.activities;
+  const upgrade = new FakeUpgrade().on(stage);
+  const { name } = upgrade;
+  upgrade.plane("a").isCordoned = true;
+  const deleted = Promise.withResolvers<void>();
+  versions.changed = deleted.promise;
+  versions.looks.set(name, [upgradeFirst({ upgrade: { state: "Cancelled", says: "" } })]);
+  await rollOutNodeVersion(stage.client, config, name);
+  await eventually("the cancellation", () => doneWith(stage, name).includes("tell UpgradeCancelled"));
+  versions.looks.delete(name);
+  upgrade.isGone = true;
+  deleted.resolve();
+  versions.changed = Promise.resolve();
+  await stage.client.workflow.getHandle(nodeVersionIdOf({ name })).result();
+  await eventually("the end of the cordon", () => upgrade.cordoned().length === 0);
+});
+
 test("rollOutNodeVersion: signals an upgrade that runs already, and starts one that was terminated", async (stage) => {
   const { versions } = stage.activities;
   const upgrade = new FakeUpgrade().on(stage);

@@ -20,6 +20,8 @@ export class UpgradeRun {
   isTold = false;
   /** Whether the run has ended since this was last reset. */
   hasEnded = false;
+  /** Whether a person had cancelled the run at the last survey. */
+  isCancelled = false;
   readonly #object: ClusterObject;
   #isRunning = false;
   /** Earliest time of the next start without a change (epoch ms). */
