@@ -10,6 +10,9 @@ export const upgradeCondition = "KubernetesUpgraded";
 /** The reason of a cancelled upgrade. */
 export const cancelledReason = "UpgradeCancelled";
 
+/** Characters of a report that count, as the survey with it is stored in a history, and part of another condition. */
+const longestReport = 2_000;
+
 /** The cancelled upgrade: another version, other components or a new request for an attempt are another upgrade. */
 const CancelledUpgrade = z.object({ version: z.string(), components: z.string(), retry: z.string() });
 type CancelledUpgrade = z.infer<typeof CancelledUpgrade>;
@@ -25,6 +28,6 @@ export function upgradeStateOf(version: NodeVersion): VersionUpgrade {
   const { status } = version;
   const cancelled = CancelledUpgrade.safeParse(status?.["cancelledUpgrade"]).data;
   const told = status?.conditions.find(({ type }) => type === upgradeCondition);
-  const says = told?.status === "False" ? told.message : "";
+  const says = told?.status === "False" ? told.message.slice(0, longestReport) : "";
   return { state: isDeepStrictEqual(cancelled, askedUpgrade(version)) ? "Cancelled" : "Possible", says };
 }

@@ -318,6 +318,14 @@ Deno.test("survey: reports whether Kubernetes can be upgraded, only to a worker 
   deepEqual([said, before === after], [{ state: "Possible", says: "approve it" }, false]);
 });
 
+Deno.test("fault K23 survey: bounds the report of an upgrade, whatever the status has", async () => {
+  const group = new GroupInMemory();
+  const told = { type: "KubernetesUpgraded", status: "False", reason: "r", message: "m".repeat(32_768) };
+  Object.assign(group.kube.get("nodeversions", "v") ?? {}, { status: { conditions: [told] } });
+  const seen = await surveyNodeVersion(group.client, { object }, { hasHands: true });
+  equal(seen.state === "Present" && seen.upgrade?.says.length, 2_000);
+});
+
 Deno.test("fault K23 survey: a wait of a worker with hands lasts after a survey of one without them", async () => {
   const { client } = new GroupInMemory();
   const look = async (hasHands: boolean): Promise<VersionSurvey> =>
