@@ -5,6 +5,7 @@ import type {
   UpgradeFinding,
   UpgradeStanding,
   UpgradeSurvey,
+  UpgradeTrouble,
   UpgradeVerb,
 } from "../contracts/mod.ts";
 import { namesOf, upgradeRefusalOf } from "./upgrade_refusal.ts";
@@ -33,7 +34,7 @@ const shown = { findings: 5, length: 300 };
  */
 export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): UpgradeStep {
   const { trouble } = survey;
-  if (trouble) return isUnneeded(survey) ? done(survey) : { step: "Refuse", standing: withCordoned(survey, trouble) };
+  if (trouble) return isUnneeded(survey) ? done(survey) : stopFor(survey, trouble);
   const refusal = upgradeRefusalOf(survey);
   if (refusal) return stop(survey, "Refuse", refusal);
   const finished = survey.controlPlanes.find((each) => hasBegun(each) && runsVersion(survey, each));
@@ -41,6 +42,15 @@ export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): Up
   const next = nextControlPlane(survey);
   if (survey.cluster !== survey.version) return begin(survey, check, next);
   return runsVersion(survey, next) ? announce(survey) ?? done(survey) : differing(survey) ?? go(survey, next);
+}
+
+/** A control plane whose group names another NodeVersion now is completed by the upgrade of that one, and serves again. */
+function stopFor(survey: Present, trouble: UpgradeTrouble): UpgradeStep {
+  const moved = survey.controlPlanes.find((each) =>
+    each.group === "" && each.isCordoned && each.isReady && isWhole(each) && each.kubelet !== ""
+  );
+  const standing = withCordoned(survey, trouble);
+  return moved ? { step: "Release", controlPlane: moved, standing } : { step: "Refuse", standing };
 }
 
 /**

@@ -381,6 +381,24 @@ const refusals: Row[] = [
     "NotKubeadm",
   ],
   [
+    "fault K23 the group of a cordoned one was moved to another NodeVersion: it serves once that has completed it",
+    {
+      trouble: { reason: "ControlPlaneUnknown", message: "in no group" },
+      ...planes({ a: { ...upgraded, ...cordoned, group: "" } }),
+    },
+    "Release a",
+    "ControlPlaneUnknown",
+  ],
+  [
+    "K23 the group of a half done one was moved to another NodeVersion: it stays cordoned",
+    {
+      trouble: { reason: "ControlPlaneUnknown", message: "in no group" },
+      ...planes({ a: { ...half, ...cordoned, group: "" } }),
+    },
+    "Refuse",
+    "ControlPlaneUnknown",
+  ],
+  [
     "the survey has a failure while one is drained: it stays drained, as the failure can end by itself",
     { trouble: { reason: "HandsMissing", message: "no pod" }, ...planes({ a: underWay }) },
     "Refuse",
