@@ -55,7 +55,14 @@ testInWorld(
   },
 );
 
+const versions = "/apis/update.edgeless.systems/v1alpha1/nodeversions";
+const nodes = {
+  ...{ apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion", metadata: { name: "nodes" } },
+  spec: { image: "image-1", imageVersion: "", kubernetesComponentsReference: "", kubernetesClusterVersion: "" },
+};
+
 async function operate(world: World, commands: string[]): Promise<void> {
+  await world.create(versions, nodes);
   await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
   await world.untilPhase("pool", "Converged");
   const [change = "", ...looks] = typedIn("A change");
@@ -67,6 +74,7 @@ async function operate(world: World, commands: string[]): Promise<void> {
   await world.untilPhase("pool", "Converged");
   const [machine] = world.site.cloud.machines().filter(({ phase }) => phase === "ready");
   for (const question of questions(machine?.name ?? "")) await run(world, question);
+  await world.remove(`${versions}/nodes`);
   for (const command of starting) await runWhenIdle(world, command);
 }
 
