@@ -211,8 +211,8 @@ test("fault K23 rollOutNodeVersion: starts a cancelled upgrade at once when a pe
   await eventually("the cancellation", () => doneWith(stage, name).includes("tell UpgradeCancelled"));
   versions.looks.set(name, [upgradeFirst()]);
   asked.resolve();
-  versions.changed = new Promise(() => {});
   await eventually("another run", async () => (await run.describe()).status.name === "RUNNING");
+  versions.changed = new Promise(() => {});
   await run.terminate();
   await stage.client.workflow.getHandle(nodeVersionIdOf({ name })).terminate();
   versions.changed = Promise.resolve();
