@@ -52,8 +52,9 @@ export async function upgrades(scene: ControlPlaneScene, { waiting, approved }: 
   await Promise.all([approved?.(), upToDate(world, after, size, 2_100)]);
   await isUpgraded(scene);
   const { broken, writes, reads, writing, reading } = await client.stop();
-  const down = `${writing.totalMs} ms without writes, ${reading.totalMs} ms without reads`;
-  console.log(`${writes} writes, ${reads} reads: ${down}, ${JSON.stringify([...writing.outages, ...reading.outages])}`);
+  const outages = JSON.stringify([...writing.outages, ...reading.outages]);
+  const down = `${writing.totalMs} ms without writes, ${reading.totalMs} ms without reads, ${outages}`;
+  console.log(`${writes} writes, ${reads} reads: ${down}`);
   assert.deepEqual(broken, []);
   assert.ok(writes > 50 && writing.totalMs < mostDownMs && reading.totalMs < mostDownMs, down);
   assert.ok(watch.looks > 50, `Looked ${watch.looks} times`);
