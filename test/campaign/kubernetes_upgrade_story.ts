@@ -24,14 +24,12 @@ interface Node {
 
 /** The events of a story while control planes are upgraded. */
 export interface Befalling {
-  /** Before the new version is approved. */
-  waiting?: () => Promise<void>;
   /** Once it is approved; the story ends after this and after the upgrade. */
   approved?: () => Promise<void>;
 }
 
 /** One edit of the NodeVersion asks for another image and the next minor version, and all nodes get both. */
-export async function upgrades(scene: ControlPlaneScene, { waiting, approved }: Befalling = {}): Promise<void> {
+export async function upgrades(scene: ControlPlaneScene, { approved }: Befalling = {}): Promise<void> {
   const { world, ground } = scene;
   await stands(scene);
   const client = await SteadyClient.start({ kubeconfig: world.site.stack.adminKubeconfig });
@@ -47,7 +45,6 @@ export async function upgrades(scene: ControlPlaneScene, { waiting, approved }: 
     300,
   );
   assert.deepEqual(await standing(scene), old, "Expected nothing to change before the approval");
-  await waiting?.();
   await world.patch(path, { metadata: { annotations: { [approvedAnnotation]: after.kubernetes } } });
   await Promise.all([approved?.(), upToDate(world, after, size, 2_100)]);
   await isUpgraded(scene);
