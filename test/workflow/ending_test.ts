@@ -1,5 +1,5 @@
 /** The end of a rollout: a call at this moment gets a reconcile, and the end is final. */
-import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertRuns, gateOf } from "../support/pool_checks.ts";
 import { onStage } from "../support/workflow_stage.ts";
@@ -26,16 +26,17 @@ test("ending: a command at the moment of convergence does not repeat the report"
 
 test("ending: abort is refused at the moment of convergence, because there is nothing to roll back", async (stage) => {
   const pool = await stage.grownPool();
-  let refusal = "";
+  let refused = Promise.resolve("");
   whenConverged(pool, async () => {
-    // Not awaited: its answer needs a workflow task, which may wait for this report.
-    void stage.ask(pool, "abort").catch((error: { cause?: Error }) => refusal = String(error.cause?.message));
+    // Awaited after the run: its answer needs a workflow task, which may wait for this report.
+    refused = stage.ask(pool, "abort").then(() => "", (error: { cause?: Error }) => String(error.cause?.message));
     await stage.tell(pool);
   });
   pool.change({ image: "image-2" });
   equal((await (await stage.rollOut(pool)).result()).outcome, "Converged");
   assertRuns(pool, "image-2");
-  deepEqual([refusal.includes("no rollout is in progress"), pool.rollout.left ?? null], [true, null]);
+  match(await refused, /no rollout is in progress/);
+  equal(pool.rollout.left ?? null, null);
 });
 
 test("ending: a cancelled rollout removes more holds than one read lists", async (stage) => {
