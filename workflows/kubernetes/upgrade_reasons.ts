@@ -242,7 +242,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   RenewalHalted: {
     means: "The certificates of a control plane could not be renewed, or the control plane is not healthy with them.",
     next:
-      "Ostler tries again every ten minutes, up to six times, unless the message says otherwise; no other control " +
+      "Ostler tries again every ten minutes, up to six times, unless the message names no next attempt; no other control " +
       "plane begins meanwhile.",
     todo: "Fix the cause in the message, then set annotation ostler.dev/renew-certificates to a new value.",
   },
