@@ -24,24 +24,18 @@ import type {
   RenewalSurvey,
   UpgradeStanding,
 } from "./contracts/mod.ts";
+import { lookMs, waitAfterFailure } from "./kubernetes/after_failure.ts";
 import { nextRenewalStep, type RenewalStep } from "./kubernetes/next_renewal_step.ts";
 import { renewControlPlane } from "./kubernetes/renew_control_plane.ts";
 import { failedRenewal, holdRenewal, renewalHaltIn } from "./kubernetes/renewal_halts.ts";
 import { giveBackSlot, renewSlot, type SlotWork } from "./kubernetes/upgrade_control_plane.ts";
 import { type HeldUpgrade, isHeld } from "./kubernetes/upgrade_halts.ts";
 import { act } from "./kubernetes/upgrade_proxies.ts";
-import { troubleOf } from "./state/trouble.ts";
 
 type Present = Extract<RenewalSurvey, { state: "Present" }>;
 
-/**
- * Milliseconds until the next survey: at least and at most, after an outage, and after the NodeVersion changed between a
- * survey and its step.
- */
+/** Minimum milliseconds until the next survey. */
 const restMs = 300_000;
-const lookMs = 600_000;
-const outageMs = 60_000;
-const mootMs = 1_000;
 /** Milliseconds until the slot of a control plane ends, beyond that of one order. */
 const slotMs = 7_200_000;
 
@@ -94,7 +88,11 @@ async function untilRenewed(run: Run): Promise<NodeVersionOutcome> {
       // Without an await between this check and the return, a late signal starts a new run.
       if (outcome && (outcome.outcome === "Gone" || !run.isChanged)) return outcome;
     } catch (error) {
-      await waitAfterFailure(run, error);
+      await waitAfterFailure(error, {
+        isChanged: () => run.isChanged,
+        report: (standing) => report(run, standing),
+        renewOwnSlot: () => renewOwnSlot(run),
+      });
       run.reported = "";
     }
     if (workflowInfo().continueAsNewSuggested) {
@@ -178,21 +176,6 @@ async function report(run: Run, standing: UpgradeStanding): Promise<void> {
   const summary = standing.message.slice(0, 200);
   await act.ensureRenewalReported.executeWithOptions({ summary }, [{ object: run.object, standing }]);
   run.reported = text;
-}
-
-/** Reports a failure that a person or time must resolve, and waits; a step that became moot is planned again. */
-async function waitAfterFailure(run: Run, error: unknown): Promise<void> {
-  const trouble = troubleOf(error);
-  if (trouble.kind === "rethrow") throw error;
-  if (trouble.kind === "replan") return void await condition(() => run.isChanged, mootMs);
-  const { message } = trouble;
-  const reason = trouble.kind === "halt" ? trouble.reason : "ApiUnavailable";
-  const orLater = (failure: unknown): void => {
-    if (troubleOf(failure).kind === "rethrow") throw failure;
-  };
-  await report(run, { reason, message }).catch(orLater);
-  await renewOwnSlot(run).catch(orLater);
-  await condition(() => run.isChanged, trouble.kind === "halt" ? lookMs : outageMs);
 }
 
 /** Waits for a change of the NodeVersion, for the end of a halt, or for the time of the next survey. */

@@ -8,7 +8,6 @@
  */
 import {
   CancellationScope,
-  condition,
   continueAsNew,
   isCancellation,
   setCurrentDetails,
@@ -25,6 +24,7 @@ import type {
   UpgradeStanding,
   UpgradeSurvey,
 } from "./contracts/mod.ts";
+import { lookMs, waitAfterFailure } from "./kubernetes/after_failure.ts";
 import { giveOrder, type OnControlPlane } from "./kubernetes/give_order.ts";
 import { hasBegun, nextUpgradeStep, type UpgradeStep } from "./kubernetes/next_upgrade_step.ts";
 import {
@@ -45,13 +45,6 @@ import { upgradeDetails } from "./status/upgrade_page.ts";
 
 type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 
-/**
- * Milliseconds until the next survey in any case, after an outage, and after the NodeVersion changed between a survey and
- * its step.
- */
-const lookMs = 600_000;
-const outageMs = 60_000;
-const mootMs = 1_000;
 /** Milliseconds for which a check without findings is valid; one with findings is repeated at the next survey. */
 const checkedMs = 3_600_000;
 
@@ -110,7 +103,11 @@ async function untilUpgraded(run: Run): Promise<NodeVersionOutcome> {
       // Without an await between this check and the return, a late signal starts a new run.
       if (outcome && (outcome.outcome === "Gone" || !run.isChanged)) return outcome;
     } catch (error) {
-      await waitAfterFailure(run, error);
+      await waitAfterFailure(error, {
+        isChanged: () => run.isChanged,
+        report: (standing) => report(run, standing),
+        renewOwnSlot: () => renewOwnSlot(run),
+      });
       run.reported = "";
     }
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof upgradeKubernetes>(run.object);
@@ -264,21 +261,6 @@ function textOf({ reason, message }: UpgradeStanding): string {
   return `${reason} ${message}`;
 }
 
-/** Reports a failure that a person or time must resolve, and waits; a step that became moot is planned again. */
-async function waitAfterFailure(run: Run, error: unknown): Promise<void> {
-  const trouble = troubleOf(error);
-  if (trouble.kind === "rethrow") throw error;
-  if (trouble.kind === "replan") return void await condition(() => run.isChanged, mootMs);
-  const { message } = trouble;
-  const reason = trouble.kind === "halt" ? trouble.reason : "ApiUnavailable";
-  const orLater = (failure: unknown): void => {
-    if (troubleOf(failure).kind === "rethrow") throw failure;
-  };
-  await report(run, { reason, message }).catch(orLater);
-  await renewOwnSlot(run).catch(orLater);
-  await condition(() => run.isChanged, trouble.kind === "halt" ? lookMs : outageMs);
-}
-
 /** Waits for a change, for the end of a halt, or for the time of the next survey. */
 async function rest(run: Run, { fingerprint }: Present): Promise<void> {
   const { object, halt } = run;
@@ -306,22 +288,23 @@ async function leave(run: Run): Promise<void> {
   }
   const isLeft = (each: ControlPlaneState): boolean => hasBegun(each) && !run.memory.isOnlyHeld;
   const underWay = survey.controlPlanes.filter(isLeft).map(({ node }) => `"${node}"`);
-  const isFree = underWay.length > 0 || await isSlotGivenBack(run);
+  const slot = underWay.length === 0 ? await tryToGiveBackSlot(run) : "Kept";
   const state = underWay.length === 0
     ? "no control plane is half done"
     : `control plane ${underWay.join(", ")} stays cordoned until the next run completes its upgrade`;
   const todo = "to continue, set annotation ostler.dev/retry-kubernetes on the NodeVersion to a new value";
   const message = `The upgrade of Kubernetes was cancelled: ${state}; ${todo}`;
   await report(run, { reason: "UpgradeCancelled", message });
-  if (!isFree) await giveBackSlot(run);
+  if (slot === "GiveBackLater") await giveBackSlot(run);
 }
 
-async function isSlotGivenBack(run: Run): Promise<boolean> {
+/** Gives the slot back, unless that fails now in a way that another attempt can resolve. */
+async function tryToGiveBackSlot(run: Run): Promise<"GivenBack" | "GiveBackLater"> {
   try {
     await giveBackSlot(run);
-    return true;
+    return "GivenBack";
   } catch (error) {
     if (troubleOf(error).kind === "rethrow") throw error;
-    return false;
+    return "GiveBackLater";
   }
 }

@@ -89,13 +89,11 @@ export function ensureUpgradeReported(
   kube: Kube,
   { object: { name }, standing }: { object: ClusterObject; standing: UpgradeStanding },
 ): Promise<void> {
-  return attempting(`write the status of NodeVersion "${name}"`, async () => {
-    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
-    if (!version) return;
-    const { reason, message } = standing;
-    const status = reason === done ? "True" : "False";
-    const isWell = reason === done || inProgress.includes(reason);
+  const { reason, message } = standing;
+  const status = reason === done ? "True" : "False";
+  const isWell = reason === done || inProgress.includes(reason);
+  return tellCondition(kube, name, (version) => {
     const beside = { cancelledUpgrade: reason === cancelledReason ? askedUpgrade(version) : null };
-    await tellCondition(kube, version, { type: upgradeCondition, status, reason, message, isWell, beside });
+    return { type: upgradeCondition, status, reason, message, isWell, beside };
   });
 }

@@ -72,16 +72,14 @@ export function ensureRenewalReported(
   kube: Kube,
   { object: { name }, standing }: { object: ClusterObject; standing: UpgradeStanding },
 ): Promise<void> {
-  return attempting(`write the status of NodeVersion "${name}"`, async () => {
-    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
-    if (!version) return;
-    const { reason } = standing;
-    const isCancelled = reason === renewalCondition.cancelled;
+  const { reason } = standing;
+  const isCancelled = reason === renewalCondition.cancelled;
+  const todo = isCancelled ? `; to allow it again, set annotation ${renewalAnnotation} to a new value` : "";
+  const message = `${standing.message}${todo}`;
+  const status = reason === done ? "True" : "False";
+  const isWell = reason === done || inProgress.includes(reason);
+  return tellCondition(kube, name, (version) => {
     const beside = { cancelledRenewal: isCancelled ? askedRenewal(version) : null };
-    const todo = isCancelled ? `; to allow it again, set annotation ${renewalAnnotation} to a new value` : "";
-    const status = reason === done ? "True" : "False";
-    const isWell = reason === done || inProgress.includes(reason);
-    const message = `${standing.message}${todo}`;
-    await tellCondition(kube, version, { type: renewalCondition.type, status, reason, message, isWell, beside });
+    return { type: renewalCondition.type, status, reason, message, isWell, beside };
   });
 }

@@ -39,13 +39,9 @@ export function ensureVersionTold(
   kube: Kube,
   { object: { name }, standing }: { object: ClusterObject; standing: VersionStanding },
 ): Promise<void> {
-  return attempting(`write the status of NodeVersion "${name}"`, async () => {
-    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
-    if (!version) return;
-    const { ready: status, reason, message } = standing;
-    const isWell = status === "True" || inProgress.includes(reason);
-    await tellCondition(kube, version, { type: "Ready", status, reason, message, isWell });
-  });
+  const { ready: status, reason, message } = standing;
+  const isWell = status === "True" || inProgress.includes(reason);
+  return tellCondition(kube, name, () => ({ type: "Ready", status, reason, message, isWell }));
 }
 
 /** Reasons that require no action. */
@@ -62,8 +58,22 @@ export interface ToldCondition {
   beside?: Readonly<Record<string, unknown>>;
 }
 
-/** Writes a condition beside the others unless it is there already, and emits an Event for a new reason. */
-export async function tellCondition(
+/**
+ * Writes a condition beside the others unless it is there already, and emits an Event for a new reason; does nothing for a
+ * NodeVersion that was deleted.
+ */
+export function tellCondition(
+  kube: Kube,
+  name: string,
+  conditionOf: (version: NodeVersion) => ToldCondition,
+): Promise<void> {
+  return attempting(`write the status of NodeVersion "${name}"`, async () => {
+    const version = await ifFound(readClusterObject(kube, nodeVersions, name));
+    if (version) await writeCondition(kube, version, conditionOf(version));
+  });
+}
+
+async function writeCondition(
   kube: Kube,
   version: NodeVersion,
   { type, status, reason, message, isWell, beside = {} }: ToldCondition,
