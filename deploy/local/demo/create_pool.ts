@@ -5,7 +5,7 @@ import { guestObjects, guests, machineDeployment, type Manifest, pool, type Pool
 import { runPage } from "./runs.ts";
 import type { Scene } from "./scene.ts";
 
-/** Longer than the whole demo, because `Waits` ends every wait in time. */
+/** Longer than the whole demo, because `Waits` ends every wait at the time limit of the demo. */
 const timeoutMs = 3_600_000;
 
 /** Creates the pool and the guest pods, and reports the published objects until all machines have joined. */
@@ -23,7 +23,8 @@ export async function createPool(scene: Scene, shape: PoolShape, guestImage?: st
   // The guests are created last, because otherwise all of them would run on the first machine that joins.
   await waits.until("the guests to be created", create(guestObjects(guestImage)));
   await waits.until("the guests to run", guestsRunning(scene));
-  narrator.say(`  ${guests.replicas} pods run on them; a PodDisruptionBudget requires ${guests.needed} of them`);
+  const { replicas: pods, needed } = guests;
+  narrator.say(`  ${pods} pods run on the machines; their PodDisruptionBudget has minAvailable ${needed}`);
 }
 
 async function announcePublished(scene: Scene): Promise<void> {

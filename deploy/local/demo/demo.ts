@@ -1,5 +1,6 @@
 /**
- * The main story of the demo: finds tools, starts the stack, creates a pool, changes it, and checks it independently.
+ * The main story of the demo: finds tools, starts the stack, creates and changes a pool, and reports what an
+ * independent observer saw.
  */
 import { type Site, startSite } from "../site/site.ts";
 import { findPostgres } from "../stack/lent_temporal.ts";
@@ -143,7 +144,7 @@ async function openSite({ options, narrator, waits, directory }: Demo, tools: To
   const { seed, bootSeconds, story: name } = options;
   const script = { bootSeconds: { min: bootSeconds * 0.7, max: bootSeconds * 1.3 } };
   const { temporal } = ground.premises ?? {};
-  // The site is not awaited by `Waits.until`, because an interrupted start still has to stop what it started.
+  // The site is not awaited by `Waits.until`, because an interrupted start still has to stop its processes.
   return await waits.during(
     "the stack",
     startSite({
@@ -266,8 +267,8 @@ export function thingsToTry(
 const deadMs = 2_000;
 
 /**
- * Returns whether a rollout is in its middle: one machine is replaced and the next one boots; with one machine, it
- * boots.
+ * Returns whether a rollout is in its middle: one machine is replaced and the next new machine boots. In a pool of one
+ * machine, its new machine boots.
  */
 export function isMiddle({ phase, underway, replacements }: Progress, replicas: number): boolean {
   if (phase !== "Rolling" || underway.length === 0) return false;
@@ -277,7 +278,7 @@ export function isMiddle({ phase, underway, replacements }: Progress, replicas: 
 }
 
 /**
- * Kills the worker in the middle of the rollout and restarts it after two seconds; rejects if the rollout ends before.
+ * Kills the worker in the middle of the rollout and restarts it after two seconds; rejects if the rollout ends first.
  */
 async function killWorker(
   { fleet, waits, narrator, site }: Scene,

@@ -98,7 +98,7 @@ export class FleetWatch {
     this.#haltedSince ??= performance.now();
     if (performance.now() - this.#haltedSince < haltMs) return;
     this.#surroundings.waits.end(
-      new Error(`Failed to continue: the rollout is halted, "${reason}": ${message}`),
+      new Error(`Failed to continue: the rollout halted with reason "${reason}": ${message}`),
     );
   }
 }

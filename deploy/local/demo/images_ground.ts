@@ -22,7 +22,10 @@ export function imageNodes(): Ground {
   return { ...simulatedGround, images, stop: () => images[Symbol.asyncDispose]() };
 }
 
-/** Returns a ground with containers that boot ostree deployments, and an image of hands; throws without an engine. */
+/**
+ * Returns a ground with containers that boot ostree deployments, and with the image of hands, the pods that execute
+ * updates on nodes; throws without an engine.
+ */
 export async function containerImages(options: GroundOptions): Promise<Ground> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "ostler-hands-"));

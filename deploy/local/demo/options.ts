@@ -7,7 +7,7 @@ export interface DemoOptions {
   /** Name of the story to play; undefined for the main story. */
   readonly story?: StoryName;
   readonly machines: MachinesOption;
-  /** Whether the demo can install and start Debian's Docker engine if none answers. */
+  /** Whether the demo may install and start Debian's Docker engine if none answers. */
   readonly installDocker: boolean;
   readonly replicas: number;
   /** Mean time from order to kubelet start; the time of each machine is random, within 30 % of it. */
@@ -35,9 +35,10 @@ deno task demo [flags]
                     ${storyNames.join(", ")}
   --machines KIND   Use this kind of machines (default simulated): "simulated", or "container",
                     which boots each in a container with systemd, cloud-init, containerd and kubelet
-  --install-docker  Install Debian's Docker engine if none answers, until the demo ends;
-                    with --machines container, as root on Debian or Ubuntu
-  --cut-seconds S   Disconnect Temporal for S seconds, 1 to 3600 (default 30); with --story installed
+  --install-docker  Install Debian's Docker engine if none answers, and stop it at the end;
+                    only with --machines container, as root on Debian or Ubuntu
+  --cut-seconds S   Disconnect Temporal for S seconds, 1 to 3600 (default 30);
+                    only with --story installed
   --replicas N      Create N machines, 1 to 20 (default 3)
   --boot-seconds S  Set the mean boot time, 0.1 to 120 (default 4)
   --seed N          Fix the boot time of every machine (default random, printed)

@@ -82,7 +82,10 @@ export class Runs {
   }
 }
 
-/** Throws the error unless there is no run yet: a story that installs Ostler creates the namespace too. */
+/**
+ * Returns undefined if the error means that no run exists yet, and throws any other error. Temporal's namespace can be
+ * missing too, because a story that installs Ostler creates it.
+ */
 function unlessAbsent(error: unknown): undefined {
   if (error instanceof WorkflowNotFoundError || error instanceof NamespaceNotFoundError) return undefined;
   throw error;

@@ -1,4 +1,4 @@
-/** Measures the parts of a story one after another, in seconds with one decimal. */
+/** Measures the duration of each part of a story, in seconds with one decimal. */
 export class Stopwatch {
   #since = performance.now();
 

@@ -16,7 +16,7 @@ export interface ToldNotice {
 export const noticeTemplate = JSON.stringify({ id: "{{id}}", kind: "{{kind}}", pool: "{{pool}}", image: "{{image}}" });
 
 export class NoticeReceiver implements AsyncDisposable {
-  /** All notifications received at the address valid at their time, in order. */
+  /** All accepted notifications in order; one that is sent to an earlier secret URL is refused. */
   readonly told: ToldNotice[] = [];
   #path = newPath();
 

@@ -1,7 +1,7 @@
 /** Tests which addresses a pod of a real machine can reach, from its own network namespace. */
 import type { ContainerHost } from "../machines/container_host.ts";
 
-/** Result of an attempt; the address itself responds `closed`, the network `forbidden`, and `silent` is a timeout. */
+/** Result of an attempt: `closed` if the host refuses it, `forbidden` if the network does, `silent` after a timeout. */
 export type Reach = "open" | "closed" | "forbidden" | "silent";
 
 /** Host and port of a server. */

@@ -1,4 +1,4 @@
-/** The front of Temporal for pods: TLS with client certificates, on an address of this host that can be interrupted. */
+/** The front of Temporal for pods: TLS with client certificates on an address of this host, which can be cut off. */
 import { freePorts } from "../process/free_ports.ts";
 import type { KeyedCertificate } from "../stack/certificate_authority.ts";
 import { authorityOf, type Named, TlsDoor } from "./tls_door.ts";
@@ -29,7 +29,8 @@ export class TemporalFront implements AsyncDisposable {
   }
 
   /**
-   * Opens the front on an address of this host, for the server at "host:port"; accepts certificates of two authorities.
+   * Opens the front on `host`, an address of this host, for the server at `behind` ("host:port"); accepts client
+   * certificates of the old and the new authority.
    */
   static async open(host: string, behind: string): Promise<TemporalFront> {
     const authorities = { old: await authorityOf("temporal-ca-1"), next: await authorityOf("temporal-ca-2") };
@@ -89,7 +90,7 @@ async function issue({ authority }: Named): Promise<KeyedCertificate> {
   return await authority.issue({ commonName: "ostler", use: "client" });
 }
 
-// Forwards connections from an address to a server that listens elsewhere, unless interrupted.
+// The relay forwards connections to a server that listens elsewhere, and can be interrupted.
 
 /** An address and a port. */
 interface RelayEnd {

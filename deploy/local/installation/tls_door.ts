@@ -1,4 +1,4 @@
-/** A TLS proxy before a server, which accepts only client certificates of named authorities. */
+/** A TLS proxy in front of a server; it accepts only client certificates of given authorities. */
 import { connect } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer } from "node:tls";

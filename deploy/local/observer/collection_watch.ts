@@ -56,7 +56,7 @@ export class CollectionWatch {
     const agree = async (): Promise<void> => {
       const listed = this.#factsOf((await this.#watching.source.list(path)).objects);
       const missed = differences(this.#facts, listed);
-      if (missed.length > 0) throw new Error(`unseen changes of ${missed.join(", ")}`);
+      if (missed.length > 0) throw new Error(`the watch has not seen changes of ${missed.join(", ")}`);
     };
     await waitUntil(agree, { what: `the watch of "${path}" to catch up`, timeoutMs: lastLookMs })
       .catch((error: unknown) => this.#gaps.push(error instanceof Error ? error.message : String(error)));

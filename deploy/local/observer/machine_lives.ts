@@ -3,7 +3,7 @@ import type { Facts, Kind } from "./pool_facts.ts";
 /** The observed history of one machine; times are RFC 3339. */
 export interface MachineLife {
   name: string;
-  /** When its first object was seen, which is typically its Machine, held before its instance was ordered. */
+  /** When its first object was seen: typically its Machine object, which is held until its instance is ordered. */
   seenAt: string;
   /** When its instance was ordered, which starts its costs. */
   orderedAt?: string;

@@ -1,6 +1,5 @@
 /**
- * Names that identify the objects of a pool; defined independently here, so that the observer does not share code with
- * Ostler.
+ * Names that identify the objects of a pool; defined again here, because the observer must not share code with Ostler.
  */
 
 /** The name of a pool, which is a MachineDeployment. */

@@ -1,4 +1,4 @@
-/** The bundle of the used parts of the Kubernetes client, which replaces the whole package. */
+/** A bundle of those parts of the Kubernetes client that Ostler uses, which is loaded instead of the whole package. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { keptBundle, root } from "./kept_bundle.ts";

@@ -147,7 +147,7 @@ const local = ["machine_controller_crds", "kubevirt_crds", "storage_class", "mac
 
 const holdNewMachines = "admission/hold_new_machines";
 
-/** All files of deploy/kubernetes except the two Deployments, whose processes run outside the cluster. */
+/** The files of deploy/kubernetes for every site, without the Deployments, whose processes run outside the cluster. */
 const ours = [
   "namespace",
   "crds/operating_system_profiles",
@@ -174,7 +174,10 @@ const ours = [
 
 const inManagement = ["crds/operating_system_profiles", "crds/operating_system_configs", "admission/limit_profiles"];
 
-/** Approver of new nodes' certificates: kube-controller-manager, for every requester, or Ostler's controller. */
+/**
+ * The manifests for the approval of new nodes' certificates: by kube-controller-manager, which accepts any node name,
+ * or by Ostler's controller.
+ */
 const approval = { asKubernetes: "any_name/bootstrap_approval", byController: "rbac/node_approver" };
 
 /** Manifests of the component `hands`, without the ConfigMap that names its image. */
@@ -189,7 +192,8 @@ interface Installed {
 }
 
 /**
- * Applies the manifests in order as administrator; resolves when every CRD is served. A worker cluster lacks some CRDs.
+ * Applies the manifests in order as administrator; resolves when every CRD is served. Leaves out `inManagement` for a
+ * worker cluster, and `holdNewMachines` if the API server does not serve its kind.
  */
 export async function installManifests(
   adminKubeconfig: string,
@@ -212,7 +216,7 @@ export async function installManifests(
   await applyObjects(adminKubeconfig, [image]);
 }
 
-/** Returns whether the API server knows the kind of that policy, as Kubernetes does since 1.36. */
+/** Returns whether the API server serves MutatingAdmissionPolicy, the kind of `holdNewMachines` (Kubernetes 1.36). */
 async function holdsMachines(adminKubeconfig: string): Promise<boolean> {
   using api = await ApiConnection.open(adminKubeconfig);
   const path = "/apis/admissionregistration.k8s.io/v1";

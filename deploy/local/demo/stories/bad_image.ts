@@ -51,8 +51,14 @@ async function applyAgain(scene: StoryScene, before: readonly string[]): Promise
   });
   checks.equal("blocked reason of the Rollout", { seen: held.blockedReason, wanted: "Quarantined" });
   const { lives } = observer.report();
-  checks.equal("machines ordered for it", { seen: newcomers(lives, before).length - tried, wanted: 0 });
-  checks.equal("machines lost because of it", { seen: lostOf(lives, before), wanted: [] });
+  checks.equal("machines ordered while the bad image is applied again", {
+    seen: newcomers(lives, before).length - tried,
+    wanted: 0,
+  });
+  checks.equal("working machines lost while the bad image is applied again", {
+    seen: lostOf(lives, before),
+    wanted: [],
+  });
   const pending = lives.filter(({ orderedAt }) => orderedAt === undefined).length;
   checks.add({
     name: "Machine objects are not created repeatedly",

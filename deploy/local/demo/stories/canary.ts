@@ -8,7 +8,7 @@ const stale = "0".repeat(12);
 
 /** Rolls out in three waves, which end at 1, 3 and 6 machines, after the plan was approved. */
 export const canary: Story = {
-  title: "After the approval of the plan, one machine, half of them and then all are replaced, with a soak and gates",
+  title: "After the approval of the plan, one machine, then half and then all are replaced, with a soak and gates",
   replicas: 6,
   surge: 3,
   script: { bootSeconds: { min: 0.5, max: 1.5 } },

@@ -41,7 +41,7 @@ const abort: Story = {
   },
 };
 
-/** Waits until no taint is left, and checks it: the taint of a cordon is removed shortly after the cordon itself. */
+/** Checks that no taint is left; waits, because the taint of a cordon is removed shortly after the cordon itself. */
 export async function checkTaints({ cluster, checks }: Pick<StoryScene, "cluster" | "checks">): Promise<void> {
   const seen = await cluster.settled("the removal of all taints", { look: () => taintsLeft(cluster), wanted: [] });
   checks.equal("taints left", { seen, wanted: [] });
@@ -66,11 +66,11 @@ async function checkGone({ cluster, rollout, checks }: StoryScene): Promise<void
   });
 }
 
-/** A soak that ends only when the administrator promotes the wave, so that every failure occurs during the rollout. */
+/** Longer than the story, so only a promotion ends the soak, and every failure occurs during the rollout. */
 const untilPromoted = "4h";
 
 /**
- * Installs Ostler with its chart on the machines of pool "home"; rolls out another pool despite failures, then "home".
+ * Installs Ostler with its chart on the machines of pool "home"; rolls out another pool during failures, then "home".
  */
 const installed: Story = {
   title: "One rollout survives a new leader, an outage of Temporal, new certificates, a drained node and an upgrade",

@@ -6,7 +6,7 @@ export function templateHashOf(machine: string): string {
   return machine.slice(pool.name.length + 1).split("-")[0] ?? "";
 }
 
-/** Returns the machines that got an instance, oldest first, without those that have the template of one in `before`. */
+/** Returns the machines that got an instance, oldest first, except those with the template of a machine in `before`. */
 export function newcomers(lives: readonly MachineLife[], before: readonly string[]): Ordered[] {
   const known = new Set(before.map(templateHashOf));
   return lives.filter((life): life is Ordered => life.orderedAt !== undefined && !known.has(templateHashOf(life.name)));
@@ -20,7 +20,7 @@ export function livingOf(lives: readonly MachineLife[]): string[] {
   return lives.filter(({ readyAt, goneAt }) => readyAt !== undefined && goneAt === undefined).map(({ name }) => name);
 }
 
-/** Returns those of the names whose machine has lost its instance. */
+/** Returns those of these names whose machine has lost its instance. */
 export function lostOf(lives: readonly MachineLife[], names: readonly string[]): string[] {
   return lives.filter(({ name, goneAt }) => names.includes(name) && goneAt !== undefined).map(({ name }) => name);
 }

@@ -14,7 +14,8 @@ const budgetName = `${guests.namespace}/${guests.name}`;
 
 /** A PodDisruptionBudget blocks a drain until it is relaxed; meanwhile the pool is scaled. */
 export const pdb: Story = {
-  title: "A PodDisruptionBudget blocks a drain: the Rollout names it, the pool can be scaled, and no pod is lost",
+  title:
+    "A PodDisruptionBudget blocks a drain: the Rollout names it as blocker, the pool can be scaled, and no pod is lost",
   replicas: 3,
   surge: 1,
   extra: 1,
@@ -23,7 +24,7 @@ export const pdb: Story = {
   async tell(scene: StoryScene): Promise<void> {
     const before = livingOf(scene.observer.report().lives);
     scene.narrator.say(
-      `  PodDisruptionBudget "${budgetName}" allows no disruption, and the pool changes to another image`,
+      `  PodDisruptionBudget "${budgetName}" now allows no disruption, and the pool changes to another image`,
     );
     await scene.cluster.patch(budgetPath, { spec: { minAvailable: guests.replicas } });
     await scene.cluster.patch(poolPath, releasePatch(nextRelease));

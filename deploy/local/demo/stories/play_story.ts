@@ -31,7 +31,7 @@ export interface Playing {
   readonly ground: Ground;
 }
 
-/** Plays the story and returns its report; a story that gets stuck only adds a failed check. */
+/** Plays the story and returns its report; an error in a step of the story only adds a failed check. */
 export async function playStory(playing: Playing): Promise<StoryReport> {
   const { name, options, narrator, waits, site } = playing;
   const story = storyOf(name, options.machines);

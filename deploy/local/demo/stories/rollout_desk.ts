@@ -31,7 +31,7 @@ export class RolloutDesk {
     return (await this.#cluster.get<{ status?: RolloutStatus }>(rolloutPath))?.status ?? {};
   }
 
-  /** Waits until the Rollout reports a status, and returns it; the error of a timeout has the last status. */
+  /** Waits until `isSo` accepts the status of the current generation; returns it. A timeout reports the last status. */
   async until(what: string, isSo: (status: RolloutStatus) => boolean, seconds = 90): Promise<RolloutStatus> {
     return await this.#cluster.until(what, async () => {
       const status = await this.status();

@@ -84,7 +84,7 @@ function groupsOf(scene: StoryScene): GroupSpec[] {
 }
 
 function groundOf({ ground }: StoryScene): GroupGround {
-  if (!ground.groups) throw new Error("Failed to find scaling groups: these machines have none");
+  if (!ground.groups) throw new Error("Failed to find scaling groups: the ground of this story has none");
   return ground.groups;
 }
 
@@ -106,7 +106,7 @@ async function killOnTheWay(scene: StoryScene, { cloud }: GroupGround): Promise<
   const { worker } = site.ostler;
   const { killAt } = scaleOf(scene);
   const isUnderWay = (): boolean => cloud.instances().filter(({ token }) => token !== undefined).length >= killAt;
-  await cluster.until(`order ${killAt}`, () => Promise.resolve(isUnderWay()));
+  await cluster.until(`the order of ${killAt} machines`, () => Promise.resolve(isUnderWay()));
   narrator.say(`  the worker (process ${worker.pid}) is killed with SIGKILL while machines join`);
   worker.kill("SIGKILL");
   await waits.until("the worker to exit", worker.exit);
@@ -141,7 +141,7 @@ async function check(
 ): Promise<void> {
   const { checks, cluster } = scene;
   const { size } = scaleOf(scene);
-  checks.equal("violations seen by the observer: too many machines, or too few Ready ones", {
+  checks.equal("violations seen by the observer (too many machines, or too few Ready ones)", {
     seen: observer.broken,
     wanted: [],
   });
@@ -160,7 +160,7 @@ async function check(
   }
 }
 
-// Checks machines of groups by other sources than Ostler: their certificates, and the reports of real machines.
+// These checks use other sources than Ostler: the certificates of nodes, and the versions that real machines report.
 
 interface SigningRequest {
   spec: { signerName: string; username: string };

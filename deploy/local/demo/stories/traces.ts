@@ -19,7 +19,7 @@ interface Node extends Annotated {
   spec?: { unschedulable?: boolean; taints?: { key: string }[] };
 }
 
-/** The annotations that pace machine-controller and protect a machine from others (design.md, section 3). */
+/** The annotations that pace machine-controller, and those that protect a machine from other controllers. */
 const machineTraces = ["machine-controller.kubermatic.io/initializers", "cluster.k8s.io/delete-machine"];
 const nodeTraces = ["kubermatic.io/skip-eviction", "cluster-autoscaler.kubernetes.io/scale-down-disabled"];
 

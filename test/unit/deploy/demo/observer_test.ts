@@ -90,7 +90,7 @@ Deno.test("startObserver: records a gap when its final check finds a missed chan
   source.collections.set(nodesPath, []);
   const report = await observer.stop();
   assert.equal(report.readyNodes.ok, true);
-  assert.match(report.gaps[0] ?? "", /unseen changes of pool-h-aaaaa/);
+  assert.match(report.gaps[0] ?? "", /the watch has not seen changes of pool-h-aaaaa/);
   assert.equal(report.ok, false);
 });
 

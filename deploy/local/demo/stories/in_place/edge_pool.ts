@@ -8,7 +8,7 @@ import type { StoryScene } from "../story.ts";
 const kind = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
 const named = { metadata: { namespace: "kube-system", name: "edge", labels: { kind: "edge" } } };
 
-/** The cluster of the pool, which is that of a story or that of a test. */
+/** The cluster with the pool, of a story or of a test. */
 interface Place {
   readonly cluster: Pick<Cluster, "kubeconfig" | "get" | "list" | "patch" | "until">;
 }
@@ -59,8 +59,8 @@ export async function stands(place: Place, phase: string, reference: string): Pr
 }
 
 /**
- * Waits until the pool is halted and no step is in progress: a halted pool finishes the updates in progress, also those
- * whose node is not cordoned yet.
+ * Waits until the pool is halted and no step is in progress: a halted pool still finishes the updates in progress, even
+ * those whose node is not cordoned yet.
  */
 export async function restsHalted(place: Place): Promise<Status> {
   return await statusOf(place, "the end of the updates in progress", ({ phase, underway = [] }) => {

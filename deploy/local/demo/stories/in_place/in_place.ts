@@ -3,13 +3,13 @@ import { digestOf, imageOf } from "../../images_ground.ts";
 import type { Story, StoryScene } from "../story.ts";
 import { abort, ask, cordoned, createEdge, killWorker, restsHalted, stands } from "./edge_pool.ts";
 
-/** Nodes on which the bad image may fail before the pool halts. */
+/** The number of nodes that fail with the bad image after which the pool halts. */
 const allowed = 2;
 const budget = 2;
 
 /** Updates twelve nodes in place, beside a pool of machine-controller that does not change. */
 export const inPlace: Story = {
-  title: "Twelve nodes are updated in place; a bad image halts at two nodes, and the rollback works",
+  title: "Twelve nodes are updated in place; the pool halts after two bad boots, and the rollback works",
   replicas: 1,
   surge: 1,
   policy: {},
@@ -43,7 +43,7 @@ async function rollOut(scene: StoryScene): Promise<void> {
   checks.equal("images of the nodes", { seen: runsOf(ground), wanted: "b".repeat(12) });
   checks.equal("boots ordered for each node", { seen: [...new Set(bootsEach(ground))], wanted: [1] });
   checks.add({
-    name: "most nodes down at once",
+    name: "maximum of nodes down at once",
     ok: ground.mostDown <= budget,
     detail: `${ground.mostDown}, budget ${budget}`,
   });

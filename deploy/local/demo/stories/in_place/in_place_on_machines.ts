@@ -4,14 +4,14 @@ import { abort, ask, cordoned, createEdge, killWorker, stands } from "./edge_poo
 import { type Commits, commitsOn, nodesOf, systems, triedOn } from "./ostree_nodes.ts";
 
 const replicas = 2;
-/** Nodes on which the bad commit may fail before the pool halts. */
+/** The number of nodes that fail with the bad commit after which the pool halts. */
 const allowed = 1;
 const budget = 1;
 const labels = { "demo.example/system": "ostree" };
 
 /** Updates the pool's machines, which boot ostree deployments, in place as nodes of a NodePool. */
 export const inPlaceOnMachines: Story = {
-  title: "Two machines boot other ostree commits in place; a bad commit halts at one machine, and the rollback works",
+  title: "Two machines boot other ostree commits in place; the pool halts after one bad boot, and the rollback works",
   replicas,
   surge: 1,
   down: budget,
@@ -96,7 +96,7 @@ async function checkNodes(scene: StoryScene, commit: keyof typeof systems, when:
 function checkBoots({ checks }: StoryScene, watch: BootWatch, target: string): void {
   checks.equal(`boots of each node ${target}`, { seen: countsOf(watch), wanted: Array<number>(replicas).fill(1) });
   checks.add({
-    name: `most nodes out of service at once on the way ${target}`,
+    name: `maximum of nodes out of service at once on the way ${target}`,
     ok: watch.mostOut <= budget,
     detail: `${watch.mostOut}, budget ${budget}`,
   });

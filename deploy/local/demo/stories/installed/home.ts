@@ -6,7 +6,7 @@ import type { StoryScene } from "../story.ts";
 /** Name of the MachineDeployment whose machines run Ostler's pods. */
 export const home = "home";
 
-/** The time limit for two machines that boot one after another. */
+/** The time limit in seconds for two machines that boot one after another. */
 export const bootSeconds = 420;
 
 /** Returns the installation of Ostler; throws if the ground has no machines for it. */

@@ -5,7 +5,7 @@ import type { StoryScene } from "../story.ts";
 import { home, homeConverged, installationOf, untilWhole } from "./home.ts";
 import { type Placed, placeOf } from "../../../installation/pod_reach.ts";
 
-/** Creates two machines with processes beside the control plane, then installs Ostler as pods on them. */
+/** Lets processes beside the control plane create two machines, then installs Ostler as pods on these machines. */
 export async function moveIn(scene: StoryScene): Promise<void> {
   const { narrator, site, waits, ground, fleet } = scene;
   const installation = installationOf(scene);
@@ -60,7 +60,10 @@ async function policiesHold(scene: StoryScene): Promise<void> {
     Promise.all(pods.map((pod) => installation.reach(pod, [temporal, mirror]))),
   );
   const seen = [...new Set(ours.map((reaches) => reaches.join(", ")))];
-  checks.equal("pods reach Temporal, and nothing that no NetworkPolicy names", { seen, wanted: ["open, forbidden"] });
+  checks.equal("pods reach Temporal, but not the mirror, which no NetworkPolicy allows", {
+    seen,
+    wanted: ["open, forbidden"],
+  });
   const stranger = await startStranger(scene, pods[0]?.node ?? "");
   const beside = pods.filter(({ node }) => node === stranger.node).map(({ address = "" }) => address);
   const doors = beside.flatMap((host) => [healthPort, metricsPort].map((port) => ({ host, port })));

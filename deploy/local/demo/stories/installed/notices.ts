@@ -4,7 +4,7 @@ import { installationOf } from "./home.ts";
 
 const annotation = "k8c.io/operating-system-profile";
 
-/** Checks the notifications of the end of the rollout and of a halt, one each. */
+/** Checks that the end of the rollout and a halt were notified, the halt exactly once. */
 export async function notices(scene: StoryScene): Promise<void> {
   const { cluster, rollout, narrator, ground, checks } = scene;
   const { notices: { told } } = installationOf(scene);
@@ -27,5 +27,9 @@ export async function notices(scene: StoryScene): Promise<void> {
   const ids = told.map(({ id }) => id);
   checks.equal("duplicate notifications", { seen: ids.length - new Set(ids).size, wanted: 0 });
   const ofNext = told.filter(({ kind, image }) => kind === "Converged" && image === next.image);
-  checks.add({ name: "the end of the rollout was notified", ok: ofNext.length > 0, detail: JSON.stringify(ofNext[0]) });
+  checks.add({
+    name: "a notification reports the end of the rollout",
+    ok: ofNext.length > 0,
+    detail: JSON.stringify(ofNext[0]),
+  });
 }

@@ -13,7 +13,7 @@ export async function rollHome(scene: StoryScene): Promise<void> {
   const watched = { kubeconfig: site.stack.adminKubeconfig, namespace: pool.namespace, pool: home, replicas: 2 };
   const observer = await waits.until("an observer", startObserver(watched));
   observer.arm();
-  narrator.say(`  pool "${home}", which runs Ostler, changes to the same release`);
+  narrator.say(`  pool "${home}", which runs Ostler, changes to the same release as pool "${pool.name}"`);
   await cluster.patch(pathOfPool(home), releasePatch(next)).then(() => homeConverged(scene, next.image))
     .finally(() => observer.stop());
   const report = await observer.stop();

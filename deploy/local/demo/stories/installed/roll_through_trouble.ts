@@ -8,7 +8,7 @@ import type { Pod } from "../../../installation/ostler_pods.ts";
 import { setTimeout as pause } from "node:timers/promises";
 import { stepsBegun } from "../traces.ts";
 
-/** Plays one rollout in three waves; the administrator promotes each wave after its failures are over. */
+/** Plays one rollout in three waves; the administrator promotes a wave when the failures during it are over. */
 export async function rollThroughTrouble(scene: StoryScene): Promise<void> {
   const { cluster, narrator, ground, rollout, checks } = scene;
   const [, next] = ground.releases;
@@ -35,7 +35,7 @@ export async function rollThroughTrouble(scene: StoryScene): Promise<void> {
   await untilWhole(scene);
 }
 
-/** Waits until a machine of the wave is being created, so that failures occur during that time. */
+/** Waits until a machine of the wave is being created, so that the next failures occur while it is created. */
 async function underWay({ rollout }: StoryScene, wave: number): Promise<void> {
   await rollout.until(`the start of machine ${wave}`, ({ phase, updated, underway = [] }) => {
     return phase === "Rolling" && Number.parseInt(updated ?? "0") < wave && underway.length > 0;
@@ -72,7 +72,8 @@ const connectedAnew = "Connected to Temporal with reloaded credentials";
 type Before = readonly string[];
 
 /**
- * Changes certificate, key and CA for Temporal and the webhook's address in their Secrets; the old values stay valid.
+ * Changes certificate, key and CA for Temporal and the webhook's address in their Secrets; the old certificate stays
+ * valid, the old address does not.
  */
 async function giveNewAccess(scene: StoryScene): Promise<Before> {
   const { narrator, waits } = scene;
@@ -133,7 +134,7 @@ async function cutTemporal(scene: StoryScene): Promise<void> {
   await passed(inFlightMs);
   const begun = await stepsBegun(cluster);
   await passed(cutSeconds * 1000 - inFlightMs);
-  checks.equal("machines admitted or released until the end of the outage", {
+  checks.equal("machines admitted or released by the end of the outage, the same as at its start", {
     seen: await stepsBegun(cluster),
     wanted: begun,
   });
@@ -142,7 +143,7 @@ async function cutTemporal(scene: StoryScene): Promise<void> {
   await untilWhole(scene);
 }
 
-/** Drains the node of a worker with kubectl, and uncordons it. */
+/** Drains the node of a worker pod with kubectl, and uncordons the node. */
 async function drainAHome(scene: StoryScene): Promise<void> {
   const { narrator, waits, checks } = scene;
   const installation = installationOf(scene);
