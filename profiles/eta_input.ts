@@ -19,8 +19,8 @@ const name = z.string().regex(word, 'must consist of letters, digits, ".", "_" a
 const taint = /^[A-Za-z0-9./_-]+(=[A-Za-z0-9._-]*)?:(NoSchedule|PreferNoSchedule|NoExecute)$/;
 
 /**
- * Where programs are downloaded from; a mirror in `baseUrl` serves the others too, under /containerd, /runc, /cni,
- * /crictl.
+ * The base URLs of downloads; a mirror in `baseUrl` also serves containerd, runc, CNI plugins and crictl, under
+ * /containerd, /runc, /cni and /crictl, unless they have their own URL.
  */
 const Binaries = z.strictObject({
   baseUrl: baseUrl.optional(),
@@ -28,7 +28,7 @@ const Binaries = z.strictObject({
   runc: baseUrl.optional(),
   cni: baseUrl.optional(),
   crictl: baseUrl.optional(),
-  /** SHA-256 by path as on a mirror, such as "runc/v1.4.3/runc.amd64"; they win over those that Ostler pins. */
+  /** SHA-256 by path on a mirror, such as "runc/v1.4.3/runc.amd64"; overrides the digests that Ostler pins. */
   digests: z.record(z.string().regex(/^[A-Za-z0-9._/-]+$/), z.string().regex(/^[0-9a-f]{64}$/)),
 }).transform((given) => {
   const other = (path: string, origin: string): string =>
@@ -157,8 +157,8 @@ function osSettingsOf(spec: unknown): Record<string, string | boolean> {
 }
 
 /**
- * Returns the taints that a node registers with, as the kubelet's flag takes them: those of the template, and those of
- * the settings with another key or effect, as the kubelet refuses two of one key and effect.
+ * Returns the taints that a node registers with, in the form of the kubelet's flag. A taint of the template replaces
+ * one of the settings with the same key and effect, because the kubelet refuses two such taints.
  */
 function taintsOf({ deployment: { taints = [] }, settings }: RenderFacts): string {
   const own = taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`);

@@ -11,8 +11,8 @@ const deepest = 5;
 /**
  * Returns the profile with all its parents merged in. The child wins: files are replaced by path, units by name,
  * snippets and parameters by key; packages and commands are appended to those of the parents. Empty fields count as not
- * set. Throws ProfileRefused if a parent is missing, is one parent too many, extends itself, or is for another system,
- * template language or utility, or if the merged profile is too large.
+ * set. Throws ProfileRefused if a parent is missing, extends itself, or differs from its child in system, template
+ * language or provisioning utility, if there are more than five parents, or if the merged profile is too large.
  */
 export async function resolveProfile(profile: OsProfile, lookup: ProfileLookup): Promise<OsProfile> {
   const line: OsProfile[] = [profile];
@@ -75,8 +75,7 @@ function ignitionVersionOf(...line: OsProfile[]): Pick<OsProfile, "ignitionVersi
 
 type Runtime = NonNullable<ProfilePhase["supportedContainerRuntimes"]>[number];
 
-// A file of a runtime and a file of the phase can have the same path; the child's file replaces either one of the
-// parent.
+// A child's file replaces the parent's file of the same path, even if only one of them belongs to a container runtime.
 function mergePhase(parent: ProfilePhase, child: ProfilePhase): ProfilePhase {
   const parents = { files: parent.files ?? [], runtimes: parent.supportedContainerRuntimes ?? [] };
   const children = { files: child.files ?? [], runtimes: child.supportedContainerRuntimes ?? [] };

@@ -17,8 +17,8 @@ const formats: Record<string, string> = {
 };
 
 /**
- * Returns in words why a schema refuses a value, without the value: the `error` of a parse whose message people read,
- * as zod's own texts are for programmers. A message of the schema itself takes precedence.
+ * Returns in words why a schema refuses a value, without the value itself. Passed as `error` to every parse whose
+ * message people read, because zod's own texts are for programmers. A message of the schema itself takes precedence.
  */
 export function inWords(issue: z.core.$ZodRawIssue): string {
   return words(issue);

@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 
-/** Names of all objects published for a pool, the same as in Operating System Manager, so that a cluster can switch. */
+/**
+ * The names of all objects published for a pool; the same names as in Operating System Manager, so that a cluster can
+ * switch between both.
+ */
 
 /** The namespace of the secrets that machines boot from. */
 export const secretsNamespace = "cloud-init-settings";
@@ -40,7 +43,8 @@ export function namesOf({ namespace, name }: { namespace: string; name: string }
   };
 }
 
-// Operating System Manager uses the name alone here, which can be too long for a label value.
+// A name that is too long for a label value is shortened and gets a hash; Operating System Manager keeps such a name
+// unchanged.
 function keyOf(namespace: string, name: string): string {
   const together = `${namespace}-${name}`;
   if (together.length <= longestTogether) return together;

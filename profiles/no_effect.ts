@@ -15,9 +15,9 @@ export interface WrittenDeployment {
 }
 
 /**
- * Returns a warning for each field of a MachineDeployment without an effect on machines, and one if no field decides
- * whether its Flatcar machines update themselves. Throws ProfileRefused (ProviderConfigInvalid) for a setting of the
- * wrong type.
+ * Returns a warning for each field of a MachineDeployment that has no effect on machines, and a warning if no field
+ * decides whether its Flatcar machines update themselves. Throws ProfileRefused (ProviderConfigInvalid) for a setting
+ * of the wrong type.
  */
 export function withoutEffect({ templateAnnotations, provider }: WrittenDeployment): string[] {
   const misplaced = Object.keys(templateAnnotations)
@@ -32,7 +32,7 @@ function ownUpdates({ operatingSystem, operatingSystemSpec }: ProviderConfig): s
   if (operatingSystem !== "flatcar" || isSaid) return [];
   return [
     "Flatcar updates and reboots its machines itself, outside of rollouts: set operatingSystemSpec.disableAutoUpdate " +
-    "to true, or to false to keep that",
+    "to true to prevent this, or to false to allow it",
   ];
 }
 
@@ -44,6 +44,6 @@ function unusedRhelSettings(provider: ProviderConfig): string[] {
   if (unused.length === 0) return [];
   const fields = unused.map((field) => `operatingSystemSpec.${field.replace("RHEL", "rhel")}`).join(" and ");
   return [
-    `${fields} ${unused.length === 1 ? "has" : "have"} no effect: set rhelUseSatelliteServer and rhelSatelliteServer`,
+    `${fields} ${unused.length === 1 ? "has" : "have"} no effect unless rhelUseSatelliteServer is true`,
   ];
 }

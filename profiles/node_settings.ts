@@ -81,7 +81,7 @@ export const NodeSettings = z.object({
     form: "file",
   }),
   overrideBootstrapKubeletApiserver: setting(address, "", {
-    description: "Use this API server address on machines (default as the cluster announces)",
+    description: "Use this API server address on machines (default from ConfigMap kube-public/cluster-info)",
   }),
   nodeRegistryCredentialsSecret: setting(objectName, "", {
     description: "Read registry credentials from Secret `namespace/name`",

@@ -1,14 +1,14 @@
 import { Buffer } from "node:buffer";
 
 /**
- * The maximum size in bytes of a profile as JSON, alone and with its parents, as the API server stores no larger
+ * The maximum size in bytes of a profile as JSON, alone and with its parents, because the API server stores no larger
  * object.
  */
 export const largestProfile = 1.5 * 1024 * 1024;
 
 /**
- * Returns whether a value has more than `most` bytes as JSON; stops there, so a value may contain itself or repeat a
- * part.
+ * Returns whether a value has more than `most` bytes as JSON. Stops counting at `most`, so the value may even contain
+ * itself.
  */
 export function isLargerThan(value: unknown, most: number): boolean {
   let left = most;

@@ -30,7 +30,7 @@ function valueOf(name: string, parameter: Parameter, annotations: Record<string,
   const text = Object.hasOwn(annotations, key) ? annotations[key] : undefined;
   if (text === undefined) {
     if (parameter.default !== undefined) return parameter.default;
-    const cause = `its parameter has no default; must be ${wantedOf(parameter)}`;
+    const cause = `its parameter has no default; set the annotation to ${wantedOf(parameter)}`;
     throw new ProfileRefused("ParameterInvalid", `Missing annotation "${key}": ${cause}`);
   }
   const value = readText(parameter.type, text);

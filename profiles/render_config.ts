@@ -52,7 +52,7 @@ export async function renderConfig(
   const registryPhase = isAllInBootstrap(profile, provider) ? bootstrapConfig : provisioningConfig;
   registryPhase.files.push(...registryHostFiles(facts.settings));
   const packages = packagesOf(profile);
-  // Eta profiles install their packages themselves; in the second phase cloud-init would not install packages.
+  // Eta profiles install their packages themselves; cloud-init installs those of Go profiles, in the first phase only.
   if (profile.templating !== "eta" && packages.length > 0) bootstrapConfig.packages = packages;
   return {
     osName: profile.osName,
@@ -76,9 +76,10 @@ function digestOf(profile: OsProfile): string {
 }
 
 /**
- * Returns who can read the result: everybody, or only the machines of one pool. A process that renders what everybody
- * can read never has a secret. A process with the secrets of a pool serves no other pool, unless the templates are
- * Ostler's own: those leave nothing behind, and a process for each pool costs several times its render.
+ * Returns who can read the result: everybody ("all") if it has no secrets, otherwise the machines of one pool. A
+ * process that renders for everybody never has a secret, and a process with the secrets of a pool serves no other pool.
+ * Ostler's own templates share a process for all pools ("machines"), because they leave nothing behind, and a process
+ * for each pool costs several times its render.
  */
 async function readerOf(
   profile: OsProfile,
@@ -104,8 +105,8 @@ function readShipped(): Promise<Set<string>> {
 
 /**
  * Returns whether machines have only the first phase: the second phase is empty, and the first one sets up containerd
- * or the provider cannot run a second phase. Operating System Manager puts mirrors into the second phase even then, so
- * they never reach the machine.
+ * or the provider cannot run a second phase. Even then Operating System Manager puts mirrors into the second phase, so
+ * that they never reach the machine.
  */
 function isAllInBootstrap({ bootstrapConfig, provisioningConfig }: OsProfile, provider: ProviderConfig): boolean {
   const { templates: _, ...contents } = provisioningConfig;
@@ -147,7 +148,7 @@ async function asRefusal(rendering: Promise<string[]>): Promise<string[]> {
     return await rendering;
   } catch (error) {
     if (!(error instanceof TemplateFault)) throw error;
-    const subject = error.file === undefined ? "the templates" : `file "${error.file}"`;
+    const subject = error.file === undefined ? "the profile" : `file "${error.file}"`;
     throw new ProfileRefused("RenderFailed", `Failed to render ${subject}: ${error.message}`, { cause: error });
   }
 }

@@ -9,8 +9,8 @@ const profileVersion =
   /^v(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
 
 /**
- * The providers of machine-controller. A profile may name others, such as those of earlier versions: they only matter to
- * a pool on such a provider.
+ * The providers of machine-controller. A profile may name others, such as those of earlier versions, on which no pool
+ * can use the profile.
  */
 const cloudProviders: readonly string[] = [
   ...["aws", "azure", "digitalocean", "edge", "gce", "hetzner", "kubevirt", "linode", "nutanix", "openstack"],
@@ -103,7 +103,11 @@ const wholeProfile = z.strictObject({
   }
   for (const phase of ["bootstrapConfig", "provisioningConfig"] as const) {
     if (osName !== "flatcar" || !phases[phase].packages?.length) continue;
-    context.addIssue({ code: "custom", path: [phase, "packages"], message: "must be empty: Flatcar has no packages" });
+    context.addIssue({
+      code: "custom",
+      path: [phase, "packages"],
+      message: "must be empty, because Flatcar cannot install packages",
+    });
   }
 });
 

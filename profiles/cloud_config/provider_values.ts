@@ -2,11 +2,15 @@ import { asObject, goField } from "../go_json.ts";
 import { ProfileRefused, ReferenceMissing } from "../refusal.ts";
 
 /**
- * The fields of a provider spec that its cloud-config needs, each with the environment variable as its fallback, or "".
+ * The fields of a provider spec that its cloud-config needs, each with the environment variable that replaces a missing
+ * value, or "".
  */
 export type NeededFields = Record<string, string>;
 
-/** Returns the key of a variable that is set but may not be used; its value is not among the references. */
+/**
+ * Returns the key that stands among the references for an environment variable that is set but must not be used; its
+ * value is not among them.
+ */
 export function withheld(variable: string): string {
   return `withheld:${variable}`;
 }
@@ -76,8 +80,8 @@ export class ProviderValues {
   variable(name: string): string {
     if (withheld(name) in this.#found) {
       throw refused(
-        `a field has no value, and the worker uses ${name} of its environment only with setting provider-environment; ` +
-          "set the field, or have it reference a Secret",
+        `the field with fallback ${name} has no value, and the worker uses that environment variable only with ` +
+          "setting provider-environment; set the field, or have it reference a Secret",
       );
     }
     return this.#found[`env:${name}`] ?? "";

@@ -17,9 +17,9 @@ interface Host {
 }
 
 /**
- * Returns the files in which containerd finds mirrors, sorted by path: one for each registry that has mirrors or is
- * insecure, and one for Docker Hub. Throws ProfileRefused (RenderFailed) if all registries are insecure without a
- * mirror.
+ * Returns the files in which containerd finds mirrors, sorted by path: one for each host of registries that have
+ * mirrors or are insecure, and one for Docker Hub. Throws ProfileRefused (RenderFailed) if "*" is an insecure registry
+ * without a mirror.
  */
 export function registryHostFiles(settings: NodeSettings): OsFile[] {
   const mirrors = mirrorsOf(settings);
@@ -55,7 +55,7 @@ function selfOf(server: string, registry: string): string {
   if (server !== "") return server;
   throw new ProfileRefused(
     "RenderFailed",
-    `Failed to write the containerd hosts of registry "${registry}": it is insecure but has no mirror`,
+    `Failed to write the containerd hosts of registry "${registry}": as an insecure registry it requires a mirror`,
   );
 }
 

@@ -12,7 +12,7 @@ export interface ProcessLimits {
 const reservedMiB = 560 + 8 * Math.min(navigator.hardwareConcurrency, 16);
 /** The part of the reserved memory that Deno uses. */
 const startedMiB = 48;
-/** How many times the heap limit a process can use: V8 counts a text only afterwards, so one can exceed the limit. */
+/** A process can use this multiple of its heap limit, because V8 counts a string only once it is allocated. */
 const heaps = 2;
 
 /** Returns the most memory that a process can use, if the operating system enforces the limit. */
@@ -23,7 +23,7 @@ export function largestMiB({ heapMiB }: Pick<ProcessLimits, "heapMiB">): number 
 /** A page of WebAssembly's memory has 64 KiB. */
 const pagesPerMiB = 16;
 
-/** Five times V8's default: to start, or to render a few profiles, is faster without optimising the code. */
+/** Five times V8's default, because starting and rendering a few profiles is faster without optimising the code. */
 const laterOptimised = "--wasm-tiering-budget=65000000";
 
 /**

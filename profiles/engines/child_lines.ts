@@ -1,6 +1,6 @@
 /**
- * The child's end of RenderProcess: lines of JSON in and out, synchronous, so that no code of a template runs in
- * between.
+ * The part of RenderProcess that runs in the child process: reads and writes lines of JSON, synchronously, so that no
+ * code of a template runs in between.
  */
 // Both functions are bound before a template can change or hide them.
 const read = Deno.stdin.readSync.bind(Deno.stdin);

@@ -74,7 +74,7 @@ function hostOf(memory: () => ArrayBufferLike): WebAssembly.ModuleImports {
       return ok;
     },
     proc_exit(code: number): never {
-      throw new Error(`it exited with code ${code}`);
+      throw new Error(`the Go program exited with code ${code}`);
     },
   };
   return new Proxy(host, { get: (target, name: string) => target[name] ?? ((): number => unknownDescriptor) });

@@ -4,7 +4,7 @@ import { RunawayFault } from "./template_engine.ts";
 
 /** The limits of an answer. */
 export interface Patience {
-  /** The limit by the clock; beyond it, no template is to blame, as the process may have waited for the processor. */
+  /** The limit by the clock; exceeding it blames no template, because the process may have waited for the processor. */
   limitMs: number;
   /** The limit of processor time; a template that exceeds it is to blame. */
   processorMs?: number | undefined;
@@ -38,7 +38,7 @@ export async function latenessOf(
     if (done.aborted) break;
     used = await usedMs?.() ?? elapsed();
     if (used >= processorMs) return new RunawayFault(`it did not finish within ${processorMs} ms`);
-    if (elapsed() >= limitMs) return new RenderTimeout(`Failed to render: no answer within ${limitMs} ms`);
+    if (elapsed() >= limitMs) return new RenderTimeout(`Failed to render: the process did not answer in ${limitMs} ms`);
   }
   return undefined;
 }

@@ -74,7 +74,9 @@ export class RenderSlot {
       return await this.#renderOnce(request, patience);
     } catch (error) {
       if (!(error instanceof RenderProcessEnded)) throw error;
-      throw new RunawayFault(`it ended its process (${error.message}); its limit is ${this.#limits.heapMiB} MiB`);
+      throw new RunawayFault(
+        `it ended its process (${error.message}), whose memory limit is ${this.#limits.heapMiB} MiB`,
+      );
     }
   }
 

@@ -21,7 +21,10 @@ export interface TemplateEngine {
   close(): Promise<void>;
 }
 
-/** Thrown if a template is invalid or exceeds a limit; the message continues `Failed to render file "x": `. */
+/**
+ * Thrown if a template is invalid or exceeds a limit; the message continues `Failed to render file "x": `, or without a
+ * file `Failed to render the profile: `.
+ */
 export class TemplateFault extends Error {
   override readonly name = "TemplateFault";
 
@@ -31,5 +34,5 @@ export class TemplateFault extends Error {
   }
 }
 
-/** Thrown if templates were stopped because they exceeded a limit; to render them again would take as long. */
+/** Thrown if templates were stopped because they exceeded a limit; rendering them again would take as long. */
 export class RunawayFault extends TemplateFault {}

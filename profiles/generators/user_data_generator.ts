@@ -20,7 +20,7 @@ export type UserDataGenerator = (request: UserDataRequest) => string;
  */
 export const machineName = "<MACHINE_NAME>";
 
-/** Returns whether the user-data sets the name of the machine; on aws the node has the cloud's name of the instance. */
+/** Returns whether the user-data sets the name of the machine; on aws the cloud names the instance, and so the node. */
 export function tellsName({ phase, provider }: UserDataRequest): boolean {
   return phase === "bootstrap" && provider !== "aws";
 }

@@ -3,7 +3,7 @@
  * parser of YAML 1.2 would read differently are quoted too.
  */
 
-// Characters that YAML parsers change or refuse, in one line and in several; in PyYAML a tab ends an unquoted text.
+// Characters that YAML parsers change or refuse, in one line and in a block; in PyYAML a tab ends an unquoted text.
 const unfitForLine = /[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 const unfitForLines = /[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 const leftByJson = /[\x7f-\x9f\u2028\u2029\ufffe\uffff]/g;
@@ -47,7 +47,7 @@ export function yamlEscape(text: string): string {
  */
 export function yamlBlock(key: string, text: string, { indent, keep }: { indent: number; keep: boolean }): string {
   const isMisread = startsIndented.test(text);
-  // Lines of blanks alone do not make a text quoted, although machine-controller empties them in a block.
+  // Lines of blanks alone are not a reason to quote a text, although machine-controller empties them in a block.
   if (unfitForLines.test(text) || (isMisread && blankLine.test(text))) return `${key}: ${yamlEscape(text)}`;
   const margin = " ".repeat(key.length - key.trimStart().length + indent);
   const header = `|${isMisread ? indent : ""}${keep ? "" : "-"}`;

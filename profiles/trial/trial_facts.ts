@@ -1,4 +1,4 @@
-/** Fictitious MachineDeployments to try a profile with: with as few fields as possible, and with all of them. */
+/** Fictitious MachineDeployments to test-render a profile for: with as few fields as possible, and with all of them. */
 import { createHash } from "node:crypto";
 import type { RenderFacts } from "../facts.ts";
 import { kubeletAnnotationPrefix } from "../kubelet_settings.ts";

@@ -29,9 +29,9 @@ const isOnPurpose = /error calling fail:/;
 const mayMissSomething = /error calling |<nil>|nil pointer evaluating/;
 
 /**
- * Renders a profile whose parents are merged in, and writes its user-data, in all situations on all its providers.
- * Stops at the first template that must be stopped, because every further trial would take as long. Rejects with the
- * errors of the engines for which a retry can help.
+ * Renders a profile whose parents are merged in, and writes its user-data, in all situations for all its providers.
+ * Stops after the first template that exceeds a limit, because every further trial would take as long. Rejects with
+ * those errors of the engines for which a retry can help.
  */
 export async function tryProfile(profile: OsProfile, { engines, signal }: TrialOptions = {}): Promise<TrialResult> {
   const faults = new Map<string, string>();
@@ -45,13 +45,13 @@ export async function tryProfile(profile: OsProfile, { engines, signal }: TrialO
       for (const [phase, warning] of sizesOf(config, trial)) warnings.set(`${trial.provider} ${phase}`, warning);
     } catch (error) {
       if (signal?.aborted && error === signal.reason) {
-        warnings.set("late", `the trial took too long; it stopped before ${where} was finished`);
+        warnings.set("late", `the trial took too long; it stopped before the profile was rendered for ${where}`);
         break;
       }
       if (!(error instanceof ProfileRefused)) throw error;
       const found = isFault(error, trial) ? faults : warnings;
       const { message } = error;
-      const rest = isRunaway(error) ? "; nothing further was tried" : "";
+      const rest = isRunaway(error) ? "; the trial stopped there" : "";
       if (!found.has(message)) found.set(message, `${message} (on ${where})${rest}`);
       if (isRunaway(error)) break;
     }

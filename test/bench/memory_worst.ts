@@ -74,7 +74,11 @@ async function review(template: string): Promise<void> {
   );
   const told = JSON.stringify(verdicts);
   // A refusal before rendering would measure nothing.
-  assert.equal(told.match(/the trial took too long|its limit is \d+ MiB/g)?.length, texts.length, told.slice(0, 500));
+  assert.equal(
+    told.match(/the trial took too long|memory limit is \d+ MiB/g)?.length,
+    texts.length,
+    told.slice(0, 500),
+  );
 }
 
 const cases: Record<string, () => Promise<void>> = {

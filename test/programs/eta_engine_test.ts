@@ -128,7 +128,7 @@ Deno.test("EtaEngine: finds the endless file among the others of its phase, also
 Deno.test("EtaEngine: survives templates that allocate without end", () =>
   withEngine(async (render) => {
     const heap = await faultOf(render("<% const all = []; for (;;) all.push({ n: all.length }); %>"));
-    assert.match(heap, /^it ended its process \(.*\); its limit is 16 MiB$/);
+    assert.match(heap, /^it ended its process \(.*\), whose memory limit is 16 MiB$/);
     const text = "<% const all = []; for (;;) all.push('x'.repeat(1_000_000) + all.length); %>";
     assert.match(await faultOf(render(text)), /^it ended its process/);
     assert.match(await faultOf(render("<% let s = 'x'; for (;;) s += s; %>")), /Invalid string length/);
@@ -201,7 +201,7 @@ Deno.test("EtaEngine: never exceeds its number of processes, however many scopes
 Deno.test("EtaEngine: ends a template that makes one text larger than its heap", () =>
   withEngine(async (render) => {
     const fault = await faultOf(render("<% const text = 'x'.repeat(5e8); text.charCodeAt(4); %>"));
-    assert.match(fault, /its limit is 128 MiB/);
+    assert.match(fault, /memory limit is 128 MiB/);
   }));
 
 Deno.test("EtaEngine: ends a cancelled render at once, even one that waits, and continues", async () => {

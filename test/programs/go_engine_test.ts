@@ -265,7 +265,10 @@ Deno.test("GoEngine: finds the endless file among the others of its phase", asyn
 Deno.test("GoEngine: survives templates with endless memory, text or recursion", () =>
   withEngine(async (render) => {
     const atOnce = await faultOf(render(`{{ repeat 1000000000 "x" | len }}`));
-    assert.match(atOnce, /^it ended its process \(exit code 1, runtime: out of memory: .*\); its limit is 64 MiB$/);
+    assert.match(
+      atOnce,
+      /^it ended its process \(exit code 1, runtime: out of memory: .*\), whose memory limit is 64 MiB$/,
+    );
     const slowly = `{{ $all := "some text" }}{{ range until 100 }}{{ $all = cat $all $all }}{{ end }}`;
     assert.match(await faultOf(render(slowly)), /^it ended its process \(.*out of memory/);
     const text = `{{ range until 1000000 }}{{ repeat 1000 "x" }}{{ end }}`;

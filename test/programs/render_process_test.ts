@@ -39,7 +39,10 @@ Deno.test("RenderProcess: ends a render that used up its processor time, even af
 Deno.test("RenderProcess: waits no longer than the clock allows, and does not call that a runaway", () =>
   withProcess("./idle_child.ts", async (process) => {
     const asked = process.ask({ waitMs: 60_000 }, { limitMs: 400, processorMs: 300 });
-    await assert.rejects(asked, { name: "RenderTimeout", message: "Failed to render: no answer within 400 ms" });
+    await assert.rejects(asked, {
+      name: "RenderTimeout",
+      message: "Failed to render: the process did not answer in 400 ms",
+    });
     assert.ok(process.isEnded);
   }));
 

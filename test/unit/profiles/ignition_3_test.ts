@@ -97,7 +97,7 @@ Deno.test("ignition3: refuses what 3.3.0 does not support", () => {
   for (const permissions of [1755, 2755, 4755]) {
     refuses(
       { files: [file("/f", "x", permissions)] },
-      `file "/f": 3.3.0 does not support setuid, setgid and sticky bits`,
+      `file "/f": version 3.3.0 has no setuid, setgid and sticky bits`,
     );
   }
   refuses({ units: [{ name: "a.service" }, { name: "a.service" }] }, `unit "a.service": it is defined twice`);

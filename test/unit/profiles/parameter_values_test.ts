@@ -78,7 +78,7 @@ Deno.test("parameterValues: refuses a parameter that is neither set nor has a de
   assert.equal(reason, "ParameterInvalid");
   assert.equal(
     message,
-    `Missing annotation "parameter.ostler.dev/mtu": its parameter has no default; must be a whole number`,
+    `Missing annotation "parameter.ostler.dev/mtu": its parameter has no default; set the annotation to a whole number`,
   );
 });
 

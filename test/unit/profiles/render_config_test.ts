@@ -140,7 +140,7 @@ Deno.test("renderConfig: refuses a template that fails to render, naming the fil
   assert.equal(named.reason, "RenderFailed");
   assert.equal(named.message, `Failed to render file "/etc/x": line 1: no`);
   const unnamed = await failing(new TemplateFault("too long")) as Error;
-  assert.equal(unnamed.message, "Failed to render the templates: too long");
+  assert.equal(unnamed.message, "Failed to render the profile: too long");
 });
 
 Deno.test("renderConfig: passes on retryable failures of the engine", async () => {

@@ -153,7 +153,10 @@ Deno.test("fault P9: an organisation and a key of RHEL without a server are a wa
   const operatingSystemSpec = { rhelOrganizationName: "1", rhelActivationKey: "k" };
   const value = { operatingSystem: "rhel", operatingSystemSpec };
   const { warnings } = await judge(deployment({ annotations: { [profileKey]: "mine" }, value }));
-  match(warnings?.[0] ?? "", /rhelOrganizationName and .*rhelActivationKey have no effect: set rhelUseSatelliteServer/);
+  match(
+    warnings?.[0] ?? "",
+    /rhelOrganizationName and .*rhelActivationKey have no effect unless rhelUseSatelliteServer is true/,
+  );
   const used = { ...operatingSystemSpec, rhelUseSatelliteServer: true, rhelSatelliteServer: "s" };
   const fine = { operatingSystem: "rhel", operatingSystemSpec: used };
   equal((await judge(deployment({ annotations: { [profileKey]: "mine" }, value: fine }))).warnings, undefined);
