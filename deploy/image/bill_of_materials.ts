@@ -1,5 +1,5 @@
-// Entry point: writes the bill of materials of the image in SPDX 2.3: Debian packages, npm packages, Go modules, Deno
-// and Ostler.
+// Entry point: prints the bill of materials of the image in SPDX 2.3: Debian packages, npm packages, Go modules, Deno
+// and Ostler. Its arguments are the version, the creation time, and the paths of dpkg's status files.
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import process from "node:process";

@@ -14,7 +14,9 @@ export interface InstalledPackage {
   place: string;
 }
 
-/** Returns these packages and their dependencies, recursively, sorted by folder; `isLeftOut` names packages to skip. */
+/**
+ * Returns the named packages and all of their dependencies, sorted by folder, without those that `isLeftOut` accepts.
+ */
 export async function installedPackages(
   nodeModules: string,
   names: readonly string[],

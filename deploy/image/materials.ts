@@ -6,7 +6,7 @@ import type { Material } from "./spdx.ts";
 /** Packages that compile workflows during the build, and are not part of the image. */
 const isTool = (name: string): boolean => name.startsWith("@swc/");
 
-/** Returns the installed packages from a status file of dpkg, which has no licenses. */
+/** Returns the installed packages from the text of a status file of dpkg, which does not state licenses. */
 export function debianPackages(status: string): Material[] {
   return status.split(/\n\n+/).map(fieldsOf).flatMap((fields) => {
     const { Package: name, Version: version, Architecture: architecture, Status: state } = fields;
@@ -21,7 +21,10 @@ function fieldsOf(paragraph: string): Record<string, string> {
   return Object.fromEntries(lines.map(([, name, value]) => [name, value]));
 }
 
-/** Returns the npm packages installed for `dependencies`, including those bundled into one file. */
+/**
+ * Returns the installed npm packages with these names and all of their dependencies, except build tools; includes
+ * packages of which the image has only a bundle.
+ */
 export async function npmPackages(nodeModules: string, names: readonly string[]): Promise<Material[]> {
   return (await installedPackages(nodeModules, names, isTool)).map(({ name, version, license }) => {
     const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
@@ -29,7 +32,7 @@ export async function npmPackages(nodeModules: string, names: readonly string[])
   });
 }
 
-/** Returns the modules that a go.mod requires, which are linked into `program`. */
+/** Returns the modules that the text of a go.mod requires; they are linked into `program`. */
 export function goModules(text: string, program: string): Material[] {
   return [...text.matchAll(/^(?:require )?\t?([\w.-]+\.[a-z]+\/\S+) (v\S+)/gm)].map(([, name = "", version = ""]) => {
     return { name, version, purl: `pkg:golang/${name}@${version}`, comment: `Part of ${program}` };

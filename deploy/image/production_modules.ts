@@ -25,12 +25,14 @@ async function keepOnly(nodeModules: string, names: string[], triple: string): P
   await keepNative(packages.find(({ name }) => name === "@temporalio/core-bridge")?.folder, triple);
 }
 
-/** Removes the SDK's native libraries for other systems. */
+/** Removes the native libraries of the Temporal SDK for other systems. */
 async function keepNative(folder: string | undefined, triple: string): Promise<void> {
   const releases = join(folder ?? "", "node_modules/@temporalio/core-bridge/releases");
   const all = await readdir(releases);
   if (!all.includes(triple)) {
-    throw new Error(`Failed to build an image for ${triple}: the SDK has only ${all.join(", ")}`);
+    throw new Error(
+      `Failed to build an image for ${triple}: the Temporal SDK has native libraries only for ${all.join(", ")}`,
+    );
   }
   for (const name of all) if (name !== triple) await remove(join(releases, name));
 }
@@ -42,7 +44,7 @@ async function removeDeadLinks(folder: string): Promise<void> {
   }
 }
 
-/** Removes Deno's markers for skipped build scripts: Deno does not always write them, and images would differ. */
+/** Removes Deno's markers for skipped build scripts: Deno writes them in some builds only, so images would differ. */
 async function removeMarks(place: string): Promise<void> {
   const marks = (await readdir(place)).filter((name) => name.startsWith(".scripts-"));
   for (const name of marks) await rm(join(place, name));

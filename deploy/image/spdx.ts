@@ -19,7 +19,7 @@ export interface Product {
   created: string;
 }
 
-/** SPDX expressions of identifiers with AND, OR and WITH, the forms that packages use. */
+/** Matches the SPDX expressions that packages use: identifiers joined by AND, OR and WITH. */
 const expression = /^\(?[A-Za-z0-9.+-]+( (AND|OR|WITH) [A-Za-z0-9.+-]+)*\)?$/;
 const unknown = "NOASSERTION";
 const noExpression = ["UNLICENSED", "SEE"];

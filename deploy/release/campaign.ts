@@ -1,6 +1,6 @@
 /**
- * Records of passed campaigns: a release requires one for its commit, because `deno task campaign` is too slow for
- * every change.
+ * Records of passed campaigns: `deno task campaign` is too slow to run for every change, so a release requires the
+ * record of a campaign that passed on its commit.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";

@@ -16,10 +16,14 @@ export function notesOf(
   { version, isChanged }: { version: string; isChanged: boolean },
   isDraft: boolean,
 ): string {
-  if (isChanged && !isDraft) throw new Error(`Failed to release ${version}: files differ from the commit; use --draft`);
+  if (isChanged && !isDraft) {
+    throw new Error(`Failed to release ${version}: files differ from the commit; commit them, or use --draft`);
+  }
   const entry = entryOf(changelog, version);
   if (entry?.date === undefined && !isDraft) {
-    throw new Error(`Failed to release ${version}: CHANGELOG.md has no "## [${version}] - DATE"; use --draft`);
+    throw new Error(
+      `Failed to release ${version}: CHANGELOG.md has no "## [${version}] - DATE"; add it, or use --draft`,
+    );
   }
   return entry?.notes ?? "";
 }

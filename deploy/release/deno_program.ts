@@ -27,7 +27,7 @@ export async function denoFor(target: Target, isNear: boolean): Promise<string> 
   throw new Error(`Failed to pack for ${target}: npm has no Deno ${own} for it, ${other}`);
 }
 
-/** Returns the newest version that is older than `own` and differs in the patch number only. */
+/** Returns the newest of these versions that is an earlier patch release of `own`. */
 export function nearestBefore(own: string, versions: readonly string[]): string | undefined {
   const [, line = "", last = ""] = /^(\d+\.\d+)\.(\d+)$/.exec(own) ?? [];
   const patches = versions.filter((version) => version.startsWith(`${line}.`)).map((version) =>

@@ -12,7 +12,10 @@ export type Target = typeof targets[number];
 export interface ReleaseOptions {
   /** Folder to which the files are written. */
   readonly output: string;
-  /** Whether to allow uncommitted files, and a missing date in CHANGELOG.md, record of manifests or passed campaign. */
+  /**
+   * Whether a release may have uncommitted files, and lack its date in CHANGELOG.md, the record of its manifests, or a
+   * passed campaign.
+   */
   readonly isDraft: boolean;
   readonly without: readonly OptionalPart[];
   readonly targets: readonly Target[];
@@ -25,7 +28,7 @@ export interface ReleaseOptions {
   readonly help: boolean;
 }
 
-/** An invalid command line. */
+/** Thrown for an invalid command line; the program then exits with 2. */
 export class UsageError extends Error {}
 
 /** The text of `--help`. */

@@ -22,7 +22,8 @@ export async function recordsOf(version: string): Promise<string[]> {
 }
 
 /**
- * Throws if the newest record differs from the objects installed now: later versions could not be tested against them.
+ * Throws if the newest record of a version differs from the objects that it installs now, because later versions are
+ * tested against that record.
  */
 export async function requireRecord(helm: string, version: string): Promise<void> {
   const newest = (await recordsOf(version)).at(-1);

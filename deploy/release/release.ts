@@ -81,7 +81,7 @@ async function writeNotes({ source: { version }, output }: Making, notes: string
   return [name];
 }
 
-/** Returns the parts that need programs which this machine may lack, to build one after the other. */
+/** Returns the parts that need programs that this machine may lack; reports those that options leave out. */
 function optional({ options: { without, targets }, say }: Making): Part[] {
   if (without.includes("cli")) say("Skipped: command");
   if (without.includes("image")) say("Skipped: image");
@@ -107,6 +107,6 @@ const image: Part = async ({ source, options: { snapshot }, output, bases: all }
     all.push(...bases);
     return names;
   } catch (error) {
-    throw new Error(`${(error as Error).message}; use --without image to skip it`, { cause: error });
+    throw new Error(`${(error as Error).message}; use --without image to leave the image out`, { cause: error });
   }
 };

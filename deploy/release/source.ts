@@ -1,4 +1,4 @@
-/** The source of a release: one commit, whose time all files of the release have. */
+/** The source of a release: one commit, whose time is the time of all files in the archives of the release. */
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import manifest from "../../package.json" with { type: "json" };

@@ -29,17 +29,17 @@ export interface Cloud {
   script(change: ScriptChange): void;
   /** Stops a machine; its VirtualMachine, instance and Node remain. Throws if the name is unknown. */
   kill(name: string): Promise<void>;
-  /** Starts or ends a network partition between a machine and the API server. Throws if the name is unknown. */
+  /** Cuts a machine off from the API server if `isCut`, else reconnects it. Throws if the name is unknown. */
   partition(name: string, isCut: boolean): Promise<void>;
-  /** Makes a machine's kubelet report NotReady, or Ready again. Throws if the name is unknown. */
+  /** Makes a machine's kubelet report NotReady if `isIll`, else Ready. Throws if the name is unknown. */
   sicken(name: string, isIll: boolean): Promise<void>;
   /** Stops all machines in this process; does not change objects of the API server. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a cloud that turns VirtualMachines into nodes; resolves when it watches, and throws if it cannot list within a
- * minute.
+ * Starts a cloud that turns VirtualMachines into nodes; resolves when it watches them, and throws if it cannot list
+ * them within a minute.
  */
 export async function startCloud(options: CloudOptions): Promise<Cloud> {
   const cloud = new LocalCloud(options);
@@ -52,7 +52,7 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   return cloud;
 }
 
-/** Time in which machine-controller usually deletes the Node of a deleted Machine. */
+/** Time for machine-controller to delete the Node of a deleted Machine; afterwards the cloud deletes it. */
 const orphanSeconds = 20;
 
 class LocalCloud implements Cloud {
@@ -143,7 +143,7 @@ class LocalCloud implements Cloud {
   async #removeOrphan({ order: { name } }: CloudMachine): Promise<void> {
     const { signal } = this.#context;
     await rest(orphanSeconds, signal);
-    if (signal.aborted || this.#find(name, "look at").view().phase !== "deleted") return;
+    if (signal.aborted || this.#find(name, "check").view().phase !== "deleted") return;
     await persist({ attempts: 30, seconds: 120, signal }, () => this.#hypervisor.deleteNode(name));
   }
 

@@ -19,8 +19,8 @@ export interface Following<T extends KubernetesObject> {
 const giveUpAfterSeconds = 600;
 
 /**
- * Watches a collection until the signal aborts, and returns its cache; errors restart the watch until it has failed for
- * ten minutes without a break.
+ * Watches a collection until the signal aborts, and returns its cache. Restarts the watch after each error, and stops
+ * when it has failed for ten minutes without a minute free of errors.
  */
 export async function follow<T extends KubernetesObject>(following: Following<T>): Promise<ListWatch<T>> {
   const { connection, path, list, signal, log } = following;
@@ -40,7 +40,9 @@ export async function follow<T extends KubernetesObject>(following: Following<T>
     if (signal.aborted) return;
     const failingSeconds = failures.note();
     if (failingSeconds === 0) log(`watch of ${path} failed: ${reasonOf(error)}`);
-    if (failingSeconds > giveUpAfterSeconds) return log(`watch of ${path} given up`);
+    if (failingSeconds > giveUpAfterSeconds) {
+      return log(`watch of ${path} stopped: it failed for ${giveUpAfterSeconds} s`);
+    }
     await rest(Math.min(0.5 + failingSeconds / 4, 5), signal);
     if (!signal.aborted) await watch.start();
   });

@@ -18,8 +18,8 @@ interface VirtualMachineInstance extends KubernetesObject {
 }
 
 /**
- * The API calls of the cloud under its own identity: VirtualMachines, instances, user-data, and cleanup after deleted
- * machines.
+ * The API calls that the cloud makes under its own identity: for VirtualMachines, instances and user-data, and to clean
+ * up after deleted machines.
  */
 export class Hypervisor {
   readonly #connection: Connection;
@@ -58,7 +58,7 @@ export class Hypervisor {
     await settled(this.#connection.custom.createNamespacedCustomObject({ ...collection(order), body }), [409]);
   }
 
-  /** Publishes the instance's address, generated if the machine has none, and reports the instance as running. */
+  /** Reports the instance as running at `own`, else at its current address, else at a new one; returns the address. */
   async ensureAddress(order: MachineOrder, own?: string): Promise<string> {
     const { custom } = this.#connection;
     const instance: VirtualMachineInstance = await custom.getNamespacedCustomObject(object(order));
@@ -68,7 +68,9 @@ export class Hypervisor {
     return ipAddress;
   }
 
-  /** Reads the user-data of the machine, with retries because it is written shortly after the VirtualMachine. */
+  /**
+   * Reads the user-data of a machine; callers retry, because its Secret is written shortly after the VirtualMachine.
+   */
   async readUserData(order: MachineOrder): Promise<string> {
     const { userDataSecret: name, namespace } = order;
     if (name === undefined) throw new Hopeless(`Failed to boot machine "${order.name}": it has no user-data volume`);

@@ -30,7 +30,7 @@ export function connectWith(kubeconfig: string): Connection {
   return connect(config);
 }
 
-// client-node 2 creates a dispatcher, and thus a TLS connection, for each call; the method is private, hence Reflect.
+// client-node 2 creates a dispatcher, and thus a TLS connection, for each call. Reflect replaces its private method.
 function shareDispatcher(config: KubeConfig): () => Promise<void> {
   const create = Reflect.get(config, "createDispatcher") as CreateDispatcher;
   let shared: Dispatcher | undefined;

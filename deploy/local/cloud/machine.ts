@@ -30,7 +30,8 @@ export class Machine implements CloudMachine {
     this.#context = context;
     this.#facts = { name: order.name, ordinal, image: order.image };
     this.#signal = AbortSignal.any([context.signal, this.#life.signal]);
-    // Drawn now, by ordinal: names are random, and the order of later events must not change which machine is slow.
+    // Drawn now and by ordinal, because names are random, and the order of later events must not decide which machine
+    // is slow.
     const random = randomStream(context.seed, `machine/${ordinal}`);
     this.#bootSeconds = between(random, context.script.current.bootSeconds);
     this.#readySeconds = between(random, context.script.current.readySeconds);
@@ -73,7 +74,7 @@ export class Machine implements CloudMachine {
     return Promise.resolve();
   }
 
-  /** Makes the kubelet report NotReady, or Ready again; a machine without a node reports nothing. */
+  /** Makes the kubelet report NotReady if `isIll`, else Ready; does nothing before the machine has a node. */
   async sicken(isIll: boolean): Promise<void> {
     const agent = this.#agent;
     if (agent !== undefined) await persist(this.#patience(), () => agent.setReady(!isIll));

@@ -24,7 +24,7 @@ export interface MachineView {
   kubelet?: string | undefined;
   nodeName?: string | undefined;
   orderedAt: string;
-  /** When the machine had booted and read its user-data. */
+  /** When the machine had booted; for a container, when it fetched its user-data. */
   bootedAt?: string | undefined;
   readyAt?: string | undefined;
   /** The phase in which the boot failed, and the reason. */
@@ -53,9 +53,9 @@ export interface CloudMachine {
   run(): Promise<void>;
   /** Ends all activity immediately; VirtualMachine, instance and Node are not changed. */
   kill(): Promise<void>;
-  /** Starts or ends a network partition between the machine and the API server. */
+  /** Cuts the machine off from the API server if `isCut`, else reconnects it. */
   partition(isCut: boolean): Promise<void>;
-  /** Makes the kubelet report NotReady, or Ready again. */
+  /** Makes the kubelet report NotReady if `isIll`, else Ready. */
   sicken(isIll: boolean): Promise<void>;
   /** Deletes instance and pods of the machine after its VirtualMachine is deleted, but not its Node. */
   remove(): Promise<void>;

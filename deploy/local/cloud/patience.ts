@@ -49,7 +49,7 @@ export async function rest(seconds: number, signal: AbortSignal): Promise<void> 
   await delay(seconds * 1000, undefined, { signal }).catch(() => {});
 }
 
-/** Throws if the call has no result in time; a call that hangs is not cancelled. */
+/** Awaits a call, and throws if it has no result in time; does not cancel the call. */
 export async function withinSeconds<T>(seconds: number, call: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const expiry = new Promise<never>((_, reject) => {

@@ -18,7 +18,10 @@ export interface PodHost {
   signal: AbortSignal;
 }
 
-/** Simulates how a kubelet runs pods: Running after a short time, and deleted after their grace period. */
+/**
+ * Simulates how a kubelet runs pods: new pods are Running after a short time, deleted ones end after their grace
+ * period.
+ */
 export class PodRunner {
   readonly #host: PodHost;
   #handled = new Map<string, "started" | "doubted" | "ending">();
@@ -60,7 +63,8 @@ export class PodRunner {
     }
   }
 
-  // Like a kubelet, waits until a partition ends, and gives up only if the update of the pod fails for ten minutes.
+  // Like a kubelet, waits while the machine is partitioned; gives up when updates of the pod have failed for ten
+  // minutes.
   async #act(pod: V1Pod, afterSeconds: number, action: () => Promise<void>): Promise<void> {
     const { link, signal, log } = this.#host;
     await rest(afterSeconds, signal);
@@ -97,7 +101,7 @@ export class PodRunner {
   async #patchStatus(pod: V1Pod, status: NonNullable<V1Pod["status"]>): Promise<void> {
     const { name = "", namespace = "", uid = "" } = pod.metadata ?? {};
     const body = { metadata: { uid }, status };
-    // 404 and 409 are no failures: the pod may be deleted, or replaced by another with the same name.
+    // 404 and 409 count as success: the pod was deleted, or replaced by another pod with the same name.
     await settled(this.#host.connection.core.patchNamespacedPodStatus({ name, namespace, body }, strategicPatch), [
       404,
       409,

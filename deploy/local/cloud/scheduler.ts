@@ -8,7 +8,7 @@ import { kinOf, placePod } from "./placement.ts";
 /** Dependencies of a scheduler. */
 export interface SchedulerOptions {
   connection: Connection;
-  /** Returns whether the machine of a node is gone, even if its Node is still Ready. */
+  /** Returns whether the machine of a node was deleted; its Node may still be Ready. */
   isGone: (nodeName: string) => boolean;
   log: (line: string) => void;
   signal: AbortSignal;

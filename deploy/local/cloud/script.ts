@@ -4,7 +4,7 @@ export interface Range {
   max: number;
 }
 
-/** Facts of a machine for the script; the kubelet version is known when the machine is provisioned. */
+/** Facts of a machine by which faults select it; the kubelet version is known once the machine is provisioned. */
 export interface MachineFacts {
   name: string;
   /** Number of the machine in the cloud, from 1. */
@@ -36,8 +36,9 @@ export interface CloudScript {
   podStartSeconds: number;
   /** Maximum grace period of pods, in seconds. */
   maxPodGraceSeconds: number;
-  /** Number of attempts of each boot step, and time limit, before the machine gives up. */
+  /** Number of attempts of each boot step before the machine gives up. */
   bootAttempts: number;
+  /** Time limit of each boot step, in seconds. */
   bootStepSeconds: number;
   /** Packages that the mirror lacks: a machine that should install one of them fails and reports the reason. */
   missingPackages: readonly string[];
@@ -62,7 +63,7 @@ const defaults: CloudScript = {
   faults: [],
 };
 
-/** The current script, and the count of faults used so far. */
+/** The current script, and how often each of its faults was used. */
 export class Script {
   #current: CloudScript;
   #struck = new Map<Fault, number>();

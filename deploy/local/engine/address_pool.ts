@@ -3,8 +3,8 @@ export interface AddressPool {
   /** Address range of the pool in CIDR notation, such as 10.201.0.0/20. */
   readonly cidr: string;
   /**
-   * Address of this host, with prefix length, on the bridge of containers without a named network; from the first
-   * network of the pool.
+   * Address of this host with prefix length, from the pool's first network, on the bridge of containers without a named
+   * network.
    */
   readonly bridgeAddress: string;
 }
@@ -24,7 +24,8 @@ export function chooseAddressPool(taken: readonly string[]): AddressPool {
     if (isFree) return { cidr, bridgeAddress: `10.${octet}.0.1/24` };
   }
   throw new Error(
-    `Failed to find free addresses for machines: 10.${firstOctet}.0.0 to 10.${lastOctet}.15.255 are in use`,
+    `Failed to find free addresses for machines: each network from 10.${firstOctet}.0.0/${poolBits} to ` +
+      `10.${lastOctet}.0.0/${poolBits} overlaps a route of this host`,
   );
 }
 

@@ -2,7 +2,7 @@ import process from "node:process";
 
 /**
  * Makes testcontainers use this engine until disposed of; call it before testcontainers is first used. Disables the
- * cleanup container of testcontainers, whose image not every site can pull; this folder's code cleans up instead.
+ * cleanup container of testcontainers, whose image not every site can pull; the keeper of the run cleans up instead.
  */
 export function aimTestcontainers(socket: string): Disposable {
   const { DOCKER_HOST: before } = process.env;

@@ -10,7 +10,7 @@ import { alone, type RunScope } from "./run_scope.ts";
 import { sweepEverything, sweepRun } from "./sweep.ts";
 import { stopEngine } from "./stop_engine.ts";
 
-/** Releases everything that this run holds; throws with all failures after trying every step. */
+/** Releases everything that this run holds; a failed step does not prevent the others. Throws with all failures. */
 export async function closeRun(scope: RunScope): Promise<void> {
   await alone(scope, undefined, async () => {
     const own = (await scope.records.living()).find(({ runId }) => runId === scope.runId);
@@ -19,8 +19,8 @@ export async function closeRun(scope: RunScope): Promise<void> {
 }
 
 /**
- * Cleans up after runs that died; throws with all failures after trying every run. Call it only while no other run
- * opens or closes.
+ * Cleans up after runs whose process died; a failed cleanup does not prevent the others. Throws with all failures. Call
+ * it only while no other run opens or closes.
  */
 export async function closeDeadRuns(scope: RunScope): Promise<void> {
   const failures: unknown[] = [];
@@ -30,7 +30,7 @@ export async function closeDeadRuns(scope: RunScope): Promise<void> {
   }
   if (failures.length > 0) throw new Error(failures.map(reasonOf).join("\n"), { cause: failures[0] });
   if ((await scope.records.living()).length > 0) return;
-  // Saved settings without a run belong to a run whose record was lost.
+  // Settings that are still saved although no run remains were saved by a run whose record was lost.
   if (Deno.uid() === 0) await scope.hostSettings.restore(writeAsRoot);
 }
 
@@ -43,7 +43,7 @@ async function closeRecorded(scope: RunScope, record: RunRecord): Promise<void> 
   if (failures.length === 0) return await scope.records.remove(record.runId);
   throw engineError({
     attempt: `clean up after run ${record.runId}`,
-    state: `${failures.length} leftovers remain`,
+    state: `${failures.length} of its cleanup steps failed`,
     details: failures,
     cure: "start another run, which retries the cleanup",
   });

@@ -11,14 +11,14 @@ export function configArgument({ configPath }: EngineFolders): string {
 export function daemonArguments(folders: EngineFolders): string[] {
   return [
     configArgument(folders),
-    // The daemon uses the host's containerd if there is one, so it needs namespaces of its own. They are arguments,
-    // because the daemon refuses the second one under this name in the configuration file.
+    // The daemon uses the host's containerd if that runs, so it needs containerd namespaces of its own. They are
+    // arguments, because the daemon does not accept the second one under this name in its configuration file.
     `--containerd-namespace=${folders.cgroup}`,
     `--containerd-plugins-namespace=${folders.cgroup}-plugins`,
   ];
 }
 
-/** Returns the daemon's only configuration file, which shares nothing with another engine of this host. */
+/** Returns the content of the daemon's only configuration file; it shares nothing with another engine of this host. */
 export function daemonConfig(
   folders: EngineFolders,
   pool: AddressPool,

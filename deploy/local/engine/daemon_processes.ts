@@ -3,7 +3,7 @@ import { configArgument } from "./daemon_config.ts";
 import type { EngineFolders } from "./engine_folders.ts";
 import { kernelProc, startOf } from "./owner.ts";
 
-/** Returns the ids of other processes whose file of this name in /proc has a text that `says` accepts. */
+/** Returns the ids of the processes, without this one, for which `says` accepts the text of this file in /proc/PID. */
 export async function processesWhere(
   file: "cmdline" | "cgroup" | "comm",
   says: (text: string) => boolean,

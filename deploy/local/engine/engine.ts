@@ -26,7 +26,8 @@ export interface Engine {
   /** Value for DOCKER_HOST, such as unix:///var/run/docker.sock. */
   readonly socket: string;
   /**
-   * Whether the engine was started for Ostler's runs, and is stopped after the last of them; otherwise it was found.
+   * Whether Ostler started the engine for its runs, and stops it after the last of them; otherwise the engine existed
+   * before, and keeps running.
    */
   readonly isOurs: boolean;
   readonly version: string;
@@ -37,7 +38,9 @@ export interface Engine {
    * end.
    */
   runLabels(): Record<string, string>;
-  /** Removes all objects with the run's labels, and restores the settings of this host; rejects with what remains. */
+  /**
+   * Removes all objects with the run's labels, and restores this host's settings; rejects with a list of what remains.
+   */
   stop(): Promise<void>;
 }
 

@@ -23,8 +23,8 @@ export interface Fitness {
 const answerMs = 15_000;
 
 /**
- * Checks an engine, and runs a privileged container on it; an engine that does not respond is unfit and causes no
- * error.
+ * Checks an engine by its own facts, and by a privileged container that it runs. Never throws: an engine that does not
+ * respond is unfit.
  */
 export async function judgeEngine(api: DockerApi, labels: Readonly<Record<string, string>>): Promise<Fitness> {
   try {
@@ -45,12 +45,12 @@ export function unfitFacts(facts: EngineFacts, kernel: string): string | undefin
   const has = (name: string): boolean => security.some((option) => option.startsWith(`name=${name}`));
   if (OSType !== "linux") return `it runs "${OSType}" containers`;
   if (KernelVersion !== kernel) {
-    return `it runs on another host: its kernel is "${KernelVersion}", that of this host is "${kernel}"`;
+    return `it runs on another host: its kernel is "${KernelVersion}", the kernel of this host is "${kernel}"`;
   }
   if (has("rootless")) return "it is rootless, so its networks cannot be reached from this host";
   if (Driver === "vfs") return `its storage driver "vfs" copies the whole image for each machine`;
   if (CgroupVersion === "1" && !has("cgroupns")) {
-    return `its containers share the host's cgroups; start it with "--default-cgroupns-mode private"`;
+    return `its containers share the host's cgroups; start the engine with "--default-cgroupns-mode private"`;
   }
   return undefined;
 }
@@ -74,7 +74,7 @@ export async function cannotRunPrivileged(
 function whyNoAnswer(error: unknown): string {
   const { code } = error as { code?: string };
   if (code === "EACCES" || error instanceof Deno.errors.PermissionDenied) {
-    return `permission denied: the socket belongs to another user, and often to group "docker"`;
+    return `permission denied: run as root, or as a member of the group of the socket, often "docker"`;
   }
   if (code === "ENOENT") return "the socket does not exist";
   if (code === "ECONNREFUSED") return "no process listens on this socket";

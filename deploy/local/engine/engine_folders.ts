@@ -57,6 +57,8 @@ export function stateFolder(env: Environment): string {
 
 function besideTools(env: Environment): string {
   const tools = cacheFolder(env);
-  if (tools === undefined) throw new Error("Failed to find a cache folder: neither HOME nor XDG_CACHE_HOME is set");
+  if (tools === undefined) {
+    throw new Error("Failed to find a cache folder: neither HOME nor XDG_CACHE_HOME is set; set one");
+  }
   return dirname(tools);
 }

@@ -28,7 +28,8 @@ export async function howToGetEngine(): Promise<string> {
   if (Deno.uid() === 0) {
     return `add "--install-docker" to install Debian's docker.io and start an engine`;
   }
-  return `run as root with "--install-docker", or "sudo apt-get install docker.io && sudo usermod -aG docker $USER"`;
+  const commands = "sudo apt-get install docker.io && sudo usermod -aG docker $USER";
+  return `run as root with "--install-docker", or run "${commands}" and log in again`;
 }
 
 /**

@@ -1,4 +1,5 @@
-// Entry point of the process that keeps a run's engine: opens it, and cleans up when its input ends for any reason.
+// Entry point of the keeper: opens an engine for a run, and cleans up after the run at the end of its input, which
+// comes however the process of the run ends.
 import { closeDeadRuns, closeRun } from "./close_run.ts";
 import { reasonOf } from "./engine_error.ts";
 import type { KeeperOrder, KeeperReport } from "./keeper_messages.ts";
@@ -6,7 +7,7 @@ import { openRun } from "./open_run.ts";
 import { alone, createRunScope, type RunScope } from "./run_scope.ts";
 
 async function report(message: KeeperReport): Promise<void> {
-  // The write fails if the parent process was killed.
+  // The write fails if the process of the run was killed; the keeper then still cleans up.
   await Deno.stdout.write(new TextEncoder().encode(`${JSON.stringify(message)}\n`)).catch(() => {});
 }
 
@@ -20,7 +21,7 @@ function readInput(): Input {
   const ended = new AbortController();
   const end = (why: string): void => ended.abort(new Error(`Stopped: ${why}`));
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    Deno.addSignalListener(name, () => end(`stopped by ${name}`));
+    Deno.addSignalListener(name, () => end(`received ${name}`));
   }
   const { promise, resolve, reject } = Promise.withResolvers<KeeperOrder>();
   const read = async (): Promise<void> => {

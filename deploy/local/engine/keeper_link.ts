@@ -46,7 +46,7 @@ export class KeeperLink {
     await this.#gone;
     if (this.#last?.kind === "closed") return;
     if (this.#last?.kind === "failed" || this.#order.isSweep) throw await this.#failure("close a Docker engine");
-    // The keeper was killed: another keeper cleans up its run as a dead one.
+    // The keeper was killed, so another keeper cleans up its run like that of any dead process.
     await new KeeperLink({ ...this.#order, isSweep: true }, this.#onProgress).end();
   }
 

@@ -36,7 +36,7 @@ export async function createMachineNetwork(
   const { Subnet: subnet, Gateway: gateway } = IPAM.Config[0] ?? {};
   if (subnet === undefined || gateway === undefined) {
     throw new Error(
-      `Failed to create network "${name}": the engine assigned no subnet and gateway, but ${JSON.stringify(IPAM)}`,
+      `Failed to create network "${name}": the engine assigned ${JSON.stringify(IPAM)}, without subnet or gateway`,
     );
   }
   return { name, subnet, gateway };

@@ -59,7 +59,7 @@ async function chooseEngine(scope: RunScope, order: KeeperOrder, signal: AbortSi
   let { engine, unfit } = await findEngine(search, judge);
   if (engine === undefined && order.install && !scope.env.DOCKER_HOST) {
     await installEngine({ env: scope.env, onProgress: scope.onProgress, signal });
-    // The installed package may have started an engine of the host.
+    // The package that was installed may have started an engine on this host.
     ({ engine, unfit } = await findEngine(search, judge));
     if (engine === undefined) return await ourEngine(scope, order, signal);
   }
@@ -99,7 +99,7 @@ async function record(scope: RunScope, held: { socketPath?: string; engineDirect
 /** Sockets on which an engine may listen, in the order of the checks. */
 interface EngineSearch {
   readonly socketPaths: readonly string[];
-  /** A configured engine that cannot be used, with the reason. */
+  /** The engine in DOCKER_HOST and why it cannot be used, if it cannot. */
   readonly refused?: string;
 }
 
@@ -166,7 +166,7 @@ async function startEngine(folders: EngineFolders, env: Environment, signal: Abo
   };
   const answers = waitUntil(probe, { what: "dockerd to respond", timeoutMs: readyMs, signal });
   await Promise.race([answers, gone]).catch(async (error: unknown) => {
-    // The rejection of the losing promise must be handled.
+    // If the daemon ended first, the wait for its response is rejected later, and that must not end this process.
     answers.catch(() => {});
     signal.throwIfAborted();
     throw engineError({

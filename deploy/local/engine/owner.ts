@@ -1,4 +1,4 @@
-/** The process, with boot and process namespace, that owns something which may outlive it. */
+/** The process that owns something that may outlive it, identified across reboots and process namespaces. */
 export interface Owner {
   readonly bootId: string;
   /** Inode of the process namespace to which the process id belongs. */

@@ -67,7 +67,7 @@ async function isGone({ owner }: RunRecord, proc: string): Promise<boolean> {
   return known === undefined || await isDead(known, proc);
 }
 
-/** Writes a file atomically, also in case of a crash. */
+/** Writes a file atomically: after a crash it has its old content or all of the new one. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   await Deno.mkdir(join(path, ".."), { recursive: true, mode: 0o700 });
   const draft = `${path}.${Deno.pid}.draft`;

@@ -9,7 +9,7 @@ import { currentOwner, writeOwner } from "./owner.ts";
 import { RunRecords } from "./run_record.ts";
 import { machineLabel, ownerLabel } from "./sweep.ts";
 
-/** The context to open and to close a run. */
+/** The context in which a run is opened and closed. */
 export interface RunScope {
   readonly runId: string;
   readonly owner: string;

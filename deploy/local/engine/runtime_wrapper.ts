@@ -14,9 +14,9 @@ export function lacksSysResource(status: string): boolean {
 }
 
 /**
- * Returns a script that calls runc without CAP_SYS_RESOURCE, because runc would fail with "unable to apply caps": it
- * removes the capability from the bundle's config.json to create a container, and from the process file to run a
- * command in a container.
+ * Returns a script that calls runc without CAP_SYS_RESOURCE, with which runc would fail: "unable to apply caps". The
+ * script removes the capability from the bundle's config.json before runc creates a container, and from the process
+ * file before runc runs a command in one.
  */
 export function wrapperScript(runc: string): string {
   return `#!/bin/sh

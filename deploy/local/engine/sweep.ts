@@ -11,7 +11,7 @@ interface Labelled {
   readonly Labels: Readonly<Record<string, string>> | null;
 }
 
-/** Number of checks whether containers are gone, and the pauses between them. */
+/** Maximum number of checks whether containers are gone, and the pause after each. */
 export interface Looks {
   readonly most: number;
   readonly pauseMs: number;

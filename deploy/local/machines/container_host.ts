@@ -40,7 +40,7 @@ export interface ContainerHost {
   readonly address: string;
   /** Address range of pods. */
   readonly podNetwork: string;
-  /** Settings of Ostler, as for any site with its own mirror. */
+  /** Settings of Ostler by environment variable, as any site with its own mirror sets them. */
   readonly settings: Readonly<Record<string, string>>;
   /** Annotations for a pool of these machines, whose kubelets share kernel and disk with this host. */
   readonly poolAnnotations: Readonly<Record<string, string>>;
@@ -49,17 +49,19 @@ export interface ContainerHost {
   /** Name of the image from which machines boot. */
   readonly image: string;
   readonly engine: Engine;
-  /** Makes machines that are ordered with `build` as their image boot a build of that name (`systemName`). */
+  /** Builds the machine image under the name `build` (`systemName`); machines ordered with that image then boot it. */
   addBuild(build: string): Promise<void>;
-  /** Makes machines that are ordered with `named` as their image boot an ostree deployment (`ostree/`). */
+  /** Builds the ostree image (`ostree/`); machines ordered with `named` as their image then boot its deployment. */
   addOstree(named: string): Promise<void>;
   /** Returns the names of all machines in the engine, running or not, in order. */
   machineNames(): Promise<string[]>;
   /** Limits the disk space for programs on new machines, in bytes; undefined for no limit. */
   limitDisk(bytes: number | undefined): void;
-  /** Sets the port of this host to which the API server's Service leads on new machines. */
+  /**
+   * Sets the port of the API server on this host, so that pods on new machines reach it through Service `kubernetes`.
+   */
   serveApi(port: number): void;
-  /** Enforces the NetworkPolicies of this kubeconfig's cluster (given as text) on new machines. */
+  /** Enforces the NetworkPolicies of a cluster, given by the text of a kubeconfig, on new machines. */
   enforcePolicies(kubeconfig: string): Promise<void>;
   /** Returns a started machine; rejects if no machine has this name. */
   machine(name: string): Promise<MachineContainer>;
@@ -142,7 +144,7 @@ class Fleet {
   }
 }
 
-// Settings of a site with container machines; any other site with its own mirror could set the same.
+// The settings are not special to container machines: any other site with its own mirror could set the same.
 
 /** Returns the settings of Ostler's processes, by environment variable. */
 export function siteSettings(

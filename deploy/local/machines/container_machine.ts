@@ -136,7 +136,8 @@ export class ContainerMachine implements CloudMachine {
     if (this.#view.phase === "booting") this.#enter("installing");
   }
 
-  // Follows the machine by its node only, and without a deadline, as Ostler handles a machine that never joins.
+  // Follows the machine by its Node only, and without a deadline, because Ostler itself gives up a machine that never
+  // joins.
   async #followNode(): Promise<void> {
     let hasNetwork = false;
     for (; !this.#signal.aborted; await rest(lookSeconds, this.#signal)) {

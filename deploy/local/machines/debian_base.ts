@@ -10,7 +10,7 @@ import { findOnPath } from "../tools/environment.ts";
 import { runCommand } from "../tools/run_command.ts";
 
 export interface BaseOptions {
-  /** A folder with space for an unpacked system, which is removed again; the file system must allow device files. */
+  /** Folder for the unpacked system during the build; its file system must allow device files. */
   workFolder: string;
   /** Package archives, for the build and for the machines. */
   archives: DebianArchives;
@@ -31,7 +31,7 @@ const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 200 
 
 /**
  * Returns the name of a minimal Debian image with CAs, built first if the engine lacks it; throws with the failed step.
- * Without debootstrap or root, the engine pulls the same system from a registry, if it can reach one.
+ * Without debootstrap or root, returns the name of Debian's own image, which the engine must be able to pull.
  */
 export async function debianBase(options: BaseOptions): Promise<string> {
   const [debootstrap] = await findOnPath("debootstrap", process.env);

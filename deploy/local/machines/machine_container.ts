@@ -24,8 +24,8 @@ export interface ExecResult {
 }
 
 /**
- * A container that sees only its own cgroups, as systemd requires; on cgroup v1, a privileged container would get the
- * host's.
+ * A container that sees only its own cgroups, as systemd requires; by default, a privileged container on cgroup v1 sees
+ * the host's.
  */
 class SystemContainer extends GenericContainer {
   constructor(image: string) {
@@ -100,7 +100,7 @@ export class MachineContainer {
   async partition(isCut: boolean): Promise<void> {
     if (this.#isCut === isCut) return;
     const { exitCode, stderr } = await this.run(["sh", "-c", isCut ? pullPlug : putPlugBack]);
-    const what = `${isCut ? "cut" : "connect"} machine "${this.#container.getName()}"`;
+    const what = `${isCut ? "cut off" : "reconnect"} machine "${this.#container.getName()}"`;
     if (exitCode !== 0) throw new Error(`Failed to ${what}: ${stderr.trim()}`);
     this.#isCut = isCut;
   }

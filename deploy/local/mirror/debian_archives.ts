@@ -13,7 +13,7 @@ export interface DebianArchives {
 /** Runs a program and returns its standard output; undefined if it is missing or fails. */
 export type Ask = (program: string, args: readonly string[]) => Promise<string | undefined>;
 
-/** Reads the archives from apt, which parses all formats of its files; throws if apt has no Debian archive. */
+/** Reads the archives from apt, which parses its own files; throws if apt has no Debian archive over http or https. */
 export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchives> {
   const fields = ["REPO_URI", "RELEASE", "COMPONENT", "LABEL"].map((name) => `$(${name})`).join("|");
   const targets = await ask("apt-get", ["indextargets", "--format", fields, "Created-By: Packages"]) ?? "";
@@ -23,7 +23,7 @@ export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchi
   const debian = archives.find(isDebian)?.uri;
   if (debian === undefined) {
     throw new Error(
-      "Failed to find the source of Debian packages: apt on this host has no archive of Debian",
+      "Failed to find the source of Debian packages: apt on this host has no archive of Debian over http or https",
     );
   }
   const security = archives.find(isSecurity)?.uri ?? debian.replace(/\/[^/]+$/, "/debian-security");
@@ -45,7 +45,7 @@ interface Target {
   readonly uri: string;
   readonly release: string;
   readonly component: string;
-  /** Label of the archive; known after apt has fetched its lists. */
+  /** Label of the archive; empty until apt has fetched its lists. */
   readonly label: string;
 }
 

@@ -50,7 +50,7 @@ export interface Mirror {
 
 const keptRequests = 10_000;
 
-/** Prepares the files, which takes seconds the first time, and starts to listen. */
+/** Prepares the files, which takes some seconds in a new directory, and starts to listen. */
 export async function startMirror(options: MirrorOptions): Promise<Mirror> {
   const downloads = new AbortController();
   const { releases, answers } = await prepareAnswers(options, downloads.signal);

@@ -36,11 +36,11 @@ export function packageSource(archives: DebianArchives, signal: AbortSignal): Pa
   return { ask, broken };
 }
 
-/** Returns the response for a failed request: apt expects 404 for some files; other statuses are upstream failures. */
+/** Returns the response to forward: 404 stays 404, because apt probes for absent files; other failures become 502. */
 async function refusalOf(url: string, response: Response, broken: (reason: string) => Response): Promise<Response> {
   await response.body?.cancel();
   if (response.status === 404) return new Response(`Not found: "${url}"\n`, { status: 404 });
-  return broken(`it answers ${response.status} ${response.statusText}`.trimEnd());
+  return broken(`the server returned ${response.status} ${response.statusText}`.trimEnd());
 }
 
 /** Returns the reason of an error; a failed fetch has its reason only in the cause. */

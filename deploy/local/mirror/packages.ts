@@ -108,7 +108,7 @@ async function keep(source: PackageSource, path: string, kept: string): Promise<
   await Deno.mkdir(join(kept, ".."), { recursive: true });
   const work = await Deno.makeTempFile({ dir: join(kept, ".."), prefix: ".part-" });
   try {
-    // Not pipeTo() with preventClose, which in Deno 2.9.6 resolves before the last bytes are written.
+    // writeFile instead of pipeTo with preventClose, which in Deno 2.9.6 resolves before the last bytes are written.
     await Deno.writeFile(work, response.body ?? new Uint8Array());
     await Deno.rename(work, kept);
     return undefined;

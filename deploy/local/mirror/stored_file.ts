@@ -18,7 +18,7 @@ export interface StoredFile {
   readonly size: number;
 }
 
-/** Returns a file with its SHA-256, both of which are made atomically and once for the same programs. */
+/** Returns a file with its SHA-256; creates both atomically, and reuses them while the programs are unchanged. */
 export async function storeFile(directory: string, content: Content): Promise<StoredFile> {
   const folder = join(directory, await identityOf(content));
   const path = "program" in content ? content.program : join(folder, "file");
@@ -68,7 +68,7 @@ async function sumOf(path: string): Promise<Sum> {
 }
 
 /**
- * Returns the identity of the source files and their state: a program that is rebuilt at the same path is another one.
+ * Returns an id of the content, which also changes when a program is rebuilt at the same path.
  */
 async function identityOf(content: Content): Promise<string> {
   const paths = "program" in content ? [content.program] : content.members.map(({ path }) => path);

@@ -20,7 +20,10 @@ export async function freePorts(
   const ports: number[] = [];
   for (let attempts = 0; ports.length < count; attempts++) {
     if (attempts >= count * attemptsPerPort) {
-      throw new Error(`Failed to find ${count} free ports: ${attempts} tried between ${first} and ${last} are in use`);
+      throw new Error(
+        `Failed to find ${count} free ports: ${attempts} attempts with ports from ${first} to ${last} found ` +
+          `${ports.length}; set OSTLER_PORTS to another range`,
+      );
     }
     const port = randomInt(first, last + 1);
     if (handedOut.has(port)) continue;

@@ -1,4 +1,4 @@
-/** How a process ended: by exit code, by signal, or, if both are null, because it was never started. */
+/** How a process ended: with an exit code, by a signal, or, if both are null, because it could not be started. */
 export interface ProcessExit {
   readonly code: number | null;
   readonly signal: string | null;

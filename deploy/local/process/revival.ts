@@ -14,7 +14,7 @@ export interface Revivable {
 interface RevivalSurroundings {
   /** Receives one line for each restart. */
   readonly say: (line: string) => void;
-  /** Receives the last error of a process that keeps ending. */
+  /** Receives the last error when the process has ended too often to be restarted again. */
   readonly giveUp: (end: Error) => void;
   /** Aborts when no process may be started any more. */
   readonly lifetime: AbortSignal;
@@ -24,7 +24,7 @@ interface RevivalSurroundings {
   readonly rest?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** Restarts a process after each unexpected exit, like a kubelet; gives up if the process keeps ending. */
+/** Restarts a process after each unexpected exit, like a kubelet; gives up after too many exits (`BackOffRules`). */
 export class Revival {
   readonly #process: Revivable;
   readonly #around: Required<RevivalSurroundings>;
@@ -74,7 +74,10 @@ function howItEnded(name: string, end: Error): string {
   return end.message.split("\n", 1)[0] ?? "";
 }
 
-/** Pauses before restarts: as for containers of a kubelet, each is longer than the previous one, up to a limit. */
+/**
+ * Rules for pauses before restarts: as for containers of a kubelet, each pause is twice the previous one, up to a
+ * limit.
+ */
 interface BackOffRules {
   readonly firstMs: number;
   readonly longestMs: number;
@@ -105,7 +108,7 @@ export class BackOff {
   }
 
   /**
-   * Returns the pause after an end at `now` of a process that ran for `ranMs`; undefined if the process keeps ending.
+   * Returns the pause after a process that ran for `ranMs` ended at `now`; undefined after too many ends.
    */
   pauseAfter(now: number, ranMs: number): number | undefined {
     const { firstMs, longestMs, forgivenAfterMs, mostEnds, withinMs } = this.#rules;

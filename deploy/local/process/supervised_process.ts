@@ -19,7 +19,7 @@ export interface ProcessSpec {
   readonly readyTimeoutMs?: number;
   /** Time between SIGTERM and SIGKILL in milliseconds; default 5 s. */
   readonly graceMs?: number;
-  /** Whether the process is restarted after an unexpected exit when it was ready, unless it keeps ending. */
+  /** Whether the process is restarted when it exits unexpectedly after it was ready, unless it exits too often. */
   readonly isRevived?: boolean;
 }
 
@@ -68,7 +68,7 @@ export class SupervisedProcess {
     return this.#isWanted;
   }
 
-  /** Resolves when the current run has ended; rejects if the process was never started. */
+  /** Resolves when the current or last run has ended; rejects if the process was never started. */
   get exit(): Promise<ProcessExit> {
     return this.#run?.exit ??
       Promise.reject(new Error(`Failed to wait for the exit of process "${this.name}": it was never started`));

@@ -9,8 +9,8 @@ export interface SupervisorOptions {
   /** Folder of the processes; logs go to `<directory>/logs/<name>.log`. */
   readonly directory: string;
   /**
-   * Called for each unexpected exit of a ready process, and for the last exit of a process that was restarted and keeps
-   * ending; an exit before the process is ready rejects `start`.
+   * Called for an unexpected exit of a ready process; for a process that is restarted, only after the exit after which
+   * it is not restarted again. An exit before the process is ready rejects `start`.
    */
   readonly onCrash?: (crash: Error) => void;
   /** Called with one line for each restart of a process after an unexpected exit. */

@@ -1,7 +1,7 @@
 /** Polls until another process has brought about a state; an error at the deadline has the last reason. */
 import { setTimeout as pause } from "node:timers/promises";
 
-/** One check: resolves if the awaited state is reached, and throws what is still missing otherwise. */
+/** One check: resolves if the awaited state is reached, otherwise rejects with an error about what is missing. */
 export type Probe<T = void> = (signal: AbortSignal) => Promise<T>;
 
 export interface WaitOptions {
@@ -9,7 +9,7 @@ export interface WaitOptions {
   readonly what: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** The first and the longest pause between two attempts; by default the pause is longer after a slow attempt. */
+  /** The first and the longest pause between two attempts; without them, the pause also grows with a slow attempt. */
   readonly pausesMs?: readonly [first: number, longest: number];
   /** Time after which an attempt is given up and repeated (default 5 s). */
   readonly attemptMs?: number;
@@ -38,7 +38,7 @@ const defaultAttemptMs = 5_000;
 /** The pause after a slow probe, such as one that starts a process, is this many times its duration, up to a bound. */
 const pausePerProbe = 3;
 const longestPauseAfterProbeMs = 2_000;
-const noAnswer = new Error("No answer");
+const noAnswer = new Error("the last check did not end in time");
 
 /**
  * Resolves with the result of `probe` when it succeeds; rejects at the deadline with the last reason, or immediately
@@ -56,7 +56,7 @@ export async function waitUntil<T>(probe: Probe<T>, options: WaitOptions): Promi
     const { missing } = outcome;
     if (missing !== noAnswer && !(missing instanceof NotYet) && options.isFinal?.(missing)) throw missing;
     const now = performance.now();
-    // If the deadline interrupted this probe, the previous reason explains more; timers may fire a millisecond early.
+    // If the deadline interrupted this probe, the reason of the previous one explains more. Timers may fire 1 ms early.
     if (deadline - now > 1) reason = missing;
     if (tried === options.attempts || now + pauseMs >= deadline) throw expired(options, tried, reason ?? missing);
     const afterProbe = options.pausesMs ? 0 : Math.min(pausePerProbe * (now - begin), longestPauseAfterProbeMs);

@@ -25,7 +25,7 @@ export class ApiRefusal extends Error {
 const callTimeoutMs = 15_000;
 
 /**
- * Plain JSON calls to the API server of a kubeconfig over keep-alive connections. It sends an object exactly as in its
+ * Calls the API server of a kubeconfig with plain JSON over keep-alive connections. Sends each object exactly as in its
  * manifest, while the typed client drops every field that its model spells differently, such as `x-kubernetes-*`.
  */
 export class ApiConnection {
@@ -82,7 +82,10 @@ export class ApiConnection {
       });
       sent.setTimeout(
         callTimeoutMs,
-        () => sent.destroy(new Error(`Timed out waiting for a response to "${call.path}"`)),
+        () =>
+          sent.destroy(
+            new Error(`Failed to ${call.method} "${call.path}": no response within ${callTimeoutMs / 1000} s`),
+          ),
       );
       sent.on("error", reject);
       sent.end(payload);

@@ -39,7 +39,7 @@ function apiServerSpec(foundation: Foundation, { etcdUrl, port, audit }: Setting
       `--advertise-address=${foundation.address}`,
       `--secure-port=${port}`,
       "--service-cluster-ip-range=10.96.0.0/16",
-      // The API server refuses a loopback address as endpoint of the kubernetes Service; no client runs in a pod here.
+      // The API server refuses a loopback address as endpoint of Service `kubernetes`; pods on machines do not need it.
       "--endpoint-reconciler-type=none",
       "--allow-privileged=true",
       "--profiling=false",

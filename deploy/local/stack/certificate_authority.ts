@@ -114,7 +114,7 @@ function subjectOf({ commonName, organization }: CertificateRequest): x509.JsonN
 }
 
 function validity(): { notBefore: Date; notAfter: Date } {
-  // Slightly in the past because clocks may differ; X.509 has no fractions of a second.
+  // Valid from five minutes ago, because clocks may differ; in whole seconds, because X.509 has no fractions.
   const now = Math.floor(Date.now() / 1000) * 1000;
   return { notBefore: new Date(now - 300_000), notAfter: new Date(now + 365 * dayMs) };
 }

@@ -18,7 +18,7 @@ export interface Foundation {
   readonly pki: Pki;
   readonly supervisor: Supervisor;
   readonly signal?: AbortSignal;
-  /** The only address of this host on which the API server listens. */
+  /** The address of this host on which the API server listens. */
   readonly address: string;
   /** Address range of pods, of which each node gets a subnet; set only if real kubelets run. */
   readonly podNetwork?: string;

@@ -17,7 +17,7 @@ export interface KubeconfigContent {
   readonly namespace?: string;
 }
 
-/** Writes a self-contained kubeconfig with mode for its owner only, and returns its path. */
+/** Writes a self-contained kubeconfig that only its owner can read, and returns its path. */
 export async function writeKubeconfig(path: string, content: KubeconfigContent): Promise<string> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await writeFile(path, kubeconfigText(content), { mode: 0o600 });

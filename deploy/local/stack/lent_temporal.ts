@@ -1,4 +1,4 @@
-/** Temporal on PostgreSQL instead of the dev server, if PostgreSQL is installed. */
+/** Starts Temporal on PostgreSQL in place of its dev server, on hosts where PostgreSQL is installed. */
 import { glob, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Supervisor } from "../process/supervisor.ts";

@@ -23,7 +23,9 @@ export async function startMachineController(
   signal?: AbortSignal,
 ): Promise<MachineController> {
   const command = stack.tools["machine-controller"];
-  if (command === undefined) throw new Error('Failed to start "machine-controller": tools have no path of its binary');
+  if (command === undefined) {
+    throw new Error('Failed to start "machine-controller": the tools of the stack do not include its path');
+  }
   const kubeconfig = { path: kubeconfigPath, text: await readFile(kubeconfigPath, "utf8") };
   const { process, ports } = await startOnFreePorts(stack.processes, {
     ports: ["health", "metrics"],

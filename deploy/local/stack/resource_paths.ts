@@ -22,7 +22,7 @@ export class ResourcePaths {
     this.#api = api;
   }
 
-  /** Returns the path of one object; throws if the server does not serve the kind, after repeated discovery. */
+  /** Returns the path of one object; discovers an unknown kind, and throws if the server does not serve the kind. */
   async pathOf({ apiVersion, kind, metadata }: ManifestObject): Promise<string> {
     const resource = await this.#resource(apiVersion, kind);
     const scope = resource.namespaced ? `/namespaces/${encodeURIComponent(metadata.namespace ?? "default")}` : "";

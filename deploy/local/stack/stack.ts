@@ -34,7 +34,7 @@ export interface StackOptions {
   readonly directory: string;
   readonly tools: StackTools;
   readonly onProgress?: (text: string) => void;
-  /** Called for each unexpected exit of a ready process that is not restarted. */
+  /** Called for each unexpected exit of a ready process after which the process is not restarted. */
   readonly onCrash?: (crash: Error) => void;
   /** Called with one line for each restart of a process after an unexpected exit. */
   readonly onRevival?: (line: string) => void;
@@ -148,10 +148,14 @@ async function publishClusterInfo({ adminKubeconfig, apiServer, signal }: Cluste
     await api.call({ method: "POST", path, body, signal }).catch((error: unknown) => {
       if (!(error instanceof ApiRefusal && error.status === 409)) throw error;
     });
-  }, { what: 'ConfigMap "kube-public/cluster-info"', timeoutMs: 20_000, ...(signal === undefined ? {} : { signal }) });
+  }, {
+    what: 'ConfigMap "kube-public/cluster-info" to be created',
+    timeoutMs: 20_000,
+    ...(signal === undefined ? {} : { signal }),
+  });
 }
 
-/** Starts etcd and resolves with its client URL when it has elected itself. */
+/** Starts etcd with one member, and resolves with its client URL when it is healthy. */
 export async function startEtcd(foundation: Foundation): Promise<string> {
   const { ports } = await startOnFreePorts(foundation.supervisor, {
     ports: ["client", "peer"],
@@ -183,7 +187,7 @@ function etcdSpec(foundation: Foundation, ports: { client: number; peer: number 
       `--peer-trusted-ca-file=${etcdAuthority.certificatePath}`,
       `--peer-cert-file=${etcd.certificatePath}`,
       `--peer-key-file=${etcd.keyPath}`,
-      // Without fsync, data is lost only on power failure, which ends the stack anyway, not when the process is killed.
+      // Without fsync, a power failure loses data, but it ends the stack anyway; a killed process loses none.
       "--unsafe-no-fsync",
       "--log-level=warn",
     ],

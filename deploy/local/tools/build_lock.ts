@@ -2,7 +2,7 @@ import { waitFor, WaitTimeout } from "../process/wait_until.ts";
 
 /** How to wait for a lock that another run holds. */
 export interface LockWait {
-  /** Called once, when the lock is not free at first. */
+  /** Called once before the wait, with the name of the run that holds the lock. */
   readonly onWait: (holder: string) => void;
   readonly signal?: AbortSignal | undefined;
   /** How long to wait in milliseconds; default 45 minutes. */

@@ -19,7 +19,8 @@ interface Search {
 }
 
 /**
- * Finds a provided tool by its own variable, KUBEBUILDER_ASSETS, then PATH; throws ToolError if the variable is wrong.
+ * Finds a provided tool by its own variable, in KUBEBUILDER_ASSETS, or on PATH; throws ToolError if the variable does
+ * not name an executable file.
  */
 export async function findTool(tool: ToolName, search: Search): Promise<Finding> {
   return await fromVariable(tool, search.env) ?? await fromFolders(tool, search);
@@ -64,7 +65,7 @@ async function candidates(tool: ToolName, env: Environment): Promise<Candidate[]
   const { KUBEBUILDER_ASSETS: assets } = env;
   const path = assets ? resolve(assets, tool) : undefined;
   if (path && await isExecutable(path)) found.push({ path, source: "KUBEBUILDER_ASSETS", isTrusted: true });
-  // A program of this name whose version cannot be checked may be an unrelated program.
+  // A program on PATH whose version cannot be checked may be an unrelated program of the same name.
   if (acceptedVersions[tool] === undefined) return found;
   const onPath = await findOnPath(tool, env);
   return [...found, ...onPath.map((path) => ({ path, source: "PATH", isTrusted: false }))];
@@ -89,7 +90,7 @@ async function versionText(path: string, args: readonly string[], search: Search
     const { stdout, lines } = await runCommand(order);
     return [stdout, ...lines].join("\n");
   } catch {
-    // A binary that cannot be started, or that is too slow, counts as one without a version, except after cancellation.
+    // A binary that cannot be started, or that is too slow, counts as one that does not print its version.
     signal?.throwIfAborted();
     return "";
   }

@@ -15,7 +15,7 @@ export interface Go {
   readonly onLine?: (line: string) => void;
 }
 
-/** One call of go; `step` names it in errors. */
+/** One call of go; errors name it by `step`. */
 interface GoCall {
   readonly step: string;
   readonly args: readonly string[];
@@ -38,7 +38,7 @@ export async function findGo(order: Omit<Go, "program">, cwd: string): Promise<G
   const [, major = "0", minor = "0"] = said.match(/\bgo(\d+)\.(\d+)/) ?? [];
   const isNewEnough = Number(major) > wantedGo.major ||
     (Number(major) === wantedGo.major && Number(minor) >= wantedGo.minor);
-  if (!isNewEnough) throw lacksGo(order.tools, `"${program}" says "${said}"`);
+  if (!isNewEnough) throw lacksGo(order.tools, `"${program}" reports "${said}"`);
   return go;
 }
 
@@ -49,7 +49,7 @@ export async function runGo(go: Go, call: GoCall): Promise<CommandResult> {
     const result = await tryGo(go, call);
     if (result.code === 0) return result;
     if (attempt === attempts || !isPassing(result.lines)) throw goFailed(go, call, { ...result, startedAt });
-    go.onLine?.(`${call.step} again after: ${lastWords(result.lines, 1)[0] ?? ""}`);
+    go.onLine?.(`retrying step "${call.step}" after: ${lastWords(result.lines, 1)[0] ?? ""}`);
     await delay(1000 * attempt, undefined, { ...(go.signal ? { signal: go.signal } : {}) })
       .catch(() => go.signal?.throwIfAborted());
   }
@@ -82,7 +82,7 @@ async function tryGo({ program, env, signal, onLine, tools }: Go, call: GoCall):
 }
 
 /**
- * Returns variables that isolate the build from the user's Go settings: target, enclosing workspace, and C compiler.
+ * Returns variables that override the user's Go settings for the target, the use of a C compiler, and workspaces.
  */
 function buildTarget({ target, isPartlyC }: GoCall): Record<string, string> {
   const arch = architectures[process.arch];
@@ -119,7 +119,8 @@ const installGo = `install Go ${wantedGo.major}.${wantedGo.minor} or later, with
 const isNetwork =
   /dial tcp|no such host|connection re(fused|set)|i\/o timeout|TLS handshake|unexpected EOF|proxyconnect|: 5\d\d |too many requests/i;
 
-// The most specific failures are first, because an unreachable checksum database also matches a network failure.
+// More specific failures come first, because the output about an unreachable checksum database also has a network
+// error.
 const cures: readonly { readonly matches: (text: string) => boolean; readonly cure: string }[] = [
   {
     matches: (text) => /checksum mismatch|SECURITY ERROR/.test(text),

@@ -13,7 +13,7 @@ export interface Recipe {
   readonly requires: readonly string[];
   /** `path => path version` lines of the wrapper module's go.mod. */
   readonly replaces: readonly string[];
-  /** Source files of this project, by path next to go.mod. */
+  /** Texts of source files of this project, by path relative to go.mod. */
   readonly files?: Readonly<Record<string, string>>;
   /** Set if the source must be patched before the build. */
   readonly source?: PatchedSource;
@@ -31,6 +31,7 @@ export interface PatchedSource {
   readonly module: string;
   /** Files and folders to copy; all others are left out. */
   readonly keep: readonly string[];
+  /** Copied files and folders to delete again. */
   readonly drop: readonly string[];
   /** Text of the files to write, by path. */
   readonly write: Readonly<Record<string, string>>;

@@ -25,7 +25,7 @@ interface Resolving {
   readonly signal: AbortSignal | undefined;
   readonly report: Report;
   readonly build: (order: BuildOrder, surroundings: BuildSurroundings) => Promise<void>;
-  /** Why a tool of the user was not accepted. */
+  /** Why provided binaries of a tool were not accepted, as a suffix for progress lines. */
   readonly passedOver: Partial<Record<ToolName, string>>;
 }
 

@@ -71,7 +71,7 @@ export function isToolName(text: string): text is ToolName {
   return (toolNames as readonly string[]).includes(text);
 }
 
-/** Returns whether a tool runs on machines, which run Linux on every host. */
+/** Returns whether a tool runs on machines; it is then always built for Linux. */
 export function isMachineTool(tool: ToolName): tool is MachineToolName {
   return (machineToolNames as readonly string[]).includes(tool);
 }

@@ -15,8 +15,8 @@ const files: Readonly<Record<string, string>> = {
 };
 
 /**
- * Values that differ from the chart's defaults: `kubectl apply` does not create a namespace by itself, and webhook and
- * setup have folders of their own, which are rendered in any case.
+ * Values that differ from the chart's defaults: namespaces, because `kubectl apply` creates none by itself; webhook and
+ * setup, because their manifests are in folders of their own, and users decide which of these to apply.
  */
 export const plainValues = ["namespaces.own=true", "webhook.enabled=true", "setup.enabled=true"] as const;
 

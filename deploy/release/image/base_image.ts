@@ -17,7 +17,7 @@ export async function baseImages(args: Readonly<Record<string, string>>): Promis
   return await Promise.all([...names].map(async (name) => baseImage(name, await dockerode.getImage(name).inspect())));
 }
 
-/** Returns an image with the digest in its name, else that of its registry, else that of its config. */
+/** Returns an image with the digest in its name, else its digest in a registry, else its id in the engine. */
 export function baseImage(
   name: string,
   { Id, RepoDigests }: { Id: string; RepoDigests?: readonly string[] },

@@ -27,14 +27,16 @@ export interface BuildOptions {
   /** Output folder of the archive. */
   output: string;
   /**
-   * Name of the attempt: the engine repeats build steps that it cached in an attempt of another name; with "all", it
-   * takes no step from the cache, not even Debian's packages.
+   * Name of the attempt: the engine reuses cached build steps of Ostler only from an attempt of the same name; with
+   * "all", it reuses no cached step, and installs Debian's packages again too.
    */
   attempt?: string;
   onProgress?: (text: string) => void;
 }
 
-/** Ignores new hard links to files of Deno's cache, because their content is unchanged. */
+/**
+ * Keeps tar from reporting files of Deno's cache to which other processes add hard links: their content is unchanged.
+ */
 const calm = ["--warning=no-file-changed"];
 /** Name of the image without its tag. */
 const repository = "ostler";
@@ -103,7 +105,7 @@ async function groundOf(
   const own = (): Promise<string> => debianBase({ workFolder, archives, ...progress });
   if (architecture !== ownArchitecture && base === undefined) {
     throw new Error(
-      `Failed to build a Debian image for ${architecture} on ${ownArchitecture}; name an image with --base`,
+      `Failed to build a Debian image for ${architecture} on ${ownArchitecture}; name an existing one with --base`,
     );
   }
   return {
@@ -127,7 +129,7 @@ async function build(
   });
   const answer = await dockerode.buildImage(tar.stdout, { ...options, dockerfile: recipe, rm: true, forcerm: true });
   await followed(answer as Readable);
-  // The next build cannot use these intermediate images, because its files differ.
+  // Intermediate images would only take disk space, because the next build has other files and cannot reuse them.
   const filters = { dangling: { true: true }, label: { "dev.ostler.step=build": true } };
   await dockerode.pruneImages({ filters: JSON.stringify(filters) }).catch(() => undefined);
 }
@@ -145,7 +147,9 @@ async function followed(answer: Readable): Promise<void> {
 }
 
 function withLastLines(error: Error, lines: string[]): Error {
-  return new Error(`Failed to build the image: ${error.message}; ${lines.slice(-5).join("; ")}`, { cause: error });
+  return new Error(`Failed to build or load the image: ${error.message}; ${lines.slice(-5).join("; ")}`, {
+    cause: error,
+  });
 }
 
 /** Saves an image by the engine, and returns the folder of the unpacked archive. */

@@ -17,7 +17,7 @@ const otherSystems = /-(darwin|windows)/;
 export async function run(program: string, args: readonly string[], cwd = root): Promise<string> {
   const { code, stdout, lines } = await runCommand({ program, args, env: definedVariables(process.env), cwd });
   if (code === 0) return stdout;
-  throw new Error(`Failed to run "${program} ${args[0]}": exit code ${code}, ${lines.slice(-5).join("; ")}`);
+  throw new Error(`Failed to run "${program} ${args[0]}": exit code ${code}: ${lines.slice(-5).join("; ")}`);
 }
 
 /** Fills an empty folder with the build context, so that a build downloads only Debian packages. */

@@ -18,7 +18,7 @@ const help =
   --base IMAGE      Use a Debian image with glibc (default built from Debian packages, for this machine's architecture)
   --snapshot URL    Take Debian packages from this snapshot, .../debian/20260824T000000Z (default this host's archive)
   --output FOLDER   Write the archive to FOLDER (default dist)
-  --bases FILE      Write the names and digests of the images that it is built from to FILE, as JSON
+  --bases FILE      Write names and digests of the base images to FILE, as JSON
   --check           Build again without cache, fail if the digest differs
 `;
 
@@ -43,7 +43,9 @@ async function main(): Promise<number> {
     return say(`Invalid --arch "${architecture}": accepted are amd64, arm64\n`), 2;
   }
   const tools = cacheFolder(process.env);
-  if (tools === undefined) return say("Failed to find a cache folder: neither HOME nor XDG_CACHE_HOME is set\n"), 2;
+  if (tools === undefined) {
+    return say("Failed to find a cache folder: neither HOME nor XDG_CACHE_HOME is set; set one\n"), 2;
+  }
   const onProgress = (text: string): void => say(`${text}\n`);
   const directory = join(tools, "..", "machines", "docker");
   const install = process.env["OSTLER_INSTALL_DOCKER"] === "true";

@@ -22,7 +22,7 @@ export interface SteadyOptions {
   name: string;
   /** Latest time in the image, in epoch seconds. */
   latest: number;
-  /** Number of layers of the base image, whose files keep earlier times. */
+  /** Number of layers of the base image; their files keep times before `latest`. */
   baseLayers: number;
   /** Path of the archive. */
   archive: string;

@@ -12,8 +12,8 @@ const extended = ["x", "g"];
 export interface TimeLaw {
   latest: number;
   /**
-   * Whether all times are set to `latest`, because steps that an engine cached from an earlier build have earlier
-   * times.
+   * Whether all times are set to `latest`, and not only later ones; needed because build steps that an engine cached
+   * have the times of an earlier build.
    */
   isOnly: boolean;
 }

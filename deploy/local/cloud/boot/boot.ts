@@ -23,15 +23,15 @@ export interface BootMeans {
 /** A machine that has its files and can start a kubelet. */
 export type Provisioned = Bootstrap & { node: Provisioning; packages: readonly string[] };
 
-/** A machine with a registered Node; the owner of this object closes the connection. */
+/** A machine with a registered Node; the caller of `join` closes the connection. */
 interface Joined {
   agent: NodeAgent;
   connection: Connection;
 }
 
 /**
- * Reads the user-data, then the provisioning config that it names; throws with the reason if the boot contract is
- * violated.
+ * Reads the user-data, then the provisioning config in the Secret that it names; throws with the reason if one of them
+ * lacks something that a machine needs to boot.
  */
 export async function provision(means: BootMeans): Promise<Provisioned> {
   means.enter("user-data");
@@ -74,7 +74,7 @@ export async function join(
 /** The script that installs packages, if the profile has one. */
 const script = "/opt/bin/install-packages";
 
-/** Returns the packages that the machine's script would install; none without such a script. */
+/** Returns the packages that the script in a provisioning config would install; none without such a script. */
 export function packagesOf(config: CloudConfig): string[] {
   const text = config.files.get(script)?.content ?? "";
   const [, list = ""] = /^packages=\(\n([^)]*)\)/m.exec(text) ?? [];
@@ -94,8 +94,8 @@ const environment = "/etc/ostler/boot.env";
 const bootstrapScript = "/opt/bin/bootstrap";
 
 /**
- * Reads from the first cloud-config what the bootstrap script uses; throws Hopeless with the file name if something is
- * missing.
+ * Reads from the user-data (the first cloud-config) what the bootstrap script uses; throws Hopeless with the file name
+ * if something is missing.
  */
 export function readBootstrap(config: CloudConfig): Bootstrap {
   const boot = needVariables(config, environment, ["API_SERVER", "SECRET_NAMESPACE", "SECRET_NAME"]);

@@ -9,7 +9,7 @@ export interface BootReport {
   message: string;
 }
 
-/** Sends the report with the token of the user-data; always resolves, because no boot depends on the report. */
+/** Sends a report with the token of the user-data; never rejects, because a failed report must not fail the boot. */
 export async function sendBootReport(
   { access, report, hostname }: { access: ApiAccess; report: SecretName | undefined; hostname: string },
   said: BootReport,

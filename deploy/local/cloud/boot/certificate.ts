@@ -29,7 +29,10 @@ export function readBootstrapKubeconfig(text: string): KubeConfig {
   return config;
 }
 
-/** Exchanges a bootstrap kubeconfig for the node's own, with a certificate that the cluster approved and signed. */
+/**
+ * Requests a certificate with a bootstrap kubeconfig, waits until the cluster has approved and signed it, and returns
+ * the node's own kubeconfig.
+ */
 export async function obtainNodeConfig(
   bootstrap: KubeConfig,
   nodeName: string,
@@ -70,7 +73,9 @@ async function readCertificate(connection: Connection, name: string, link: Link)
   const { status } = await connection.certificates.readCertificateSigningRequest({ name });
   const refusal = status?.conditions?.find(({ type }) => type === "Denied" || type === "Failed");
   if (refusal !== undefined) {
-    throw new Hopeless(`Failed to get a certificate for "${name}": ${refusal.type} ${refusal.reason ?? ""}`.trim());
+    throw new Hopeless(
+      `Failed to get a certificate: request "${name}" is ${refusal.type} ${refusal.reason ?? ""}`.trim(),
+    );
   }
   return status?.certificate;
 }

@@ -19,7 +19,7 @@ export interface CloudConfig {
 
 const header = "#cloud-config";
 
-/** Parses user-data like cloud-init; throws Hopeless, without quoting content, if cloud-init would refuse it. */
+/** Parses a cloud-config like cloud-init; throws Hopeless, without quoting content, if cloud-init would refuse it. */
 export function parseCloudConfig(text: string, source: string): CloudConfig {
   if (text.split("\n", 1)[0]?.trimEnd() !== header) {
     throw new Hopeless(`Failed to parse "${source}": its first line is not "${header}"`);

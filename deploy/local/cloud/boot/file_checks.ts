@@ -69,7 +69,7 @@ export function readVariables(config: CloudConfig, path: string): ReadonlyMap<st
   return found;
 }
 
-/** Returns the failure that names a file and what is wrong with it. */
+/** Returns the error for a file; `state` completes "Invalid file PATH: …". */
 export function unusable(path: string, state: string): Hopeless {
   return new Hopeless(`Invalid file "${path}": ${state}`);
 }

@@ -23,7 +23,7 @@ export class NodeAgent {
     this.#link = link;
   }
 
-  /** Creates the Node, or adopts the one of the same machine after a reboot. */
+  /** Creates the Node, or after a reboot adopts the Node that the same machine created before. */
   async register(): Promise<void> {
     this.#link.use();
     const body = nodeObject(this.#facts);
@@ -45,8 +45,8 @@ export class NodeAgent {
   }
 
   /**
-   * Renews the lease and corrects the status if it differs; throws Hopeless if the Node is gone, because a kubelet does
-   * not register twice.
+   * Renews the lease, and writes the conditions if they differ or were last written a minute ago; throws Hopeless if
+   * the Node was deleted, because a running kubelet does not register again.
    */
   async beat(): Promise<void> {
     this.#link.use();
@@ -60,8 +60,8 @@ export class NodeAgent {
   }
 
   /**
-   * Sends heartbeats until the signal aborts or the Node is gone; a partition or a failing API server only skips
-   * heartbeats.
+   * Sends heartbeats until the signal aborts or the Node is deleted; during a partition, or while the API server fails,
+   * heartbeats are skipped.
    */
   async keepAlive(everySeconds: () => number, signal: AbortSignal, log: (line: string) => void): Promise<void> {
     let wasFailing = false;

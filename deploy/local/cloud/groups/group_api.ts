@@ -1,10 +1,10 @@
-/** The API of the simulated cloud: JSON over HTTP on loopback, with the faults of real clouds on request of a test. */
+/** The API of the simulated cloud: JSON over HTTP on loopback; tests can inject the faults of real clouds. */
 import { CloudRefusal, type GroupCloud, type TemplateFields } from "./group_cloud.ts";
 import type { CloudInstance } from "./group_cloud.ts";
 
 /**
- * A fault of a call. CutBefore: the connection ends before the call takes effect. CutAfter: the connection ends after
- * the call took effect, without a response. Throttled, Broken: the response is 429 or 500. Partial: the list of groups
+ * A fault of a call. CutBefore: the connection ends, and the call has no effect. CutAfter: the call takes effect, but
+ * the connection ends without a response. Throttled, Broken: the response is 429 or 500. Partial: the list of groups
  * lacks the first one. Altered: the stored template has only the image.
  */
 export type Fault = "CutBefore" | "CutAfter" | "Throttled" | "Broken" | "Partial" | "Altered";
@@ -12,7 +12,7 @@ export type Fault = "CutBefore" | "CutAfter" | "Throttled" | "Broken" | "Partial
 export interface Call {
   method: string;
   path: string;
-  /** Number of the call, counted from 1. */
+  /** Number of the call among all calls of this API, from 1. */
   nth: number;
 }
 

@@ -1,7 +1,7 @@
 /** An in-memory cloud with scaling groups, by the rules that real clouds share; `group_api.ts` serves it by HTTP. */
 import { randomUUID } from "node:crypto";
 
-/** The fields of a template as users set them: an image, and other fields, which must be preserved. */
+/** The fields of a template as users set them: the image, and other fields, which a new template must keep. */
 export interface TemplateFields {
   image: string;
   [field: string]: unknown;
@@ -23,8 +23,8 @@ export interface GroupSpec {
   zones: string[];
   template: TemplateFields;
   /**
-   * Like AZRebalance of AWS: while zones differ by more than one instance, the group makes one in the emptiest zone, and
-   * deletes the oldest one of the fullest zone without a drain. Other groups leave instances in their zones.
+   * Like AZRebalance of AWS: when zones differ by more than one instance, the group creates one in the emptiest zone,
+   * and deletes the oldest one of the fullest zone without a drain. Other groups leave instances in their zones.
    */
   rebalances?: true;
 }
@@ -60,7 +60,7 @@ export interface CloudOptions {
   images?: readonly string[];
   /** Maximum number of instances in all groups. */
   capacity?: number;
-  /** Called when an instance is created and when its deletion begins; the listener reports Ready by `set`. */
+  /** Called when an instance is created and when its deletion begins; the listener changes its state with `set`. */
   onInstance?: (instance: CloudInstance, change: "Made" | "Going") => void;
 }
 
@@ -100,7 +100,7 @@ export class GroupCloud {
     return this.#instances.get(providerId);
   }
 
-  /** Adds a template, which no instance boots from yet. */
+  /** Adds a template; no instance boots from it before `useTemplate`. */
   addTemplate(group: Group, fields: TemplateFields): Template {
     const { images } = this.#options;
     if (images && !images.includes(fields.image)) throw new CloudRefusal("ImageUnknown", `no image "${fields.image}"`);
@@ -124,7 +124,7 @@ export class GroupCloud {
     const known = this.instances(group.id).find((each) => each.token === token);
     if (known) return known;
     if (group.size >= group.max) {
-      throw new CloudRefusal("GroupFull", `it has ${group.size} instances, which is its maximum`);
+      throw new CloudRefusal("GroupFull", `the group has its maximum of ${group.size} instances`);
     }
     this.#checkRoom();
     group.size += 1;
@@ -187,7 +187,7 @@ export class GroupCloud {
     return this.instances(group.id).filter((each) => each.zone === zone && !isGoing(each));
   }
 
-  /** Returns the zones of a group, the emptiest first; zones with equally many instances take turns. */
+  /** Returns the zones of a group, the emptiest first; the order of equal zones rotates with each new instance. */
   #zonesOf(group: Group): string[] {
     const number = (zone: string): number => this.#inZone(group, zone).length;
     const turn = this.#made % group.zones.length;

@@ -12,7 +12,9 @@ export const kinds = `/apis/${apiVersion}`;
 /** Administrator access to a cluster; the kubeconfig is optional only for machines that join in memory. */
 export type Administrator = Pick<ApiObjects, "list" | "create" | "patch"> & { readonly kubeconfig?: string };
 
-/** Image and components of a NodeVersion, and the Kubernetes version of these components (`usualKubernetes` by default). */
+/**
+ * Image and components of a NodeVersion, and the Kubernetes version of these components (`usualKubernetes` by default).
+ */
 export interface Version {
   image: string;
   components: string;
@@ -25,7 +27,9 @@ const usualKubernetes = "v1.36.1";
 
 export const first: Version = { image: "image-1", components: "components-1" };
 
-/** The cloud; its API starts before the processes that use it, and its machines start when the cluster exists. */
+/**
+ * The cloud; its API starts with this object, and its machines start with `begin` or `settle`, when a cluster exists.
+ */
 export class GroupGround implements AsyncDisposable {
   readonly cloud: GroupCloud;
   readonly api: GroupApi;
@@ -62,7 +66,8 @@ export class GroupGround implements AsyncDisposable {
       ...(capacity === undefined ? {} : { capacity }),
       onInstance: (instance, change) => this.#machines?.changed(instance, change),
     });
-    // Lists of groups fail until `settle` ends; otherwise discovery could create the object of a group before that.
+    // Lists of groups fail until `settle` ends; otherwise Ostler's discovery could create a ScalingGroup before
+    // `settle`.
     const isEarly = ({ path }: Call): boolean => path === "/groups" && !this.#isSettled;
     this.api = new GroupApi(this.cloud, {
       ...options,
@@ -82,7 +87,7 @@ export class GroupGround implements AsyncDisposable {
     this.cloud.create(group);
   }
 
-  /** Creates a NodeVersion and its groups, whose machines run it. */
+  /** Creates the NodeVersion and these groups, whose machines run that version. */
   async settle(admin: Administrator, groups: readonly GroupSpec[], version: Version = first): Promise<void> {
     this.#version = version;
     await this.#begin(admin.kubeconfig);
@@ -95,7 +100,7 @@ export class GroupGround implements AsyncDisposable {
     this.#isSettled = true;
   }
 
-  /** Creates a group unless the cloud has it, and its ScalingGroup. */
+  /** Creates the ScalingGroup of a group, and the group itself unless the cloud has it. */
   async create(admin: Administrator, group: GroupSpec): Promise<void> {
     if (!this.cloud.group(group.id)) this.cloud.create(group);
     const spec = { nodeImage: "constellation-version", groupId: group.id, autoscalerGroupName: group.autoscalerName };

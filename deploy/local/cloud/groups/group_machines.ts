@@ -19,7 +19,7 @@ export interface MachineIlls {
   isDead?: (instance: CloudInstance) => boolean;
   /** Whether the machine's node never becomes Ready. */
   isUnready?: (instance: CloudInstance) => boolean;
-  /** Whether the machine joins without a JoiningNode that announces what its node runs. */
+  /** Whether the machine joins without a JoiningNode, the record of the components that its node runs. */
   isSilent?: (instance: CloudInstance) => boolean;
 }
 
@@ -115,7 +115,7 @@ export class GroupMachines implements GroupFleet {
     await this.#connection.core.patchNode({ name, body }, asMergePatch);
   }
 
-  /** Makes a machine fail permanently, without a change in its cloud. */
+  /** Makes a machine fail permanently, while its cloud still reports the instance as running. */
   lose(providerId: string): void {
     this.#lives.get(providerId)?.abort();
   }

@@ -1,7 +1,7 @@
 /**
- * An independent observer: it reads the cluster through its API server, and the cloud through describe calls that no
- * fault of a story disturbs, and records each violated guarantee. A read that fails is a violation too, as nothing is
- * known about that time.
+ * An independent observer: it reads the cluster through its API server, and the cloud through an API without injected
+ * faults, and records each violated guarantee. A failed read is a violation too, because a guarantee may have been
+ * violated unseen.
  */
 import type { CloudInstance } from "./group_cloud.ts";
 import type { Administrator, GroupGround } from "./group_ground.ts";
@@ -39,16 +39,17 @@ export interface ObserverOptions {
   admin: Pick<Administrator, "list">;
   /** Milliseconds between two snapshots, which must be much shorter than any step of a machine. */
   everyMs?: number;
-  /** Also checks that zones keep their sizes, and that no machine ends while pods run on it. */
+  /** Also checks that zones keep their sizes, and that no instance is deleted while pods run on its node. */
   isStrict?: boolean;
 }
 
 export class GroupObserver implements Disposable {
   readonly broken: string[] = [];
-  /** Set by a story while the API server is down: reads may fail. */
+  /** Whether a failed read is allowed; a story sets it while the API server is down. */
   mayFail = false;
-  /** Number of complete snapshots, and of those with a failed read. */
+  /** Number of complete snapshots. */
   looks = 0;
+  /** Number of snapshots with a failed read. */
   failures = 0;
   readonly #options: ObserverOptions;
   readonly #url: string;
@@ -56,7 +57,7 @@ export class GroupObserver implements Disposable {
   readonly #surge: Record<string, number>;
   readonly #declared: Map<string, number>;
   readonly #least = new Map<string, number>();
-  /** Number of machines of each zone, by group: those of the first snapshot. */
+  /** Number of machines of each zone in the first snapshot, by group. */
   readonly #zones = new Map<string, Map<string, number>>();
   readonly #timer: ReturnType<typeof setInterval>;
   #isLooking = false;
@@ -123,8 +124,10 @@ export class GroupObserver implements Disposable {
     const ready = alive.filter(({ providerId }) => nodes.some((node) => isReady(node, providerId)));
     // Without surge, one machine may be unavailable at a time.
     const least = this.#least.get(name) ?? (surge > 0 ? declared : declared - 1);
-    if (alive.length > declared + surge) this.#note(`${name}: ${alive.length} instances, at most ${declared + surge}`);
-    if (ready.length < least) this.#note(`${name}: ${ready.length} Ready, at least ${least}`);
+    if (alive.length > declared + surge) {
+      this.#note(`${name}: ${alive.length} instances, expected at most ${declared + surge}`);
+    }
+    if (ready.length < least) this.#note(`${name}: ${ready.length} Ready, expected at least ${least}`);
     if (!this.#options.isStrict) return;
     this.#checkZones(name, { alive, ready, surge });
     this.#checkEnds(own, nodes, pods);
@@ -140,22 +143,26 @@ export class GroupObserver implements Disposable {
     for (const [zone, declared] of zones) {
       const least = surge > 0 ? declared : declared - 1;
       if ((up.get(zone) ?? 0) < least) {
-        this.#note(`${name}: ${up.get(zone) ?? 0} Ready in zone "${zone}", at least ${least}`);
+        this.#note(`${name}: ${up.get(zone) ?? 0} Ready in zone "${zone}", expected at least ${least}`);
       }
     }
     for (const [zone, number] of has) {
       const most = (zones.get(zone) ?? 0) + surge;
-      if (number > most) this.#note(`${name}: ${number} instances in zone "${zone}", at most ${most}`);
+      if (number > most) this.#note(`${name}: ${number} instances in zone "${zone}", expected at most ${most}`);
     }
   }
 
-  /** Checks that the node of each ending machine is drained: only static, DaemonSet and ended pods may remain. */
+  /**
+   * Checks that the node of each instance being deleted is drained: only static, DaemonSet and ended pods may remain.
+   */
   #checkEnds(own: readonly Instance[], nodes: readonly Node[], pods: readonly Pod[]): void {
     for (const { providerId } of own.filter(({ state }) => state === "Terminating")) {
       const node = nodes.find(({ spec }) => spec?.providerID === providerId)?.metadata.name;
       const left = pods.filter((pod) => node !== undefined && pod.spec.nodeName === node && mustMove(pod));
       const names = left.map(({ metadata }) => `"${metadata.name}"`).join(", ");
-      if (left.length > 0) this.#note(`node "${node}" ends with pods ${names}`);
+      if (left.length > 0) {
+        this.#note(`the instance of node "${node}" is being deleted, but these pods still run on it: ${names}`);
+      }
     }
   }
 

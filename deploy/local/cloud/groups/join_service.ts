@@ -1,4 +1,6 @@
-/** The join service of clusters with scaling groups: it issues join tickets, and announces what a node will run. */
+/**
+ * The join service of clusters with scaling groups: it issues join tickets, and records what a joining node will run.
+ */
 import { KubeConfig } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import { type Connection, settled } from "../kube.ts";
@@ -25,14 +27,14 @@ export class JoinService {
     this.#options = options;
   }
 
-  /** Returns the cluster entry with the address of the API server. */
+  /** Returns the cluster entry of the kubeconfig, with the address of the API server. */
   get cluster(): NonNullable<ReturnType<KubeConfig["getCurrentCluster"]>> {
     const cluster = this.#options.connection.config.getCurrentCluster();
     if (!cluster) throw new Error("Failed to issue a join ticket: the kubeconfig names no cluster");
     return cluster;
   }
 
-  /** Creates the JoiningNode that records what a node will run; it has a deadline for a node that never joins. */
+  /** Creates the JoiningNode that records what a node will run, and the deadline by which the node must have joined. */
   async announce(node: string, components: string): Promise<void> {
     await persist(
       { attempts: 50, seconds: 60, signal: this.#options.signal },
@@ -41,8 +43,8 @@ export class JoinService {
   }
 
   /**
-   * Creates JoiningNode "control-plane", which control planes have one after another; waits while another control
-   * plane joins (the tests call this rule JN4).
+   * Creates JoiningNode "control-plane", whose single name lets only one control plane join at a time; waits while
+   * another control plane joins (the tests call this rule JN4).
    */
   async announceControlPlane(node: string, components: string): Promise<void> {
     const { signal } = this.#options;
@@ -63,7 +65,7 @@ export class JoinService {
     return connection.custom.createClusterCustomObject({ ...kinds, plural: "joiningnodes", body });
   }
 
-  /** Returns a new bootstrap token for each call. */
+  /** Creates a new bootstrap token and returns it; it expires after ten minutes. */
   async ticket(): Promise<string> {
     const { connection, bootstrappers = ourBootstrappers } = this.#options;
     const [id, secret] = [randomBytes(3).toString("hex"), randomBytes(8).toString("hex")];

@@ -8,7 +8,10 @@ const graceSeconds = 5;
 /** Number of checks after the deletion of an instance, because a kubelet can register late and a request can fail. */
 const checks = 12;
 
-/** Deletes the Node, and checks for a minute whether it came back; keeps a Node of another instance with the same name. */
+/**
+ * Deletes the Node of a deleted instance, also if its kubelet registers it again within a minute; keeps a Node of the
+ * same name that another instance has.
+ */
 export async function removeLeftNode(
   connection: Connection,
   instance: Pick<CloudInstance, "node" | "providerId">,

@@ -1,6 +1,6 @@
 /**
- * Simulated nodes that are updated in place: Node objects with simulated kubelets, and the pods of hands, which are the
- * only pods that run on these nodes.
+ * Simulated nodes that are updated in place: Node objects with simulated kubelets. The only pods that run on them are
+ * hands, the pods with which Ostler changes the operating system of a node.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { ApiConnection } from "../../stack/api_connection.ts";
@@ -79,7 +79,7 @@ export class ImageGround implements AsyncDisposable {
       if (Date.now() - beaten > beatEveryMs) {
         beaten = Date.now();
         const up = [...this.nodes.values()].filter(({ isDown }) => !isDown);
-        // A failed heartbeat is repeated by the next one.
+        // A failed heartbeat needs no retry, because the next one follows soon.
         await Promise.all(up.map((node) => this.#report(api, node).catch(() => undefined)));
       }
       const found = await podsOf(api).catch(() => []); // the API server may restart; the next loop retries

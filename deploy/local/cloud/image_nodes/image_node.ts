@@ -1,7 +1,7 @@
 /** A simulated node that stores OS images and boots them, with the state that its OS tools and its kubelet report. */
 import { randomUUID } from "node:crypto";
 
-/** The outcome of an order to boot. */
+/** The behavior of a node after an order to boot: it boots the staged image, boots the previous one, or stays down. */
 export type Fate = "boots" | "rolls back" | "never comes back";
 
 export interface OsState {
@@ -34,7 +34,7 @@ export class ImageNode {
     this.state = { bootId: randomUUID(), booted, staged: "", fallback: "" };
   }
 
-  /** Executes an order like a driver's script; returns "Boots" if the node goes down for it. */
+  /** Executes an order like the script in a pod of hands; returns "Boots" if the node will go down for it. */
   take({ verb, digest, bootId }: Order): "Told" | "Boots" {
     if (verb === "Stage") this.state.staged = digest;
     const isBoot = (verb === "Apply" || verb === "GoBack") && bootId === this.state.bootId;

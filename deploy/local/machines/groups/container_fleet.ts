@@ -21,7 +21,7 @@ interface ContainerFleetOptions extends FleetWorld {
   bootstrappers?: string;
 }
 
-/** How long a node with a join ticket is awaited, in milliseconds, including its boot. */
+/** Milliseconds from the creation of a JoiningNode to its deadline, within which the machine boots and joins. */
 const ticketMs = 600_000;
 /** Limits of each boot step; long, because control planes wait for each other. */
 const patience = { bootAttempts: 200, bootStepSeconds: 600 };
@@ -93,7 +93,7 @@ export class ContainerFleet implements GroupFleet {
   /** Returns the context through which a machine calls its cloud. */
   #contextOf(instance: CloudInstance): MachineContext {
     const { cloud, log } = this.#options;
-    // The components are read once, at the order, so that each read of the user-data returns the same.
+    // The components are read once, when the machine is created, so that each read of the user-data has the same ones.
     const components = this.#options.components();
     const { providerId } = instance;
     const hypervisor: MachineContext["hypervisor"] = {

@@ -8,7 +8,7 @@ import { type BootFile, nodeFiles } from "./node_files.ts";
 import { userData } from "./user_data.ts";
 
 export interface Joining {
-  /** Returns the user-data of an instance that should run these components; the caller retries if it rejects. */
+  /** Returns the user-data of an instance that should run these components; the caller retries after a rejection. */
   userData(instance: CloudInstance, components: string): Promise<string>;
 }
 
@@ -39,7 +39,7 @@ export function clusterOf({ cluster }: JoinService): { apiServer: string; caPem:
   return { apiServer: cluster.server, caPem: Buffer.from(cluster.caData ?? "", "base64").toString("utf8") };
 }
 
-/** Loads the files of all components before the first machine is created. */
+/** Renders the node files of all components; returns a function that selects those of an instance. */
 export async function openNodeFiles(
   { host: { settings, poolAnnotations: annotations }, kubelets, joinService }: JoiningMeans,
 ): Promise<(instance: CloudInstance, components: string) => BootFile[]> {
@@ -51,7 +51,7 @@ export async function openNodeFiles(
     return ({ node }, components) => {
       const known = files[components];
       if (known === undefined) {
-        throw new Error(`Failed to boot machine "${node}": components "${components}" are unknown`);
+        throw new Error(`Failed to boot machine "${node}": the fleet has no kubelet for components "${components}"`);
       }
       return known;
     };

@@ -1,6 +1,6 @@
 /**
- * The files of a node that the image of a scaling group would contain, without those of a single machine; rendered from
- * the Debian profile.
+ * The node files that the image of a scaling group would contain, rendered from the Debian profile; files that differ
+ * between machines are not among them.
  */
 import { defaultProfiles, readNodeSettings, renderConfig } from "../../../../profiles/mod.ts";
 
@@ -23,8 +23,8 @@ export interface NodeFilesOptions {
 }
 
 /**
- * Files that fetch the provisioning config and send reports: these machines get all files at once, and call only the
- * join service.
+ * Files of the profile that are left out: they fetch the provisioning config and send reports, while these machines get
+ * all files at once, and call only the join service.
  */
 const unused = [
   "/etc/ostler/token",

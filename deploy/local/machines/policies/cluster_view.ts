@@ -33,7 +33,7 @@ export interface AddressedPod {
   address: string;
 }
 
-/** Returns pods that have their own address, without pods in the network of a node. */
+/** Returns the running pods with addresses of their own, which pods in the host network do not have. */
 export function addressedPods({ pods }: ClusterView): AddressedPod[] {
   return pods.flatMap((pod) => {
     const address = pod.status?.podIP;

@@ -78,7 +78,7 @@ class AttachedMachine {
 
   constructor(readonly machine: MachineContainer, readonly rules: () => string) {}
 
-  /** Applies the first rules, and turns off NAT between pods, because policies identify pods by address. */
+  /** Applies the first rules, and excludes traffic between pods from NAT, because policies identify pods by address. */
   async prepare(podNetwork: string): Promise<void> {
     await this.#apply();
     const hook = (chain: string): string =>

@@ -91,7 +91,7 @@ function placesOf(view: ClusterView, peer: V1NetworkPolicyPeer, namespace: strin
     .map(({ pod, address }) => ({ range: `${address}/32`, pod }));
 }
 
-/** Returns matches for ports; a named port is resolved on the called pod, and matches nothing if the pod is unknown. */
+/** Returns iptables matches for ports; a named port of the called pod matches nothing if the pod is unknown. */
 function matchesOf(ports: V1NetworkPolicyPort[] | undefined, called: V1Pod | undefined): string[] {
   if (!ports?.length) return [""];
   return ports.flatMap(({ port, endPort, protocol = "TCP" }) => {
@@ -113,7 +113,7 @@ function nameOf(direction: Direction, address?: string): string {
 
 // Ranges of IPv4 addresses in CIDR notation, such as "10.0.0.0/8".
 
-/** Returns the ranges that together cover one range without the excepted ranges, by address. */
+/** Returns the ranges that together cover `range` without the excepted ranges, in the order of their addresses. */
 function without(range: string, excepts: readonly string[]): string[] {
   const [except, ...others] = excepts;
   if (except === undefined) return [range];

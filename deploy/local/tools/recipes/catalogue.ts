@@ -23,7 +23,7 @@ function sources(...names: string[]): Record<string, string> {
   return Object.fromEntries(["main.go", ...names].map((name) => [name, read(name)]));
 }
 
-/** Validates files for containerd and Ignition with the code of these programs. */
+/** A program that validates files for containerd and Ignition with the code of containerd and Ignition. */
 export const checkMachineFiles: Recipe = {
   name: "check-machine-files",
   packages: { "check-machine-files": "." },
@@ -41,8 +41,8 @@ export const checkMachineFiles: Recipe = {
 };
 
 /**
- * Validates a KubeletConfiguration with the kubelet's code; separate from `checkMachineFiles`, so that it is built with
- * the modules of Kubernetes alone, and reuses what Go has cached of them.
+ * A program that validates a KubeletConfiguration with the kubelet's code; separate from `checkMachineFiles`, so that
+ * it is built with the modules of Kubernetes alone, and reuses Go's build cache of them.
  */
 const checkKubeletConfig: Recipe = {
   name: "check-kubelet-config",
@@ -65,8 +65,8 @@ const machineControllerVersion = "v1.66.0";
 const provider = Deno.readTextFileSync(new URL("./machine_controller_provider.go.txt", import.meta.url));
 
 /**
- * machine-controller with providers kubevirt and fake only; another provider needs a module that not every proxy
- * serves.
+ * machine-controller with the providers kubevirt and fake only, because another provider needs a module that not every
+ * module proxy serves.
  */
 const machineController: Recipe = {
   name: "machine-controller",

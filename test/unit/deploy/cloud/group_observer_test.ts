@@ -59,7 +59,7 @@ Deno.test("fault G15: GroupObserver: finds a machine in another zone", async () 
   ok(broken.some((line) => line.startsWith("workers: 0 Ready in zone")), broken.join("; "));
 });
 
-Deno.test("fault G15: GroupObserver: finds a machine that ends with pods, other than those of DaemonSets", async () => {
+Deno.test("fault G15: GroupObserver: finds an instance deleted before its node is drained", async () => {
   const pod = (name: string, nodeName: string, kind: string): object => ({
     ...{ metadata: { name, ownerReferences: [{ kind }] }, spec: { nodeName }, status: { phase: "Running" } },
   });
@@ -68,7 +68,8 @@ Deno.test("fault G15: GroupObserver: finds a machine that ends with pods, other 
     pods.push(pod("db", node, "StatefulSet"), pod("agent", node, "DaemonSet"));
     cloud.remove(providerId, false);
   });
-  ok(broken.includes(`node "workers-1" ends with pods "db"`), broken.join("; "));
+  const finding = `the instance of node "workers-1" is being deleted, but these pods still run on it: "db"`;
+  ok(broken.includes(finding), broken.join("; "));
 });
 
 Deno.test("fault G15: GroupObserver: records a failed read, unless the story expects it", async () => {

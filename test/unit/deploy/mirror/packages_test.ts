@@ -88,7 +88,7 @@ Deno.test("mirror: distinguishes absent files from upstream failures", async () 
   debian.answer = () => new Response("busy", { status: 503, statusText: "Service Unavailable" });
   const answer = await get(packagesUrl + deb);
   assert.equal(answer.status, 502);
-  assert.match(answer.text, /^Failed to fetch "http\S+deb": it answers 503 Service Unavailable\n$/);
+  assert.match(answer.text, /^Failed to fetch "http\S+deb": the server returned 503 Service Unavailable\n$/);
 });
 
 Deno.test("mirror: forwards only Debian's archives, and no path outside its folder", async () => {

@@ -31,10 +31,13 @@ Deno.test("notesOf: accepts a version without a date, or with uncommitted files,
   const dated = { version: "1.1.0", isChanged: false };
   equal(notesOf(text, dated, false), "### Fixed\n- a thing");
   const refused: [typeof dated, RegExp][] = [
-    [{ ...dated, isChanged: true }, /^Error: Failed to release 1\.1\.0: files differ from the commit; use --draft$/],
+    [
+      { ...dated, isChanged: true },
+      /^Error: Failed to release 1\.1\.0: files differ from the commit; commit them, or use --draft$/,
+    ],
     [
       { ...dated, version: "1.2.0" },
-      /^Error: Failed to release 1\.2\.0: CHANGELOG\.md has no "## \[1\.2\.0\] - DATE"; use --draft$/,
+      /^Error: Failed to release 1\.2\.0: CHANGELOG\.md has no "## \[1\.2\.0\] - DATE"; add it, or use --draft$/,
     ],
   ];
   for (const [source, reason] of refused) {

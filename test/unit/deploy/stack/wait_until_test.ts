@@ -33,7 +33,10 @@ Deno.test("waitUntil: pauses three times a slow probe's duration, and probes bef
 
 Deno.test("waitUntil: rejects at its deadline when a probe never returns", async () => {
   const begun = performance.now();
-  await assert.rejects(waitUntil(() => new Promise(() => {}), { what: "an answer", timeoutMs: 50 }), /No answer/);
+  await assert.rejects(
+    waitUntil(() => new Promise(() => {}), { what: "an answer", timeoutMs: 50 }),
+    /the last check did not end in time$/,
+  );
   assert.ok(performance.now() - begun < 5_000);
 });
 

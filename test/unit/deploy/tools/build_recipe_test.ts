@@ -34,7 +34,7 @@ Deno.test("resolveTools: names the tool, the required version and the variable w
 Deno.test("resolveTools: reports the version of a Go that is too old", async () => {
   await using sandbox = new ToolSandbox();
   const { message } = await failureWith(sandbox, ["tctl"], "echo 'go version go1.19.8 linux/amd64'");
-  assert.match(message, /says "go version go1\.19\.8 linux\/amd64"\n {2}cure: install Go 1\.26 or later/);
+  assert.match(message, /reports "go version go1\.19\.8 linux\/amd64"\n {2}cure: install Go 1\.26 or later/);
 });
 
 Deno.test("resolveTools: shows the last relevant lines of a failed compilation", async () => {
