@@ -22,18 +22,19 @@ import (
 
 func init() { judges["containerd-2.2"] = judgeContainerd }
 
-// The plugins whose part of a config.toml a machine's profile writes, in the order in which containerd starts them.
+// The plugins that profiles configure in config.toml, in the order in which containerd starts them.
 var criPlugins = []string{
 	"io.containerd.cri.v1.images",
 	"io.containerd.cri.v1.runtime",
 	"io.containerd.grpc.v1.cri",
 }
 
-// Decoding writes into the registered defaults, so they are kept as text to start each file from.
+// The default config of each plugin as TOML. Decoding a file overwrites the registered defaults, so they are restored from
+// these for the next file.
 var defaultsOf = map[string][]byte{}
 
-// judgeContainerd loads a config.toml as containerd 2.2 does: the file, older versions migrated, each plugin's part,
-// and what the plugins themselves check when they start. Keys and plugins that nothing reads are faults.
+// judgeContainerd loads a config.toml like containerd 2.2: it reads the file, migrates older versions, decodes the part of
+// each plugin, and starts the plugins, which check their own part. Unknown keys and plugins are faults.
 func judgeContainerd(path string) []finding {
 	ctx, faults := withFaultLog()
 	config := &srvconfig.Config{Version: version.ConfigVersion, Plugins: map[string]any{}}
@@ -49,7 +50,7 @@ func judgeContainerd(path string) []finding {
 	faults.add(startPlugins(ctx, config, registered))
 	for uri := range config.Plugins {
 		if _, isThere := registered[uri]; !isThere {
-			faults.add(fmt.Errorf("no plugin %q", uri))
+			faults.add(fmt.Errorf("containerd has no plugin %q", uri))
 		}
 	}
 	return faults.findings
@@ -62,7 +63,8 @@ func migrate(ctx context.Context, config *srvconfig.Config, one plugin.Registrat
 	return one.ConfigMigration(ctx, config.Version, config.Plugins)
 }
 
-// startPlugins starts each plugin up to where it needs the rest of the daemon, which is after it has checked its config.
+// startPlugins starts each plugin without the rest of the daemon. Plugins check their config before they need the daemon,
+// so other errors are ignored.
 func startPlugins(ctx context.Context, config *srvconfig.Config, registered map[string]plugin.Registration) error {
 	folder, err := os.MkdirTemp("", "containerd")
 	if err != nil {
@@ -79,7 +81,7 @@ func startPlugins(ctx context.Context, config *srvconfig.Config, registered map[
 		if err := started.Add(instance); err != nil {
 			return err
 		}
-		// Whatever else it says is that the daemon is not there.
+		// Any other error means that the daemon does not run.
 		if err := instance.Err(); err != nil && strings.HasPrefix(err.Error(), "invalid ") {
 			return fmt.Errorf("plugin %s: %w", one.URI(), err)
 		}

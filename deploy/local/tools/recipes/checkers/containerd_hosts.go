@@ -8,7 +8,7 @@ import (
 
 func init() { judges["containerd-hosts"] = judgeHosts }
 
-// judgeHosts loads a hosts.toml as containerd 2.2 does when it pulls; its folder is named after the registry.
+// judgeHosts loads a hosts.toml like containerd 2.2 when it pulls an image; the name of its folder is the registry.
 func judgeHosts(path string) []finding {
 	ctx, faults := withFaultLog()
 	folder := filepath.Dir(path)

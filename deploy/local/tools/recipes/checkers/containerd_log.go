@@ -9,7 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// faultLog is a logrus hook: containerd goes on over much that is wrong in a file and only says so in its log.
+// faultLog collects warnings and errors as a hook of logrus, because containerd only logs many faults of a file.
 type faultLog struct{ findings []finding }
 
 func (faults *faultLog) Levels() []logrus.Level {
@@ -36,7 +36,7 @@ func (faults *faultLog) add(err error) {
 	}
 }
 
-// withFaultLog returns a context under which containerd's code logs into the returned list.
+// withFaultLog returns a context, and the log to which containerd's code writes when it is called with that context.
 func withFaultLog() (context.Context, *faultLog) {
 	faults := &faultLog{}
 	logger := logrus.New()

@@ -8,10 +8,10 @@ import (
 
 func init() { judges["ignition-2.3"] = judgeIgnition }
 
-// Ignition does not see the field TLS, which it embeds, and says so of what it writes itself.
+// Ignition warns of this key even in configs that it wrote itself, because it does not find the embedded field TLS.
 const falseAlarm = "Config has unrecognized key: tls"
 
-// judgeIgnition reads a config as Ignition 0.35 does, the last release for specification 2.3; warnings are faults too.
+// judgeIgnition parses a config like Ignition 0.35, the last release for specification 2.3; warnings are faults too.
 func judgeIgnition(path string) []finding {
 	raw, err := os.ReadFile(path)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	kubelet35 "ostler.dev/kubelet35/config/v1beta1"
 )
 
-// Fields come and go with the minors, so each minor's file is decoded with that minor's own types.
+// The types of each minor version, because minor versions add and remove fields.
 var kubeletTypes = map[int]func(*runtime.Scheme) error{
 	30: kubelet30.AddToScheme,
 	31: kubelet31.AddToScheme,
@@ -33,7 +33,7 @@ var kubeletTypes = map[int]func(*runtime.Scheme) error{
 }
 
 func init() {
-	// The kubelet's main does the same.
+	// As in the main function of the kubelet.
 	if err := logsapi.AddFeatureGates(utilfeature.DefaultMutableFeatureGate); err != nil {
 		panic(err)
 	}
@@ -42,8 +42,8 @@ func init() {
 	}
 }
 
-// kubeletJudge decodes a KubeletConfiguration strictly with the types of a minor, and has kubelet 1.36 validate it
-// with the feature gates that this minor knows.
+// kubeletJudge decodes a KubeletConfiguration strictly with the types of a minor version, and validates it with the code of
+// kubelet 1.36 and the feature gates of that minor version.
 func kubeletJudge(minor int) judge {
 	return func(path string) []finding {
 		text, err := os.ReadFile(path)
@@ -70,13 +70,13 @@ func decodeAs(minor int, text []byte) error {
 }
 
 func validateAs(minor int, text []byte) (err error) {
-	// Of a feature gate that it does not know the kubelet dies while it sets defaults.
+	// While it sets defaults, the kubelet panics about an unknown feature gate.
 	defer func() {
 		if died := recover(); died != nil {
 			err = fmt.Errorf("%v", died)
 		}
 	}()
-	// The defaults depend on the gates too.
+	// The gates are set before the config is decoded, because its defaults depend on them.
 	gates := utilfeature.DefaultMutableFeatureGate
 	if err := gates.SetEmulationVersion(version.MajorMinor(1, uint(minor))); err != nil {
 		return err
@@ -91,9 +91,9 @@ func validateAs(minor int, text []byte) (err error) {
 	}
 	config, isConfig := decoded.(*kubeletconfig.KubeletConfiguration)
 	if !isConfig {
-		return fmt.Errorf("not a KubeletConfiguration but %T", decoded)
+		return fmt.Errorf("the file is a %T, not a KubeletConfiguration", decoded)
 	}
-	// This is about the computer that judges, not about the file.
+	// FailCgroupV1 depends on the host that runs this program, not on the file.
 	config.FailCgroupV1 = false
 	return validation.ValidateKubeletConfiguration(config, gates)
 }

@@ -11,7 +11,7 @@ import (
 
 func init() { judges["kubelet-flags"] = judgeFlags }
 
-// judgeFlags reads the words after "kubelet" in a command line as kubelet 1.36 does.
+// judgeFlags parses the arguments of a kubelet, separated by white space, like kubelet 1.36.
 func judgeFlags(path string) []finding {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -36,7 +36,7 @@ func parseFlags(words []string) error {
 		return err
 	}
 	if set.NArg() > 0 {
-		return fmt.Errorf("not a flag: %s", strings.Join(set.Args(), " "))
+		return fmt.Errorf("these arguments are not flags: %s", strings.Join(set.Args(), " "))
 	}
 	return options.ValidateKubeletFlags(flags)
 }

@@ -1,7 +1,7 @@
-// Judges files as the programs that will read them on a machine do, with those programs' own code.
+// Validates files with the code of the programs that read them on a machine.
 //
-// Standard input is a JSON list of {"kind", "path"}, standard output the JSON list of what is wrong in them: [] when
-// nothing is. Which kinds there are is decided by what is compiled in.
+// Standard input is a JSON list of {"kind", "path"}, standard output a JSON list of findings, which is [] if the files are
+// valid. The other files of this package register the validators of the kinds that they know.
 package main
 
 import (
@@ -15,7 +15,7 @@ type file struct {
 	Path string `json:"path"`
 }
 
-// A finding is one fault; line is 0 where the judge does not tell it.
+// A finding is one fault of a file; line is 0 if unknown.
 type finding struct {
 	Kind    string `json:"kind"`
 	Path    string `json:"path"`
@@ -23,22 +23,22 @@ type finding struct {
 	Message string `json:"message"`
 }
 
-// A judge reads one file and returns its faults.
+// A judge validates one file and returns its faults.
 type judge func(path string) []finding
 
-// Filled by the files that have the judges.
+// The judges by kind; the other files of this package add theirs.
 var judges = map[string]judge{}
 
 func main() {
 	var files []file
 	if err := json.NewDecoder(os.Stdin).Decode(&files); err != nil {
-		fail("Cannot read the list of files: %v", err)
+		fail("Failed to read the list of files: %v", err)
 	}
 	findings := []finding{}
 	for _, one := range files {
 		judge, isKnown := judges[one.Kind]
 		if !isKnown {
-			fail("Cannot judge %q: no judge for kind %q", one.Path, one.Kind)
+			fail("Failed to validate %q: kind %q is unknown", one.Path, one.Kind)
 		}
 		for _, found := range judge(one.Path) {
 			found.Kind, found.Path = one.Kind, one.Path
@@ -46,7 +46,7 @@ func main() {
 		}
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(findings); err != nil {
-		fail("Cannot print the findings: %v", err)
+		fail("Failed to print the findings: %v", err)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 func init() { judges["toml"] = judgeToml }
 
-// judgeToml reads a file, writes what it read, and reads that: nothing may be lost on the way.
+// judgeToml parses a file, writes the result as TOML, and parses that again: both results must be equal.
 func judgeToml(path string) []finding {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -28,7 +28,7 @@ func judgeToml(path string) []finding {
 		return fault(err)
 	}
 	if !reflect.DeepEqual(first, second) {
-		return fault(fmt.Errorf("comes back as another config"))
+		return fault(fmt.Errorf("the config differs after it was written and read again"))
 	}
 	return nil
 }

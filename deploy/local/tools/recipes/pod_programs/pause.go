@@ -1,4 +1,4 @@
-// Command pause holds a pod's sandbox open, and reaps what its containers leave behind, until it is told to go.
+// Command pause keeps the sandbox of a pod open, and reaps orphaned processes of its containers, until SIGINT or SIGTERM.
 package main
 
 import (
@@ -23,7 +23,7 @@ func main() {
 	}
 }
 
-// One signal may stand for several children.
+// Waits for all ended children, because one SIGCHLD may announce several.
 func reap() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)

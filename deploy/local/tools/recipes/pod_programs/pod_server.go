@@ -1,5 +1,6 @@
-// Command pod-server answers HTTP with its hostname. Told to go, it answers on for a while, because routes to it outlive
-// the telling; its readiness fails from then on. Settings: PORT (8080), READINESS_PATH (/ready), DRAIN_TIME (5s).
+// Command pod-server answers HTTP requests with its hostname. After SIGTERM or SIGINT its readiness fails, and it still answers for
+// the drain time, because clients are routed to it until its endpoint is removed everywhere. Environment variables with
+// defaults: PORT (8080), READINESS_PATH (/ready), DRAIN_TIME (5s).
 package main
 
 import (
@@ -18,14 +19,14 @@ import (
 func main() {
 	log.SetFlags(log.LstdFlags | log.Lmicroseconds)
 	if err := run(); err != nil {
-		log.Fatalf("Cannot serve: %v", err)
+		log.Fatalf("Failed to serve: %v", err)
 	}
 }
 
 func run() error {
 	drainTime, err := time.ParseDuration(setting("DRAIN_TIME", "5s"))
 	if err != nil {
-		return fmt.Errorf("DRAIN_TIME: %w", err)
+		return fmt.Errorf("invalid DRAIN_TIME: %w", err)
 	}
 	var draining atomic.Bool
 	server := &http.Server{Addr: ":" + setting("PORT", "8080"), Handler: pages(&draining)}
@@ -40,9 +41,9 @@ func run() error {
 	case <-told:
 	}
 	draining.Store(true)
-	// A connection that stays open would bring the next request after the last answer.
+	// On a kept connection, a request could arrive after the server has stopped.
 	server.SetKeepAlivesEnabled(false)
-	log.Printf("Draining for %s", drainTime)
+	log.Printf("Stopping after a drain time of %s", drainTime)
 	return leave(server, drainTime, ended)
 }
 
@@ -52,7 +53,7 @@ func leave(server *http.Server, drainTime time.Duration, ended <-chan error) err
 		return err
 	case <-time.After(drainTime):
 	}
-	// Nobody new is let in; those inside may finish.
+	// Shutdown accepts no new connection, and waits for requests in progress.
 	limit, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if err := server.Shutdown(limit); err != nil {
@@ -61,7 +62,7 @@ func leave(server *http.Server, drainTime time.Duration, ended <-chan error) err
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	log.Print("Gone")
+	log.Print("Stopped")
 	return nil
 }
 

@@ -1,5 +1,5 @@
-// Package json stands in for github.com/ajeddeloh/go-json, which Ignition 0.35 was written with and which is no longer
-// served everywhere: encoding/json, and Node, which tells where in the text each value stands.
+// Package json replaces github.com/ajeddeloh/go-json, which Ignition 0.35 imports but not every module proxy still serves:
+// it is encoding/json with Node, a value with its position in the text.
 package json
 
 import (
@@ -14,15 +14,15 @@ type (
 
 var Marshal = json.Marshal
 
-// Node is a value with its place in the text: offsets of bytes, the key's only in an object.
+// Node is a value with its position in the text, in bytes; a value in an object also has the position of its key.
 type Node struct {
 	Start, End       int
 	KeyStart, KeyEnd int
-	// Of an object map[string]Node, of an array []Node.
+	// For an object map[string]Node, for an array []Node.
 	Value any
 }
 
-// Unmarshal is encoding/json's, save that a *Node takes the value with its places.
+// Unmarshal is json.Unmarshal, but stores positions too if into is a *Node.
 func Unmarshal(text []byte, into any) error {
 	node, isNode := into.(*Node)
 	if !isNode {
