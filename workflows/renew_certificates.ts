@@ -1,9 +1,10 @@
 /**
- * Renews the certificates of a NodeVersion's control planes with kubeadm when those of their servers expire soon, one
- * control plane at a time: survey → one control plane after the other → survey until none expires soon.
- * The survey alone decides what is next, so a run that was interrupted needs no memory of it. Invariants: no other control
- * plane begins while one is under way or after one failed, and one that may be out of service keeps its slot. A
- * cancellation leaves the control plane under way as it is, whose node completes its order by itself.
+ * Renews the certificates of a NodeVersion's control planes with kubeadm when a certificate of their API server or etcd
+ * expires soon:
+ * survey → one control plane after the other → survey until none expires soon.
+ * The survey alone decides what is next, so a run that was interrupted needs no memory of it. Invariants: no other
+ * control plane begins while one is under way or after one failed, and one that may be out of service keeps its slot. A
+ * cancellation leaves the control plane under way as it is, because its node completes the order by itself.
  */
 import {
   CancellationScope,
@@ -36,12 +37,12 @@ type Present = Extract<RenewalSurvey, { state: "Present" }>;
 
 /** Minimum milliseconds until the next survey. */
 const restMs = 300_000;
-/** Milliseconds until the slot of a control plane ends, beyond that of one order. */
+/** Milliseconds until the slot of a control plane ends; longer than an order may take. */
 const slotMs = 7_200_000;
 
 /**
- * Surveys until no certificate expires soon; its workflow ID is `renew-certificates/<name>`. `unfinished` is that of a run
- * which continues as this one.
+ * Surveys until no certificate expires soon; its workflow ID is `renew-certificates/<name>`. `unfinished` has the value
+ * of that field of `Run` at the end of the previous run of the chain.
  */
 export async function renewCertificates(object: ClusterObject, unfinished = ""): Promise<NodeVersionOutcome> {
   const run = beginRun(object, unfinished);
@@ -61,7 +62,9 @@ interface Run {
   readonly lastsMs: number;
   readonly memory: SlotWork["memory"];
   isChanged: boolean;
-  /** The status that the NodeVersion has, as `textOf` writes it. */
+  /**
+   * Reason and message of the last report, which the NodeVersion shows; "" before the first report and after a failure.
+   */
   reported: string;
   halt: HeldUpgrade | null;
   /** The control plane under way in the last survey. */
@@ -80,7 +83,8 @@ function beginRun(object: ClusterObject, unfinished: string): Run {
 
 async function untilRenewed(run: Run): Promise<NodeVersionOutcome> {
   for (;;) {
-    // A signal can report the end of what the cluster has to end.
+    // The signal may report the end of the state for which the run waits, so the next attempt does not wait for its
+    // scheduled time.
     if (run.isChanged && run.halt?.again === "Soon") run.halt.until = Date.now();
     run.isChanged = false;
     try {
@@ -135,8 +139,8 @@ function nextOf(run: Run, survey: Present): RenewalStep {
 }
 
 /**
- * A repeated attempt is reported with its result, so that the status does not alternate. A run without anything to do
- * reports only what ends an earlier report.
+ * Returns whether to report the step now: a repeated attempt is reported only with its result, so that the status does
+ * not alternate, and a run without anything to do reports only to replace an earlier report.
  */
 function isNews({ halt, reported }: Run, { told }: Present, { step }: RenewalStep): boolean {
   return step === "Done" ? reported !== "" || told !== "" : step !== "Renew" || halt === null;
@@ -149,7 +153,7 @@ async function renew(run: Run, survey: Present, controlPlane: RenewalPlane): Pro
   const isEnded = run.ended === uid;
   run.ended = "";
   const end = isEnded
-    ? failedRenewal(node, "it ended, but a certificate of its servers still expires soon")
+    ? failedRenewal(node, "the renewal ended, but a certificate of its servers still expires soon")
     : await renewControlPlane({
       ...{ object, holder, lastsMs, memory, survey, controlPlane },
       keepUnfinished: () => run.unfinished = uid,
@@ -159,7 +163,10 @@ async function renew(run: Run, survey: Present, controlPlane: RenewalPlane): Pro
   run.halt = isHalt ? holdRenewal(end, { survey, uid, previous: run.halt, now: Date.now() }) : null;
 }
 
-/** A slot that ended would let the run of a group replace the machine. */
+/**
+ * Renews the slot of the control plane under way, because without a slot the run of its group could replace the
+ * machine.
+ */
 async function renewOwnSlot(run: Run): Promise<void> {
   const { underWay, memory } = run;
   if (underWay && memory.mayHaveSlot) await renewSlot({ ...run, controlPlane: underWay });
@@ -188,7 +195,7 @@ function gone({ object }: Run): NodeVersionOutcome {
   return { outcome: "Gone", says: `NodeVersion "${object.name}" was deleted` };
 }
 
-/** Reports a cancellation; the slot is given back unless an order may be under way, whose slot ends by itself. */
+/** Reports a cancellation, and gives the slot back, unless an order may be under way: then the slot ends by itself. */
 async function leave(run: Run): Promise<void> {
   const survey = await readSurvey(run.object);
   const underWay = survey.state === "Present" ? survey.controlPlanes.filter((each) => each.isUnderWay) : [];

@@ -1,10 +1,11 @@
 /**
  * Brings all nodes of a NodeVersion's scaling groups to the desired version:
- * survey → upgrade Kubernetes of the control planes → hold the autoscaler → release stage after stage → survey until nothing is left → end the release → end the
- * hold of the autoscaler.
+ * survey → upgrade Kubernetes of the control planes → hold the autoscaler → release stage after stage → survey until
+ * nothing is left → end the release → end the hold of the autoscaler.
  * Groups are rolled, and Kubernetes is upgraded, by runs of their own, which continue without this one; the released
- * stage is stored on the NodeVersion. Invariants: no stage is released while an autoscaler runs or an earlier stage is not done; an autoscaler
- * that was turned off is turned on again, by this run, or by the next reader once its hold has expired.
+ * stage is stored on the NodeVersion. Invariants: no stage is released while an autoscaler runs or an earlier stage is
+ * not done. An autoscaler that was turned off is turned on again by this run, or, once its hold has expired, by any
+ * other reader of the hold.
  */
 import {
   CancellationScope,
@@ -46,11 +47,12 @@ const waits = (): ActivityInterfaceFor<NodeVersionWaits> =>
     taskQueue: waitsQueueOf(workflowInfo().taskQueue),
   });
 
-/**
- * Milliseconds until the next survey in any case, and milliseconds for which each survey extends a hold: the API server
- * or the cloud can be unavailable for an hour, without any survey.
- */
+/** Maximum milliseconds until the next survey. */
 const lookMs = 300_000;
+/**
+ * Milliseconds for which each survey extends a hold; longer than an hour, because an outage of the API server or of the
+ * cloud can prevent surveys for that long.
+ */
 const holdMs = 5_400_000;
 /** Milliseconds until the next survey after the NodeVersion changed between a survey and its step. */
 const mootMs = 1_000;
@@ -65,8 +67,8 @@ export async function rollOutNodeVersion(object: ClusterObject): Promise<NodeVer
   try {
     return await untilUpToDate(object, news);
   } catch (error) {
-    // After a cancellation by a person, the machines stay as the runs of their groups have them, and the autoscaler
-    // returns to its previous state.
+    // After a cancellation by a person, the runs of the groups continue with their machines, and the autoscaler returns
+    // to its previous state.
     if (isCancellation(error)) await CancellationScope.nonCancellable(() => endHold(object));
     throw error;
   }
@@ -74,12 +76,14 @@ export async function rollOutNodeVersion(object: ClusterObject): Promise<NodeVer
 
 interface News {
   isChanged: boolean;
-  /** The end of its run requires a survey, too. */
+  /** The run that upgrades Kubernetes; a survey is needed when it ends, too. */
   readonly upgrade: UpgradeRun;
 }
 
 interface Reported {
-  /** The status that the NodeVersion has, as `textOf` writes it. */
+  /**
+   * Reason and message of the last report, which the NodeVersion shows; "" before the first report and after a failure.
+   */
   text: string;
 }
 
@@ -113,7 +117,8 @@ async function reconcile(
   reported.text = textOf(next.standing);
   if (survey.isHeld && next.step !== "LetGo") await hold(object);
   news.upgrade.isCancelled = survey.upgrade?.state === "Cancelled";
-  // A request for another attempt, which changes no generation and so sends no signal, begins at once.
+  // A request for another attempt is an annotation, of which no signal is sent; so after a cancellation the first
+  // survey that finds the request starts the upgrade at once.
   if (news.upgrade.isCancelled) news.upgrade.isTold = false;
   await take(object, next, survey.digest);
   if (next.step === "Upgrade" || isReportOver(survey)) await news.upgrade.keep();
@@ -175,7 +180,7 @@ async function rest(object: ClusterObject, fingerprint: string, news: News): Pro
   );
 }
 
-/** A run of the upgrade that was cancelled may have left a cordon, which only another one ends. */
+/** A cancelled run of the upgrade may have left a cordon, which only another run of the upgrade ends. */
 async function endGone(object: ClusterObject, { upgrade }: News): Promise<NodeVersionOutcome> {
   if (upgrade.isCancelled) await upgrade.keep();
   await endHold(object);

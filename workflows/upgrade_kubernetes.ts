@@ -1,10 +1,11 @@
 /**
  * Upgrades the control planes of a NodeVersion to its Kubernetes version with kubeadm, in place and one at a time:
  * survey → check → approval → one control plane after the other → survey until all run the version.
- * The survey alone decides what is next, so a run that was interrupted needs no memory of it. Invariants: nothing but
- * the check of kubeadm is written to a node before a person approves the version; no other control plane begins while
- * one is under way, and one that failed keeps its cordon and its slot. A cancellation leaves the control plane under way
- * as it is, and the next run continues there: the cluster serves meanwhile, and an order that a node has is carried out.
+ * The survey alone decides what is next, so a run that was interrupted needs no memory of it. Invariants: before a
+ * person approves the version, nothing on a node changes except for files of kubeadm's check; no other control plane
+ * begins while one is under way, and one that failed keeps its cordon and its slot. A cancellation leaves the control
+ * plane under way as it is, and the next run continues there: meanwhile the other control planes serve, and the node
+ * completes an order that it has already received.
  */
 import {
   CancellationScope,
@@ -95,7 +96,8 @@ function beginRun(object: ClusterObject): Run {
 
 async function untilUpgraded(run: Run): Promise<NodeVersionOutcome> {
   for (;;) {
-    // A signal can report the end of what the cluster has to end.
+    // The signal may report the end of the state for which the run waits, so the next attempt does not wait for its
+    // scheduled time.
     if (run.isChanged && run.halt?.again === "Soon") run.halt.until = Date.now();
     run.isChanged = false;
     try {
@@ -133,8 +135,9 @@ async function reconcile(run: Run): Promise<NodeVersionOutcome | undefined> {
 }
 
 /**
- * A slot that ended would let the run of a group repair or replace the machine. A machine that is not Ready after a
- * failed attempt may be lost for good, so its slot is given back for a repair; it stays cordoned, and no other one begins.
+ * Renews the slot of the control plane under way, because without a slot the run of its group could repair or replace
+ * the machine. A machine that is not Ready after a failed attempt may be lost for good, so its slot is given back for a
+ * repair; the machine stays cordoned, and no other control plane begins.
  */
 async function renewOwnSlot(run: Run): Promise<void> {
   const { object, memory, underWay, halt } = run;
@@ -152,12 +155,15 @@ function nextOf(run: Run, survey: Present): UpgradeStep {
   return nextUpgradeStep(survey, validCheck(run, survey));
 }
 
-/** A repeated attempt or check is reported with its result, so that the status does not alternate. */
+/**
+ * Returns whether the step repeats an attempt or a check, which is reported only with its result, so that the status
+ * does not alternate.
+ */
 function isRepeated({ halt, checked }: Run, { digest }: Present, { step }: UpgradeStep): boolean {
   return step === "Upgrade" && halt !== null || step === "Check" && checked?.digest === digest;
 }
 
-/** Returns whether the run waits now. */
+/** Carries out the step; returns "Rest" if the run has nothing to do but wait. */
 async function take(run: Run, survey: Present, next: UpgradeStep): Promise<"Rest" | "Continue"> {
   if (!("controlPlane" in next)) return "Rest";
   const { object, memory } = run;
@@ -180,7 +186,8 @@ async function upgrade(run: Run, work: UpgradeWork): Promise<void> {
   const isEnded = run.ended === name;
   run.ended = "";
   if (isEnded) {
-    const state = `the upgrade ended, but its kubelet runs "${kubelet}", its components "${components}", and kubeadm ` +
+    const state =
+      `the upgrade ended, but the kubelet runs "${kubelet}", the components run "${components}", and kubeadm ` +
       `recorded version "${work.survey.cluster}" for the cluster`;
     return hold(run, work, failed(node, state));
   }
@@ -207,7 +214,7 @@ function hold(
 /** Checks the cluster, and asks kubeadm on the control plane that would be the first. */
 async function check(run: Run, on: OnControlPlane): Promise<void> {
   const { object, survey } = on;
-  const summary = "Check removed APIs, budgets, etcd and nodes";
+  const summary = "Check removed APIs, PodDisruptionBudgets, etcd and nodes";
   const { findings } = await act.checkUpgrade.executeWithOptions({ summary }, [{ object, digest: survey.digest }]);
   run.checked = checkedNow(survey, findings);
   if (!isValid(run.planned, survey)) run.planned = checkedNow(survey, await planFindings(on));
@@ -226,7 +233,10 @@ function validCheck({ checked, planned }: Run, survey: Present): UpgradeCheck | 
   return { digest: survey.digest, findings: [...checked.findings, ...planned.findings] };
 }
 
-/** Returns whether the state is the checked one; findings become invalid sooner, as their causes can be gone. */
+/**
+ * Returns whether the check is still valid: the state is the checked one, and the check is recent. A check with
+ * findings is valid for a shorter time, because their causes can be gone.
+ */
 function isValid(checked: Checked | null, survey: Present): checked is Checked {
   if (!checked || checked.state !== stateOf(survey)) return false;
   return Date.now() - checked.at < (checked.findings.length === 0 ? checkedMs : lookMs);
@@ -236,7 +246,10 @@ function checkedNow(survey: Present, findings: UpgradeFinding[]): Checked {
   return { digest: survey.digest, findings, state: stateOf(survey), at: Date.now() };
 }
 
-/** Leaves out what changes by itself all the time, such as the number of nodes, as the plan runs on a node. */
+/**
+ * Returns the part of the survey on which a check depends. It excludes values that change constantly, such as the
+ * number of nodes, because each repeated check runs the plan of kubeadm on a node.
+ */
 function stateOf({ digest, approved, retry, cluster, controlPlanes }: Present): string {
   const planes = controlPlanes.map(({ uid, kubelet, components }) => [uid, kubelet, components]);
   return JSON.stringify([digest, approved, retry, cluster, planes]);
@@ -277,8 +290,8 @@ async function endGone(object: ClusterObject): Promise<NodeVersionOutcome> {
 }
 
 /**
- * Reports a cancellation; the slot is given back unless a control plane may be cordoned. The report comes also if the slot
- * cannot be given back yet, because without it another run would begin by itself.
+ * Reports a cancellation, and gives the slot back unless a control plane may be cordoned. The report is written even if
+ * giving the slot back fails for now, because without the report another run would begin by itself.
  */
 async function leave(run: Run): Promise<void> {
   const survey = await readSurvey(run.object);

@@ -80,7 +80,7 @@ test("renewCertificates: one under way gives its slot back while etcd is inconcl
   const renewal = new FakeRenewal().on(stage);
   renewal.meet = () => ({ outcome: "Unknown", message: "no answer" });
   const first = await renewal.start(stage);
-  match(await reported(renewal, "RenewalHalted"), /"a": control plane did not report the result in time: no answer/);
+  match(await reported(renewal, "RenewalHalted"), /"a": the result of the order did not arrive in time: no answer/);
   await first.terminate();
   // Its servers already show what its other pods do not use yet.
   Object.assign(renewal.plane("a"), { due: "", isRenewed: true });
@@ -142,7 +142,10 @@ test("renewCertificates: an unhealthy control plane halts, and no other begins",
   const renewal = new FakeRenewal().on(stage);
   renewal.isHealthy = () => false;
   await renewal.start(stage);
-  match(await reported(renewal, "RenewalHalted"), /"a": not healthy in time after it: etcd of a did not restart/);
+  match(
+    await reported(renewal, "RenewalHalted"),
+    /"a": the control plane was not healthy in time after the renewal: etcd of a did not restart/,
+  );
   deepEqual([renewal.given("Renew"), renewal.slots.length], [["Renew a"], 1]);
 });
 
@@ -152,7 +155,10 @@ test("renewCertificates: a renewal without an effect halts instead of being repe
     if (effect === "free a") renewal.plane("a").due = "still";
   };
   await renewal.start(stage);
-  match(await reported(renewal, "RenewalHalted"), /it ended, but a certificate of its servers still expires soon/);
+  match(
+    await reported(renewal, "RenewalHalted"),
+    /the renewal ended, but a certificate of its servers still expires soon/,
+  );
   deepEqual(renewal.given("Renew", "Repeat"), ["Renew a"]);
 });
 

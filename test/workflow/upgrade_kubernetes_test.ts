@@ -107,7 +107,7 @@ test("K23, K27 upgradeKubernetes: one that is lost in its upgrade is left to a r
     return { outcome: "Unknown", message: "no pod of c reports" };
   };
   const handle = await upgrade.start(stage);
-  match(await reported(upgrade, "UpgradeHalted"), /"c": control plane did not report the result of order "Node"/);
+  match(await reported(upgrade, "UpgradeHalted"), /"c": the result of order "Node" did not arrive in time/);
   await eventually("the slot to be free for the group", () => upgrade.slots.length === 0);
   deepEqual(upgrade.cordoned(), ["c"]);
   upgrade.slots = [`kube-system/scaling-group.${upgrade.group}/${upgrade.group}-c`];
@@ -325,7 +325,7 @@ test("upgradeKubernetes: keeps no slot of a terminated run while etcd is inconcl
   };
   upgrade.meet = (order) => order === "Apply a" ? { outcome: "Unknown", message: "no answer" } : undefined;
   const first = await upgrade.start(stage);
-  match(await reported(upgrade, "UpgradeHalted"), /did not report the result of order "Apply" in time: no answer/);
+  match(await reported(upgrade, "UpgradeHalted"), /the result of order "Apply" did not arrive in time: no answer/);
   deepEqual([upgrade.cordoned(), upgrade.slots.length], [["a"], 1]);
   await first.terminate();
   Object.assign(upgrade, { meet: () => undefined, before: () => {} });
@@ -382,7 +382,10 @@ test("upgradeKubernetes: begins no control plane outside the windows of its grou
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.rules = { windows: [{ from: Date.now() + 3_600_000, to: Date.now() + 7_200_000 }] };
   const handle = await upgrade.start(stage);
-  match(await reported(upgrade, "OutsideWindow"), /"a" is outside its maintenance windows; the next window opens at 2/);
+  match(
+    await reported(upgrade, "OutsideWindow"),
+    /windows of control plane "a" are closed; the next window opens at 2/,
+  );
   deepEqual(upgrade.done, ["check cluster", "Plan a"]);
   upgrade.rules = {};
   await upgrade.start(stage);
@@ -408,7 +411,7 @@ test("upgradeKubernetes: an upgrade without an effect halts instead of being rep
   await upgrade.start(stage);
   match(
     await reported(upgrade, "UpgradeHalted"),
-    /the upgrade ended, but its kubelet runs "v1.36.1", its components "v1.35.4"/,
+    /the upgrade ended, but the kubelet runs "v1.36.1", the components run "v1.35.4"/,
   );
   deepEqual(upgrade.given("cordon"), ["cordon a"]);
 });

@@ -21,9 +21,14 @@ export interface ControlPlaneState {
   isLeader: boolean;
   /** Whether its annotation names the components of the NodeVersion. */
   isAnnounced: boolean;
-  /** Whether this upgrade has its slot, and has not ended there; only administrators and Ostler write slots. */
+  /**
+   * Whether this upgrade has a slot for it, and has not ended on it; only administrators and Ostler can write slots.
+   */
   isUnderWay: boolean;
-  /** Whether it has the cordon of this upgrade. It permits nothing, as anybody who may patch nodes can write it. */
+  /**
+   * Whether it has the cordon of this upgrade. The cordon permits nothing by itself, because anyone who may patch nodes
+   * can write it.
+   */
   isCordoned: boolean;
 }
 
@@ -44,7 +49,7 @@ export type UpgradeSurvey =
   | { state: "Gone" }
   | {
     state: "Present";
-    /** Changes when any field below changes, and is the same for workers with and without hands. */
+    /** Changes when any field below changes, and is the same for workers with and without setting hands-image. */
     fingerprint: string;
     /** Digest of the desired version and of the content of its components. */
     digest: string;
@@ -64,8 +69,8 @@ export type UpgradeSurvey =
   };
 
 /**
- * Something that speaks against the upgrade, which must end before the first control plane begins, whatever is approved;
- * with `stops` it must end before an approval is asked for.
+ * An obstacle to the upgrade. Even an approved upgrade begins only once the obstacle is gone; with `stops` it must be
+ * gone before an approval is asked for.
  */
 export interface UpgradeFinding {
   kind: "ApiRemoved" | "DrainImpossible" | "EtcdInDoubt" | "KubeadmRefuses" | "NodeNotReady";
@@ -81,8 +86,8 @@ export interface UpgradeCheck {
 
 /**
  * Plan: check with kubeadm whether the cluster can be upgraded. Fetch: download the components and verify their hashes.
- * Apply: upgrade the first control plane, and the cluster's configuration. Node: upgrade any other one. Kubelet: replace
- * the kubelet, and restart it. All but Plan do nothing where their result is there already.
+ * Apply: upgrade the first control plane, and the cluster's configuration. Node: upgrade any other one. Kubelet:
+ * replace the kubelet, and restart it. Except for Plan, each does nothing if its result already exists.
  */
 export type UpgradeVerb = "Plan" | "Fetch" | "Apply" | "Node" | "Kubelet";
 
@@ -163,11 +168,17 @@ export interface UpgradeActivities {
 
 /** A control plane, and which of its certificates expires soon. */
 export interface RenewalPlane extends ControlPlaneState {
-  /** The certificate of its servers that is in its last third and expires first, for people; "" if none is. */
+  /**
+   * For people: the certificate of its API server or etcd that expires first, with the time, if it has expired or
+   * expires soon; "" if none does.
+   */
   due: string;
 }
 
-/** One read of a renewal of certificates; `isUnderWay` of a control plane is that of the renewal. */
+/**
+ * One read of a renewal of certificates; here `isUnderWay` of a control plane refers to the renewal and not to an
+ * upgrade.
+ */
 export type RenewalSurvey =
   | { state: "Gone" }
   | {

@@ -34,7 +34,7 @@ export type VersionSurvey =
   | { state: "Gone" }
   | {
     state: "Present";
-    /** Changes when any field below changes, and is the same for workers with and without hands. */
+    /** Changes when any field below changes, and is the same for workers with and without setting hands-image. */
     fingerprint: string;
     /** Digest of the current spec. */
     digest: string;
@@ -84,7 +84,10 @@ export interface NodeVersionActivities {
   ensureStageReleased(input: { object: ClusterObject; stage: VersionStage; digest: string }): Promise<void>;
   /** Ends the release: no further group takes the spec, and groups that took it keep it. */
   ensureReleaseEnded(input: { object: ClusterObject }): Promise<void>;
-  /** Turns off every running autoscaler, and moves between zones, until a time (epoch ms), after which anyone may treat the hold as expired. */
+  /**
+   * Turns off every running autoscaler, and the clouds' own moves of machines between zones, until a time (epoch ms);
+   * after that anyone may treat the hold as expired.
+   */
   ensureAutoscalersHeld(input: { object: ClusterObject; until: number }): Promise<void>;
   /** Turns on what `ensureAutoscalersHeld` turned off, as it was before. */
   ensureAutoscalersLetGo(input: { object: ClusterObject }): Promise<void>;
@@ -126,8 +129,8 @@ export interface ClusterObject {
 
 /**
  * The result for a JoiningNode record. Annotated: the node has the annotations of the record. Expired: no node joined
- * in time. Gone: another client deleted the record. Waiting: for what `says` names; a watch that sees it starts another
- * run, or the run reads the record after `againMs` if that is set.
+ * in time. Gone: another client deleted the record. Waiting: for the event that `says` names; a watch that reports the
+ * event starts another run, and with `againMs` this run reads again after that time.
  */
 export type JoiningOutcome =
   | { outcome: "Annotated"; node: string; components: string }

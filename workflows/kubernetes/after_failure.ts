@@ -1,21 +1,20 @@
-/** The wait of a run on control planes after a failure, which is reported; the slot of the run lasts meanwhile. */
+/** Reports a failure of a run on control planes, and waits; the slot of the run is renewed meanwhile. */
 import { condition } from "@temporalio/workflow";
 import type { UpgradeStanding } from "../contracts/mod.ts";
 import { troubleOf } from "../state/trouble.ts";
 
-/**
- * Milliseconds until the next survey in any case, after an outage, and after the NodeVersion changed between a survey and
- * its step.
- */
+/** Maximum milliseconds until the next survey. */
 export const lookMs = 600_000;
+/** Maximum milliseconds until the next survey after an outage. */
 const outageMs = 60_000;
+/** Maximum milliseconds until the next survey after the NodeVersion changed between a survey and its step. */
 const mootMs = 1_000;
 
 /** A run that a failure interrupted. */
 export interface Interrupted {
   isChanged: () => boolean;
   report: (standing: UpgradeStanding) => Promise<void>;
-  /** A slot that ended would let the run of a group repair or replace the machine. */
+  /** Renews the slot of the run, because without a slot the run of a group could repair or replace the machine. */
   renewOwnSlot: () => Promise<void>;
 }
 

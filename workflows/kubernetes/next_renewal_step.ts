@@ -4,21 +4,25 @@ import { namesOf } from "./upgrade_refusal.ts";
 
 type Present = Extract<RenewalSurvey, { state: "Present" }>;
 
-/** One step, and the status meanwhile. Done: nothing has to be renewed, or a person does not want it. */
+/**
+ * One step, and the status meanwhile. Done: nothing has to be renewed, a person has turned the renewal off, or Ostler
+ * cannot run orders on nodes.
+ */
 export type RenewalStep =
   | { step: "Wait" | "Done"; standing: UpgradeStanding }
   | { step: "Renew"; controlPlane: RenewalPlane; standing: UpgradeStanding };
 
 /**
- * Returns the next step: the control plane under way, then each one whose certificates expire soon, the leader of etcd
- * last, so that it moves only once. None begins while another one is not Ready.
+ * Returns the next step: the control plane under way, then each one whose certificates expire soon. The leader of etcd
+ * comes last, so that the leadership moves only once. None begins while another one is not Ready.
  */
 export function nextRenewalStep(survey: Present): RenewalStep {
   const { controlPlanes, trouble, setting } = survey;
   const underWay = controlPlanes.find(({ isUnderWay }) => isUnderWay);
   const [next] = underWay ? [underWay] : controlPlanes.filter(({ due }) => due !== "").sort(byOrder);
   if (!next) return { step: "Done", standing: done(survey) };
-  // Without hands nothing was asked of Ostler, and the expiry of certificates is reported in any case.
+  // Without setting hands-image Ostler renews no certificates, so this is not a failure; the expiry of certificates is
+  // reported in any case.
   if (trouble) return { step: trouble.reason === "HandsMissing" && !underWay ? "Done" : "Wait", standing: trouble };
   if (underWay) return { step: "Renew", controlPlane: next, standing: renewing(next) };
   if (setting === "Off") return { step: "Done", standing: off };
@@ -53,6 +57,6 @@ function done({ controlPlanes: { length } }: Present): UpgradeStanding {
 }
 
 function renewing({ node, due }: RenewalPlane): UpgradeStanding {
-  const why = due === "" ? "" : `, because of that of ${due}`;
+  const why = due === "" ? "" : ` because one expires soon: that of ${due}`;
   return { reason: "Renewing", message: `Renewing the certificates of control plane "${node}"${why}` };
 }

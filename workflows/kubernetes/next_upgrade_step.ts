@@ -44,7 +44,10 @@ export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): Up
   return runsVersion(survey, next) ? announce(survey) ?? done(survey) : differing(survey) ?? go(survey, next);
 }
 
-/** A control plane whose group names another NodeVersion now is completed by the upgrade of that one, and serves again. */
+/**
+ * Refuses to continue. A cordoned control plane whose group names another NodeVersion by now is uncordoned first,
+ * because the upgrade of that NodeVersion completes it.
+ */
 function stopFor(survey: Present, trouble: UpgradeTrouble): UpgradeStep {
   const moved = survey.controlPlanes.find((each) =>
     each.group === "" && each.isCordoned && each.isReady && isWhole(each) && each.kubelet !== ""
@@ -70,8 +73,8 @@ function begin(survey: Present, check: UpgradeCheck | null, next: ControlPlaneSt
 }
 
 /**
- * A person who takes back the approval keeps the next control plane from beginning, also one that has only its slot; one
- * that is cordoned or half done is completed.
+ * Upgrades the next control plane if the version is still approved, or if that control plane is under way and cordoned
+ * or half done. Without the approval no further one begins, not even one that already has its slot.
  */
 function go(survey: Present, next: ControlPlaneState): UpgradeStep {
   const isTouched = next.isUnderWay && (next.isCordoned || !isWhole(next));
@@ -79,7 +82,10 @@ function go(survey: Present, next: ControlPlaneState): UpgradeStep {
   return stop(survey, "AwaitApproval", awaiting(survey, []));
 }
 
-/** Only its own upgrade can make a control plane under way Ready again; any other one has to be Ready, or is repaired. */
+/**
+ * Upgrades a control plane once all others are Ready, or waits. A control plane under way need not be Ready, because
+ * only its own upgrade can make it Ready again.
+ */
 function upgrade(survey: Present, controlPlane: ControlPlaneState): UpgradeStep {
   const isAwaited = ({ uid, isUnderWay }: ControlPlaneState): boolean => uid !== controlPlane.uid || !isUnderWay;
   const silent = survey.controlPlanes.filter((each) => !each.isReady && isAwaited(each));
@@ -98,8 +104,9 @@ function announce(survey: Present): UpgradeStep | undefined {
 }
 
 /**
- * Refuses other components of a version that some control planes run already: their programs would stay, and those of the
- * other control planes would differ. A control plane that this upgrade brought to the version was annotated at its end.
+ * Refuses to change the components of a version that some control planes already run: they would keep their programs,
+ * and the others would get different ones. A control plane that this upgrade completed is annotated with its
+ * components.
  */
 function differing(survey: Present): UpgradeStep | undefined {
   const { components, version } = survey;
@@ -119,7 +126,10 @@ function done(survey: Present): UpgradeStep {
   return { step: "Done", standing: { reason: "UpToDate", message } };
 }
 
-/** Ends the work on a control plane whose kubelet and components have one version: nothing on it is half done. */
+/**
+ * Stops the upgrade. A control plane on which it has begun is released first, if that is Ready and its kubelet and
+ * components have the same version, because then nothing on it is half done.
+ */
 function stop(survey: Present, step: "Refuse" | "AwaitApproval" | "Wait", standing: UpgradeStanding): UpgradeStep {
   const whole = survey.controlPlanes.find((each) => hasBegun(each) && each.isReady && isWhole(each));
   if (whole) return { step: "Release", controlPlane: whole, standing };
@@ -136,7 +146,10 @@ function isWhole({ kubelet, components }: ControlPlaneState): boolean {
   return kubelet === components;
 }
 
-/** Returns whether something of this upgrade must be ended on a control plane; it may have lost its slot. */
+/**
+ * Returns whether a control plane has a slot or the cordon of this upgrade, which the upgrade must end; the slot can be
+ * lost before the cordon.
+ */
 export function hasBegun({ isUnderWay, isCordoned }: Pick<ControlPlaneState, "isUnderWay" | "isCordoned">): boolean {
   return isUnderWay || isCordoned;
 }
@@ -157,14 +170,17 @@ function runsVersion({ version }: Present, { kubelet, components }: ControlPlane
   return kubelet === version && components === version;
 }
 
-/** Returns the control plane that is next; one that runs the version is only next if all do. */
+/** Returns the next control plane; it runs the desired version only if all do. */
 function nextControlPlane(survey: Present): ControlPlaneState {
   const [first] = survey.controlPlanes.toSorted((one, other) => compare(survey, one, other));
   if (!first) throw new TypeError("Failed to choose a control plane: a survey without any is refused");
   return first;
 }
 
-/** One under way goes first, then one that is half done, and the leader of etcd last, so that it moves only once. */
+/**
+ * Sorts the one under way first, then one that is half done, and the leader of etcd last, so that the leadership moves
+ * only once.
+ */
 function compare(survey: Present, one: ControlPlaneState, other: ControlPlaneState): number {
   const ranks = (each: ControlPlaneState): number[] => [
     Number(runsVersion(survey, each)),

@@ -1,7 +1,7 @@
 /**
  * Renews the certificates of one control plane: slot → relieve → order → healthy → certificates read → slot given back.
  * Nothing is cordoned or drained, because static pods are not evicted and the kubelet runs on. Each step does nothing
- * where its result is there already, so an interrupted renewal is repeated from the first step.
+ * if its result already exists, so an interrupted renewal is repeated from the first step.
  */
 import { isCancellation, uuid4 } from "@temporalio/workflow";
 import type { Relieved, RenewalPlane, RenewalSurvey, UpgradeOutcome } from "../contracts/mod.ts";
@@ -16,7 +16,7 @@ import { act, waits } from "./upgrade_proxies.ts";
 export interface RenewalWork extends SlotWork {
   survey: Extract<RenewalSurvey, { state: "Present" }>;
   controlPlane: RenewalPlane;
-  /** Remembers that a control plane without a slot is under way. */
+  /** Remembers that the control plane is under way even though it gave its slot back. */
   keepUnfinished: () => void;
 }
 
@@ -38,12 +38,14 @@ export async function renewControlPlane(work: RenewalWork): Promise<End> {
     await finish(work);
 }
 
-/** A person may have renewed the certificates since they were read. */
+/** Reads the certificates again before the renewal begins, because a person may have renewed them since the survey. */
 async function checkDue(work: RenewalWork): Promise<End> {
   const { object, controlPlane: { uid, isUnderWay } } = work;
   if (isUnderWay) return undefined;
   await readCertificates(work);
-  const now = await act.surveyRenewal.executeWithOptions({ summary: "Read what is due" }, [{ object }]);
+  const now = await act.surveyRenewal.executeWithOptions({ summary: "Read which certificates expire soon" }, [{
+    object,
+  }]);
   const isDue = now.state === "Present" && now.controlPlanes.some((each) => each.uid === uid && each.due !== "");
   return isDue ? undefined : "Replan";
 }
@@ -60,7 +62,10 @@ async function checkRules(work: RenewalWork): Promise<End> {
   return haltOfRules(work.controlPlane, rules, Date.now());
 }
 
-/** Takes the slot and relieves the control plane; without an answer of etcd, one that was not under way keeps no slot. */
+/**
+ * Takes the slot and relieves the control plane. If etcd does not respond, a control plane that was not under way gives
+ * the slot back.
+ */
 async function takeOut(work: RenewalWork): Promise<End> {
   const halt = await takeSlot(work);
   if (halt) return halt;
@@ -73,7 +78,10 @@ async function takeOut(work: RenewalWork): Promise<End> {
   }
 }
 
-/** Moves the leadership of etcd; the own member of a control plane under way may be restarting. */
+/**
+ * Moves the leadership of etcd to another member. The member of a control plane under way may be restarting, so its
+ * problems do not count.
+ */
 async function relieve(work: RenewalWork): Promise<End> {
   const { object, controlPlane: { node, group, machine, isUnderWay, isLeader } } = work;
   const pool = poolOfGroup(group, object.cluster);
@@ -98,7 +106,7 @@ async function order(work: RenewalWork): Promise<End> {
   return haltOfRenewal(node, outcome);
 }
 
-/** The time in which the API server was unavailable does not count. */
+/** Orders the renewal and returns its result; the time in which the API server was unavailable does not count. */
 async function giveRenewal({ object, survey, controlPlane }: RenewalWork): Promise<UpgradeOutcome> {
   const { node, uid } = controlPlane;
   const [token, version] = [uuid4(), versionOf(survey, controlPlane)];
@@ -111,7 +119,10 @@ async function giveRenewal({ object, survey, controlPlane }: RenewalWork): Promi
   }
 }
 
-/** Static pods may be absent for a moment while they restart. */
+/**
+ * Returns the version that the control plane runs; the cluster's version while its static pods are absent because they
+ * restart.
+ */
 function versionOf({ cluster }: RenewalWork["survey"], { components }: RenewalPlane): string {
   return components === "" ? cluster : components;
 }
@@ -122,7 +133,9 @@ async function prove({ object, controlPlane: { node, uid } }: RenewalWork): Prom
     const input = { object, node, uid, until };
     const seen = await waits().awaitCertificatesRenewed.executeWithOptions({ summary }, [input]);
     if (!("unseenMs" in seen)) {
-      return seen.isHealthy ? undefined : failedRenewal(node, `not healthy in time after it: ${seen.evidence}`);
+      return seen.isHealthy
+        ? undefined
+        : failedRenewal(node, `the control plane was not healthy in time after the renewal: ${seen.evidence}`);
     }
     until += seen.unseenMs;
   }

@@ -6,9 +6,12 @@ type Present = Extract<RenewalSurvey, { state: "Present" }>;
 
 const annotation = "ostler.dev/renew-certificates";
 
-/** The remedy after a refusal, and whether another attempt can succeed without it. */
+/** The remedy after a refusal, and when another attempt can succeed without the remedy. */
 const refusals: Partial<Record<UpgradeRefusal, { todo: string; again: UpgradeHalt["again"] }>> = {
-  AuthorityExternal: { todo: "renew the certificates where the key of the authority is", again: "Never" },
+  AuthorityExternal: {
+    todo: "renew the certificates where the key of the authority is, and copy them to the node",
+    again: "Never",
+  },
   ToolMissing: { todo: "install the missing program on the node", again: "Never" },
   KubeadmRefused: { todo: "fix what kubeadm reports", again: "Later" },
   RestartFailed: { todo: "check the static pods of the node", again: "Later" },
@@ -19,7 +22,7 @@ export function haltOfRenewal(node: string, outcome: UpgradeOutcome): UpgradeHal
   if (outcome.outcome === "Done") return undefined;
   const { message } = outcome;
   if (outcome.outcome === "Unknown") {
-    return failedRenewal(node, `control plane did not report the result in time: ${message}`);
+    return failedRenewal(node, `the result of the order did not arrive in time: ${message}`);
   }
   const { todo, again } = refusals[outcome.reason] ?? { todo: "check the node", again: "Never" };
   return { ...failedRenewal(node, `${outcome.reason}: ${message}; ${todo}`), again };

@@ -1,6 +1,6 @@
 /**
  * Upgrades one control plane in place: fetch → slot → relieve → cordon and drain → components → healthy → kubelet →
- * healthy → uncordon → announce → slot given back. Each step does nothing where its result is there already, so an
+ * healthy → uncordon → announce → slot given back. Each step does nothing if its result already exists, so an
  * interrupted upgrade is repeated from the first step. Until the end the control plane keeps its cordon and its slot.
  */
 import type {
@@ -23,9 +23,9 @@ import { type ComponentsVerb, hasBegun } from "./next_upgrade_step.ts";
 import { failed, haltOfOrder, haltOfRules, type UpgradeHalt } from "./upgrade_halts.ts";
 import { act } from "./upgrade_proxies.ts";
 
-/** The memory of a run, which repeats less with it; the survey is enough to continue without it. */
+/** The memory of a run, with which it repeats fewer steps; the survey alone is enough to continue. */
 export interface UpgradeMemory {
-  /** The control plane that has fetched the components, and of which digest; "" for none. */
+  /** The uid of the control plane that has fetched the components, and the digest of the components; "" for none. */
   fetched: string;
   /** When the run first asked for the slot that it waits for (epoch ms); null if it waits for none. */
   slotSince: number | null;
@@ -36,7 +36,10 @@ export interface UpgradeMemory {
   isOnlyHeld: boolean;
 }
 
-/** A control plane that takes the slot of its upgrade or, with these fields, of another holder and for another time (ms). */
+/**
+ * A control plane that needs the slot. By default the upgrade of its NodeVersion holds the slot, for a day; `holder`
+ * and `lastsMs` (milliseconds) replace these.
+ */
 export interface SlotWork {
   object: ClusterObject;
   controlPlane: ControlPlaneState;
@@ -99,11 +102,11 @@ async function uncordon({ object, controlPlane: { node, uid } }: OnControlPlane)
 export async function announce(
   { object, survey: { components }, controlPlane: { node, uid } }: OnControlPlane,
 ): Promise<void> {
-  const summary = `Announce the components of ${node}`;
+  const summary = `Annotate ${node} with its components`;
   await act.ensureControlPlaneAnnounced.executeWithOptions({ summary }, [{ object, node, uid, components }]);
 }
 
-/** Gives back every slot that the holder has, and its place among those that wait for one. */
+/** Gives back every slot that the holder has, and leaves the queue for slots. */
 export async function giveBackSlot(
   { object, memory, holder = holderOfUpgrade(object) }: Omit<SlotWork, "controlPlane">,
 ): Promise<void> {
@@ -114,12 +117,12 @@ export async function giveBackSlot(
   memory.isOnlyHeld = false;
 }
 
-/** Renews the slot of a control plane under way, as a halt can last longer than the slot does without that. */
+/** Renews the slot of a control plane under way, because a halt can last longer than a slot. */
 export async function renewSlot(work: SlotWork): Promise<void> {
   if (Date.now() >= work.memory.renewAt) await askForSlot(work, { begun: true });
 }
 
-/** Uncordons a control plane that nothing was changed on, and gives its slot back. */
+/** Uncordons a control plane on which nothing is half done, and gives its slot back. */
 export async function release(work: OnControlPlane & Pick<UpgradeWork, "memory">): Promise<void> {
   await uncordon(work);
   await giveBackSlot(work);
@@ -155,10 +158,13 @@ async function prove(work: UpgradeWork, kubelet: boolean): Promise<End> {
   const evidence = await whyUnhealthy(work, kubelet);
   if (evidence === undefined) return undefined;
   const what = kubelet ? "its kubelet" : "its components";
-  return failed(work.controlPlane.node, `not healthy in time after the upgrade of ${what}: ${evidence}`);
+  return failed(work.controlPlane.node, `it was not healthy in time after the upgrade of ${what}: ${evidence}`);
 }
 
-/** Only one control plane of the cluster is out at a time, also beside the runs of groups. */
+/**
+ * Takes the slot for a control plane; returns a halt if another holder has it. Only one control plane of the cluster is
+ * out of service at a time, and the runs of groups take the same slot.
+ */
 export async function takeSlot(work: SlotWork): Promise<UpgradeHalt | undefined> {
   const { memory, controlPlane } = work;
   const { node, isUnderWay } = controlPlane;
@@ -169,8 +175,9 @@ export async function takeSlot(work: SlotWork): Promise<UpgradeHalt | undefined>
     memory.slotSince = null;
     return undefined;
   }
-  const by = holders[0] === undefined ? "another pool gets it first" : `"${holders[0]}" has the slot`;
-  const message = `Control plane "${node}" waits, as only one control plane can be out at a time: ${by}`;
+  const by = holders[0] === undefined ? "another pool gets the slot first" : `"${holders[0]}" has the slot`;
+  const message =
+    `Control plane "${node}" waits, because only one control plane can be out of service at a time: ${by}`;
   return { standing: { reason: "ClusterBudget", message }, again: "Soon" };
 }
 
@@ -184,15 +191,15 @@ async function askForSlot(
   const answer = await write.ensureSlotTaken.executeWithOptions({ summary }, [
     { pool: holder, machine, limit: 1, of: "ControlPlanes", until: now + lastsMs, ...asked },
   ]);
-  // Without the slot there is only a place in the queue, which must not be given back.
+  // Without the slot the holder is only in the queue, which it must not leave.
   memory.mayHaveSlot = answer.taken;
   memory.renewAt = answer.taken ? now + Math.min(renewMs, lastsMs / 2) : 0;
   return answer;
 }
 
 /**
- * Moves the leadership of etcd, and saves a snapshot. The own member of a half done control plane may be unhealthy until
- * its upgrade is complete, so only other problems of etcd keep it waiting.
+ * Moves the leadership of etcd, and saves a snapshot. The member of a half done control plane may be unhealthy until
+ * the upgrade is complete, so the upgrade waits only for other problems of etcd.
  */
 async function relieve(work: UpgradeWork, rules: Rules | undefined): Promise<End> {
   const { controlPlane: { node, machine, kubelet, components, isUnderWay, isLeader }, report, standing } = work;
@@ -249,7 +256,9 @@ async function empty(work: UpgradeWork, rules: DrainRules): Promise<End> {
     if (await checkDesired(work) === "Replan") return "Replan";
     await renewSlot(work);
     if (Date.now() < end) continue;
-    if (force || rules.onBlocked !== "Force") return failed(node, blockedBy(node, seen.blockers));
+    if (force || rules.onBlocked !== "Force") {
+      return failed(node, `the drain did not end in time: ${blockedBy(node, seen.blockers)}`);
+    }
     [force, end] = [true, Date.now() + forceMs];
   }
 }

@@ -13,8 +13,8 @@ import { lookAtWindows } from "../policy/blocks.ts";
 type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 
 /**
- * Why a control plane is not upgraded further, and when Ostler tries again by itself: Soon for a state that the cluster
- * ends, Later for an attempt that failed, Never for a refusal, which needs a change or a request.
+ * Why a control plane is not upgraded further, and when Ostler tries again by itself. Soon: the cluster ends the state,
+ * such as a taken slot. Later: an attempt failed. Never: a refusal, which needs a change or a request.
  */
 export interface UpgradeHalt {
   standing: UpgradeStanding;
@@ -51,14 +51,17 @@ export function haltOfOrder(
   if (outcome.outcome === "Done") return undefined;
   const { message } = outcome;
   if (outcome.outcome === "Unknown") {
-    return failed(node, `control plane did not report the result of order "${verb}" in time: ${message}`);
+    return failed(node, `the result of order "${verb}" did not arrive in time: ${message}`);
   }
   const { reason } = outcome;
   const again = passing.includes(reason) ? "Later" : "Never";
   return { ...failed(node, `${reason}: ${message}; ${remedies[reason]}`), again };
 }
 
-/** Returns why the policy of its group keeps a control plane from beginning; one under way is completed. */
+/**
+ * Returns the halt of a control plane that the policy of its group does not permit to begin; a control plane under way
+ * is completed.
+ */
 export function haltOfRules(
   { node, isUnderWay }: Pick<ControlPlaneState, "node" | "isUnderWay">,
   rules: Pick<Rules, "conflict" | "windows"> | undefined,
@@ -73,7 +76,7 @@ export function haltOfRules(
   const next = opens === null
     ? "no later window is known"
     : `the next window opens at ${new Date(opens).toISOString()}`;
-  const message = `Control plane "${node}" is outside its maintenance windows; ${next}`;
+  const message = `The maintenance windows of control plane "${node}" are closed; ${next}`;
   return { standing: { reason: "OutsideWindow", message }, again: "Soon" };
 }
 
@@ -87,7 +90,7 @@ const remedies: Record<UpgradeRefusal, string> = {
   KubeadmRefused: "fix what kubeadm reports",
   KubeletFailed: "fix the kubelet of the node",
   ToolMissing: "install the missing tool on the node",
-  AuthorityExternal: "renew its certificates where the key of the authority is",
+  AuthorityExternal: "renew the certificates where the key of the authority is, and copy them to the node",
   RestartFailed: "restart the static pods of the node",
 };
 
@@ -97,7 +100,10 @@ export function failed(node: string, cause: string): UpgradeHalt {
   return { standing: { reason: "UpgradeHalted", message }, again: "Later" };
 }
 
-/** Returns the halt with its end; an attempt that failed like the previous one counts, and their number is bounded. */
+/**
+ * Returns the halt with its end. Failed attempts in a row on one control plane, without a change by a person, are
+ * counted; their number is bounded.
+ */
 export function holdUpgrade(
   halt: UpgradeHalt,
   { survey, ...on }: { survey: Present; uid: string; previous: HeldUpgrade | null; now: number },
@@ -105,7 +111,10 @@ export function holdUpgrade(
   return holdHalt(halt, { ...on, words: wordsOf(survey), annotation: retryAnnotation });
 }
 
-/** As `holdUpgrade`; `words` is what people say, and `annotation` the one with which they ask for another attempt. */
+/**
+ * As `holdUpgrade`. `words` identifies what people have requested; `annotation` is the one with which they request
+ * another attempt.
+ */
 export function holdHalt(
   { standing: { reason, message }, again }: UpgradeHalt,
   { words, annotation, uid, previous, now }: {

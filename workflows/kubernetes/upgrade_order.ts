@@ -17,8 +17,8 @@ export interface ForeseenOrder {
 }
 
 /**
- * Returns the order of the upgrades, as if the version was approved, nothing spoke against it, and all control planes were
- * Ready; an empty one if the version is refused, or all run it.
+ * Returns the order of the upgrades as if the version were approved, a check had no findings, and all control planes
+ * were Ready; an empty order if the version is refused, or all run it.
  */
 export function upgradeOrder(survey: Present): ForeseenOrder {
   const before = new Map(survey.controlPlanes.map((each) => [each.uid, each]));

@@ -10,50 +10,55 @@ export interface UpgradeReason {
   todo: string;
 }
 
-/** For a state that Ostler reads again and again. */
-const reads = "Ostler reads the state again after ten minutes, and continues by itself once this has changed.";
+/** The next step in a state that Ostler reads regularly. */
+const reads = "Ostler reads the state again within ten minutes, and continues by itself once the cause is gone.";
 const readsSpec = "Ostler reads the NodeVersion again as soon as it changes.";
 const nothing = "Nothing.";
-/** After an attempt that failed, and after a refusal that no attempt ends. */
+/** The next step after a failed attempt (`tries`), and after a refusal that further attempts cannot end (`keeps`). */
 const tries = "Ostler tries again every ten minutes, up to six times.";
 const keeps = "No other control plane begins, and this one keeps its cordon if it has one.";
 const retry = "Then set annotation ostler.dev/retry-kubernetes of the NodeVersion to a new value.";
+/** For reasons that an upgrade and a renewal of certificates share, or that only a renewal has. */
+const retryNamed = "Then set the annotation in the message to a new value.";
 
-/** The named reasons must be here by their types; a test compares the others with the code. */
+/** These reasons must be here by their types; a test compares the other reasons with the code. */
 type Named = UpgradeTrouble["reason"] | UpgradeFinding["kind"] | UpgradeRefusal;
 
 const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   // Reasons that need no person.
   UpToDate: {
     means: "All control planes run the Kubernetes version of the NodeVersion.",
-    next: "Its groups get the image of the NodeVersion: control planes first, then workers.",
+    next: "The groups get the image of the NodeVersion: control planes first, then workers.",
     todo: nothing,
   },
   Checking: {
-    means: "Ostler looks for what speaks against the upgrade: removed APIs, pods that cannot be evicted, etcd, nodes " +
-      "that are not Ready, and the plan of kubeadm. Nothing is changed.",
-    next: "The upgrade waits for your approval, or for the end of a finding.",
+    means:
+      "Ostler checks what can prevent the upgrade: clients of removed APIs, pods that cannot be evicted, problems " +
+      "of etcd, nodes that are not Ready, and the plan of kubeadm. Nothing is changed.",
+    next: "Then the upgrade waits until nothing prevents it, and for your approval.",
     todo: nothing,
   },
   Upgrading: {
-    means: "One control plane gets the version: drained, components by kubeadm, then the kubelet.",
-    next: "It is uncordoned once it is Ready and healthy in etcd; then the next one begins, the leader of etcd last.",
+    means:
+      "Ostler upgrades one control plane: it drains the node, upgrades the components with kubeadm, then the kubelet.",
+    next:
+      "The node is uncordoned once it is Ready and healthy in etcd; then the next one begins, the leader of etcd last.",
     todo: nothing,
   },
   EtcdSaved: {
-    means: "A snapshot of etcd was stored before a control plane is changed; the message has its place and its digest.",
+    means: "A snapshot of etcd was stored before a control plane is changed; the message has its location and digest.",
     next: "The upgrade of the control plane begins.",
     todo: "Keep the snapshot until the upgrade is complete: nothing else reverts the upgrade.",
   },
   EtcdNotSaved: {
-    means: "A control plane is upgraded without a snapshot of etcd, and only such a snapshot reverts it.",
+    means: "A control plane is upgraded without a snapshot of etcd, but only such a snapshot could revert the upgrade.",
     next: "The upgrade continues.",
     todo: "To keep a snapshot before the next control plane, set etcd.snapshot in the RolloutPolicy of its group.",
   },
   ClusterBudget: {
-    means: "Another control plane is out, and only one may be out at a time in the whole cluster.",
+    means: "Another control plane is out of service, and only one of the whole cluster may be at a time.",
     next: "Ostler asks for the slot again every minute.",
-    todo: "Wait. If the named holder does not end, see ostler status of that group.",
+    todo: "Wait. If the holder in the message keeps the slot, run ostler status for its group.",
   },
   OutsideWindow: {
     means:
@@ -64,25 +69,26 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   // Reasons of waits.
   AwaitingApproval: {
     means: "The upgrade is checked, and waits for a person: kubeadm cannot downgrade, so only a restored snapshot of " +
-      "etcd reverts it.",
+      "etcd reverts the upgrade.",
     next: "Ostler changes nothing before the approval. A new version needs a new approval.",
     todo:
       "Read ostler plan nodeversion/NAME, then set annotation ostler.dev/approved-kubernetes of the NodeVersion to " +
       "the version.",
   },
   ControlPlaneNotReady: {
-    means: "A control plane is not Ready, so no other one begins: two that are out could cost etcd its quorum.",
+    means: "A control plane is not Ready, so no other one begins: with two out of service etcd could lose its quorum.",
     next: reads,
     todo: "Bring the named control plane back: check its kubelet and its static pods.",
   },
   DrainBlocked: {
     means: "A pod on the control plane is not evicted; the message names it and what protects it.",
     next:
-      "The drain is repeated until its timeout; then it halts, or is forced if drain.onBlocked of the policy is Force.",
-    todo: "Run more replicas, or change the PodDisruptionBudget.",
+      "The drain is repeated until its timeout; then the upgrade halts, or the drain is forced if drain.onBlocked of " +
+      "the policy is Force.",
+    todo: "Run more replicas of that pod, or change its PodDisruptionBudget.",
   },
   EtcdInDoubt: {
-    means: "A member of etcd is unhealthy or inconclusive, so no control plane is taken out.",
+    means: "A member of etcd is unhealthy, or its state is unknown, so no control plane is taken out of service.",
     next: "Ostler reads etcd again every minute, or every ten minutes before the upgrade begins, and then continues.",
     todo: 'Fix the named member: docs/how-to/control-planes.md, "Fix EtcdInDoubt".',
   },
@@ -92,13 +98,13 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Make the selector of one RolloutPolicy more specific, or delete one.",
   },
   ApiUnavailable: {
-    means: "The API server does not answer, or no worker takes up the step.",
+    means: "The API server does not answer, or no worker carries out the step.",
     next: "Ostler repeats the step; an outage costs the control plane under way no time.",
-    todo: "If it lasts, check the API server, its load balancer and the workers.",
+    todo: "If this lasts, check the API server, its load balancer and the workers.",
   },
   // Findings of the check.
   ApiRemoved: {
-    means: "A client has used an API that the version does not have, or the use of APIs is unknown.",
+    means: "A client has used an API that the version does not have, or Ostler cannot read which APIs are used.",
     next: reads,
     todo: "Change these clients, then restart the API servers, which remember each request until then.",
   },
@@ -108,7 +114,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Change the PodDisruptionBudget, or run more replicas.",
   },
   NodeNotReady: {
-    means: "A node is not Ready. The upgrade begins when all are, so that it is not blamed for older problems.",
+    means: "A node is not Ready. The upgrade begins when all are Ready, so that it is not blamed for older problems.",
     next: reads,
     todo: "Repair or delete the named nodes.",
   },
@@ -124,7 +130,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Set spec.kubernetesClusterVersion to a version such as v1.36.1.",
   },
   VersionUnknown: {
-    means: "The version of the cluster, of a control plane or of a node is unknown, so no skew can be ruled out.",
+    means: "The version of the cluster, of a control plane or of a node is unknown, so Ostler cannot check the skew.",
     next: reads,
     todo: "Check kube-system/kubeadm-config, and the kubelet and the static pods of the named node.",
   },
@@ -154,7 +160,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Create the ConfigMap in kube-system, or correct spec.kubernetesComponentsReference.",
   },
   ComponentsInvalid: {
-    means: "The ConfigMap with the components cannot be used; the message has the fault.",
+    means: "The ConfigMap with the components is invalid; the message has the cause.",
     next: reads,
     todo: "Correct the ConfigMap: kubeadm and kubelet, each with URL, SHA-256 and path.",
   },
@@ -170,8 +176,8 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Upgrade the control planes by the means that created them.",
   },
   HandsMissing: {
-    means: "Without hands Ostler runs nothing on nodes.",
-    next: "Workers continue once they run with the setting.",
+    means: "The worker runs without setting hands-image, so Ostler cannot run orders on nodes.",
+    next: "Ostler continues once its worker runs with the setting.",
     todo: "Set hands-image on the worker (docs/explanation/hands.md).",
   },
   ControlPlaneUnknown: {
@@ -184,14 +190,16 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   // Halts.
   UpgradeHalted: {
     means: "A step on a control plane failed; the message has the step and the cause. The other control planes serve.",
-    next: "After a failure that can pass Ostler tries again at the time in the message; after a refusal it waits for " +
+    next: "If the message has the time of the next attempt, Ostler tries again at that time; otherwise it waits for " +
       `you. ${keeps}`,
     todo: `Fix the cause on the node. ${retry}`,
   },
   UpgradeCancelled: {
     means: "A person cancelled the run of the upgrade. A control plane under way stays cordoned and half done.",
-    next: "The next run continues with it, and begins when the NodeVersion changes.",
-    todo: "To continue, change the NodeVersion, such as its annotation ostler.dev/retry-kubernetes.",
+    next:
+      "A new version, other components or a new value of annotation ostler.dev/retry-kubernetes start the next run, " +
+      "which continues with that control plane.",
+    todo: "To continue, set annotation ostler.dev/retry-kubernetes of the NodeVersion to a new value.",
   },
   DownloadFailed: {
     means: "A node could not download the components of the version.",
@@ -199,9 +207,9 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: `Check that the node reaches the URLs in the ConfigMap of the components. ${retry}`,
   },
   HashMismatch: {
-    means: "A downloaded component has another SHA-256 than the ConfigMap has. It was not installed.",
+    means: "The SHA-256 of a downloaded component is not that in the ConfigMap, so the component was not installed.",
     next: keeps,
-    todo: `Find out which of both is right, then correct the hash or the URL in the ConfigMap. ${retry}`,
+    todo: `Find out whether the file or the hash is wrong, then correct the URL or the hash in the ConfigMap. ${retry}`,
   },
   NotFetched: {
     means: "The components are no longer on the node.",
@@ -209,9 +217,10 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: nothing,
   },
   KubeadmRefused: {
-    means: "kubeadm failed on the node; the message has its last lines. Its static pods may be of either version.",
+    means:
+      "kubeadm failed on the node; the message has its last lines. The static pods of the node may run either version.",
     next: keeps,
-    todo: `Fix what kubeadm reports, or upgrade this control plane by hand: Ostler recognizes the result. ${retry}`,
+    todo: `Fix what kubeadm reports, or do its work by hand: Ostler recognizes the result. ${retryNamed}`,
   },
   KubeletFailed: {
     means: "The new kubelet did not start, or the old one could not be replaced.",
@@ -221,12 +230,12 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   ToolMissing: {
     means: "The node lacks a program that the step needs.",
     next: keeps,
-    todo: `Install the program in the message. ${retry}`,
+    todo: `Install the program in the message. ${retryNamed}`,
   },
   // Reasons of CertificatesRenewed alone.
   CertificatesRenewed: {
     means: "No certificate of the control planes' servers expires soon.",
-    next: "Ostler renews them again once less than a third of their life is left.",
+    next: "Ostler renews certificates once less than a third of their life is left.",
     todo: nothing,
   },
   Renewing: {
@@ -254,12 +263,12 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   AuthorityExternal: {
     means: "The node does not have the key of a certificate authority, so kubeadm cannot renew certificates there.",
     next: "No certificate of the control plane is renewed.",
-    todo: `Renew the certificates where the key of the authority is, and copy them to the node. ${retry}`,
+    todo: `Renew the certificates where the key of the authority is, and copy them to the node. ${retryNamed}`,
   },
   RestartFailed: {
-    means: "The certificates are renewed, but a static pod could not be restarted, and uses the previous ones.",
+    means: "A static pod could not be restarted, so it does not use renewed certificates.",
     next: "No other control plane begins.",
-    todo: `See the log of the pod that the message names, and restart it. ${retry}`,
+    todo: `Fix the pod or the manifest that the message names. ${retryNamed}`,
   },
   // Failures of requests.
   AccessDenied: {
@@ -278,7 +287,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Check --cloud and the worker's permissions in the cloud.",
   },
   ControlPlaneRefused: {
-    means: "An order was for a node that is not a control plane.",
+    means: "Ostler refused an order because its node is not a control plane.",
     next: reads,
     todo: "Check the label node-role.kubernetes.io/control-plane of the node.",
   },
@@ -288,7 +297,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Write Secret kube-system/ostler-etcd (docs/how-to/control-planes.md).",
   },
   InternalError: {
-    means: "Ostler has a fault that some attempts did not end.",
+    means: "An internal error of Ostler occurred again in each attempt.",
     next: reads,
     todo: "Report the message; a newer version continues where this one halted.",
   },

@@ -17,18 +17,27 @@ interface Versions {
 
 /**
  * Returns why the desired version is refused; undefined if it is not. Kubelets of workers are only checked before the
- * first control plane runs the version, because afterwards waiting makes nothing better.
+ * first control plane runs the version: after that, a wait would not help.
  */
 export function upgradeRefusalOf(survey: Present): UpgradeStanding | undefined {
   const desired = versionIn(survey.version);
-  if (!desired) return refuse(survey, "VersionInvalid", "it is not a released version such as v1.36.1");
+  if (!desired) return refuse(survey, "VersionInvalid", "that is not a released version such as v1.36.1");
   const cluster = versionIn(survey.cluster);
-  if (!cluster) return refuse(survey, "VersionUnknown", `kubeadm recorded version "${survey.cluster}" for the cluster`);
+  if (!cluster) {
+    return refuse(
+      survey,
+      "VersionUnknown",
+      `kubeadm recorded "${survey.cluster}" as the version of the cluster, which is not a release`,
+    );
+  }
   const versions = { desired, cluster };
   return unknownIn(survey) ?? downgradeIn(survey, versions) ?? skippedIn(survey, versions) ?? skewIn(survey, versions);
 }
 
-/** A control plane under way may have stopped components, whose version is unknown until its upgrade is complete. */
+/**
+ * Refuses control planes of unknown version, except for one under way: some of its components may be stopped until its
+ * upgrade is complete.
+ */
 function unknownIn(survey: Present): UpgradeStanding | undefined {
   const { controlPlanes } = survey;
   if (controlPlanes.length === 0) {
@@ -42,7 +51,7 @@ function unknownIn(survey: Present): UpgradeStanding | undefined {
 }
 
 function downgradeIn(survey: Present, { desired, cluster }: Versions): UpgradeStanding | undefined {
-  const todo = "kubeadm cannot downgrade; name this version or a later one";
+  const todo = "kubeadm cannot downgrade; name that version or a later one";
   if (compareVersions(desired, cluster) < 0) {
     return refuse(survey, "Downgrade", `the cluster runs "${survey.cluster}", and ${todo}`);
   }
@@ -61,7 +70,11 @@ function skippedIn(survey: Present, { desired, cluster }: Versions): UpgradeStan
     return version !== undefined && isSkipped(version, desired);
   });
   if (behind.length === 0) return undefined;
-  return refuse(survey, "MinorSkipped", `control plane ${namesOf(behind)} is further behind, and ${todo}`);
+  return refuse(
+    survey,
+    "MinorSkipped",
+    `control plane ${namesOf(behind)} is more than one minor version behind, and ${todo}`,
+  );
 }
 
 function isSkipped(from: KubernetesVersion, to: KubernetesVersion): boolean {
@@ -71,14 +84,18 @@ function isSkipped(from: KubernetesVersion, to: KubernetesVersion): boolean {
 function skewIn(survey: Present, { desired }: Versions): UpgradeStanding | undefined {
   const { controlPlanes, workers, cluster, version } = survey;
   const newer = controlPlanes.filter(({ kubelet }) => isNewer(kubelet, desired));
-  if (newer.length > 0) return tooNew(survey, `the kubelet of control plane ${namesOf(newer)} is later`);
+  if (newer.length > 0) return tooNew(survey, `the kubelet of control plane ${namesOf(newer)} is newer than that`);
   if (cluster === version) return undefined;
   const old = controlPlanes.filter(({ kubelet }) => isTooOld(kubelet, desired));
   if (old.length > 0) return tooOld(survey, `the kubelet of control plane ${namesOf(old)} is too old`);
   if (workers.nodes === 0) return undefined;
   const unknown = [workers.oldest, workers.newest].find((text) => versionIn(text) === undefined);
   if (unknown !== undefined) {
-    return refuse(survey, "VersionUnknown", `a kubelet of other nodes has version "${unknown}"`);
+    return refuse(
+      survey,
+      "VersionUnknown",
+      `another node has a kubelet of version "${unknown}", which is not a release`,
+    );
   }
   if (isNewer(workers.newest, desired)) return tooNew(survey, `a node runs kubelet "${workers.newest}"`);
   if (isTooOld(workers.oldest, desired)) return tooOld(survey, `a node runs kubelet "${workers.oldest}"`);

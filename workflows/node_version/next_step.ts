@@ -31,7 +31,12 @@ export function nextStep(survey: Present): NextStep {
   if (released === stage && rests(survey, stage)) return leave(survey, stage);
   // The hold is repeated even after all releases, because a hold may have ended while no worker ran.
   if (survey.autoscalers === "On") {
-    return { step: "Hold", standing: held("Turning off what adds and removes machines by itself first") };
+    return {
+      step: "Hold",
+      standing: held(
+        "Turning off the autoscalers and the cloud's own moves between zones, before any node is replaced",
+      ),
+    };
   }
   if (released !== stage) return release(survey, stage);
   return wait(...underWay(survey, stage));
@@ -49,7 +54,7 @@ function end({ isHeld, released, says }: Present): NextStep {
  * have begun continue beside the upgrade, which shares the budget of control planes with them.
  */
 function upgradeFirst(survey: Present, { state, says }: VersionUpgrade): NextStep {
-  const what = "Workers and images wait until Kubernetes of the control planes is upgraded";
+  const what = "Workers and new images wait until Kubernetes is upgraded on the control planes";
   const message = says === "" ? what : `${what}: ${says}`;
   const reason = state === "Cancelled" ? "UpgradeCancelled" : "UpgradingKubernetes";
   const standing = { ready: "False", reason, message } as const;
@@ -58,7 +63,10 @@ function upgradeFirst(survey: Present, { state, says }: VersionUpgrade): NextSte
   return next.step === "Wait" && state === "Possible" ? { step: "Upgrade", standing } : next;
 }
 
-/** No further group may take components that are newer than an API server; any other problem is not of the target. */
+/**
+ * Stops for a failure. If the components are newer than an API server, the release ends first, so that no further group
+ * takes them; other failures do not concern the released spec.
+ */
 function halt(survey: Present, trouble: VersionTrouble): NextStep {
   const { reason, message } = trouble;
   const isTooNew = reason === "KubernetesTooNew" && survey.released !== null;
@@ -96,7 +104,10 @@ function underWay(survey: Present, stage: VersionStage): [reason: string, messag
   return [isInvalid ? "NodesInvalid" : "Rolling", survey.isSettled ? notTakenUp : survey.says];
 }
 
-/** Returns whether the stage waits and nothing moves: workers that began earlier continue while control planes wait. */
+/**
+ * Returns whether the stage waits and no group has anything in progress; workers that began earlier can still be in
+ * progress while control planes wait.
+ */
 function rests(survey: Present, stage: VersionStage): boolean {
   return isAtRest(survey.stages[stage]) && !isMoving(survey);
 }
@@ -109,7 +120,7 @@ function isAtRest({ groups, atRest }: StageSurvey): boolean {
   return groups > 0 && atRest === groups;
 }
 
-/** Returns whether a group has something in progress, also a step that it finishes without this run. */
+/** Returns whether any group has something in progress, even if it can finish that without this run. */
 function isMoving({ stages }: Present): boolean {
   return Object.values(stages).some(({ moving }) => moving > 0);
 }

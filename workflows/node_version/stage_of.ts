@@ -12,8 +12,8 @@ export function isDone({ isSettled, stages: { ControlPlane } }: Present): boolea
 }
 
 /**
- * Returns the upgrade of Kubernetes that control planes need before any stage; undefined if they need none, or Ostler
- * cannot run orders on nodes. The API server of control planes that are not in a group is not Ostler's to upgrade.
+ * Returns the upgrade of Kubernetes that control planes need before any stage. Undefined if they need none, if they are
+ * in no group, because Ostler upgrades only groups, or if Ostler cannot run orders on nodes.
  */
 export function upgradeNeeded({ upgrade, trouble, stages: { ControlPlane } }: Present): VersionUpgrade | undefined {
   if (ControlPlane.groups === 0) return undefined;
@@ -22,8 +22,8 @@ export function upgradeNeeded({ upgrade, trouble, stages: { ControlPlane } }: Pr
 }
 
 /**
- * Returns whether the last report is about an upgrade that is not needed any more, as its version was taken back after
- * a cancellation. Another run of the upgrade reports the present state, and ends.
+ * Returns whether the last report is about an upgrade that is no longer needed, because its version was taken back
+ * after a cancellation. Another run of the upgrade then reports the present state, and ends.
  */
 export function isReportOver(survey: Present): boolean {
   const { upgrade, trouble, stages: { ControlPlane } } = survey;
@@ -46,7 +46,8 @@ export function stageOf({ stages: { ControlPlane, Workers } }: Present): Version
 }
 
 /**
- * A new machine of Ostler is announced a moment after it has joined: until then its stage is neither done nor refused.
+ * Counts nodes with other components. A new machine of Ostler is excluded until it is annotated, a moment after it has
+ * joined: until then its stage is neither done nor refused.
  */
 function skewedOf({ skewed, unannounced }: StageSurvey): number {
   return skewed - unannounced;

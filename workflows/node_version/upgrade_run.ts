@@ -14,7 +14,9 @@ import { upgradeKubernetes } from "../upgrade_kubernetes.ts";
 /** Milliseconds between the end of an upgrade and the next start, unless the NodeVersion changes before. */
 const pauseMs = 300_000;
 
-/** Keeps the run going while the survey asks for it; what this run forgets, the next one finds in Temporal. */
+/**
+ * Starts the run again whenever the survey needs it; a new run of this workflow finds the running upgrade in Temporal.
+ */
 export class UpgradeRun {
   /** Whether the run knows of the last change of the NodeVersion. */
   isTold = false;
@@ -53,7 +55,7 @@ export class UpgradeRun {
       });
       this.#isRunning = true;
       const end = (): void => this.#end();
-      void result().then(end, end); // its report on the NodeVersion has the outcome
+      void result().then(end, end); // the outcome is in its report on the NodeVersion
       return "Started";
     } catch (error) {
       if (isCancellation(error)) throw error;

@@ -88,7 +88,7 @@ Deno.test("ostler plan nodeversion/NAME: an approved upgrade begins with the fir
   const lines = await planned(made);
   assert.match(
     lines.join("\n"),
-    /^now {9}OutsideWindow: Control plane "workers-2" is outside its maintenance windows/m,
+    /^now {9}OutsideWindow: The maintenance windows of control plane "workers-2" are closed/m,
   );
   assert.ok(lines.includes("snapshot    the policy keeps one before each control plane"), lines.join("\n"));
   assert.ok(lines.includes("approve     approved"));
