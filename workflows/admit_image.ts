@@ -1,7 +1,7 @@
 /**
- * Admits an OSImage: resolves its reference to a digest and verifies whose signature admits that digest. A run ends
- * when the result is in the status. A run starts when the spec changes, on request, and for images that are not yet
- * accepted.
+ * Admits an OSImage: resolves its reference to a digest, and verifies the signatures and statements for that digest. A
+ * run ends once its result is in the status of the OSImage. A run starts when the spec changes, on request, and for
+ * images that are not yet accepted.
  */
 import {
   ActivityFailure,
@@ -22,7 +22,8 @@ import type {
   ResolvedImage,
 } from "./contracts/mod.ts";
 
-// The API server can be unavailable for an hour; the activity that asks a registry gives up after fewer tries.
+// The API server can be unavailable for an hour, so the retries are many; an activity that finds the registry
+// unreachable gives up by itself after a few attempts.
 const { resolveImage, verifyImage, ensureImageTold } = proxyActivities<ImageActivities>({
   startToCloseTimeout: "2m",
   scheduleToCloseTimeout: "2h",

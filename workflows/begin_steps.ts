@@ -38,7 +38,7 @@ export async function beginSteps(rollout: Beginning, { steps: planned, blocked }
   await Promise.all(spared.map(({ id }) => spare(pool, id, { by })));
   let shut: Blocked | undefined;
   for (const step of steps) {
-    // Steps without a slot of the shared budget continue.
+    // Without a free slot of the shared budget, only steps that need none begin.
     if (shut && needsSlot(rollout, step)) continue;
     shut = await beginStep(rollout, step) ?? shut;
   }
@@ -46,7 +46,7 @@ export async function beginSteps(rollout: Beginning, { steps: planned, blocked }
   view.blocked = shut ?? blocked;
 }
 
-/** How many machines local activities unmark in one workflow task: as many as surely fit into its time. */
+/** Maximum number of machines that local activities unmark in one workflow task, so that the task does not time out. */
 const sparedAlone = 10;
 
 function sparerOf(tasks: Seen["tasks"], { length }: Member[]): Sparer {
@@ -70,7 +70,8 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
     case "leave":
       return await remove(rollout, step);
     case "repair":
-      // With a slot, no other control plane leaves meanwhile; without one the repair begins too, as its machine is out.
+      // While the repair has the slot, no other control plane is removed. Without a free slot the repair begins all the
+      // same, because its machine is already out of service.
       if (rollout.target.desired?.isControlPlane) await takeSlot(rollout, step.machine.id, { begun: true });
       return void begin(rollout, prepareRepair(rollout, step.machine));
     case "gates":
@@ -85,8 +86,8 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
 }
 
 /**
- * Returns whether a step begins a replacement, by admitting a new machine for an old one or, without surge, by
- * draining.
+ * Returns whether a step takes a machine out of service, which needs a slot: it admits a new machine for an old one,
+ * drains an old machine without surge, or begins an update in place.
  */
 function needsSlot({ settings, target: { desired } }: Seen<"settings" | "target">, step: Step): boolean {
   if (step.kind === "admit") return step.victim !== null;
@@ -101,7 +102,7 @@ async function remove(rollout: Beginning, step: Step & { kind: "leave" }): Promi
   if (needsSlot(rollout, step)) {
     const full = await takeSlot(rollout, step.machine.id);
     if (full) return full;
-    // A pause, an abort or a given-up change arrived meanwhile: plan again.
+    // A command arrived meanwhile, or the change was given up: plan again.
     if (rollout.people.heard || isGivenUp(rollout)) return undefined;
   }
   return void begin(rollout, prepareRemoval(rollout, step.machine));
@@ -129,9 +130,10 @@ function subjectOf(step: Step): string {
   }
 }
 
-// Admits one machine, with a slot of the shared budget if it replaces another.
-
-/** Admits a machine, and marks the machine that it replaces, if any; one that already boots needs no admission. */
+/**
+ * Admits a machine, with a slot of the shared budget if it replaces another one, which is marked; a machine that
+ * already boots needs no admission.
+ */
 async function admit(rollout: Beginning, step: Step & { kind: "admit" }): Promise<Blocked | undefined> {
   const { machines, view } = rollout;
   const { newcomer, victim, attempt } = step;
@@ -156,12 +158,13 @@ async function watchAgain(rollout: Beginning, step: Step & { kind: "join" }): Pr
   begin(rollout, prepareJoin(rollout, { machine: step.machine, attempt: step.attempt, isIn: true }));
 }
 
-// A pause or an abort arrived after the plan, or the change was given up: plan again.
+// Returns whether the plan is outdated, because a command arrived after it, or the change was given up.
 function isStale(rollout: Seen<"people" | "machines" | "memory" | "target">, { phase }: Member): boolean {
   return rollout.people.heard || (phase === "Held" && isGivenUp(rollout));
 }
 
-// A machine that failed for good has given its slot back, and replaces another machine again when it is retried.
+// Returns whether a booting machine replaces another one without a slot: a machine that failed for good gave its slot
+// back, and needs one again when it is retried.
 function hasLostSlot(
   { target: { rules }, people, machines, slots }: Seen<"target" | "people" | "machines" | "slots">,
   machine: string,

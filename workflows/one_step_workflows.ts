@@ -1,7 +1,6 @@
 /**
- * Admits a node: writes the components that the node runs on the Node, and deletes its JoiningNode. A run starts when
- * the node or its deadline has come and does not wait, so that a thousand JoiningNodes whose nodes never come take no
- * slot. Only a control plane node is waited for by its run, one node at a time.
+ * Short workflows of one activity each: they admit nodes, discover scaling groups, keep autoscalers, send notifications
+ * and plan rollouts.
  */
 import {
   condition,
@@ -28,6 +27,10 @@ import type {
 } from "./contracts/mod.ts";
 import { waitsQueueOf } from "./commands/start_options.ts";
 import { patient } from "./proxies.ts";
+
+// Admits a node: annotates it with the components that it runs, and deletes its JoiningNode. A run starts when the node
+// has joined, or at the deadline of the JoiningNode, so that a thousand JoiningNodes without a node occupy no worker.
+// Only the run for a control plane waits, until the node is a complete control plane; these join one at a time.
 
 // The API server can be unavailable for an hour.
 const { ensureNodeAnnotated } = proxyActivities<JoiningActivities>({

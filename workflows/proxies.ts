@@ -24,11 +24,11 @@ const briefRetry = {
 // A longer pause between tries becomes a timer, so that it keeps no workflow task open.
 const localRetryThreshold = "1s";
 
-// A killed worker is detected by its missing heartbeat, so this timeout is the pause that a kill costs. Short steps
+// A killed worker is detected by its missing heartbeat, so a kill delays its activities by this timeout. Short steps
 // send heartbeats too, so that a slow API server is not mistaken for a killed worker.
 const heartbeatTimeout = "10s";
 
-/** Of activities whose API server or cloud can be unavailable for an hour. */
+/** Options of activities whose API server or cloud can be unavailable for an hour. */
 export const patient = {
   heartbeatTimeout,
   retry: { initialInterval: "200ms", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },

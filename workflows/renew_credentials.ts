@@ -1,7 +1,8 @@
 /**
- * Renews credentials before they expire. Pools at rest are renewed at once; for any other pool whose credentials are
- * due, the rollout is started, or signalled if it runs. The Schedule `renew-credentials` starts the runs; a run reads
- * one page of pools, and the next run continues.
+ * Renews credentials before they expire. If a pool has not changed since its rollout converged, the run renews the
+ * credentials itself; for any other pool with credentials due it starts the rollout, or signals the rollout that runs.
+ * The Schedule `renew-credentials` starts this workflow; each run of the chain reads one page of pools, and the next
+ * run continues the list.
  */
 import {
   ChildWorkflowCancellationType,
@@ -18,7 +19,10 @@ import { publish, read } from "./proxies.ts";
 import { rollOutMachineDeployment } from "./roll_out_pool.ts";
 import { poolOf, shownAtStart, workflowIdOf } from "./commands/start_options.ts";
 
-/** Renews due credentials of pools at rest; starts or signals the rollouts of all other pools, and waits for none. */
+/**
+ * Renews due credentials of unchanged pools; starts or signals the rollouts of all other pools, without waiting for
+ * any.
+ */
 export async function renewCredentials(input: RenewInput = {}): Promise<RenewResult> {
   const { after, pools: before } = input.carried ?? { after: undefined, pools: 0 };
   const { pools, next } = await read.listDuePools.executeWithOptions({ summary: "List pools with credentials due" }, [
@@ -26,7 +30,9 @@ export async function renewCredentials(input: RenewInput = {}): Promise<RenewRes
   ]);
   await Promise.all(pools.map((pool) => renew(pool, input)));
   const seen = before + pools.length;
-  setCurrentDetails(`Requested renewal of the credentials of ${seen} pools${next ? "; listing more" : ""}`);
+  setCurrentDetails(
+    `Renewed, or requested rollouts to renew, the credentials of ${seen} pools${next ? "; listing more" : ""}`,
+  );
   if (next === undefined) return { pools: seen };
   return await continueAsNew<typeof renewCredentials>({ ...input, carried: { after: next, pools: seen } });
 }

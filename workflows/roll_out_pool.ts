@@ -60,7 +60,7 @@ async function endCancelled(rollout: Rollout, input: RollOutInput, why: unknown)
   const { loop, target } = rollout;
   const before = Math.max(loop.announced, target.desired?.generation ?? 0);
   await CancellationScope.nonCancellable(() => stop(rollout)).catch((error: unknown) => {
-    if (bugIn(error) === undefined) throw error; // it would fail again, so the run ends all the same
+    if (bugIn(error) === undefined) throw error; // an internal error would occur again, so the run ends all the same
   });
   if (!allHandlersFinished()) await answerWaiting(rollout, "the rollout was cancelled");
   // A repeated signal for a known generation does not undo a cancellation.
@@ -80,8 +80,8 @@ async function untilNothingIsLeft(rollout: Rollout, input: RollOutInput): Promis
     // Without an await between this check and the return, a late signal starts a new reconcile, or a new run.
     const seen = result?.outcome === "Converged" ? target.desired?.observed : undefined;
     if (result && !isBehind(loop, seen)) return result;
-    // A moment later, the signal would have started a new run, which publishes in any case; so does this one, because
-    // some changes of a config cannot be observed.
+    // The signal arrived while the run was ending. A moment later it would have started a new run, which publishes in
+    // any case; so this run publishes again, because some changes of a config cannot be observed.
     if (result) target.publication = undefined;
   }
 }
@@ -155,7 +155,8 @@ function holdBack(tasks: Tasks): Teller {
   return tasks.areHeld ? tellAlone : publish;
 }
 
-// Reports before anything is read, as a command can make an abandoned change desired again.
+// Reports received commands before the next read, which depends on the Rollout: `retry` ends the pin to the last good
+// profile there, so that an abandoned change is desired again.
 async function showHeard(rollout: Telling & Part<"people">): Promise<void> {
   const { people, view } = rollout;
   people.heard = false;
@@ -170,7 +171,8 @@ async function endWithoutPool(rollout: Rollout, state: "Gone" | "Deleting"): Pro
   return await (state === "Deleting" ? cleanUp(rollout) : endGone(rollout));
 }
 
-// Returns false while updates of Temporal clients wait for their answer, which only the next reconcile can give.
+// Returns whether the run may continue as new: it has read the earlier state, and no update of a Temporal client waits
+// for its answer, which only the next reconcile can give.
 function mayGoOnAfresh({ memory, target }: Seen<"memory" | "target">): boolean {
   return memory.recalled && (target.known || allHandlersFinished());
 }

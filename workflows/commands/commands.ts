@@ -33,7 +33,8 @@ const pause: Effect = {
     const isNew = people.paused === null;
     people.paused ??= { ...said(command), since: Date.now() };
     if (isNew) tell(view, "Paused", `Paused by ${byWhom(command)}`);
-    return "Ostler admits no machine until resume; running joins, repairs and renewals continue";
+    return "Held new machines may not boot until resume, except to replace unhealthy machines that are removed; " +
+      "running joins, repairs and renewals of credentials continue";
   },
 };
 
@@ -43,7 +44,7 @@ const resume: Effect = {
   apply({ people, view }, command): string {
     if (people.paused) tell(view, "Resumed", `Resumed by ${byWhom(command)}`);
     people.paused = null;
-    return "Ostler admits machines again";
+    return "Held new machines may boot again, as the plan permits";
   },
 };
 
@@ -134,7 +135,7 @@ const promote: Effect = {
   },
 };
 
-/** As many as the Rollout object remembers for the next run. */
+/** Maximum number of skipped machines: as many as the Rollout object stores for the next run. */
 const skippedAtMost = 500;
 
 const skip: Effect = {
@@ -175,7 +176,8 @@ const abort: Effect = {
     if (memory.rollback) return "The pool is already rolling back";
     people.abortAsked ??= { ...said(command), since: Date.now() };
     warn(view, "AbortRequested", `Abort requested by ${byWhom(command)}`);
-    return "Ostler begins nothing new and rolls the pool back to the last good revision";
+    return "Ostler begins nothing new, and rolls the pool back to the last good revision; without another revision " +
+      "to roll back to, it ends the rollout and keeps the machines as they are";
   },
 };
 

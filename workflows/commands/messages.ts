@@ -33,13 +33,13 @@ export interface Command {
 }
 
 /**
- * Stops admitting machines; running joins, repairs and renewals continue. The signal is for batches and tctl; the
- * update answers.
+ * Keeps new machines held, except to replace unhealthy machines that are removed; running joins, repairs and renewals
+ * of credentials continue. The signal is for batches and tctl; the update answers.
  */
 export const pauseRequested = defineSignal<[Command]>("pauseRequested");
 export const pause = defineUpdate<Answer, [Command]>("pause");
 
-/** Admits machines again. */
+/** Lets held new machines boot again, as the plan permits. */
 export const resumeRequested = defineSignal<[Command]>("resumeRequested");
 export const resume = defineUpdate<Answer, [Command]>("resume");
 

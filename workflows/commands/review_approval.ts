@@ -23,7 +23,8 @@ export function reviewApproval(
 ): "Kept" | "Dropped" {
   const { settings, people, machines: { snapshot } } = rollout;
   if (!isApproved(rollout)) {
-    // The approval of a completed wave must not approve the whole plan if the policy requires that from now on.
+    // If the policy requires an approval of the whole plan from now on, the approval of a completed wave must not count
+    // as one.
     forgetApproval(people);
     return "Kept";
   }
@@ -47,7 +48,7 @@ export function dropOvertaken(rollout: Approval, shown: string | undefined): "Ke
   const { people } = rollout;
   const hash = people.plan?.hash;
   if (!isApproved(rollout) || people.approvedHash !== shown || hash === shown) return "Kept";
-  return drop(rollout, `plan ${hash} had replaced it`);
+  return drop(rollout, `plan ${hash} had replaced it before the approval arrived`);
 }
 
 function drop({ people, waves, view }: Approval, why: string): "Dropped" {
@@ -95,7 +96,7 @@ export async function askApproval(
   reviewApproval(rollout, desired, rules);
 }
 
-// Counts by the waves of the index, as the policy may list other waves by now.
+// Counts by the waves that the index refers to, because the policy may list other waves by now.
 function isLastDone({ waves: { current, countedBy } }: Seen<"waves">, rules: Rules, { replicas }: Desired): boolean {
   const counted = countedBy ?? { ...rules, replicas };
   return current.index >= waveTargets(counted, counted.replicas).length;

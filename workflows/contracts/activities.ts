@@ -82,11 +82,11 @@ export interface WriteActivities {
   /** Makes a new image in the template replace no machine; writes nothing if that is impossible. */
   ensureMachinesKept(input: { pool: PoolRef }): Promise<Keeping>;
   /**
-   * Takes a slot of the shared budget if one is free that no other pool waits for; otherwise the pool waits too, and the
-   * answer has the holders, those of the pool first.
+   * Takes a slot of the shared budget if one is free that no other pool waits for. Otherwise the pool joins the queue,
+   * and the answer lists the holders of slots, those of this pool first.
    */
   ensureSlotTaken(input: SlotOrder): Promise<SlotAnswer>;
-  /** Releases all slots of the pool except those of `machines`; without machines the pool waits for none any more. */
+  /** Releases all slots of the pool except those of `machines`; without machines the pool also leaves the queue. */
   ensureSlotsKept(input: { pool: PoolRef; machines: string[]; of?: BudgetName }): Promise<void>;
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
 }
@@ -98,7 +98,7 @@ export interface SlotAnswer {
   ahead?: number;
 }
 
-/** A machine that is to be out of service, and the shared budget that it needs a slot of. */
+/** A machine that needs a slot to be out of service, and the shared budget of the slot. */
 export interface SlotOrder {
   pool: PoolRef;
   machine: string;
@@ -108,7 +108,10 @@ export interface SlotOrder {
   of?: BudgetName;
   /** Normal by default. */
   urgency?: Urgency;
-  /** The machine is out in any case, so it waits only for a free slot, and its pool does not queue for one. */
+  /**
+   * The machine is already out of service, so it takes a free slot before all pools in the queue, and its pool does not
+   * join the queue.
+   */
   begun?: boolean;
   /** When the pool first asked for the slot that it waits for (epoch ms). */
   since?: number;
@@ -135,7 +138,7 @@ export interface DrainOrder {
   known: string;
   /** Deletes the remaining pods, whatever protects them. */
   force: boolean;
-  /** The holder of the cordon instead of the pool, so that no run of the pool ends it. */
+  /** Holds the cordon instead of the pool, so that no run of the pool ends the cordon. */
   holder?: PoolRef;
 }
 

@@ -67,7 +67,9 @@ export interface CarriedWaves {
 /** Lasting state of single machines. */
 export interface CarriedMachines {
   booting: Record<string, Boot>;
-  /** Machines of abandoned changes that had not passed yet; they stay unproven if the change is applied again. */
+  /**
+   * Machines of abandoned changes that had not passed their gates; they stay unproven if the change is applied again.
+   */
   dropped: Record<string, Boot>;
   draining: Record<string, Draining>;
   /** Machines set aside because they could not be drained. */
@@ -98,7 +100,7 @@ export interface CarriedRecords {
 
 /** Lasting state of the shared budget. */
 export interface CarriedSlots {
-  /** Slots that the pool holds, by the new machine that each was taken for. */
+  /** The slots that the pool holds, each by the machine that it was taken for. */
   held: string[];
 }
 
@@ -190,7 +192,10 @@ export interface Updating {
   soakUntil?: number;
   /** The update failed and the machine is out of service: it keeps its slot until retry, a new change or deletion. */
   isOut?: true;
-  /** Staging was refused: with its slot, the machine is asked to stage again, and replaced if it refuses again. */
+  /**
+   * The machine refused to stage the image. Once it has its slot, Ostler repeats the order, and replaces the machine if
+   * that refuses again.
+   */
   isRefused?: true;
   replacing?: Replacing;
 }
@@ -210,7 +215,7 @@ export interface Replacing {
 
 /** The result of one machine at a time (epoch ms). */
 export interface Lately {
-  /** Refused: the machine refused the image before or just now; the run may retry when the machine's turn comes. */
+  /** Refused: the machine refused the image, now or earlier; the run may retry when the machine is next in order. */
   is: "Staged" | "Updated" | "Failed" | "Refused";
   templateHash: string;
   at: number;

@@ -37,7 +37,7 @@ export interface Memory {
   left?: Rollback | null;
   /** Identity of the desired state when the state was last reported; absent from earlier versions. */
   observed?: string;
-  /** The template when the state was last reported: machines were skipped and the plan was approved for it. */
+  /** Hash of the desired template at the last report; the skipped machines and the approval belong to that template. */
   templateHash?: string;
   /** Machines that a person skipped. */
   skipped?: string[];

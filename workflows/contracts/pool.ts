@@ -43,17 +43,19 @@ export interface Member {
   /**
    * Why the machine stays unchanged. Skip, Wait: the cloud protects it, and the policy skips it for good, or waits
    * until the protection ends. Failed, Down: it is updated in place, and the target failed on it, or it does not
-   * respond. Unclear: the node that it names may be that of another machine. Upgrading: an upgrade of Kubernetes, or a
-   * renewal of certificates, has the slot for it.
+   * respond. Unclear: the node that it names may belong to another machine. Upgrading: an upgrade of Kubernetes, or a
+   * renewal of certificates, has a slot for it.
    */
   kept?: "Skip" | "Wait" | "Failed" | "Down" | "Unclear" | "Upgrading";
   /** The condition for which the machine has waited for at least 30 s, to join or to be gone. */
   lacks?: string;
-  /** Why it is unclear whose node the machine names. */
+  /** Why the node that the machine names may belong to another machine. */
   unclear?: string;
   /** When the target failed on the machine (epoch ms). */
   failedAt?: number;
-  /** The machine could not fetch the target and its owner would recreate it, so the policy may allow to replace it. */
+  /**
+   * The machine could not fetch the target and its owner would recreate it, so the policy may allow its replacement.
+   */
   replaceable?: true;
   /** The target image is staged for the next boot of a machine that is updated in place. */
   staged?: true;

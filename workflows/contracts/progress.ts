@@ -24,7 +24,7 @@ export interface Underway {
   since: string;
   until: string;
   attempt?: number;
-  /** The condition that the step waits for, once that has lasted for 30 s. */
+  /** The condition that the step waits for; for a join or a removal only after the wait has lasted 30 s. */
   waitsFor?: string;
   blockers?: Blocker[];
 }

@@ -114,7 +114,7 @@ export interface NoticeActivities {
 
 // Failure types of activities, grouped by what happens next.
 
-/** Failures that need a change; docs/how-to/operate.md lists the remedy for each. */
+/** Failures that last until a person changes something; docs/how-to/operate.md lists the remedy for each. */
 export type RefusedType =
   | "ProfileMissing"
   | "ProfileInvalid"

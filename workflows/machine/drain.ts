@@ -47,7 +47,7 @@ function drainOnce(
   // After the timeout the drain continues in attempts, each with a deadline, that end when a blocker changes.
   const until = isOver ? Date.now() + settings.durations.recheck : end;
   task.until = until;
-  // Evictions always come before force, also in a run that continues a drain after the timeout.
+  // Pods are evicted before any are deleted by force, also in a run that continues a drain after the timeout.
   const force = isOver && rules.onBlocked === "Force" && isCordoned;
   const how = force ? `${node} by force` : node;
   const told = JSON.stringify(rules);

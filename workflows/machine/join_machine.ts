@@ -1,6 +1,6 @@
 /**
- * Waits until one machine joins within its deadlines and passes its gates; a machine that does not is recreated, up to
- * a limit.
+ * Waits until one machine joins within its deadlines and passes its gates; a machine that fails is recreated, up to a
+ * limit.
  */
 import { CancellationScope } from "@temporalio/workflow";
 import type { Joined, JoinFailure, JoinVerdict, Unseen } from "../contracts/mod.ts";
@@ -128,7 +128,8 @@ function isOfEarlier({ target: { desired }, task: { templateHash } }: Work): boo
   return templateHash !== desired?.templateHash;
 }
 
-// The activity may still answer, but the caller that cancelled the task has begun another step.
+// Returns whether the task was cancelled: its activity may still return a result, but the caller that cancelled the
+// task has begun another step.
 function isCalledOff(): boolean {
   return CancellationScope.current().consideredCancelled;
 }

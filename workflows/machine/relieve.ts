@@ -1,6 +1,7 @@
 /**
  * Relieves a machine of a control plane before its drain: moves the leadership of etcd, and saves a snapshot of the
- * data. While an etcd check is inconclusive, the machine stays, without a time limit, as no retry restores lost data.
+ * data. While an etcd check is inconclusive, the machine stays, without a time limit, because no retry restores lost
+ * data.
  */
 import type { Member, PoolEvent, Relieved, RelieveOrder, SnapshotTaken } from "../contracts/mod.ts";
 import { awaits } from "../proxies.ts";

@@ -1,6 +1,6 @@
 /**
- * Removes one machine: drains it by the rules, releases it, and waits until it is gone; an unhealthy machine is
- * replaced.
+ * Removes one machine: drains it by the rules, releases it, and waits until it is gone. Also replaces an unhealthy
+ * machine.
  */
 import type { Member, PoolRef } from "../contracts/mod.ts";
 import { awaits, write } from "../proxies.ts";

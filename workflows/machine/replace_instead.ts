@@ -11,7 +11,7 @@ import { drain } from "./drain.ts";
 import { failUpdate, remember } from "./fail_update.ts";
 import type { Work } from "./work.ts";
 
-/** A failed update; `isOwn` if the failure is of the machine, and not of the image. */
+/** A failed update; `isOwn` is whether the machine and not the image caused the failure. */
 export interface Failing {
   begun: Readonly<Updating>;
   reason: UpdateFailureType;
@@ -20,8 +20,8 @@ export interface Failing {
 }
 
 /**
- * Lets a machine that refused the image wait for its slot, with which a task orders the update once more and replaces
- * the machine if that fails too; returns undefined if the machine must not be replaced.
+ * Keeps a machine that refused the image until it has a slot of the budget. Then a task orders the update once more,
+ * and replaces the machine if that fails too. Returns undefined if the machine must not be replaced.
  */
 export async function leaveToReplace(
   work: Work,

@@ -41,17 +41,19 @@ async function stage(work: Work, image: string): Promise<StagingOutcome> {
   return { is: "Staged", lately: "Staged", at, news: { type: "Normal", reason: "ImageStaged", message } };
 }
 
-/** Returns why nothing is staged on a machine. */
+/**
+ * Returns why nothing is staged on a machine; the message of Unknown names the node and states that it did not respond.
+ */
 export function messageOf(
   seen: { outcome: "Refused"; reason: string; message: string } | { outcome: "Unknown"; message: string },
 ): string {
-  return seen.outcome === "Refused" ? `${seen.reason}: ${seen.message}` : `no answer: ${seen.message}`;
+  return seen.outcome === "Refused" ? `${seen.reason}: ${seen.message}` : seen.message;
 }
 
 /**
- * Asks until the image is staged or refused for good. A refusal that may pass is retried a few times; a machine or a
- * registry that does not answer is retried until the time is over. With `isAskedAgain`, also asks a machine on which
- * the image failed before.
+ * Asks until the image is staged or refused for good. A refusal that may be temporary is retried a few times; a machine
+ * or a registry that does not respond is retried until the time is over. With `isAskedAgain`, also asks a machine on
+ * which the image failed before.
  */
 export async function askStaged(
   { settings: { pool }, people: { retriedAt }, task: { subject: machine } }: Work,

@@ -1,8 +1,8 @@
 /**
  * Updates one machine in place: cordon → drain → boot the staged image → wait until it is back → gates and soak →
- * uncordon. A Ready Node proves nothing: proof is another boot, with the desired image, Ready, and with passed gates. A
- * machine in an unknown state keeps its slot, and its deadline decides; a failed machine stays out of service, unless
- * it came back with its previous image or is replaced.
+ * uncordon. A Ready Node alone proves nothing: the machine must have booted again, run the desired image, be Ready, and
+ * pass its gates. A machine in an unknown state keeps its slot, and its deadline decides; a failed machine stays out of
+ * service, unless it came back with its previous image or is replaced.
  */
 import { sleep } from "@temporalio/workflow";
 import type { BootVerdict, Member, Updating } from "../contracts/mod.ts";
@@ -70,7 +70,8 @@ async function serve({ settings: { pool }, task: { subject } }: Work): Promise<U
 async function bringDown(work: Work, begun: Begun): Promise<"Down" | UpdateOutcome> {
   const { image, isRefused: isAskedAgain } = begun;
   if (begun.isOrdering) return await orderBoot(work, begun);
-  // The staged image may be gone, and the running image may have changed: nothing is stopped before both are known.
+  // The staged image may be gone, and the running image may have changed, so both are checked before anything is
+  // stopped.
   const seen = await askStaged(work, { image, until: Date.now() + askedAgainMs, isAskedAgain });
   if (seen.outcome === "Booted") return "Down";
   if (seen.outcome === "Gone" || seen.outcome === "Failed") return await serve(work);
@@ -149,7 +150,7 @@ async function fail(
   work: Work,
   { begun, verdict, evidence }: { begun: Begun; verdict: keyof typeof reasons; evidence: string },
 ): Promise<UpdateOutcome> {
-  // A machine that went back to its previous image serves again; the failure is that of the image, not of the machine.
+  // A machine that went back to its previous image serves again, so the image failed, and not the machine.
   const isOwn = verdict !== "RolledBack";
   const failing: Failing = { begun, reason: reasons[verdict], message: evidence, isOwn };
   if (await failOrDoom(work, failing) === "Doomed") return await replaceInstead(work, begun);

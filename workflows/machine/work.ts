@@ -95,8 +95,9 @@ export async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T
   }
 }
 
-// Extends times for orders to a machine: an outage that delays an order costs the machine no time. The caller catches
-// errors itself, as a function around its order would change the order of events in recorded histories.
+// Extends times for orders to a machine: an outage that delays an order must not shorten the time of the machine. The
+// caller catches errors itself, because a function around its order would change the order of events in recorded
+// histories.
 
 /** An order that takes longer than this (ms) was retried. */
 const promptMs = 5_000;

@@ -6,7 +6,7 @@ import type { WaveLook } from "./waves.ts";
 import type { Budget } from "./budget.ts";
 import { isEnoughReady } from "./departures.ts";
 
-/** Share of a window that must remain at most for a replacement to begin, however long replacements typically take. */
+/** A replacement begins if at least this share of its window remains, however long replacements typically take. */
 const mostOfWindow = 0.95;
 
 /** Returns whether new machines stay held even if machines are missing. */
@@ -45,7 +45,8 @@ function windowBlock({ rules, now, usual }: Situation): Blocked | undefined {
   const next = opens === null ? "no later window is known" : `the next window opens at ${iso(opens)}`;
   if (!open) return block("OutsideWindow", `Outside the maintenance windows; ${next}`, opens);
   if (opened === null || closes === null || usual === null) return undefined;
-  // A replacement that fits into no window begins when one opens, otherwise none would ever run or be measured again.
+  // A replacement that is longer than a window begins when the window opens; otherwise none would ever run, and no new
+  // duration would be measured.
   if (now + Math.min(usual, mostOfWindow * (closes - opened)) <= closes) return undefined;
   const minutes = Math.ceil(usual / 60_000);
   const message = `A replacement takes up to ${minutes}m, but the window closes at ${iso(closes)}; ${next}`;

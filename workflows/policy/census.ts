@@ -16,7 +16,7 @@ export interface Census {
   owed: number;
   /** Machines of the target template that were admitted or exist. */
   started: number;
-  /** Machines that were admitted, or boot without admission, and have not passed yet. */
+  /** Machines that were admitted, or boot without admission, and have not passed their gates yet. */
   joins: number;
   /** Ready machines among `joins`; the owner may already have removed a machine for each. */
   unproven: number;
@@ -93,8 +93,8 @@ function updatedHeld({ pool }: Situation): number {
 function chosenIds(situation: Situation): Set<string> {
   const { pool, busy } = situation;
   const isNext = nextOf(situation);
-  // New machines may have a mark until they have passed: they are excluded because pending ones are in phase Held, and
-  // running ones are not held. Machines that are updated in place are never chosen to be replaced.
+  // New machines may have a mark until they have passed their gates. They do not match, because pending ones are in
+  // phase Held, and running ones are not held. Machines that are updated in place are never chosen to be replaced.
   if (!situation.supplier.capabilities.updates.includes("Replace")) return new Set();
   const chosen = (member: Member): boolean =>
     member.phase !== "Held" && isNext(member) &&

@@ -8,8 +8,8 @@ import { machinesOf, type Situation, type Step } from "./turn.ts";
 
 /**
  * Returns the machines to uncordon and unmark: those with a mark or hold of an earlier change, and those that a person
- * skipped or protected, if another machine can be replaced instead. A new machine may keep a mark until it has passed:
- * if its template is abandoned meanwhile, the owner removes it rather than a machine that serves.
+ * skipped or protected, if another machine can be replaced instead. A new machine may keep a mark until it has passed
+ * its gates: if its template is abandoned meanwhile, the owner removes it rather than a machine that serves.
  */
 export function sparesOf(situation: Situation, census: Census, updates: readonly Step[]): Step[] {
   const { pool, busy, booting, skipped, supplier } = situation;
@@ -41,7 +41,7 @@ function idleUpdates(situation: Situation, updates: readonly Step[]): Step[] {
  * enough machines are Ready and etcd has no problem.
  */
 export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
-  // As long as it is unclear which machine a node is, a drain or a deletion could hit another machine.
+  // As long as it is unclear to which machine a node belongs, a drain or a deletion could hit another machine.
   const idle = situation.pool.leaving.filter((member) => isIdle(situation, member) && member.kept !== "Unclear");
   // With zero replicas a percentage is zero, and no window, wave or failed change needs to protect a machine.
   if (situation.desired.replicas === 0) return idle.map((machine) => ({ kind: "leave", machine }));
@@ -123,7 +123,8 @@ export function repairsOf(situation: Situation, census: Census, { budget, open }
   const later = mine.flatMap(({ ill }) => ill && ill.due > now ? [ill.due] : []);
   const next = later.length > 0 ? Math.min(...later) : null;
   const tooMany = due.length > 0 && isTooMany(situation, census);
-  // A lost member of etcd is the only one due, as it blocks other removals; joins that wait for it must not delay it.
+  // If a lost member of etcd is due, it is the only one, because it blocks other removals. Joins that wait for its
+  // removal must not delay its repair.
   const isHolding = due.some(({ id }) => isLostMember(pool, id));
   const spent = isHolding ? repairsIn(situation) : budget.repairing;
   const room = tooMany ? 0 : Math.max(0, budget.total - spent);
@@ -138,9 +139,10 @@ function isRepairable(
   const { busy, desired, setAside, skipped, quarantined, rollingBack } = situation;
   const { id, templateHash, kept } = member;
   const isBusy = [busy.joining, busy.leaving, busy.repairing, setAside, skipped].some((ids) => ids.includes(id));
-  // While the Kubernetes of a machine is being upgraded, it is not due for repair before the end of the upgrade's slot.
+  // During an upgrade of its Kubernetes, a machine is due for repair only when the slot of the upgrade has ended.
   if (isBusy || (kept !== undefined && kept !== "Upgrading")) return false;
-  // A chosen machine is replaced anyway, unless no new machine comes for it, or none can join.
+  // A machine that is chosen to be replaced needs no repair, unless no new machine will replace it, or new machines
+  // cannot join.
   const isGoing = census.chosen.has(id) && surplus(situation, census) === 0;
   if (isGoing && !isLostMember(situation.pool, id)) return false;
   if (templateHash === desired.templateHash) return !quarantined || rollingBack;

@@ -3,7 +3,10 @@ import type { OsFinding, OsRefusal, PoolSnapshot, Rules } from "../contracts/mod
 
 type Reason = OsRefusal | OsFinding["kind"];
 
-/** Reasons about one machine: a new machine would meet the other known reasons too, and unknown ones are excluded. */
+/**
+ * Reasons that concern one machine only. For any other known reason, a new machine would be refused too; an unknown
+ * reason proves nothing about the machine.
+ */
 const own: readonly Reason[] = [
   ...["DiskFull", "BootSpace", "OtherUpdater", "LayeredPackages", "PullStalled"] as const,
   ...["DriverMissing", "DriverFailed", "NotStaged", "NothingToGoBackTo"] as const,
@@ -19,7 +22,10 @@ export function replacesRefused(rules: Pick<Rules, "onImageChange"> | undefined)
   return rules?.onImageChange === "ReplaceIfRefused";
 }
 
-/** Returns the pool with replaceable machines ready to be replaced if the policy allows it, otherwise the same pool. */
+/**
+ * Returns the pool with replaceable machines as ready to be updated, if the policy permits their replacement; otherwise
+ * the same pool.
+ */
 export function withReplaceable(pool: PoolSnapshot, rules: Pick<Rules, "onImageChange">): PoolSnapshot {
   if (!replacesRefused(rules) || !pool.old.some(({ replaceable }) => replaceable)) return pool;
   const old = pool.old.map((member) => {

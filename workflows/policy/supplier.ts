@@ -54,7 +54,10 @@ export interface Supplier {
   readonly capabilities: Capabilities;
   /** Returns how many machines may exist above the replicas; if 0, an old machine is removed before a new one joins. */
   roomOf(desired: Desired): number;
-  /** Returns how many machines the owner is expected to create, possibly of an old template, that boot unadmitted. */
+  /**
+   * Returns how many machines the owner is expected to create that boot without admission; they may have an old
+   * template.
+   */
   owedOf(view: SupplierView): number;
   /** Returns a test for the machines of `mayGo` that the owner may remove next, whatever Ostler chooses. */
   nextOf(mayGo: readonly Member[]): (member: Member) => boolean;

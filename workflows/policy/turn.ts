@@ -34,7 +34,10 @@ export interface Situation {
   };
   /** Updates in place that have begun, by machine; after a restart some of them have no running task. */
   updatesBegun?: Readonly<Record<string, Updating>>;
-  /** Machines that began to boot and have not passed yet; the Ready machines of `pool` among them are unproven. */
+  /**
+   * Machines that began to boot and have not passed their gates yet; the Ready machines of `pool` among them are
+   * unproven.
+   */
   booting: Record<string, Boot>;
   /** Whether this rollout has had old machines; only then waves count. */
   rolled: boolean;
@@ -131,7 +134,10 @@ export function machinesOf(amount: Amount, replicas: number): number {
 
 // Typical durations in a pool, from recent measurements.
 
-/** Returns the milliseconds in which nine of ten replacements end, without the slowest if few; null without samples. */
+/**
+ * Returns the milliseconds in which nine of ten replacements end; among few samples the slowest does not count. Null
+ * without samples.
+ */
 export function usualReplacement({ join, leave }: { join: number[]; leave: number[] }): number | null {
   if (join.length === 0) return null;
   return Math.round((usually(join) + usually(leave)) * 1000);

@@ -98,7 +98,7 @@ function setAside({ machines, view }: Applied, { subject, kind }: Task): void {
   warn(view, "MachineSetAside", `Failed to drain machine "${subject}" in time; ${state}`);
 }
 
-// The failure does not concern the current desired state; as an old machine, this one is replaced in its turn.
+// The failure does not concern the current desired state; the machine is an old one now, and is replaced in its turn.
 function dropEarlier({ machines, view }: Applied, machine: string): void {
   delete machines.booting[machine];
   warn(
@@ -111,7 +111,7 @@ function dropEarlier({ machines, view }: Applied, machine: string): void {
 function passWave({ machines, waves }: Applied, task: Task, index: number): void {
   // After a promotion of all remaining waves, the current wave is another one.
   if (waves.current.index === index) waves.current = { ...waves.current, passed: true };
-  noteAskedGates({ machines, waves }, task, null); // a run that ended before would carry the promotion
+  noteAskedGates({ machines, waves }, task, null); // kept until now, so that the next run would know of a promotion
 }
 
 // Repairs of old machines are not counted, as those are replaced anyway.

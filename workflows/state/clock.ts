@@ -27,11 +27,13 @@ export function startClock({ tasks, ...timed }: Timed & Part<"tasks">, subject: 
   delete tasks.idle[subject];
   if (idle === undefined) return;
   const now = Date.now();
-  // A step that began again meanwhile, such as after a retry, has only its own idle time.
+  // If the step began again meanwhile, such as after a retry, only the idle time since then counts.
   extend(timed, subject, (since) => Math.max(0, now - Math.max(idle, since)));
 }
 
-/** Lets all times run again, before another run takes them over: how long they have stopped is not carried. */
+/**
+ * Lets all times run again before another run takes them over, because the times at which they stopped are not carried.
+ */
 export function startClocks(timed: Timed & Part<"tasks">): void {
   for (const subject of Object.keys(timed.tasks.idle)) startClock(timed, subject);
 }

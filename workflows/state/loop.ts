@@ -60,7 +60,7 @@ export function countBug(loop: Loop, bug: string, steadyMs: number): void {
   loop.bug = bug;
 }
 
-/** Forgets internal errors: a run whose history grew long had none. */
+/** Forgets internal errors, because a run with a long history had none. */
 export function forgetBugs(loop: Loop): void {
   Object.assign(loop, freshLoop());
 }

@@ -7,7 +7,7 @@ export type Memory = CarriedMemory;
 /** How many failed changes a pool remembers. */
 const remembered = 5;
 
-/** How many durations of each kind are kept. */
+/** How many durations are kept of joins, and of removals. */
 const samplesKept = 20;
 
 /** Returns the memory of a pool without earlier rollouts. */

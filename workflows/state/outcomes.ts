@@ -43,7 +43,7 @@ export type UpdateEvent =
   | { is: "SoakBegan"; until: number }
   /** The image failed on the machine; too many failures stop the pool. */
   | { is: "UpdateFailed"; reason: UpdateFailureType; message: string; at: number }
-  /** The machine has to be replaced, as its update failed. */
+  /** The update failed, and the machine has to be replaced. */
   | { is: "Doomed"; replacing: Replacing }
   | { is: "ReplacementOrdered" }
   | { is: "ReplacementDeleted" }

@@ -13,7 +13,7 @@ export interface People extends CarriedPeople {
   heard: boolean;
 }
 
-/** More commands than people send while the API is unavailable. */
+/** Number of waiting commands that are kept: more than people send while the API is unavailable. */
 const waitingKept = 50;
 
 /** Returns the state without any command. */
@@ -54,7 +54,10 @@ export function endWaiting(people: People, command: WaitingCommand): void {
   people.waiting = people.waiting.filter((each) => each !== command);
 }
 
-/** Forgets which plan was approved, also for a spec that was desired before, as its plan is another one by now. */
+/**
+ * Forgets the plan and its approval. A spec that was desired before needs an approval again, because its plan differs
+ * by now.
+ */
 export function forgetPlan(people: People): void {
   people.plan = null;
   forgetApproval(people);

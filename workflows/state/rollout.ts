@@ -61,7 +61,7 @@ export function beginChange(
     & Seen<"memory">,
   { specHash, templateHash, stamp }: Spec & Pick<Desired, "stamp">,
 ): void {
-  // A person may have changed the template meanwhile, which ends the skips even if the stamp was written before.
+  // The skips stay only if the template changed by the stamp that Ostler wrote, and not also by a person.
   const isStamped = target.stamped === true || (target.stamped !== false && target.stamped === stamp);
   const isBack = memory.rollback !== null;
   if (!isBack && target.change !== "") target.startedAt = Date.now();

@@ -2,7 +2,7 @@
 import type { CarriedSlots } from "../contracts/mod.ts";
 
 export interface Slots extends CarriedSlots {
-  /** How often in a row all slots were taken. */
+  /** Number of requests in a row that got no slot. */
   tries: number;
   /** When the pool first asked for the slot that it waits for (epoch ms); undefined if it waits for none. */
   since: number | undefined;

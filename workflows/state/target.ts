@@ -12,13 +12,15 @@ export interface Target extends CarriedTarget {
   opened: boolean;
   /** Whether this run has read the desired state, so that commands can be validated. */
   known: boolean;
-  /** Whether the Rollout had no reported end when this run began, although the previous run had ended. */
+  /** Whether the previous run ended without a report of its end on the Rollout. */
   isEndOwed: boolean;
   /** Whether all objects created for the pool have been deleted. */
   cleanedUp: boolean;
   /** The template for which machines are replaced because they could not be kept; "" for none. */
   replacedFor: string;
-  /** The template whose machines are about to be kept, and when the wait for machine-controller began (epoch ms). */
+  /**
+   * The template for which machine-controller is about to keep the machines, and when the wait for it began (epoch ms).
+   */
   keeping: { templateHash: string; since: number } | undefined;
 }
 
@@ -45,7 +47,7 @@ export function openTarget(carried: CarriedTarget): Target {
   };
 }
 
-/** The identities of a desired state: with and without its config. */
+/** The identities of a desired state, with its config (`specHash`) and without (`templateHash`). */
 export type Spec = Pick<Desired, "specHash" | "templateHash">;
 
 type Remembered = Readonly<Pick<CarriedMemory, "lastGood" | "rollback">>;

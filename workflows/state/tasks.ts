@@ -16,7 +16,7 @@ export interface Task {
   until: number;
   attempt: number;
   blockers: Blocker[];
-  /** Why gates are inconclusive, until they are not, or a person sends promote or retry. */
+  /** Why the gates are inconclusive; empty once they have a result, or a person has sent promote or retry. */
   doubt: string;
   /** The condition on which an Event was emitted. */
   told?: string;

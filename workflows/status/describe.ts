@@ -62,7 +62,10 @@ export function waitsForOf(
   return names.length === 0 ? "" : `gate ${names.slice(0, 3).join(" and ")} to pass`;
 }
 
-/** Returns the waves of this rollout; an empty list if the run is not a rollout. */
+/**
+ * Returns the waves of this rollout, in order; an empty list before the first read, during a rollback, and for a run
+ * that has had no old machines to replace.
+ */
 export function wavesNow(
   { target: { rules, desired }, waves, memory, tasks }: Seen<"target" | "waves" | "memory" | "tasks">,
 ): WaveView[] {

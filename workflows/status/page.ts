@@ -28,7 +28,7 @@ function numbers({ phase, reason, counts, eta, failedMachines }: Progress): stri
   return [`${bar(updated, desired)} ${told}${eta && isForeseen ? `; expected to end about ${moment(eta)}` : ""}`];
 }
 
-// Machines that wait for admission have the new template, but do not run it yet.
+// Machines that wait for admission belong to the new template, but do not run it yet.
 function updatedOf({ updated, updatedReady = updated }: NonNullable<Progress["counts"]>): number {
   return updatedReady;
 }
@@ -108,7 +108,10 @@ function blockers(underway: readonly Underway[]): string[] {
   return [[...lines, ...(all.length > 5 ? [`- and ${all.length - 5} more pods`] : [])].join("\n")];
 }
 
-/** Returns what people and failures have decided: pause, rollback, quarantine, skipped and set-aside machines. */
+/**
+ * Returns the decisions of people and the consequences of failures: pause, rollback, quarantine, skipped and set-aside
+ * machines.
+ */
 function decisions(progress: Progress): string[] {
   const { pausedBy, rollBack, skipped, setAside } = progress;
   // The headline already has this reason.
@@ -126,8 +129,8 @@ function decisions(progress: Progress): string[] {
 }
 
 function backText({ kind, by, reason, revision }: NonNullable<Progress["rollBack"]>): string {
-  const what = kind === "Abort" ? "Aborted" : "Rolled back";
-  return `**${what}** from revision ${plain(revision)} by ${plain(by)}${why(reason)}`;
+  const what = kind === "Abort" ? "Aborting" : "Rolling back";
+  return `**${what}** revision ${plain(revision)}, requested by ${plain(by)}${why(reason)}`;
 }
 
 function why(reason: string, longest = 300): string {

@@ -46,7 +46,8 @@ export async function show(rollout: Telling, turn: Turn, by: Teller = publish): 
   await report(rollout, standing, { ...convergedNews(rollout), by });
 }
 
-// Admits the good template after a rollback, whose run may have been terminated while it held every new machine.
+// Ends the hold of new machines of the good template after a rollback, because its run may have been terminated while
+// it held every new machine.
 function convergedNews({ memory: { lastRollback, lastGood, rollback } }: Seen<"memory">): News {
   return lastRollback && lastGood && !rollback ? { convergedTemplateHash: lastGood.templateHash } : {};
 }
@@ -122,7 +123,7 @@ function newsPart({ history, convergedTemplateHash }: News): Partial<RolloutRepo
 /** How many tasks the Rollout object names. */
 const named = 20;
 
-/** Returns everything but the end of a rollout, which a step adds. */
+/** Returns the report without the history entry of a finished rollout, which the step that ends the rollout adds. */
 function reportOf(rollout: Seen): RolloutReport {
   const { target, people, machines, memory, view } = rollout;
   const { phase, reason, message } = view.standing;
@@ -175,7 +176,7 @@ function conditionsNow(rollout: Seen): RolloutReport["conditions"] {
   const { target: { desired }, people, memory, view } = rollout;
   const { phase, reason, message } = view.standing;
   const left = memory.rollback ?? lastRollbackNow(rollout);
-  // The change is not in quarantine any more if a person has sent retry since the rollback.
+  // If a person has sent retry since the rollback, the change is no longer in quarantine.
   const bad = memory.quarantine.find(({ specHash }) => [desired?.specHash, left?.bad.specHash].includes(specHash));
   const blocked = blockedNow(rollout);
   return conditions({ phase, reason, message, paused: people.paused, blocked, left, quarantined: bad ?? null });

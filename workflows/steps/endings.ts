@@ -11,9 +11,10 @@ import { giveBackSlots } from "./slots.ts";
 
 /**
  * Reports that every machine runs the desired state, and stores the template whose machines need no admission. After a
- * rollout, this run answers a command that arrives during the report. After scaling or repair, Temporal takes the end
- * of the run back for a signal that arrives meanwhile, and starts another run for a command. Returns undefined if the
- * profile was edited during a rollback, so that another reconcile handles the edit.
+ * rollout, this run also answers commands that arrive during the report. After scaling or repair, the report can be a
+ * local activity: a signal that arrives meanwhile makes Temporal refuse the end of the run, and a command starts
+ * another run. Returns undefined if the profile was edited during a rollback, so that another reconcile handles the
+ * edit.
  */
 export async function converge(
   rollout: Telling & Part<"target" | "slots" | "memory" | "waves">,
@@ -45,7 +46,8 @@ export async function converge(
 }
 
 /**
- * Ends the run with its present machines, on request of a person, as there is no last good template to roll back to.
+ * Ends the run on request of a person and leaves the machines as they are, because there is no other last good template
+ * to roll back to.
  */
 export async function endAborted(
   rollout: Telling & Part<"slots" | "machines">,
@@ -106,12 +108,13 @@ export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" 
   } catch (error) {
     const trouble = troubleOf(error);
     if (trouble.kind === "rethrow") throw error;
-    // The run ends as cancelled all the same; the controller starts another for what remains, which reports the end.
+    // The run ends as cancelled all the same; the controller starts another run, which releases the remaining machines
+    // and reports the end.
     const why = "message" in trouble ? trouble.message : "the pool was deleted";
     stand(rollout, {
       phase: "Aborted",
       reason: "Cancelled",
-      message: `Cancelled; some machines may still be held: ${why}`,
+      message: `Failed to complete the cancellation, so some machines may still be held: ${why}`,
     });
   }
 }
@@ -123,7 +126,7 @@ async function reportCancelled(rollout: Telling & Part<"target" | "slots" | "mac
   await giveBackSlots(rollout, true);
   const message = "Cancelled; machines that are not admitted yet stay held, and old machines are kept";
   warn(view, "RolloutAborted", message);
-  // A rollback holds every new machine, and no run would admit those of the good template any more.
+  // During a rollback every new machine is held; after this end no run would admit new machines of the good template.
   const wasBack = rollback ?? lastRollback;
   const news = wasBack && lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
   await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, news);
@@ -141,10 +144,13 @@ async function seeTarget({ settings: { pool }, target }: Seen<"settings"> & Part
 /** A snapshot names at least this many machines of each group before it cuts the list. */
 const namedAtLeast = 50;
 
-/** How often a pool is read that has more machines than one snapshot names: enough for 10,000 machines. */
+/** Maximum number of reads of a pool with more machines than one snapshot names: enough for 10,000 machines. */
 const looksAtMost = 100;
 
-/** Removes every mark and hold of running machines; a machine that is being deleted is left to machine-controller. */
+/**
+ * Removes every mark and hold of running machines. With `letGo` it also ends the hold of machines that are being
+ * deleted, so that machine-controller completes their deletion.
+ */
 export async function releaseAll(
   rollout: Seen<"settings" | "target"> & Part<"machines">,
   letGo = true,
@@ -208,7 +214,7 @@ async function arriveBack(
   memory.rollback = null;
   waves.rolled = false;
   if (desired.specHash === memory.lastGood?.specHash) return ended(rollout, outcome);
-  rollout.target.startedAt = Date.now(); // identifies a rollout in the history
+  rollout.target.startedAt = Date.now(); // the start identifies a rollout in the history
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Handles internal errors. Thrown at Temporal, an error would be retried without end, unseen by people, and would look
- * like an outage. So the run ends and continues as new; after several internal errors in a row, the run halts visibly.
+ * Handles internal errors. If the workflow threw such an error, Temporal would retry it without end, without a report,
+ * and it would look like an outage. So the run ends and continues as new; after several internal errors in a row, the
+ * run halts visibly.
  */
 import { condition, ContinueAsNew, TemporalFailure } from "@temporalio/workflow";
 import { stopClocks } from "../state/clock.ts";
@@ -20,7 +21,8 @@ const firstPauseMs = 500;
 /** Returns the text of an internal error; undefined for failures and requests that are Temporal's own. */
 export function bugIn(error: unknown): string | undefined {
   if (error instanceof TemporalFailure || error instanceof ContinueAsNew || !(error instanceof Error)) return undefined;
-  // Temporal reports by this error that the code does not fit the history: the task must fail until fitting code runs.
+  // Temporal throws this error if the code does not fit the history: the workflow task must fail until a worker with
+  // fitting code runs it.
   if (error.name === "DeterminismViolationError") return undefined;
   return `${error.name}: ${error.message}`;
 }
@@ -45,7 +47,8 @@ export async function waitAfterBug(rollout: Restarted): Promise<void> {
 
 async function haltAfterBugs(rollout: Restarted): Promise<void> {
   const { bugs, bug } = rollout.loop;
-  const message = `Internal error, ${bugs} times in a row: ${bug}; Ostler keeps retrying, also after an upgrade`;
+  const message =
+    `Internal error, ${bugs} times in a row: ${bug}; Ostler keeps retrying, so a fixed version continues by itself`;
   try {
     await recallEarlier(rollout);
     await halt(rollout, "InternalError", message);

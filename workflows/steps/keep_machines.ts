@@ -10,7 +10,8 @@ import { stand } from "../status/report.ts";
 import { halt } from "./halt.ts";
 
 /**
- * Pauses between checks whether machine-controller has adopted the template (ms): it does so in moments, or is down.
+ * Pauses between checks whether machine-controller has adopted the template (ms): it adopts one in moments, unless it
+ * is down.
  */
 const pauses = { atFirst: 2_000, later: 15_000, after: 20_000 };
 
@@ -54,7 +55,7 @@ export async function keepMachines(
   return "GoOn";
 }
 
-// Waits as long as for any change of a template.
+// Waits for machine-controller up to the `settle` deadline, as after any change of a template.
 async function waitForMaker(rollout: Telling & Part<"target">, templateHash: string): Promise<"LookAgain"> {
   const { settings: { durations }, target } = rollout;
   const now = Date.now();
@@ -65,7 +66,8 @@ async function waitForMaker(rollout: Telling & Part<"target">, templateHash: str
     await halt(
       rollout,
       "SettleExpired",
-      "machine-controller did not adopt the template that keeps the machines in time; check that it is running",
+      "Waited too long for machine-controller to adopt the template that keeps the machines; " +
+        "check that machine-controller runs",
     );
     return "LookAgain";
   }

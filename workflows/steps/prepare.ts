@@ -187,7 +187,10 @@ async function readSeen(rollout: Telling & Part<"target" | "machines" | "tasks">
 
 // Handles a new desired state, for the first time or after a change.
 
-/** Reads once what earlier runs stored, before anything is reported, as a report writes it back. */
+/**
+ * Reads once the state that earlier runs stored on the Rollout. It must be read before the first report, because a
+ * report writes it back.
+ */
 export async function recallEarlier(
   rollout: Seen<"tasks"> & Recalling,
 ): Promise<void> {

@@ -26,8 +26,8 @@ export function reportTurn(rollout: Telling & Part<"loop">, turn: Turn, teller: 
 }
 
 /**
- * Records since when the pool is unchanged; returns what is still awaited when that takes too long without an
- * explanation.
+ * Records since when the pool is unchanged. Returns what is still awaited if that has taken too long and nothing
+ * explains the wait.
  */
 export function noteSettling(
   rollout: Resting & Part<"loop">,
@@ -136,7 +136,7 @@ async function sleepOrWatch(
   }
 }
 
-// Waits for the end of the wait that was called off.
+// Waits until a cancelled wait has ended.
 async function ended(wait: Promise<unknown>): Promise<void> {
   await wait.catch((error: unknown) => {
     if (!isCancellation(error)) throw error;

@@ -54,7 +54,7 @@ export async function restoreLastGood(rollout: RollingBack, desired: Desired): P
 
 /**
  * Marks machines that have not joined. Once the good template is restored, machine-controller removes as many bad
- * machines as are not Ready, and any of them unless some are marked; with the marks, it removes no machine that serves.
+ * machines as are not Ready, and prefers marked ones. Without marks it could remove machines that serve.
  */
 async function chooseUnproven(
   { settings: { pool }, target: { rules } }: Seen<"settings" | "target">,
@@ -109,7 +109,8 @@ function convergedNews({ memory: { lastGood } }: Seen<"memory">): News {
 async function askPerson(rollout: Telling): Promise<Next> {
   const { bad, reapplied } = rollout.memory.rollback ?? { bad: { revision: "" }, reapplied: 0 };
   const message =
-    `Revision ${bad.revision} was applied again ${reapplied} times during the rollback; change it at its source`;
+    `Revision ${bad.revision} was applied again ${reapplied} times during the rollback; change the spec in the ` +
+    "source that applies it, such as Git";
   await halt(rollout, "SpecReapplied", message);
   return "LookAgain";
 }

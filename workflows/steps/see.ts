@@ -156,7 +156,10 @@ function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }
   warn(view, "CommandIgnored", `Cannot skip ${names}: no such machine in this pool`);
 }
 
-/** Returns the failed machines that may exist: a Ready one is in no list, so all are kept while lists lack machines. */
+/**
+ * Returns the failed machines that may still exist. A failed machine that is Ready is in no list, so all are kept while
+ * the lists do not name every machine.
+ */
 function stillThere(failed: string[], { counts, waiting, joining }: PoolSnapshot, limit: number): string[] {
   const unlisted = counts.updated - counts.updatedReady - waiting.length - joining.length;
   if (unlisted > 0 || joining.length >= limit) return failed;

@@ -15,7 +15,7 @@ const askAgainMs = { first: 15_000, most: 120_000 };
 type Sharing = Seen<"settings" | "target" | "machines" | "tasks"> & Part<"slots">;
 
 /**
- * Takes a slot for a machine; returns what blocks it when all slots are taken. A machine that is out in any case
+ * Takes a slot for a machine; returns what blocks it when all slots are taken. A machine that is already out of service
  * (`begun`) takes a free slot before all pools that wait for one.
  */
 export async function takeSlot(
@@ -112,7 +112,7 @@ function keptOf(rollout: Sharing): string[] {
   return out === 0 ? [] : slots.held.slice(-out);
 }
 
-/** Returns the replacements in progress, as far as the snapshot shows them. */
+/** Counts the replacements in progress, as far as the snapshot shows them. */
 function outOf(rollout: Seen<"settings" | "target" | "machines" | "tasks" | "slots">): number {
   const { settings: { pool }, target: { desired }, machines } = rollout;
   if (desired?.isControlPlane) return Math.max(Object.keys(machines.booting).length, outOfPlanes(rollout, desired));
@@ -130,14 +130,15 @@ function outOfPlanes(rollout: Seen<"target" | "machines" | "tasks">, { replicas 
 }
 
 /**
- * Without surge, a machine is missing from the start of a drain until another has joined; a failed one has not joined.
+ * Counts missing machines without surge: a machine is missing from the start of its drain until another one has joined.
+ * A failed machine has not joined.
  */
 function missingOf(rollout: Seen<"machines" | "tasks" | "slots">, { replicas }: Desired): number {
   const { machines: { snapshot, draining, booting }, tasks } = rollout;
   if (!snapshot) return 0;
   const { counts, leaving } = snapshot;
-  // A task that ended since the snapshot is shown in its earlier state; a machine without a hold, such as a failed new
-  // one, no longer serves.
+  // The snapshot shows the earlier state of a machine whose task ended since; a machine without a hold, such as a
+  // failed new one, no longer serves.
   const isBegun = ({ id, held }: Member): boolean => !held || id in draining || tasks.justEnded.includes(id);
   const begun = leaving.filter(isBegun).length;
   const kept = failedOf(rollout).filter((machine) => !leaving.some(({ id }) => id === machine)).length;
@@ -149,8 +150,8 @@ function failedOf({ machines: { failed }, slots: { held } }: Seen<"machines" | "
 }
 
 /**
- * Counts old machines that are being removed or are about to be: one whose new machine failed stays until there is
- * another, and needs no slot.
+ * Counts old machines that are being removed or are about to be. An old machine whose new machine failed stays until
+ * there is another new machine, and needs no slot meanwhile.
  */
 function goingOf({ machines: { snapshot, failed }, target: { desired } }: Seen<"machines" | "target">): number {
   if (!snapshot) return 0;

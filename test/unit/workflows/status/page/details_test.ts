@@ -127,7 +127,7 @@ Deno.test("details: shows the decisions of people and failures", () => {
       quarantine: [{ ...bad, by: "Ostler", reason: "gate web failed" }],
     },
     ...["**Paused** by bob since `2026-01-01 00:00:00 UTC`: freeze"],
-    ...["**Rolled back** from revision 2 by Ostler: 2 machines failed"],
+    ...["**Rolling back** revision 2, requested by Ostler: 2 machines failed"],
     ...["**Quarantined** revision 2 (`image-x`) since `2026-01-01 00:00:00 UTC`: gate web failed"],
     ...["**Skipped** `s1`", "**Set aside**, not drained in time: `s2`"],
   );
