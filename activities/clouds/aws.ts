@@ -1,7 +1,7 @@
 /**
  * The driver of AWS: Auto Scaling groups that boot from launch templates. A template's id is "<launch
- * template>:<number>", as versions never change; a group that uses `$Latest` or `$Default` gets a number with the first
- * change.
+ * template>:<number>", as versions never change; the first change of a group that uses `$Latest` or `$Default` sets a
+ * number.
  */
 import { AwsApi, type Connected, type Place } from "./aws/api.ts";
 import { attemptsIn } from "./aws/attempts.ts";

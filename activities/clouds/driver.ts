@@ -13,7 +13,8 @@
  *   accept as Refused ("CloudRefused").
  * - Group ids are those of ScalingGroups, compared by `groupKeyOf`; instances are identified by their provider id, as
  *   nodes are.
- * - Missing features of a cloud are declared (`capabilities`), never discovered by a stub that throws.
+ * - Missing features of a cloud are declared, by `capabilities` or by a missing optional method; no method is a stub
+ *   that throws.
  */
 
 /** Features of a cloud, as data. */
@@ -88,8 +89,8 @@ export interface Instance {
 export type Ordered = { outcome: "Ordered"; instance: Instance } | { outcome: "NoCapacity"; says: string };
 
 /**
- * A text that outlives the process, for one order of a cloud that forgets tokens: the driver records each attempt before
- * its request.
+ * A text that outlives the process, for one order. A cloud may forget tokens, so the driver records each launch attempt
+ * in the text before it sends the request.
  */
 export interface Journal {
   /** Returns the journal's text; "" before the first attempt. */
@@ -100,11 +101,11 @@ export interface Journal {
 
 /** Attempts to order an instance, as a driver records them in its journals. */
 export interface Attempts {
-  /** Returns whether an attempt in a journal's text may have launched an instance that is not listed with its token. */
+  /** Returns whether a journal's text has an open attempt: one that has launched an instance, or may have done so. */
   isOpen: (text: string) => boolean;
   /**
-   * Ends an open attempt, without another one: its instance gets the token of the order, and the journal stays open
-   * until that instance is deleted. Closes the journal if there is no instance.
+   * Finds out whether an open attempt launched an instance, and starts no other attempt. If so, the instance gets the
+   * token of the order, and the attempt stays open until the instance is terminating; else the attempt is closed.
    */
   end: (order: { group: string; token: string; journal: Journal }) => Promise<void>;
 }
@@ -140,7 +141,7 @@ export interface Driver {
 
   /**
    * Suspends or resumes the moves of instances between zones; an absent group counts as success. Missing for a cloud
-   * that has no such moves, or that refuses groups with them.
+   * without such moves, and for a driver that refuses groups with them.
    */
   ensureRebalancing?(order: { group: string; isOn: boolean }): Promise<void>;
 

@@ -21,7 +21,7 @@ import { GoogleTemplates } from "./google/templates.ts";
 
 /**
  * Opens the driver for the groups of a project whose templates have the label `constellation-uid` of the cluster.
- * `inputOnly` has the values of input-only fields for templates whose metadata has none.
+ * `inputOnly` has the values of input-only fields (`google/restatement.ts`) for templates whose metadata has none.
  */
 export async function openGoogle(
   { clusterTag, inputOnly = "", ...place }: Place & { clusterTag: string; inputOnly?: string },

@@ -43,7 +43,7 @@ type Answer<T> = { is: "Done"; value: T } | { is: "Absent" } | { is: "NoCapacity
 export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSignal }): Driver {
   const api = new Api(url, signal);
   const templateOf = async (group: string): Promise<Template> => {
-    const attempt = `read what "${group}" boots`;
+    const attempt = `read the boot template of "${group}"`;
     const template = await api.need(`${pathOf(group)}/template`, { schema: Template, attempt });
     const { statefulDisk } = template.fields;
     if (statefulDisk === undefined) return template;

@@ -1,4 +1,4 @@
-/** Chooses boot templates that may be deleted; pure. Clouds limit their number: AWS to 10,000 versions of a template. */
+/** Chooses boot templates to delete; pure. Clouds limit their number, such as AWS to 10,000 versions of a template. */
 
 /** A template that Ostler made. */
 export interface OwnTemplate {
@@ -22,8 +22,8 @@ export function isReusable({ since }: Pick<OwnTemplate, "since">, now: number): 
 }
 
 /**
- * Returns the IDs of templates that nothing uses, without the newest ones, at `now` (epoch ms); of templates with the
- * same time the first one is the oldest.
+ * Returns the IDs of the templates to delete at `now` (epoch ms): unused, old enough and not among the newest, the
+ * oldest first. Templates with the same creation time count as created in their given order.
  */
 export function spareTemplates(
   own: readonly OwnTemplate[],

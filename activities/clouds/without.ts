@@ -1,4 +1,4 @@
-/** Copies of values without some of their fields, by paths in which the items of a list share one path. */
+/** Copies values without some fields. A path joins names with dots, and applies to each item of a list. */
 
 /** Returns a copy of the value without the fields at the paths. */
 export function without<T>(value: T, paths: readonly string[]): T {

@@ -105,7 +105,7 @@ function said(error: unknown): { name: string; message: string; status: number |
 export function failureOf({ name, status, line }: { name: string; status: number | undefined; line: string }): Error {
   const isStranger = (status === 401 || status === 403) && !passing.includes(name);
   if (isStranger || denying.includes(name)) return denied(line);
-  // Only an answer with one of these statuses is a refusal; an answer that was cut off has a status too, but no error code.
+  // Only 4xx, except 429, is a refusal: a truncated answer has a status too, although its request may have succeeded.
   const isAnswer = status !== undefined && status >= 400 && status < 500 && status !== 429;
   return isAnswer && !passing.includes(name) ? refused("CloudRefused", line) : unavailable(line);
 }

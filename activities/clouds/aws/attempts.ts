@@ -1,6 +1,6 @@
 /**
  * The journal of an order: the number of its latest attempt, and the zone and time of an attempt whose result is not
- * known yet, as one text.
+ * known yet, as one text such as "3 eu-west-1a 1760000000".
  */
 
 export interface Attempts {
@@ -16,7 +16,7 @@ export interface OpenAttempt {
   since: number;
 }
 
-/** Returns the attempts in a text; other texts have none. */
+/** Returns the attempts in a journal's text; a text of any other form counts as no attempts. */
 export function attemptsIn(text: string): Attempts {
   const [, number, zone, since] = /^(\d{1,9})(?: (\S+) (\d{1,12}))?$/.exec(text) ?? [];
   return {

@@ -31,16 +31,14 @@ export class AwsGroups {
     return this.#asked({ MaxRecords });
   }
 
-  /** Finds a group by its exact name first, as AWS distinguishes names by case; only then all names are compared. */
+  /** Finds a group by its exact name, as AWS distinguishes names by case; else by a name that differs only in case. */
   async find(group: string): Promise<AutoScalingGroup | undefined> {
     const [exact] = await this.#asked({ AutoScalingGroupNames: [group] });
     if (exact && this.#isOwn(exact)) return exact;
     return (await this.list()).find((found) => groupKeyOf(nameOf(found)) === groupKeyOf(group));
   }
 
-  /**
-   * Throws Refused if the group does not exist, or if the template of its instances is not defined by the group alone.
-   */
+  /** Throws Refused if the group does not exist, or if Ostler cannot roll it (`troubleOf`). */
   async need(group: string): Promise<AutoScalingGroup> {
     const found = await this.find(group);
     const trouble = found && troubleOf(found);
@@ -90,7 +88,7 @@ export function groupOf(found: AutoScalingGroup): CloudGroup {
     ...{ id: name, name: tags.get("constellation-node-group") || name, autoscalerName: name },
     role: roles[tags.get("constellation-role")?.toLowerCase() ?? ""] ?? "",
     ...{ min: found.MinSize ?? 0, max: found.MaxSize ?? 0, size: found.DesiredCapacity ?? 0 },
-    // A group that cannot be rolled is reported without rebalancing, as its owner may refuse that Ostler suspends it.
+    // A group that cannot be rolled is reported without rebalancing, so that Ostler does not suspend AZRebalance.
     ...(isSpread && troubleOf(found) === undefined ? { rebalances: true } : {}),
   };
 }

@@ -4,7 +4,7 @@ import { failureTypeOf } from "../../failures.ts";
 import type { AwsApi } from "./api.ts";
 import type { Membership } from "./instance_of.ts";
 
-/** Seconds of a heartbeat: the default of AWS, and its maximum. */
+/** Heartbeat timeout of a hook in seconds: the default of AWS, and its maximum. */
 const usualSeconds = 3_600;
 const mostSeconds = 7_200;
 
@@ -14,8 +14,8 @@ export function isWaiting({ LifecycleState }: Membership): boolean {
 }
 
 /**
- * Returns the hooks of terminations and their longest heartbeat, after which AWS terminates the instance; the default
- * heartbeat without permission to read them.
+ * Returns the termination hooks of a group, and their longest heartbeat timeout, after which AWS terminates the
+ * instance; without permission to read hooks, returns the default timeout.
  */
 export async function readHook(api: AwsApi, group: string): Promise<NonNullable<Instance["waitsFor"]>> {
   const answer = await api.ask({

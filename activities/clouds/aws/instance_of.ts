@@ -58,6 +58,6 @@ function stateOf({ State }: Ec2Instance, member: Membership | undefined): Instan
 
 function troubleOf({ State, StateReason }: Ec2Instance, member: Membership | undefined): string {
   const health = member?.HealthStatus ?? "";
-  if (health !== "" && health.toLowerCase() !== "healthy") return `its group reports it as ${health}`;
+  if (health !== "" && health.toLowerCase() !== "healthy") return `the group reports the instance as ${health}`;
   return State?.Name === "stopped" ? StateReason?.Code ?? "" : "";
 }

@@ -47,7 +47,10 @@ export class AwsInstances {
     return found && instanceOf(found.instance, found.member);
   }
 
-  /** Returns the instance with the token's tag; until the tag is visible, the journal has the attempt of its launch. */
+  /**
+   * Returns the instance that has the token as a tag, or launches it. Until the tag is visible, the attempt in the
+   * journal identifies the instance.
+   */
   async order(
     { group, token, zone: asked, journal = this.#remembered(group, token) }: {
       group: string;
@@ -74,7 +77,7 @@ export class AwsInstances {
     return { outcome: "Ordered", instance: { ...instance, addresses: [], token, zone, isProtected: false, since } };
   }
 
-  /** Ends an open attempt of an order, without another one. */
+  /** Finds out whether an open attempt of an order launched an instance; starts no other attempt. */
   async end({ group, token, journal }: { group: string; token: string; journal: Journal }): Promise<void> {
     const found = await this.ground.groups.need(group);
     const [known] = await this.#tagged({ [groupTag]: nameOf(found), [orderTag]: token });
@@ -85,7 +88,7 @@ export class AwsInstances {
     if (["Terminating", "Terminated"].includes(instanceOf(known, undefined).state)) await closeJournal(journal);
   }
 
-  /** Returns the journal of an order that this process remembers. */
+  /** Returns a journal in this process's memory. */
   #remembered(group: string, token: string): Journal {
     const key = JSON.stringify([groupKeyOf(group), token]);
     const read = (): string => this.#journals.get(key) ?? "";
@@ -117,7 +120,7 @@ export class AwsInstances {
     if (!shrinks && isHalted(await this.ground.groups.need(group))) {
       throw refused(
         "CloudRefused",
-        `Failed to ${attempt}: group "${group}" would not replace it; resume the group's suspended process Launch`,
+        `Failed to ${attempt}: group "${group}" cannot replace the instance; resume its suspended process Launch`,
       );
     }
     return await this.#terminate({ providerId, attempt, shrinks });

@@ -1,4 +1,4 @@
-/** Launches one instance for a token, for all callers and retries. */
+/** Launches one instance for a token, however many callers and retries order it. */
 import type { AutoScalingGroup, LaunchInstancesError, LaunchInstancesResult } from "@aws-sdk/client-auto-scaling";
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import { createHash } from "node:crypto";
@@ -40,7 +40,7 @@ const longest = 256;
 /** Throws Refused for a token that does not fit in a tag. */
 export function checkToken({ group, token }: { group: string; token: string }): void {
   if (token.length <= longest) return;
-  const state = `its token "${token}" has more than the ${longest} characters of a tag`;
+  const state = `the order's token "${token}" is longer than the ${longest} characters of a tag's value`;
   throw refused("CloudRefused", `Failed to order an instance of "${group}": ${state}`);
 }
 
@@ -51,19 +51,19 @@ export function checkToken({ group, token }: { group: string; token: string }): 
 const repeatMs = 600_000;
 /** Maximum difference between clocks, and the time in which EC2 may not list a new instance, in milliseconds. */
 const [skewMs, lagMs] = [300_000, 120_000];
-/** Steps after which a caller must come back, as another process keeps changing the journal. */
+/** Steps after which the caller must retry, as another process keeps changing the journal. */
 const mostSteps = 100;
 
 /**
- * Attempts only the ordered zone; without an order for a zone, attempts all until one has capacity, the emptiest first.
- * Each attempt has its own token, because AWS may remember the failure of a token, and is recorded before its request,
- * so that all callers and retries repeat the same attempt until its result is known. Returns once the instance has the
- * order's token as a tag.
+ * Launches only in the ordered zone; without an ordered zone, tries all zones until one has capacity, the zone with the
+ * fewest instances first. Each attempt has its own token, because AWS may remember the failure of a token. The journal
+ * records the attempt before its request, so that all callers and retries repeat the same attempt until its result is
+ * known. Returns once the instance has the order's token as a tag.
  */
 export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched> {
   const attempt = `order an instance of "${nameOf(launch.group)}"`;
   const says = new Map<string, string>();
-  // The journal of an attempt that this call opened, and that is not requested yet.
+  // The journal's text, if this call opened an attempt and has not sent its request yet.
   let opened: string | undefined;
   for (let step = 0; step < mostSteps; step++) {
     const text = await launch.journal.read();
@@ -78,7 +78,7 @@ export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched>
     const isFirst = text === opened;
     opened = undefined;
     const answer = await answerOf(api, { ...launch, ...open, number, attempt }).catch(async (error: unknown) => {
-      // A refused first request certainly launched nothing; before a repeated one, another may have launched.
+      // A refused first request launched nothing; before a refused repetition, an earlier request may have launched.
       const isUnlaunched = isFirst && ["AccessDenied", "CloudRefused"].includes(failureTypeOf(error));
       if (isUnlaunched) await launch.journal.write({ from: text, to: textOf({ number, open: undefined }) });
       throw error;
@@ -91,27 +91,27 @@ export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched>
     const lines = answer?.errors.map(({ ErrorCode, ErrorMessage }) => lineOf(attempt, ErrorCode, ErrorMessage));
     if (lines) says.set(open.zone, lines.join("; "));
   }
-  throw unavailable(`Failed to ${attempt}: the journal of the order keeps changing`);
+  throw unavailable(`Failed to ${attempt}: another process keeps changing the record of this order's attempts`);
 }
 
 /**
- * Ends an open attempt without another one: its instance gets the order's token as a tag, and the journal is closed if
- * nothing was launched.
+ * Finds out whether an open attempt launched an instance, and starts no other attempt. An instance gets the order's
+ * token as a tag; without an instance, the attempt is closed in the journal.
  */
 export async function endAttempt(api: AwsApi, launch: Omit<Launch, "zone">): Promise<void> {
   const text = await launch.journal.read();
   const { number, open } = attemptsIn(text);
   if (!open) return;
-  const attempt = `end the order of an instance of "${nameOf(launch.group)}"`;
+  const attempt = `find out whether an unfinished launch attempt in "${nameOf(launch.group)}" created an instance`;
   const answer = await answerOf(api, { ...launch, ...open, number, attempt }).catch((error: Error) => {
-    // The first request may have launched; its result is certain some minutes later.
+    // An earlier request of the attempt may have launched; the list of instances shows that some minutes later.
     throw failureTypeOf(error) === "CloudRefused" ? unavailable(error.message) : error;
   });
   if (answer && "id" in answer) await marked(api, { ...answer, token: launch.token });
   else await launch.journal.write({ from: text, to: textOf({ number, open: undefined }) });
 }
 
-/** Records that the open attempt has no instance, or not any more. */
+/** Closes the open attempt: it launched no instance, or its instance is terminating. */
 export async function closeJournal(journal: Journal): Promise<void> {
   const text = await journal.read();
   await journal.write({ from: text, to: textOf({ number: attemptsIn(text).number, open: undefined }) });
@@ -137,13 +137,13 @@ async function answerOf(api: AwsApi, asked: Asked): Promise<Answer | undefined> 
   throw unavailable(`Failed to ${attempt}: AWS reports neither an instance nor an error`);
 }
 
-/** Returns undefined if the token was used with other parameters, as by another version of Ostler. */
+/** Returns undefined if the token was used with other parameters, such as by another version of Ostler. */
 async function launchIn(
   api: AwsApi,
   { group, token, clusterTag, zone, number, attempt }: Asked,
 ): Promise<LaunchInstancesResult | undefined> {
   const AutoScalingGroupName = nameOf(group);
-  // AWS gets a hash, as a token may be longer than it accepts, and other clusters of the account may use it too.
+  // AWS gets a hash, as a token may be longer than AWS accepts, and other clusters of the account may use the same one.
   const named = JSON.stringify([clusterTag, AutoScalingGroupName, token, zone, number]);
   const ClientToken = createHash("sha256").update(named).digest("hex");
   const asked = { AutoScalingGroupName, RequestedCapacity: 1, ClientToken, AvailabilityZones: [zone] };
@@ -155,14 +155,14 @@ async function launchIn(
 }
 
 /**
- * Returns the instance of an attempt that is too old for a repeated request: one with the order's tag, which another
- * call has found, or one of the attempt's zone and time without an order. Throws Transient until each instance of that
- * time is listed, and the orders of other ones are recorded.
+ * Returns the instance of an attempt whose request cannot be repeated: the instance that another call has tagged with
+ * the order's token, else the first one that was launched in the attempt's zone and time and has no order's tag. Throws
+ * Transient until all instances of that time are listed, and other orders have tagged theirs.
  */
 async function launchedBefore({ listed, token, zone, since, attempt }: Asked): Promise<Answer | undefined> {
   const last = since + repeatMs + skewMs;
   if (Date.now() < last + lagMs) {
-    const state = `the result of an attempt in zone "${zone}" is unknown until ${new Date(last + lagMs).toISOString()}`;
+    const state = `the result of the launch in zone "${zone}" is unknown until ${new Date(last + lagMs).toISOString()}`;
     throw unavailable(`Failed to ${attempt}: ${state}`);
   }
   const launchedAt = ({ LaunchTime }: Ec2Instance): number => LaunchTime?.getTime() ?? 0;
@@ -184,7 +184,9 @@ async function removeSurplus(api: AwsApi, id: string, attempt: string): Promise<
     attempt: `remove surplus instance "${id}"`,
     call: ({ scaling }, options) => scaling.terminateInstanceInAutoScalingGroup(asked, options),
   });
-  throw unavailable(`Failed to ${attempt}: another process ended the attempt that launched "${id}"`);
+  throw unavailable(
+    `Failed to ${attempt}: another process closed the attempt that launched "${id}", so "${id}" was removed`,
+  );
 }
 
 /** Returns the message for a zone without capacity. Throws the failure of any other error. */

@@ -32,7 +32,7 @@ export function mixtureOf({ InstancesDistribution = {}, LaunchTemplate }: MixedI
   }
   if (percentage !== 100 && (percentage !== 0 || base !== 0)) {
     return `its mixed instances policy buys On-Demand and Spot Instances (base ${base}, then ${percentage} % ` +
-      "On-Demand); set OnDemandPercentageAboveBaseCapacity to 100, or with OnDemandBaseCapacity to 0";
+      "On-Demand); set OnDemandPercentageAboveBaseCapacity to 100, or both it and OnDemandBaseCapacity to 0";
   }
   const override = (LaunchTemplate?.Overrides ?? []).map(overrideTrouble).find((each) => each !== undefined);
   return override && `an override of its mixed instances policy has ${override}`;

@@ -1,4 +1,4 @@
-/** Deletes versions of launch templates that Ostler made and no group of the account boots. */
+/** Deletes the launch template versions that Ostler made and no group of the account boots. */
 import type { AutoScalingGroup, LaunchTemplateSpecification } from "@aws-sdk/client-auto-scaling";
 import { spareTemplates } from "../spare_templates.ts";
 import type { AwsApi } from "./api.ts";
@@ -65,7 +65,7 @@ async function deleteVersions(api: AwsApi, LaunchTemplateId: string, ids: readon
   const Versions = ids.map((id) => id.slice(id.indexOf(":") + 1));
   await api.ask({
     attempt: `delete versions of launch template "${LaunchTemplateId}"`,
-    // Versions that cannot be deleted are part of the answer; the next discovery asks again.
+    // AWS lists versions that it cannot delete in a successful answer; the next discovery deletes them.
     call: ({ ec2 }, options) => ec2.deleteLaunchTemplateVersions({ LaunchTemplateId, Versions }, options),
   });
 }

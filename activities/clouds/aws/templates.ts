@@ -18,7 +18,7 @@ import { descriptionOf } from "./spare_versions.ts";
 const absent = ["NotFound", "Malformed", "VersionNotFound"].map((each) => `InvalidLaunchTemplateId.${each}`);
 
 /**
- * Paths of the fields that AWS's description of EC2 has in responses only; a test compares them with the description.
+ * Paths of the fields that only EC2's responses contain, never requests; a test compares them with AWS's API model.
  */
 export const outputs = [
   ...["MetadataOptions.State", "NetworkInterfaces.Ipv6Addresses.IsPrimaryIpv6"],
@@ -44,7 +44,7 @@ export class AwsTemplates {
 
   async ensureImage({ group, image }: { group: string; image: string }): Promise<BootTemplate> {
     if (image.startsWith("resolve:")) {
-      const state = "the image is a parameter, whose value may change; name an AMI by ID";
+      const state = "the image is a Systems Manager parameter, whose value may change; name an AMI by ID";
       throw refused("CloudRefused", `Failed to set "${group}" to boot image "${image}": ${state}`);
     }
     const found = await this.groups.need(group);
@@ -103,10 +103,10 @@ export class AwsTemplates {
     checkLike(source, made, wanted);
     const [seen] = await this.#versions(made.launchTemplate, [made.number]);
     if (seen) return seen;
-    throw unavailable(`Failed to boot template "${bootOf(made).id}": EC2 does not list it yet`);
+    throw unavailable(`Failed to read new template "${bootOf(made).id}": EC2 does not list the template yet`);
   }
 
-  /** Copies a version with another image; `latest` is the newest equal version, which is too old, or 0. */
+  /** Copies a version with another image; `latest` is the newest equal version, which is too old for use, or 0. */
   async #clone(source: Version, { image, latest }: { image: string; latest: number }): Promise<Version> {
     const { launchTemplate, number, data: { BlockDeviceMappings } } = source;
     const description = descriptionOf(this.groups.clusterTag);
@@ -134,14 +134,14 @@ export class AwsTemplates {
     if (!id) {
       throw refused(
         "CloudRefused",
-        `Failed to read what "${name}" boots: the group does not have a launch template of its own`,
+        `Failed to read the boot template of "${name}": the group does not have a launch template; set one`,
       );
     }
     const [version] = await this.#versions(id, [Version]);
     if (version) return version;
     throw refused(
       "CloudRefused",
-      `Failed to read what "${name}" boots: launch template "${id}" does not have version "${Version}"`,
+      `Failed to read the boot template of "${name}": launch template "${id}" does not have version "${Version}"`,
     );
   }
 
@@ -171,7 +171,7 @@ function bootOf({ launchTemplate, number, data: { ImageId = "" } }: Version): Bo
   return { id: `${launchTemplate}:${number}`, image: ImageId };
 }
 
-/** Removes the fields that AWS itself maintains. */
+/** Removes the fields that only responses contain. */
 function plain(data: ResponseLaunchTemplateData): ResponseLaunchTemplateData {
   return without(data, outputs);
 }
@@ -184,5 +184,8 @@ function checkLike(source: Version, made: Version, wanted: ResponseLaunchTemplat
   // Reports names only, as values may be secrets.
   const names = others.map((key) => `"${key}"`).join(", ");
   const attempt = `boot image "${wanted.ImageId}" from template "${bootOf(made).id}"`;
-  throw refused("CloudRefused", `Failed to ${attempt}: it also differs from "${bootOf(source).id}" in ${names}`);
+  throw refused(
+    "CloudRefused",
+    `Failed to ${attempt}: that template also differs from "${bootOf(source).id}" in ${names}`,
+  );
 }

@@ -42,9 +42,9 @@ const denying = [
   ...["CredentialUnavailableError", "AuthenticationError", "AggregateAuthenticationError"],
   "AuthenticationRequiredError",
 ];
-/** Message of an OperationNotAllowed that ends by waiting: a change of the set or of an instance is in progress. */
+/** Words in the message of an OperationNotAllowed that passes by itself, as a change of the set is in progress. */
 const inProgress = /\b(in progress|ongoing|being (\w+ed)|marked for deletion|try again later|retry later)\b/i;
-/** Conflicts that do not end by waiting; all others are with a change in progress. */
+/** Codes of conflicts that do not pass by themselves; all others are conflicts with a change in progress. */
 const lasting = [
   ...["ScopeLocked", "PropertyChangeNotAllowed", "ReadOnlyDisabledSubscription", "MissingSubscriptionRegistration"],
   ...["SubscriptionNotRegistered", "DisallowedOperation"],
@@ -107,7 +107,7 @@ export class AzureApi {
     const line = `Failed to ${attempt}: ${code}: ${message}`;
     if (status === 401 || status === 403 || denying.includes(name)) return denied(line);
     if (status === 409 && isLasting(code, message)) return refused("CloudRefused", line);
-    // 409 and 412 are conflicts with other clients. An incomplete answer has a status too, but no valid code.
+    // 409 and 412 are conflicts with other changes. A truncated answer has a status too, so only 4xx is a refusal.
     const isAnswer = status !== undefined && status >= 400 && status < 500 && ![408, 409, 412, 429].includes(status);
     const failure = isAnswer ? refused("CloudRefused", line) : unavailable(line, afterMs);
     if (status === 409 || status === 412) conflicts.add(failure);
@@ -121,8 +121,8 @@ export function isNoRoom(code: string, message: string): boolean {
 }
 
 /**
- * Returns whether a conflict does not end by waiting. Azure uses one code for quotas, changes in progress and operations
- * that it never allows, so only the message distinguishes them.
+ * Returns whether a conflict does not pass by itself. Azure uses one code for quotas, changes in progress, and
+ * operations that it never allows, so only the message distinguishes them.
  */
 function isLasting(code: string, message: string): boolean {
   if (code === "OperationNotAllowed") return !isNoRoom(code, message) && !inProgress.test(message);

@@ -16,6 +16,6 @@ export function managerOf(authority = ""): string {
   const known = Object.keys(managers).join(", ");
   throw refused(
     "CloudRefused",
-    `Failed to connect to Azure: AZURE_AUTHORITY_HOST is "${authority}"; expected ${known}`,
+    `Failed to connect to Azure: AZURE_AUTHORITY_HOST is "${authority}"; expected one of ${known}`,
   );
 }

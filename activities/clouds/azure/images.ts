@@ -66,5 +66,6 @@ function referenceOf(image: string): ImageReference {
   if (/^\/sharedGalleries\//i.test(image)) return { sharedGalleryImageId: image };
   const [publisher, offer, sku, version, ...more] = image.split(":");
   if (publisher && offer && sku && version && more.length === 0) return { publisher, offer, sku, version };
-  throw refused("CloudRefused", `Failed to ${attempt}: expected a resource ID or publisher:offer:sku:version`);
+  const state = "expected a resource ID, an ID in a community or shared gallery, or publisher:offer:sku:version";
+  throw refused("CloudRefused", `Failed to ${attempt}: ${state}`);
 }

@@ -60,7 +60,7 @@ function providerIdOf(group: string, id: number): string {
   return `azure://${group}/virtualMachines/${id}`;
 }
 
-/** The provisioning state comes before the power state, except during updates. */
+/** The provisioning states of `provisioning` take precedence over the power state. */
 function stateOf({ provisioningState = "", instanceView }: VirtualMachineScaleSetVM): InstanceState {
   const own = provisioning[provisioningState.toLowerCase()];
   if (own) return own;

@@ -1,10 +1,10 @@
-/** Limits of requests, which include the fetch of a token. */
+/** Timeouts and cancellation of requests, which include the fetch of an access token. */
 import type { ComputeManagementClient } from "@azure/arm-compute";
 import type { Agent } from "node:http";
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 
-/** Returns credentials whose fetch ends with the signal of its request; those of the library ignore that signal. */
+/** Returns credentials that end the fetch of a token by the signal of its request, which the library's own ignore. */
 export function limited(credential: Credential): Credential {
   return {
     getToken: async (scopes, options) => {
@@ -43,6 +43,6 @@ export function addLimits(
       return next(request);
     },
   };
-  // The policy stands before that of authentication, so that it also limits the fetch of a token.
+  // The policy precedes authentication, so that it also limits the fetch of a token.
   pipeline.addPolicy(policy, { beforePolicies: ["bearerTokenAuthenticationPolicy"] });
 }

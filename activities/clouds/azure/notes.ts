@@ -1,6 +1,7 @@
 /**
  * Records orders and removals in tags of the scale set: the open order, removed instances that must be replaced, and
- * the order of each instance. A tag's value has at most 256 characters: orders whose tokens begin alike share a tag.
+ * the order of each instance. A set can have 50 tags of 256 characters, so orders whose tokens begin alike share a
+ * tag.
  */
 import { refused } from "../../failures.ts";
 
@@ -51,7 +52,7 @@ export function boundTo({ open, orders }: Notes, id: number): Notes["orders"] {
   return open ? new Map([...orders, [id, open.token]]) : orders;
 }
 
-/** Returns the tags of a set with these notes instead of the previous ones. Throws Refused if the tags are full. */
+/** Returns the tags of a set with these notes instead of the previous ones. Throws Refused beyond Azure's limits. */
 export function tagsWith(tags: Tags = {}, { open, makeUpFor, orders }: Notes): Tags {
   const isOurs = (key: string): boolean => [openTag, makeUpTag].includes(key) || key.startsWith(ordersTag);
   const others = Object.entries(tags).filter(([key]) => !isOurs(key));
@@ -62,10 +63,12 @@ export function tagsWith(tags: Tags = {}, { open, makeUpFor, orders }: Notes): T
   ] as [string, string][];
   const all = [...others, ...own];
   if (all.length <= most && own.every(([, value]) => value.length <= longest)) return Object.fromEntries(all);
-  throw refused("CloudRefused", "Failed to record an order in the tags of a scale set: the tags are full; remove some");
+  const remedy = "remove other tags, or shorten the ScalingGroup's name";
+  const state = `${most} tags of at most ${longest} characters do not suffice; ${remedy}`;
+  throw refused("CloudRefused", `Failed to record an order in the tags of a scale set: ${state}`);
 }
 
-/** Throws Refused if the tags have too little room for an order once it is complete; called before the order. */
+/** Throws Refused unless the tags have room for all records of an order; called before the order is placed. */
 export function checkRoom(tags: Tags | undefined, notes: Notes, token: string): void {
   const longestId = 999_999_999;
   const failed = { id: longestId, code: "OverconstrainedZonalAllocationRequest" };

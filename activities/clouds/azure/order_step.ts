@@ -17,7 +17,7 @@ export interface Sight {
 }
 
 export type Step =
-  /** Return: the order has its instance. */
+  /** Return the instance that the order has. */
   | { do: "Tell"; id: number }
   /** Bind: record the instance of the open order, which is being deleted or was created late. */
   | { do: "Bind"; id: number }
@@ -25,16 +25,16 @@ export type Step =
   | { do: "Condemn"; id: number; code: string }
   /** TakeBack: delete an instance that was recorded as failed, and end its order once it is being deleted. */
   | { do: "TakeBack"; id: number; says: string }
-  /** Withdraw: end the open order, and reduce the size by the instance that was not created. */
+  /** Withdraw: end the open order, and reduce the size by the instance that was not created, if the set lacks one. */
   | { do: "Withdraw"; size: number; says: string }
   | { do: "Wait"; says: string }
   /** Raise: place the order, and record the instance of the previous order in the same request. */
   | { do: "Raise"; bound?: number };
 
-/** Milliseconds after which an unlisted instance does not exist. */
+/** Milliseconds after an order in which Azure may not list its instance. */
 export const lagMs = 120_000;
 
-/** Milliseconds after which another order is complete or abandoned, so its instance may be in use. */
+/** Milliseconds after which another caller's order is complete or abandoned, so its instance may be in use. */
 const openMs = 3_600_000;
 
 /** Maximum difference between clocks, in milliseconds. */
@@ -82,7 +82,7 @@ function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
   const isOwn = open.token === token;
   const isRecent = isOwn || sight.now < open.since + openMs;
   if (heir) {
-    // Only the own order is condemned: the caller of another may have its instance, and removes that with its slot.
+    // Only the caller's own order is condemned: the caller of another order may know its instance, and then removes it.
     const isFailed = isOwn && heir.provisioningState?.toLowerCase() === "failed";
     const [code = ""] = (isFailed ? lackIn(heir.instanceView?.statuses ?? []) : "").split(":");
     if (code) return { do: "Condemn", id: idOf(heir), code };

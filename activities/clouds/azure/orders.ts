@@ -59,7 +59,7 @@ export class AzureOrders {
     const isOwn = step.do === "Raise" || isOpen;
     if (says !== undefined && isOwn) return { outcome: "NoCapacity", says };
     const attempt = `Failed to order an instance of "${nameOf(look.set)}"`;
-    if (step.do !== "Wait") patience.check(`${attempt}: the scale set keeps changing`);
+    if (step.do !== "Wait") patience.check(`${attempt}: the order is in progress but not complete yet`);
     else if (isOwn) await patience.rest(`${attempt}: ${step.says}`);
     else throw unavailable(`${attempt}: ${step.says}`);
     return undefined;
@@ -98,7 +98,7 @@ export class AzureOrders {
     return step.says;
   }
 
-  /** Deletes an instance unless it is being deleted, even if a list missed it. */
+  /** Deletes an instance unless it is being deleted; reads it by id, as a list may have missed it. */
   async #delete(set: VirtualMachineScaleSet, id: number): Promise<void> {
     const vm = await this.sets.vm(set, id);
     if (vm && !isGoing(vm)) await this.sets.delete(set, id);
@@ -147,7 +147,7 @@ function told({ set, vms }: Look, id: number, token: string): Ordered {
   return { outcome: "Ordered", instance: vm ? instanceOf(set, vm, token) : unseen(set, id, token) };
 }
 
-/** Throws Transient for missing capacity, as a change that creates nothing cannot lack any itself. */
+/** Throws Transient for missing capacity, as a change that creates nothing needs none. */
 function settled(set: VirtualMachineScaleSet, outcome: Outcome): void {
   if (outcome.is === "NoRoom") throw unavailable(`Failed to update scale set "${nameOf(set)}": ${outcome.says}`);
 }

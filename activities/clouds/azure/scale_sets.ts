@@ -33,7 +33,7 @@ export class ScaleSets {
     return set && this.#isOwn(set) ? set : undefined;
   }
 
-  /** Returns a scale set that does not change its instances by itself. Throws Refused for any other. */
+  /** Throws Refused if the scale set does not exist, or if Ostler cannot roll it (`troubleOf`). */
   async need(group: string): Promise<VirtualMachineScaleSet> {
     const set = await this.find(group);
     if (set) return checked(set);
@@ -114,7 +114,7 @@ export class ScaleSets {
   }
 }
 
-/** Returns the same set. Throws Refused if it changes its instances by itself. */
+/** Returns the same set. Throws Refused if Ostler cannot roll it. */
 export function checked(set: VirtualMachineScaleSet): VirtualMachineScaleSet {
   const trouble = troubleOf(set);
   if (trouble === undefined) return set;
@@ -157,10 +157,13 @@ function boundOf(text = ""): number | undefined {
   return /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
+/** Returns why Ostler cannot roll the set; undefined if it can. */
 function troubleOf({ orchestrationMode, upgradePolicy, overprovision }: VirtualMachineScaleSet): string | undefined {
   const { mode = "none", automaticOSUpgradePolicy } = upgradePolicy ?? {};
   if (orchestrationMode === "Flexible") return "its orchestration mode is Flexible; use Uniform";
-  if (mode !== "Manual") return `its upgrade policy "${mode}" replaces machines by itself; set "Manual"`;
+  if (mode !== "Manual") {
+    return `its upgrade policy is "${mode}", with which Azure may replace machines by itself; set "Manual"`;
+  }
   if (automaticOSUpgradePolicy?.enableAutomaticOSUpgrade) {
     return "it upgrades operating systems by itself; turn off automatic OS upgrades";
   }

@@ -84,7 +84,7 @@ export class GoogleApi {
     const end = Date.now() + operationMs;
     let seen = operation;
     for (let ms = 50; seen.status !== "DONE"; ms = Math.min(2 * ms, 1_000)) {
-      if (Date.now() > end) throw unavailable(`Failed to ${attempt}: the operation of Google is still running`);
+      if (Date.now() > end) throw unavailable(`Failed to ${attempt}: Google's operation is still running`);
       await this.wait(ms);
       seen = await this.ask({ attempt, call: (compute, options) => this.#operation(compute, operation, options) });
     }
@@ -106,11 +106,11 @@ export class GoogleApi {
     const { signal } = this.place;
     try {
       const ends = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
-      // The signal alone could not end the call at its deadline, because the library requests credentials without the signal.
+      // The race ends the call at its deadline: the library requests credentials without the signal.
       const { data } = await Promise.race([call(this.compute, { signal: ends }), endOf(ends)]);
       // Only an object is an answer of Google; a truncated answer, or one of a proxy, is text.
       if (typeof data === "object" && data !== null) return { data };
-      return { codes: [], says: "its response cannot be parsed", status: undefined };
+      return { codes: [], says: "the response is incomplete, or not from Google", status: undefined };
     } catch (error) {
       signal?.throwIfAborted();
       return refusalOf(error);

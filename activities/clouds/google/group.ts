@@ -37,7 +37,7 @@ export function groupOf({ place, id, manager, labels, autoscaler }: Group, proje
 export function unrestOf({ place, manager, autoscaler }: Group): string | undefined {
   const { versions, updatePolicy, targetStoppedSize, targetSuspendedSize } = manager;
   if ((targetStoppedSize ?? 0) + (targetSuspendedSize ?? 0) > 0) {
-    return "it keeps stopped or suspended instances, which would join with the previous image";
+    return "it keeps stopped or suspended instances, which would join with the previous image; delete or resume them";
   }
   if ((versions ?? []).length > 1) return `it boots ${versions?.length} versions; configure one`;
   if (updatePolicy?.type === "PROACTIVE") {
@@ -48,14 +48,14 @@ export function unrestOf({ place, manager, autoscaler }: Group): string | undefi
   }
   const mode = autoscaler?.autoscalingPolicy?.mode ?? "ON";
   if (autoscaler && mode !== "OFF") {
-    return `its autoscaler changes its size by itself (mode is ${mode}); set OFF`;
+    return `its autoscaler changes the group's size (mode is ${mode}); set mode OFF`;
   }
   return undefined;
 }
 
 /**
- * Returns what the group preserves of an instance and a removal of the instance would destroy or leave behind;
- * undefined for a stateless group. `configs` are the configurations of its instances.
+ * Returns which state of its instances the group preserves, as the removal of an instance would destroy it or leave it
+ * behind; undefined for a stateless group. `configs` are the configurations of the instances.
  */
 export function stateOf({ manager }: Group, configs: readonly Config[]): string | undefined {
   const remedy = "which a removal of the instance destroys or leaves behind; delete the group's stateful configuration";

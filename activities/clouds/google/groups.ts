@@ -44,8 +44,8 @@ export class GoogleGroups {
   }
 
   /**
-   * Returns the group. Throws Refused if it replaces or removes instances by itself, boots several versions, or
-   * preserves state of its instances.
+   * Returns the group. Throws Refused if it does not exist, cannot be rolled (`unrestOf`), or preserves state of its
+   * instances.
    */
   async needSteady(id: string): Promise<Group> {
     const found = await this.need(id);

@@ -57,5 +57,5 @@ function troubleOf(managed: Managed): string {
   const failed = isBeingMade(managed) ? refusalIn(managed.lastAttempt?.errors) : undefined;
   if (failed) return failed.says;
   const isIll = (managed.instanceHealth ?? []).some((each) => each.detailedHealthState === "UNHEALTHY");
-  return isIll ? "its group reports it as UNHEALTHY" : "";
+  return isIll ? "the group reports the instance as UNHEALTHY" : "";
 }

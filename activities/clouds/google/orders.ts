@@ -83,7 +83,7 @@ export class GoogleOrders {
   }
 }
 
-/** Returns whether the machine has never existed; a machine that is created again is not an order. */
+/** Returns whether the group is creating the machine for the first time. */
 function isUnmade({ currentAction, instanceStatus }: Member["managed"]): boolean {
   return (currentAction ?? "").startsWith("CREATING") && !instanceStatus;
 }

@@ -62,7 +62,7 @@ export function isAbsent({ says, status }: Refusal): boolean {
   return status === 404 && !/'projects\/[^/']+' was not found/.test(says);
 }
 
-/** Returns whether the answer concerns the request itself, and neither a passing state nor the caller. */
+/** Returns whether Google refuses the request itself, also for missing capacity; not for passing states and denials. */
 export function isFinal(refusal: Refusal): boolean {
   const { codes, status = 0 } = refusal;
   if (isWithoutRoom(refusal) || codes.some((code) => full.includes(code))) return true;

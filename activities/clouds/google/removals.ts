@@ -39,7 +39,7 @@ export class GoogleRemovals {
     return after ? "Going" : "Gone";
   }
 
-  /** Throws Refused before a removal that would destroy or leave behind what the group preserves. */
+  /** Throws Refused if the group preserves state, which a removal would destroy or leave behind. */
   async #checkState(group: Group, { managed }: Member, attempt: string): Promise<void> {
     const own = hasState(managed) ? "its group preserves disks, addresses or metadata of the instance" : undefined;
     const state = own ?? await this.ground.groups.stateOf(group);

@@ -23,7 +23,7 @@ const Restatement = z.strictObject({
 /** The paths of all input-only fields; a test compares them with Google's description. */
 export const inputs = Object.keys(Restatement.shape);
 
-/** Values by path; a path below `disks` is of all disks that can have the field. */
+/** Values by path; a value below `disks` is for all disks that can have the field. */
 export type Restatement = z.infer<typeof Restatement>;
 
 /** Parses the values of input-only fields; undefined for an invalid text. */

@@ -17,7 +17,7 @@ interface Ground {
   keep: readonly string[];
 }
 
-/** Keeps the newest templates of each name; Google itself also refuses to delete one that a group uses. */
+/** Keeps the newest templates of each base name; Google itself also refuses to delete a template that a group uses. */
 export async function deleteSpareTemplates(
   api: GoogleApi,
   { groups, managers, clusterTag, keep }: Ground,

@@ -101,7 +101,7 @@ export class GoogleTemplates {
     throw unavailable(`Failed to set "${group}" to boot template "${id}": it still boots "${boots}"`);
   }
 
-  /** Returns a template with only another image, as far as Google shows; a retry finds it by name. */
+  /** Returns a template that differs only in its image, as far as Google shows; a retry finds it by name. */
   async #like(source: Template, image: string): Promise<Template> {
     const copied = withImage(source, image);
     const asked = { path: pathOf(source.selfLink), standard: this.inputOnly };
@@ -117,7 +117,7 @@ export class GoogleTemplates {
     const attempt = `boot image "${image}" from template "${path}"`;
     throw refused(
       "CloudRefused",
-      `Failed to ${attempt}: it also differs from "${pathOf(source.selfLink)}" in ${names}`,
+      `Failed to ${attempt}: that template also differs from "${pathOf(source.selfLink)}" in ${names}`,
     );
   }
 

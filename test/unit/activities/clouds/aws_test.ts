@@ -109,7 +109,7 @@ Deno.test("K19 openAws: refuses a template that lost a field on its way, and sho
   ground.addVersion = (group, fields) => add(group, { image: fields.image });
   await rejects((await world.driver).ensureImage({ group: spec.id, image: "image-2" }), {
     type: "CloudRefused",
-    message: /it also differs from "lt-\w+:1" in "InstanceType", "UserData"$/,
+    message: /that template also differs from "lt-\w+:1" in "InstanceType", "UserData"$/,
   });
   equal(world.cloud.group(spec.id)?.boots.fields.image, "image-1");
 });
@@ -163,7 +163,7 @@ Deno.test("openAws: reports protected and unhealthy instances", async () => {
   const seen = await (await world.driver).instances(spec.id);
   deepEqual(seen.map(({ isProtected, trouble }) => [isProtected, trouble]), [
     [true, ""],
-    [false, "its group reports it as UNHEALTHY"],
+    [false, "the group reports the instance as UNHEALTHY"],
   ]);
 });
 

@@ -84,9 +84,9 @@ Deno.test("openAzure: returns instances with node names, protection and failures
 const byThemselves = [
   {
     properties: { upgradePolicy: { mode: "Automatic" } },
-    says: /its upgrade policy "Automatic" replaces/,
+    says: /its upgrade policy is "Automatic", with which/,
   },
-  { properties: { upgradePolicy: { mode: "Rolling" } }, says: /its upgrade policy "Rolling" replaces/ },
+  { properties: { upgradePolicy: { mode: "Rolling" } }, says: /its upgrade policy is "Rolling", with which/ },
   { properties: { orchestrationMode: "Flexible" }, says: /its orchestration mode is Flexible; use Uniform/ },
   { properties: { overprovision: true }, says: /it creates more machines than requested/ },
   {

@@ -62,7 +62,7 @@ const restless: [string, GroupSpec, Partial<GoogleConditions>, RegExp][] = [
     "keeps stopped instances",
     spec,
     { manager: () => ({ targetStoppedSize: 1 }) },
-    /: it keeps stopped or suspended instances, which would join with the previous image$/,
+    /: it keeps stopped or suspended instances, which would join with the previous image; delete or resume them$/,
   ],
   [
     "boots two versions",
@@ -84,7 +84,7 @@ const restless: [string, GroupSpec, Partial<GoogleConditions>, RegExp][] = [
     "is scaled by an autoscaler",
     spec,
     { autoscaler: "ON" },
-    /: its autoscaler changes its size by itself \(mode is ON\); set OFF$/,
+    /: its autoscaler changes the group's size \(mode is ON\); set mode OFF$/,
   ],
 ];
 const kept = { "state-disk": { autoDelete: "ON_PERMANENT_INSTANCE_DELETION" } };
@@ -216,7 +216,7 @@ Deno.test("openGoogle: reports protected, unhealthy and stopped instances", asyn
   const seen = await (await world.driver).instances(spec.id);
   deepEqual(seen.map(({ isProtected, trouble, state }) => [isProtected, trouble, state]), [
     [true, "", "Creating"],
-    [false, "its group reports it as UNHEALTHY", "Creating"],
+    [false, "the group reports the instance as UNHEALTHY", "Creating"],
     [false, "", "Stopped"],
   ]);
 });

@@ -127,7 +127,7 @@ Deno.test("fault G7: openAws waits while neither the token nor the list of insta
   journal.age(11, world);
   await rejects(driver.order({ group: spec.id, token: "t", journal }), {
     type: "ApiUnavailable",
-    message: /the result of an attempt in zone "eu-west-1a" is unknown until \d{4}-/,
+    message: /the result of the launch in zone "eu-west-1a" is unknown until \d{4}-/,
   });
   equal(zonesIn(world).length, 1);
 });
@@ -160,7 +160,7 @@ Deno.test("fault G7: openAws removes an instance whose attempt another process e
     return undefined;
   };
   const ordered = (await world.driver).order({ group: spec.id, token: "t", journal });
-  await rejects(ordered, { type: "ApiUnavailable", message: /another process ended the attempt that launched "i-/ });
+  await rejects(ordered, { type: "ApiUnavailable", message: /another process closed the attempt that launched "i-/ });
   deepEqual([world.cloud.group(spec.id)?.size, zonesIn(world)], [2, []]);
   world.stub.fault = () => undefined;
   equal((await (await world.driver).order({ group: spec.id, token: "t", journal })).outcome, "Ordered");

@@ -34,7 +34,7 @@ Deno.test("openAws: removes no machine while its group may not make another", as
   const removed = driver.remove({ group: spec.id, providerId, shrinks: false });
   await rejects(removed, {
     type: "CloudRefused",
-    message: /would not replace it; resume the group's suspended process Launch$/,
+    message: /cannot replace the instance; resume its suspended process Launch$/,
   });
   deepEqual([await driver.remove({ group: spec.id, providerId, shrinks: true }), world.cloud.group(spec.id)?.size], [
     "Going",

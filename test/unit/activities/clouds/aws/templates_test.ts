@@ -10,7 +10,7 @@ for (const booted of ["image-1", "resolve:ssm:/images/workers"]) {
     const ensured = (await world.driver).ensureImage({ group: spec.id, image: "resolve:ssm:/images/workers" });
     await rejects(ensured, {
       type: "CloudRefused",
-      message: /the image is a parameter, whose value may change; name an AMI by ID$/,
+      message: /the image is a Systems Manager parameter, whose value may change; name an AMI by ID$/,
     });
     equal(world.cloud.group(spec.id)?.templates.length, 1);
   });

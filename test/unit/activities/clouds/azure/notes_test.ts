@@ -18,7 +18,7 @@ Deno.test("openAzure: records hundreds of orders beside other tags, and orders n
   for (let nth = 0; nth < 45; nth++) world.stub.ground.setTags(found, { ...tagsOf(world), [`theirs-${nth}`]: "" });
   await rejects((await world.open()).order({ group, token: "t" }), {
     type: "CloudRefused",
-    message: /the tags are full/,
+    message: /50 tags of at most 256 characters do not suffice/,
   });
   equal(found.size, 2);
 });
@@ -34,6 +34,6 @@ Deno.test("openAzure: orders nothing whose token it cannot record in the end", a
   await using world = worldOf();
   // It would fit among the open orders, where it is recorded unchanged.
   const order = (await world.open()).order({ group, token: "é".repeat(60) });
-  await rejects(order, { type: "CloudRefused", message: /the tags are full/ });
+  await rejects(order, { type: "CloudRefused", message: /50 tags of at most 256 characters do not suffice/ });
   equal(truthOf(world).size, 2);
 });

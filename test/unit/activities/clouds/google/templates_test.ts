@@ -46,7 +46,7 @@ Deno.test("K19 openGoogle: refuses a template that lost a field on its way, and 
     await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
       type: "CloudRefused",
       message:
-        /: it also differs from "projects\/p-1\/global\/instanceTemplates\/workers" in "confidentialInstanceConfig", "metadata"$/,
+        /: that template also differs from "projects\/p-1\/global\/instanceTemplates\/workers" in "confidentialInstanceConfig", "metadata"$/,
     });
   }
   equal(world.cloud.group(spec.id)?.boots.fields.image, image1);
