@@ -18,7 +18,7 @@ export class Unfit extends Error {
 /** Maximum characters of a message. */
 const longestMessage = 1_000;
 
-/** Attempts before a registry counts as unreachable: half a minute, if each fails at once. */
+/** Attempts before a registry counts as unreachable; they take half a minute if each fails at once. */
 export const registryTries = 6;
 
 /** Returns the failure of an unreachable registry; only the last attempt is not retried. */

@@ -32,8 +32,8 @@ export function parseReference(text: string): Reference | undefined {
 }
 
 /**
- * Returns whether the first part is a host: without a dot and a port, Docker reads a path at Docker Hub, but Ostler
- * assumes a typing error.
+ * Returns whether the first part of a reference is a host. Docker takes a part without a dot and a port for a path at
+ * Docker Hub; Ostler refuses it, as the registry was probably forgotten.
  */
 function isHost(host: string): boolean {
   const url = `https://${host}/`;

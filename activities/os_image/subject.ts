@@ -30,7 +30,7 @@ export function readSubject(kube: Kube, name: string): Promise<Subject | undefin
   });
 }
 
-/** A validated spec, with its parsed reference and its trust. */
+/** A validated spec, with its parsed reference and its trusted signers. */
 export interface Asked {
   spec: OSImageSpec;
   reference: Reference;
@@ -47,11 +47,12 @@ export function specOf({ spec }: Subject): Asked {
   const reference = parseReference(data.reference);
   if (reference) return { spec: data, reference, trust: readTrust(data) };
   const needs = 'a registry such as "quay.io", a path, and a tag or a digest';
-  throw new Unfit("SpecInvalid", `spec.reference "${data.reference}" does not name ${needs}`);
+  throw new Unfit("SpecInvalid", `spec.reference "${data.reference}" must name ${needs}`);
 }
 
 /**
- * Runs `work` with access to the repository of a reference. Throws ApplicationFailure if the registry does not answer.
+ * Runs `work` with access to the repository of a reference. Throws RegistryUnreachable if the registry fails or does
+ * not answer.
  */
 export async function askingRegistry<T>(
   kube: Kube,

@@ -10,7 +10,7 @@ export interface Trust {
   keyless: KeylessTrust | undefined;
 }
 
-/** The trusted signer, or the fault of the signature; undefined if the fault needs no message. */
+/** The trusted signer, or the fault as a clause about "one" of the signatures; undefined if it needs no message. */
 export type Signer = { signedBy: string } | { fault: string | undefined };
 
 /** Reads the trusted signers of a spec. Throws Unfit, which names the invalid field and quotes no value. */

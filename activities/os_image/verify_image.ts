@@ -79,8 +79,8 @@ function signatureIn(
     if (signer) others.push(signer);
   }
   const { manifests, blobs, mebibytes } = attachmentLimits;
-  const most = `${manifests} manifests, ${blobs} blobs and ${mebibytes} MiB`;
-  const limited = isPartial ? `; not all could be read (at most ${most} for each digest)` : "";
+  const most = `${manifests} manifests, ${blobs} blobs, ${mebibytes} MiB`;
+  const limited = isPartial ? `; not all attachments could be read (limits for each digest: ${most})` : "";
   if (others.length === 0) throw new Unfit("SignatureMissing", `No signature is attached to ${digest}${limited}`);
   const state = `none of ${others.length} attached signatures is for this digest and made by ${
     trustText(trust)

@@ -45,7 +45,7 @@ for (const form of ["tag", "referrer", "bundle"] as (keyof typeof signatureForms
       equal(await admission.judge(), "SignatureMissing");
       await cosign.signKeyless({ server, holder: theirs }, image, form);
       equal(await admission.judge(), "SignatureInvalid");
-      match(admission.message, /it is signed by "https:\/\/github.com\/theirs/);
+      match(admission.message, /one was signed by "https:\/\/github.com\/theirs/);
       await cosign.signKeyless({ server, holder: workflow }, image, form);
       equal(await admission.judge(), "Accepted");
       equal(admission.object.status?.signedBy, signedBy);

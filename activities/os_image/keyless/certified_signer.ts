@@ -11,7 +11,7 @@ import type { KeylessTrust } from "./keyless_trust.ts";
 import { promisedAt } from "./log.ts";
 import { isAbout } from "./recorded.ts";
 
-/** The signer as statuses show it, or the fault of the proof. */
+/** The signer as statuses show it, or the fault of the proof, as a clause about "one" of several signatures. */
 export type Verdict = { signedBy: string } | { fault: string };
 
 /** Verifies the evidence of a keyless signature by the trust of a spec. */
@@ -19,7 +19,7 @@ export function certifiedSigner(signed: Signed, certified: Certified, trust: Key
   const leaf = readCertificate(certified.leaf);
   if (leaf === undefined) return unreadable;
   const signature = signed.signatures.find((each) => isTaken(leaf.key) && isBy(leaf.key, signed.bytes, each));
-  if (signature === undefined) return { fault: "its certificate's key did not sign these bytes" };
+  if (signature === undefined) return { fault: "one was not signed by the key of its certificate" };
   const about = { signature, certificate: leaf.raw };
   const at = loggedAt(certified.entries, trust, (body) => isAbout(body, signed, about));
   if (typeof at === "string") return { fault: at };
@@ -27,13 +27,14 @@ export function certifiedSigner(signed: Signed, certified: Certified, trust: Key
   const chain = certified.chain.map(readCertificate);
   if (!chain.every((each) => each !== undefined)) return unreadable;
   if (!isChained(leaf, chain, { roots: trust.roots, at })) {
-    return { fault: "its certificate does not chain to any of the roots, or was not valid when the log recorded it" };
+    const chains = "one has a certificate that does not chain to any of the spec's roots";
+    return { fault: `${chains}, or was not valid when the log recorded the signature` };
   }
   return identified(leaf, trust);
 }
 
 /** The fault of evidence that cannot be read. */
-export const unreadable = { fault: "its certificate or its log entry cannot be read" };
+export const unreadable = { fault: "one has a certificate or a log entry that cannot be read" };
 
 /** Returns the time of the first valid entry (epoch ms), or the fault of all entries. */
 function loggedAt(
@@ -42,20 +43,23 @@ function loggedAt(
   isOurs: (body: string) => boolean,
 ): number | string {
   const promised = entries.filter(({ promise }) => promise !== undefined);
-  if (promised.length === 0) return "it has no log entry with an inclusion promise (signed entry timestamp)";
+  if (promised.length === 0) return "one has no log entry with an inclusion promise (signed entry timestamp)";
   const ours = promised.filter(({ body }) => isOurs(body));
-  if (ours.length === 0) return "its log entry is for another signature";
+  if (ours.length === 0) return "one has a log entry for another signature";
   const [at] = ours.flatMap((entry) => promisedAt(entry, logs) ?? []);
-  return at ?? "its log entry is not signed by any of the transparency logs";
+  return at ?? "one has a log entry that is not signed by any of the spec's transparency logs";
 }
 
 /** Returns the signer if issuer and subject match the same identity of the spec. */
 function identified({ identity, purposes = [], isSigner }: Certificate, { identities }: KeylessTrust): Verdict {
-  if (!isSigner || !purposes.includes(codeSigning)) return { fault: "its certificate is not for signing code" };
-  if (identity === undefined) return { fault: "its certificate does not name an identity" };
+  if (!isSigner || !purposes.includes(codeSigning)) {
+    return { fault: "one has a certificate that is not for signing code" };
+  }
+  if (identity === undefined) return { fault: "one has a certificate that does not name exactly one identity" };
   const { issuer, subject } = identity;
   if (identities.some((each) => each.issuer === issuer && each.subject === subject)) {
     return { signedBy: `${issuer} ${subject}` };
   }
-  return { fault: `it is signed by "${subject.slice(0, 200)}" of issuer "${issuer.slice(0, 100)}"` };
+  const signer = `"${subject.slice(0, 200)}" (issuer "${issuer.slice(0, 100)}")`;
+  return { fault: `one was signed by ${signer}, which is not an identity of the spec` };
 }

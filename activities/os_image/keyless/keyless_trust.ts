@@ -12,7 +12,7 @@ export interface KeylessTrust {
   identities: readonly Identity[];
 }
 
-/** Reads the field. Throws Unfit, which names the invalid part and quotes no value. */
+/** Reads `spec.keyless`. Throws Unfit, which names the invalid part and quotes no value. */
 export function readKeyless(spec: NonNullable<OSImageSpec["keyless"]>): KeylessTrust {
   const { roots, transparencyLogs, identities } = spec;
   return {

@@ -1,4 +1,4 @@
-/** Verifies the subject of a log entry, as attackers could attach the entry of another signature with its time. */
+/** Verifies that a log entry is about a signature, as attackers could attach the entry of another one with its time. */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { z } from "zod";

@@ -42,8 +42,8 @@ export interface Door {
 }
 
 /**
- * Returns the `Authorization` for a challenge. Throws Unfit if the registry requires credentials and none are
- * configured.
+ * Returns the `Authorization` header for a challenge. Throws Unfit if credentials are required but not configured, or
+ * if the token server refuses.
  */
 export async function answerTo({ scheme, parameters }: Challenge, door: Door): Promise<string> {
   if (scheme === "bearer") return `Bearer ${await tokenFrom(parameters, door)}`;
@@ -58,7 +58,7 @@ function basic({ username, password }: Credentials): string {
   return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
 }
 
-/** Requests a token for the repository alone, as a challenge of the registry must not obtain a wider scope. */
+/** Requests a token for the repository alone: the scope in the registry's challenge may be wider and is ignored. */
 async function tokenFrom(parameters: Record<string, string>, door: Door): Promise<string> {
   const { path, credentials, signal } = door;
   const url = realmOf(parameters["realm"] ?? "", door);
@@ -85,7 +85,7 @@ function realmOf(realm: string, { protocol, credentials }: Door): URL {
   const isOpen = url?.protocol === "http:" && protocol === "http:" &&
     (credentials === undefined || isLoopback(url.host));
   if (url && url.username === "" && url.password === "" && (url.protocol === "https:" || isOpen)) return url;
-  throw new Unfit("RegistryDenied", "The registry names a token server that does not use https");
+  throw new Unfit("RegistryDenied", "The registry names a token server without a valid https URL");
 }
 
 function jsonOf(body: Uint8Array | undefined): unknown {

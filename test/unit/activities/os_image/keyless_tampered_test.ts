@@ -20,7 +20,7 @@ const tampered: [
   [
     "with another payload",
     ({ bytes }) => ({ bytes: Buffer.concat([bytes, Buffer.from(" ")]) }),
-    /did not sign/,
+    /was not signed by the key of its certificate/,
   ],
   ["without a certificate", (layer) => noted(layer, { [annotation.certificate]: undefined }), /No valid signature/],
   [
@@ -72,7 +72,7 @@ const tampered: [
   ["with the certificate of another signature", async (layer, { sigstore, image }) => {
     const other = await sigstore.layer(image.digest);
     return noted(layer, { [annotation.certificate]: other.annotations[annotation.certificate] });
-  }, /did not sign/],
+  }, /was not signed by the key of its certificate/],
   ["with the log entry of another signature", async (layer, { sigstore, image }) => {
     const other = await sigstore.layer(image.digest);
     return noted(layer, { [annotation.bundle]: other.annotations[annotation.bundle] });
@@ -101,13 +101,13 @@ const tampered: [
     const logged = sigstore.log.enter(entryOf(layer, { bytes: Buffer.from("b") }));
     const { body } = sigstore.log.enter(entryOf(layer, {}));
     return noted(layer, { [annotation.bundle]: bundleText({ ...logged, body }) });
-  }, /not signed by any of the transparency logs/],
+  }, /not signed by any of the spec's transparency logs/],
   ["with another time than the log's", (layer, { sigstore }) => {
     const logged = sigstore.log.enter(entryOf(layer, {}), Date.now() + hour);
     return noted(layer, {
       [annotation.bundle]: bundleText({ ...logged, integratedTime: Math.floor(Date.now() / 1_000) }),
     });
-  }, /not signed by any of the transparency logs/],
+  }, /not signed by any of the spec's transparency logs/],
 ];
 
 function noted(layer: KeylessLayer, annotations: Record<string, string | undefined>): object {

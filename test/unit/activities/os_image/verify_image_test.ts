@@ -123,7 +123,7 @@ Deno.test("verifyImage: finds a valid signature among invalid ones, within its l
     registry.attach(tag, [...junk(64), signer.layer(image.digest)]);
     registry.requests.length = 0;
     equal(await admission.judge(), "SignatureInvalid");
-    match(admission.message, /not all could be read/);
+    match(admission.message, /not all attachments could be read/);
     equal(registry.paths.length < 100, true);
   });
 });
@@ -137,7 +137,7 @@ Deno.test("verifyImage: follows a bounded number of referrers", async () => {
     registry.intrude = ({ url }) =>
       url.includes(`/referrers/${image.digest}`) ? Response.json({ manifests: [...listed, good] }) : undefined;
     equal(await admission.judge(), "SignatureMissing");
-    match(admission.message, /not all could be read/);
+    match(admission.message, /not all attachments could be read/);
     registry.intrude = ({ url }) =>
       url.includes(`/referrers/${image.digest}`) ? Response.json({ manifests: [good, ...listed] }) : undefined;
     equal(await admission.judge(), "Accepted");
