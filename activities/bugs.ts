@@ -3,7 +3,7 @@ import { Context } from "@temporalio/activity";
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
 import { bug } from "./failures.ts";
 
-/** An internal error may affect one worker alone, such as one short of memory, so other workers get a chance. */
+/** Attempts before an internal error is final, as another worker may succeed if this one is short of memory. */
 const triesAtMost = 4;
 
 type Step = (input: never) => Promise<unknown>;

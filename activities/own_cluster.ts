@@ -9,11 +9,11 @@ export function withOwnCluster<Steps extends Record<keyof Steps, Step>>(cluster:
   const guarded = Object.entries<Step>(steps).map(([name, step]): [string, Step] => [name, async (input) => {
     const { pool, object } = input as { pool?: PoolRef; object?: ClusterObject };
     if (object && (object.cluster ?? "") !== cluster) {
-      const state = `it belongs to ${named(object.cluster ?? "")}, but this worker serves ${named(cluster)}`;
+      const state = `the object belongs to ${named(object.cluster ?? "")}, but this worker serves ${named(cluster)}`;
       throw refused("ObjectInvalid", `Failed to run activity "${name}" for "${object.name}": ${state}`);
     }
     if (pool && (pool.cluster ?? "") !== cluster) {
-      const state = `it belongs to ${named(pool.cluster ?? "")}, but this worker serves ${named(cluster)}`;
+      const state = `the pool belongs to ${named(pool.cluster ?? "")}, but this worker serves ${named(cluster)}`;
       throw refused(
         "ObjectInvalid",
         `Failed to run activity "${name}" for pool "${pool.namespace}/${pool.name}": ${state}`,

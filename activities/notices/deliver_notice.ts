@@ -21,12 +21,12 @@ interface Delivery {
   target: NoticeTarget;
 }
 
-/** Milliseconds to wait for a response. */
+/** Timeout of a request, in milliseconds. */
 const patienceMs = 15_000;
-/** A request refused with one of these status codes would be refused again. */
+/** HTTP status codes of a receiver that would refuse a repeated request too. */
 const lasting = [400, 410, 413, 415, 422];
 
-/** Delivers; safe to repeat for receivers that identify notifications by their id, which is sent along. */
+/** Delivers a notification with its id, by which a receiver can recognise a repeated delivery. */
 export async function deliverNotice(files: NoticeFiles, { pool, notice, target }: Delivery): Promise<void> {
   const what = `deliver notification "${notice.kind}" of "${pool.namespace}/${pool.name}" to the ${told[target]}`;
   if (target === "CloudEvents") {
@@ -43,7 +43,7 @@ const told: Record<NoticeTarget, string> = { Webhook: "webhook", CloudEvents: "C
 async function addressIn(file: string, what: string): Promise<URL> {
   const url = URL.parse((await textIn(file, what)).trim());
   if (url?.protocol === "https:" || url?.protocol === "http:") return url;
-  throw failure(what, "its file must contain an http or https URL");
+  throw failure(what, "the file with the receiver's URL does not contain an http or https URL");
 }
 
 async function templateIn(file: string, what: string): Promise<unknown> {
@@ -57,7 +57,7 @@ async function templateIn(file: string, what: string): Promise<unknown> {
 }
 
 async function textIn(file: string, what: string): Promise<string> {
-  if (file === "") throw failure(what, "this worker has no file with its URL");
+  if (file === "") throw failure(what, "this worker has no file with the receiver's URL");
   try {
     return await readFile(file, "utf8");
   } catch (error) {
@@ -78,15 +78,17 @@ async function post(url: URL, { type, body, what }: { type: string; body: unknow
   const response = await fetch(url, order).catch((error: unknown) => {
     throw failure(
       what,
-      (error as Error).name === "TimeoutError" ? "no response in time" : "the receiver is unreachable",
+      (error as Error).name === "TimeoutError"
+        ? `no response within ${patienceMs / 1000} s`
+        : "the receiver is unreachable",
     );
   });
   await response.body?.cancel();
   if (response.ok) return;
-  throw failure(what, `HTTP ${response.status}`, lasting.includes(response.status));
+  throw failure(what, `the receiver responded HTTP ${response.status}`, lasting.includes(response.status));
 }
 
-/** Returns a failure that is retried unless it is lasting: an address may be fixed, and a receiver may come back. */
+/** Returns a failure, which is retried unless it is lasting: an address may be fixed, and a receiver may come back. */
 function failure(what: string, state: string, isLasting = false): ApplicationFailure {
   const message = `Failed to ${what}: ${state}`;
   return ApplicationFailure.create({ message, type: "NoticeUndelivered", nonRetryable: isLasting });
@@ -145,8 +147,8 @@ function wordsOf(
 }
 
 /**
- * Returns a template with its variables filled in, in each of its texts: a value can neither end a text nor begin a
- * field. Nor can a value mention everybody in a channel: `&`, `<` and `>` are escaped as Slack requires.
+ * Returns a parsed template with the variables in its texts replaced, so that a value can neither end a text nor begin
+ * a field. A value cannot mention everybody in a channel either: `&`, `<` and `>` are escaped as Slack requires.
  */
 function filledIn(template: unknown, words: Readonly<Record<string, string>>): unknown {
   if (typeof template === "string") {

@@ -25,7 +25,7 @@ refuse() { printf '%s' "$2" | say Refused "$1"; exit 0; }
 # fail WHAT: prints the error of a tool from stdin; the worker sorts it.
 fail() { { printf 'Failed to %s: ' "$1"; cat; } | tail -c 900 | say Failed ''; exit 0; }
 
-# find KIND STOPS MESSAGE
+# find_ KIND STOPS MESSAGE: adds a finding; with STOPS true, it stops the update.
 find_() { findings="$findings${findings:+,}{\"kind\":\"$1\",\"stops\":$2,\"message\":\"$(printf '%s' "$3" | tail -c 300 | plain)\"}"; }
 
 # field PATH: prints a value of the status that was read last.
@@ -46,7 +46,7 @@ order_boot() {
   succeed
 }
 
-# Without systemd nothing could run the boot later.
+# Without systemd nothing can boot the node later, so the result is printed first and the boot follows at once.
 succeed_then() {
   say Done '' </dev/null
   host "$@" >&2 || host reboot >&2
@@ -78,13 +78,13 @@ case $verb in
       stage
     fi
     read_status
-    [ "$staged" = "$digest" ] || [ "$booted" = "$digest" ] || refuse DriverFailed "$driver reported success, but staged '$staged'"
+    [ "$staged" = "$digest" ] || [ "$booted" = "$digest" ] || refuse DriverFailed "$driver reported success, but the staged image is '$staged'"
     succeed
     ;;
   Apply | GoBack)
     # The node has booted since, by this order or by another one.
     if [ "$bootid" != "$boot" ]; then succeed; fi
-    # A pod that started late has no waiting caller; a repeated order reads the boot id first.
+    # A pod that started late has no waiting caller; a caller that repeats the order reads the boot id first.
     if [ "$(date +%s)" -gt "$until" ]; then refuse DriverFailed 'the order started after its deadline'; fi
     ;;
   *) refuse DriverFailed "verb '$verb' is not supported" ;;

@@ -48,7 +48,7 @@ export async function byHand<Outcome>(deps: HandDeps, order: HandOrder<Outcome>)
   const hand = new Hand(deps, order);
   using news = newsOfHand(deps.kube, hand.name);
   return await poll<Outcome>({
-    until: Number.MAX_SAFE_INTEGER, // an unknown result is a valid one
+    until: Number.MAX_SAFE_INTEGER, // at the deadline, the answer is an unknown result, not a failure
     news,
     every: 3_000,
     gap: 500,
@@ -135,9 +135,9 @@ export class Hand<Outcome> {
     if (pod) {
       this.#againAt = now + againMs;
       this.#made = Math.max(1, this.#made);
-      return await this.#end(pod, { missing: `another pod: ${this.#last}` });
+      return await this.#end(pod, { missing: `the order needs another pod: ${this.#last}` });
     }
-    if (now < this.#againAt) return { missing: `another pod: ${this.#last}` };
+    if (now < this.#againAt) return { missing: `the order needs another pod: ${this.#last}` };
     return await this.#make(now);
   }
 

@@ -10,8 +10,8 @@ import { judgedOrder } from "./order.ts";
 export async function givenOrder({ kube, image }: HandDeps, asked: OsOrder): Promise<OsOutcome> {
   const order = judgedOrder(asked);
   if (!handsImagePattern.test(image)) {
-    const message =
-      `Failed to order an OS operation on node "${order.node}": set hands-image to an image with a digest`;
+    const state = "setting hands-image does not name an image by digest; set it to the image of the hands";
+    const message = `Failed to order an OS operation on node "${order.node}": ${state}`;
     return { outcome: "Refused", reason: "DriverMissing", message };
   }
   return await byHand({ kube, image }, osHandOf(order));

@@ -1,4 +1,4 @@
-/** Events of hands: one watch of their namespace for all orders of a process. */
+/** Changes of the pods of hands: one watch of their namespace for all orders of a process. */
 import type { Cluster } from "../cluster.ts";
 import type { V1Pod } from "@kubernetes/client-node";
 import { z } from "zod";

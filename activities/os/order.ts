@@ -46,7 +46,7 @@ export function judged<T>(schema: z.ZodType<T>, order: unknown, what: string): T
   const { success, data, error } = schema.safeParse(order);
   if (success) return data;
   const fields = [...new Set(error.issues.map(({ path }) => path.join(".")))].join(", ");
-  throw refused("ObjectInvalid", `Failed to order ${what} on a node: invalid ${fields}`);
+  throw refused("ObjectInvalid", `Failed to order ${what} on a node: the order has invalid fields: ${fields}`);
 }
 
 /** Returns the name of the pod for an order, and of the units that it creates on the host; equal for equal orders. */

@@ -7,7 +7,7 @@ import { deletePod } from "../node/drain.ts";
 import { handGraceSeconds, handLabels, handsNamespace, untilAnnotation } from "./hand_pod.ts";
 
 const everyMs = 60_000;
-/** Time (ms) in which a waiting worker reads the result, also after its own outage. */
+/** Time (ms) after an order's deadline in which a waiting worker reads the result, also after its own outage. */
 const keptMs = 15 * 60_000;
 const pageSize = 200;
 const width = 10;

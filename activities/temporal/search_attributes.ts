@@ -15,8 +15,8 @@ export interface RunList {
 }
 
 /**
- * Ensures that every search attribute exists. Without permission to register them, as on a managed server, continues if
- * queries already know them; else fails with the command for an administrator, as no run could be started.
+ * Ensures that every search attribute exists. If Temporal refuses to register one, as a managed server may, it suffices
+ * that queries can use it. Else throws an error with the command for an administrator, as no run could be started.
  */
 export async function ensureSearchAttributes(service: SearchService, list: RunList): Promise<void> {
   const missing: string[] = [];

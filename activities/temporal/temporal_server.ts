@@ -61,8 +61,8 @@ function profileIn(env: Record<string, string>, data: string | undefined): Clien
 }
 
 /**
- * Returns the variables as the library understands them: it takes an empty one for a value, so an empty key would
- * enable TLS, and every unknown truth value for false, so `True` would disable it.
+ * Returns the variables in a form that the library reads as meant. The library takes an empty variable for a value, so
+ * an empty key would enable TLS; and it takes every unknown truth value for false, so `True` would disable TLS.
  */
 function understood(env: Environment): Record<string, string> {
   const set = Object.entries(env).filter((pair): pair is [string, string] =>
@@ -71,7 +71,7 @@ function understood(env: Environment): Record<string, string> {
   const known = withKeyOfFile(Object.fromEntries(set));
   if (known["TEMPORAL_TLS"] === undefined) return known;
   const tls = truth.safeParse(known["TEMPORAL_TLS"]);
-  if (!tls.success) throw new Error(`TEMPORAL_TLS "${known["TEMPORAL_TLS"]}": must be true or false`);
+  if (!tls.success) throw new Error(`TEMPORAL_TLS is "${known["TEMPORAL_TLS"]}"; expected true or false`);
   return { ...known, TEMPORAL_TLS: String(tls.data) };
 }
 

@@ -1,4 +1,4 @@
-/** Certificates that Ostler issues itself: an authority, and server certificates signed by it. P-256 keys. */
+/** Certificates that Ostler issues itself, with P-256 keys: an authority, and server certificates that it signs. */
 import { randomBytes, webcrypto } from "node:crypto";
 import { isIP } from "node:net";
 // This import must precede @peculiar/x509, which does not load without it.
@@ -79,7 +79,7 @@ function newSerialNumber(): string {
   return "4a" + randomBytes(15).toString("hex");
 }
 
-// X.509 has no fractions of a second.
+// Times in certificates have no fractions of a second.
 function wholeSeconds(time: Date): Date {
   return new Date(Math.floor(time.getTime() / 1000) * 1000);
 }

@@ -25,12 +25,16 @@ Deno.test("ownCluster: activities serve pools of the worker's own cluster, and o
 
 for (
   const [cluster, pool, state] of [
-    ["north", { cluster: "south", ...web }, 'it belongs to cluster "south", but this worker serves cluster "north"'],
-    ["north", web, 'it belongs to the cluster without a name, but this worker serves cluster "north"'],
+    [
+      "north",
+      { cluster: "south", ...web },
+      'the pool belongs to cluster "south", but this worker serves cluster "north"',
+    ],
+    ["north", web, 'the pool belongs to the cluster without a name, but this worker serves cluster "north"'],
     [
       "",
       { cluster: "south", ...web },
-      'it belongs to cluster "south", but this worker serves the cluster without a name',
+      'the pool belongs to cluster "south", but this worker serves the cluster without a name',
     ],
   ] as const
 ) {

@@ -207,8 +207,8 @@ Deno.test("awaitRenewalOrdered: makes one pod that takes no components, reads it
 Deno.test("awaitRenewalOrdered: refuses an invalid order, and any without an image of hands", async () => {
   const give = (more: object, by = image): Promise<UpgradeOutcome> =>
     inActivity(() => awaitRenewalOrdered({ kube: kubeWith().client, image: by }, { ...renewal, ...more }));
-  await rejects(give({ version: "v1.36.1; reboot" }), { type: "ObjectInvalid", message: /invalid version$/ });
-  await rejects(give({ token: "../x" }), { type: "ObjectInvalid", message: /invalid token$/ });
+  await rejects(give({ version: "v1.36.1; reboot" }), { type: "ObjectInvalid", message: /invalid fields: version$/ });
+  await rejects(give({ token: "../x" }), { type: "ObjectInvalid", message: /invalid fields: token$/ });
   await rejects(give({}, ""), { type: "HandsMissing" });
 });
 

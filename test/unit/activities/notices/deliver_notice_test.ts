@@ -109,8 +109,9 @@ Deno.test("deliverNotice: retries an unreachable or refusing receiver, unless th
   for (const [status, isLasting] of [[500, false], [429, false], [404, false], [400, true], [413, true]] as const) {
     await receiving(() => new Response("no", { status }), async ({ file, url }) => {
       const failure = await failureOf({ webhook: await file("webhook", url) });
-      const state = `Failed to deliver notification "Halted" of "fleet/workers" to the webhook: HTTP ${status}`;
-      deepEqual([failure.message, failure.nonRetryable, failure.type], [state, isLasting, "NoticeUndelivered"]);
+      const state = `the receiver responded HTTP ${status}`;
+      const message = `Failed to deliver notification "Halted" of "fleet/workers" to the webhook: ${state}`;
+      deepEqual([failure.message, failure.nonRetryable, failure.type], [message, isLasting, "NoticeUndelivered"]);
     });
   }
 });
@@ -133,9 +134,9 @@ Deno.test("deliverNotice: no failure contains the address", async () => {
   await receiving(accepted, async ({ file }) => {
     const wrong: [string, RegExp][] = [
       ["http://127.0.0.1:1/services/hunter2", /the receiver is unreachable$/],
-      ["file:///etc/hunter2", /must contain an http or https URL$/],
-      ["hunter2", /must contain an http or https URL$/],
-      ["", /must contain an http or https URL$/],
+      ["file:///etc/hunter2", /does not contain an http or https URL$/],
+      ["hunter2", /does not contain an http or https URL$/],
+      ["", /does not contain an http or https URL$/],
     ];
     for (const [text, said] of wrong) {
       const failure = await failureOf({ webhook: await file("webhook", text) });
@@ -146,7 +147,7 @@ Deno.test("deliverNotice: no failure contains the address", async () => {
       );
     }
     match((await failureOf({ webhook: "/nowhere/url" })).message, /"\/nowhere\/url" cannot be read: ENOENT$/);
-    match((await failureOf({}, "CloudEvents")).message, /this worker has no file with its URL$/);
+    match((await failureOf({}, "CloudEvents")).message, /this worker has no file with the receiver's URL$/);
     const broken = { webhook: await file("webhook", "http://127.0.0.1:1/"), template: await file("template", "{") };
     match((await failureOf(broken)).message, /template "[^"]+" is not valid JSON$/);
   });

@@ -198,7 +198,10 @@ Deno.test("givenOrder: replaces an evicted or deleted pod, a few times, and afte
     [round * 100 * second + 31 * second],
   ]);
   const outcome = await looks(kube, order(), [0], ...rounds.slice(0, 2));
-  match(String(outcome), /^another pod: pod "\S+" ended without a result \(Evicted: The node was low on resource\)$/);
+  match(
+    String(outcome),
+    /^the order needs another pod: pod "\S+" ended without a result \(Evicted: The node was low on resource\)$/,
+  );
   const last = await looks(kube, order({ token: "t-2" }), [0], ...rounds.slice(0, 10));
   equal((last as OsOutcome).outcome, "Unknown");
   equal(created(kube), 1 + 4);

@@ -115,7 +115,7 @@ for (const [value, isOn] of [["true", true], ["True", true], ["1", true], ["FALS
 Deno.test("readTemporalServer: refuses settings that would be ignored and lead to plain text", () => {
   equal(
     fault({ TEMPORAL_TLS: "yes" }),
-    `Failed to read Temporal's settings: TEMPORAL_TLS "yes": must be true or false`,
+    `Failed to read Temporal's settings: TEMPORAL_TLS is "yes"; expected true or false`,
   );
   match(fault({ TEMPORAL_TLS_CLIENT_CERT_DATA: "certificate" }), /certificate and its key must be set together/);
   match(fault({ TEMPORAL_CONFIG_FILE: "/nowhere/temporal.toml" }), /ENOENT.*"?\/nowhere\/temporal.toml/);
