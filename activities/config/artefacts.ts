@@ -1,6 +1,6 @@
 /**
- * Writes each artefact with one update of data and annotations, so that machines never miss it, and verifies the
- * response. A write replaces only the version that was read, because what another writer wrote since then is newer.
+ * Writes data and annotations of an artefact in one update, so that no machine finds it missing or half written, and
+ * verifies the response. A write replaces only the version that was read, because any later version is newer work.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
@@ -181,7 +181,7 @@ export function annotationsOf({ found }: Standing): Record<string, string> {
   return found?.annotations ?? {};
 }
 
-/** Reads all artefacts except the edge script, and except the bootstrap secret if `read` is that. */
+/** Reads all artefacts except the edge script; `read` is the bootstrap secret if the caller has read it already. */
 export async function readStanding(
   { kube, profileNamespace }: { kube: Kube; profileNamespace: string },
   pool: PoolRef,
@@ -206,7 +206,7 @@ export async function withEdgeScript(
   return { ...standing, edgeScript: await readSecret(kube, names.edgeScript) };
 }
 
-/** Returns the names of a pool's artefacts, with none published. */
+/** Returns the artefacts of a pool for which none is published: their names without content. */
 export function nothingStanding(pool: PoolRef, profileNamespace: string, isEdge: boolean): Standings {
   const names = namesOf(pool);
   const secret = (name: string): Standing => ({ kind: "Secret", name, namespace: secretsNamespace });
@@ -249,9 +249,9 @@ function foundOf({ metadata = {}, data = {}, immutable }: V1Secret): Found {
   return { metadata, annotations: metadata.annotations ?? {}, isImmutable: immutable === true, text };
 }
 
-// The artefacts that this process last published for a pool, without their text. If another process has published since
-// then, the API server refuses a write, which names the known version. `takeStanding` mostly detects that earlier, by
-// the bootstrap secret, which every publication or renewal writes last.
+// The artefacts that this process last published for a pool, without their text. A write names the remembered version,
+// so the API server refuses it if another process has published since then. `takeStanding` mostly detects that earlier,
+// by the bootstrap secret, which every publication or renewal writes last.
 
 interface LeftStanding {
   standing: Standings;

@@ -14,7 +14,7 @@ import { groupsOf } from "./token_group.ts";
 
 /** Number of candidate ids: some may already belong to other tokens. */
 const ids = 4;
-/** A token that lives at most this much (ms) shorter than ordered is long enough. */
+/** An existing token is extended only if it expires more than this time (ms) before the ordered one. */
 const toleranceMs = 60_000;
 
 interface BootstrapToken {
@@ -44,7 +44,9 @@ export async function ensureBootstrapToken(kube: Kube, pool: PoolRef, order: Tok
     const token = await create(kube, pool, wanted) ?? await takeUp(kube, pool, wanted);
     if (token) return { id, token };
   }
-  throw new Error(`Failed to create a bootstrap token for "${ownerOf(pool)}": all ${ids} candidate ids are taken`);
+  throw new Error(
+    `Failed to create a bootstrap token for "${ownerOf(pool)}": other tokens have all ${ids} candidate ids`,
+  );
 }
 
 /** Returns the token if it can be used now. */
@@ -107,7 +109,7 @@ export async function tokensOf(kube: Kube, pool: PoolRef): Promise<V1Secret[]> {
   return found.flat();
 }
 
-// Kubernetes has a controller for expired tokens, which not every cluster runs.
+// Kubernetes has a controller that deletes expired tokens, but not every cluster runs it.
 async function tidy(kube: Kube, pool: PoolRef): Promise<void> {
   for (const secret of await tokensOf(kube, pool)) {
     const { name, annotations, labels } = secret.metadata ?? {};

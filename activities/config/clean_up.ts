@@ -95,8 +95,9 @@ async function deleteSecrets(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Prom
 }
 
 /**
- * Removes the permissions of the pool's machines, if they are ours. Deleting the service account revokes its tokens at
- * once. The boot report's own annotations decide nothing, because machines can write them.
+ * Deletes the service account of the pool's machines with its permissions and the boot report, if `isOurs` accepts the
+ * annotations of the account; its tokens are revoked at once. The annotations of the boot report are not evaluated,
+ * because machines can write them.
  */
 export async function deleteIdentity(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const { identity } = namesOf(pool);
@@ -117,7 +118,7 @@ async function deleteBootstrapTokens(kube: Cluster, pool: PoolRef, isOurs: IsOur
   }
 }
 
-// Objects published by another pool with a colliding name stay; objects without an owner are deleted.
+// Objects that another pool with a colliding name published are kept; objects without an owner are deleted.
 function notOfOthers(pool: PoolRef): IsOurs {
   return (annotations) => (annotations?.[ownerAnnotation] ?? ownerOf(pool)) === ownerOf(pool);
 }
@@ -139,7 +140,7 @@ export async function ensureFinalizer(kube: Cluster, pool: PoolRef, { metadata }
     return;
   }
   const state = deployment
-    ? "it was deleted, and another MachineDeployment has its name"
+    ? "the MachineDeployment was deleted, and another one has its name now"
     : "the MachineDeployment was deleted";
   throw moot("GenerationStale", `Failed to publish the config of "${ownerOf(pool)}": ${state}`);
 }

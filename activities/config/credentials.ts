@@ -62,8 +62,8 @@ interface FetchToken extends Token {
 }
 
 /**
- * Returns the published credentials while they are not due; fresh ones instead of due ones. Earlier ones stay valid
- * until they expire, as machines may be booting with them.
+ * Returns each published token while it is accepted and its renewal is not due, and otherwise a new token. A replaced
+ * token stays valid until it expires, as machines may be booting with it.
  */
 export async function credentialsFor(kube: Kube, order: CredentialOrder): Promise<Credentials> {
   const [toFetch, toJoin] = await sideBySide(standingFetchToken(kube, order), standingJoinToken(kube, order));
@@ -100,7 +100,7 @@ export async function areAllTaken(kube: Kube, pool: PoolRef, standing: Standing[
   return await areTaken(kube, tokens);
 }
 
-// A token with other permissions than machines need now is not reused: a new one gets its permissions first.
+// If machines need other permissions now, they get a new token, which is published after these permissions are granted.
 async function standingFetchToken(kube: Kube, order: CredentialOrder): Promise<Token | undefined> {
   const { pool, clusterDigest, standing: { bootstrap } } = order;
   const annotations = annotationsOf(bootstrap);
@@ -126,7 +126,7 @@ async function standingJoinToken(kube: Kube, order: CredentialOrder): Promise<To
   return token && { ...token, id };
 }
 
-/** Returns undefined for a token that is due, or not ours. */
+/** Returns a token with its times; undefined if its renewal is due, or if the artefact belongs to another pool. */
 function withLife(pool: PoolRef, standing: Standing, token: string | undefined): Token | undefined {
   const annotations = annotationsOf(standing);
   const renewAt = new Date(annotations[renewalAnnotation] ?? "");
@@ -136,7 +136,7 @@ function withLife(pool: PoolRef, standing: Standing, token: string | undefined):
 }
 
 interface Issue extends CredentialOrder {
-  /** Service account, permissions and expired tokens were checked today. */
+  /** Whether service account, permissions and expired tokens were checked today: see `isTended`. */
   tended: boolean;
 }
 
@@ -145,7 +145,7 @@ async function issueFetchToken(kube: Kube, { pool, lifeSeconds, tended }: Issue)
   const account = { namespace: secretsNamespace, name: namesOf(pool).identity };
   const issue = (): ReturnType<typeof requestToken> => requestToken(kube, account, lifeSeconds);
   const known = tended ? await ifFound(issue()) : undefined;
-  // Without that service account, the whole identity is created anew.
+  // Without the service account, it and its permissions are created anew.
   if (!known && tended) await ensureAccount(kube, pool, { isNew: false });
   const { token, expiresAt } = known ?? await issue();
   const renewAt = dueAt(ownerOf(pool), { issuedAt: now, expiresAt });
@@ -158,8 +158,8 @@ function isNew({ standing: { kubeconfig, bootstrap } }: CredentialOrder): boolea
 }
 
 /**
- * Returns whether the published credentials are due but otherwise current, and were created on the same day: service
- * account, permissions and expired tokens are checked once a day.
+ * Returns whether service account, permissions and expired tokens, which are checked once a day (UTC), were checked
+ * today: they were if the published credentials were created today, and are due for renewal but otherwise current.
  */
 function isTended(order: CredentialOrder, now: Date): boolean {
   const { pool, clusterDigest, lifeSeconds, standing: { bootstrap } } = order;
@@ -199,7 +199,7 @@ function earlier(one: Date, other: Date): Date {
   return other < one ? other : one;
 }
 
-// A service account's token instead of a bootstrap token, if the settings ask for it.
+// Join tokens of the service account that bootstrap-token-service-account-name names; they replace bootstrap tokens.
 
 interface AccountToken {
   token: string;
@@ -210,13 +210,13 @@ interface AccountToken {
 const tokenType = "kubernetes.io/service-account-token";
 
 /**
- * Returns the first token secret that service account `namespace/name` lists, as Operating System Manager does; without
- * one, as Kubernetes no longer creates them, a requested token with a bounded lifetime.
+ * Returns the token of the first token Secret that service account `namespace/name` lists, as Operating System Manager
+ * does. Kubernetes no longer creates such Secrets; without one, requests a token with a limited lifetime.
  */
 async function accountToken(kube: Kube, setting: string, lifeSeconds: number): Promise<AccountToken> {
-  const where = splitName("the service account of bootstrap tokens", setting);
+  const where = splitName("setting bootstrap-token-service-account-name", setting);
   const account = await ifFound(kube.core.readNamespacedServiceAccount(where));
-  if (!account) throw missing(`Failed to get a join token: ServiceAccount "${setting}" does not exist`);
+  if (!account) throw missing(`Failed to get a join token: ServiceAccount "${setting}" does not exist; create it`);
   for (const { name = "" } of account.secrets ?? []) {
     const secret = await ifAllowed(readSecretTexts(kube, { namespace: where.namespace, name }));
     const token = secret?.texts["token"];
@@ -253,7 +253,9 @@ async function requestToken(
   });
   const { token, expirationTimestamp } = status ?? {};
   if (!token || !expirationTimestamp) {
-    throw new Error(`Failed to request a token for ServiceAccount "${name}": the response has none`);
+    throw new Error(
+      `Failed to request a token for ServiceAccount "${namespace}/${name}": the response contains no token`,
+    );
   }
   const expiresAt = new Date(expirationTimestamp);
   const given = Math.round((expiresAt.getTime() - asked) / 1000);
@@ -261,6 +263,6 @@ async function requestToken(
   throw refused(
     "CredentialsMissing",
     `Failed to request a token of ${lifeSeconds} s for ServiceAccount "${namespace}/${name}": the API server grants ${given} s; ` +
-      "set the lifetime of the credentials to at most that",
+      "set the lifetime of the credentials (credential-seconds) to at most that",
   );
 }

@@ -93,7 +93,8 @@ export function claim(pool: PoolRef, what: string, annotations: Record<string, s
   if (owner === undefined || owner === ownerOf(pool)) return;
   throw refused(
     "NameCollision",
-    `Failed to publish ${what} for "${ownerOf(pool)}": MachineDeployment "${owner}" already owns that name; rename one`,
+    `Failed to publish ${what} for "${ownerOf(pool)}": MachineDeployment "${owner}" already owns an object of ` +
+      "that name; create one of the two MachineDeployments under another name",
   );
 }
 

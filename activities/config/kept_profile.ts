@@ -24,7 +24,7 @@ export interface KeptProfile {
 
 const Kept = z.object({ profile: z.unknown(), settings: z.record(z.string(), z.string()) });
 
-/** Maximum size (bytes) of a kept packed profile; two of them fit into a secret. A larger one is left out. */
+/** Maximum size (bytes) of a kept packed profile; two of them fit into a secret. A larger one is not kept. */
 const largest = 450_000;
 
 /** Returns the name of a pool's secret. */
@@ -36,6 +36,7 @@ export function keptProfileName({ namespace, name }: PoolRef): string {
 interface Keeping {
   pool: PoolRef;
   inputs: string;
+  /** Returns the inputs of the last good config; "" if there is none. */
   good: () => Promise<string>;
   /** Whether nothing is kept for the pool yet, as far as the caller knows. */
   isNew: boolean;

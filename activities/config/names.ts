@@ -11,7 +11,7 @@ export const secretRevisionAnnotation = "k8c.io/machine-deployment-revision";
 /** SHA-256 of all annotations of the MachineDeployment, as Operating System Manager writes it. */
 export const annotationsHashAnnotation = "k8c.io/mdannotations-hash";
 export const profileVersionAnnotation = "k8c.io/osp-version";
-/** Annotations of Ostler: owner, digest and expiry of an artefact. */
+/** Annotations of Ostler on every artefact: the MachineDeployment that owns it, and the digest of the config. */
 export const ownerAnnotation = "ostler.dev/machine-deployment";
 export const digestAnnotation = "ostler.dev/config-digest";
 /**
@@ -22,11 +22,13 @@ export const clusterDigestAnnotation = "ostler.dev/cluster-digest";
 export const tokenIdAnnotation = "ostler.dev/bootstrap-token-id";
 /** Annotation of Ostler, on secrets only: SHA-256 of the permissions of the machines' identity. */
 export const identityDigestAnnotation = "ostler.dev/identity-digest";
+/** Annotations of Ostler: when the credentials expire, and when their renewal is due. */
 export const expiryAnnotation = "ostler.dev/credentials-expire";
 export const renewalAnnotation = "ostler.dev/credentials-renew";
 export const tokenLabel = "ostler.dev/pool";
 /**
- * Label of Operating System Manager, and of earlier versions of Ostler. Operating System Manager creates a token if
- * none has the label, and fails if several have it: tokens of Ostler lack it, so that a return remains possible.
+ * Label of bootstrap tokens of Operating System Manager and of earlier versions of Ostler. Operating System Manager
+ * creates a token if none has the label, and fails if several have it: tokens of Ostler lack it, so that a return to
+ * Operating System Manager remains possible.
  */
 export const osmTokenLabel = "machinedeployment.k8s.io/name";

@@ -12,7 +12,7 @@ export interface LinedProfile {
   object: OsProfileObject | undefined;
 }
 
-/** Returns the identity of a line of profiles: the generation of a single one, else all of them in order. */
+/** Returns the identity of a line: the generation of its only profile, or the generations of all profiles in order. */
 export function lineState(line: LinedProfile[]): number | string | undefined {
   const generations = line.map(({ object }) => object?.metadata.generation);
   if (generations.length <= 1) return generations[0];

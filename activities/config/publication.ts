@@ -1,4 +1,4 @@
-/** Writes and compares the annotations of a pool's artefacts: each artefact has to match by itself. */
+/** Composes and compares the annotations of a pool's artefacts; each artefact is compared on its own. */
 import { annotationsHash, machineCluster, namesOf } from "../../profiles/mod.ts";
 import type { PoolRef, Publication } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
@@ -47,12 +47,12 @@ export function stampOf(
   return { config, secret: { ...config, ...credentialsStamp(credentials) } };
 }
 
-/** Returns the annotations of all artefacts with the times of credentials. */
+/** Returns the annotations with the times of credentials, which all artefacts have. */
 export function timesStamp({ expiresAt, renewAt }: Credentials): Record<string, string> {
   return { [expiryAnnotation]: expiresAt.toISOString(), [renewalAnnotation]: renewAt.toISOString() };
 }
 
-/** Returns the annotations of secrets with the times and the identity of credentials. */
+/** Returns the annotations with the times and the identity of credentials, which only secrets have. */
 export function credentialsStamp(credentials: Credentials): Record<string, string> {
   return {
     ...timesStamp(credentials),
@@ -99,8 +99,8 @@ function bearing(pool: PoolRef, standing: Standing[]): Standing[] {
 }
 
 /**
- * Returns how long the published artefacts can be used; the earliest time counts, as an interrupted renewal leaves some
- * with earlier times.
+ * Returns when the published credentials expire, and when their renewal is due. The artefact with the earliest renewal
+ * counts, as an interrupted renewal leaves some artefacts with the previous credentials.
  */
 export function timesOf(pool: PoolRef, standing: Standing[]): Pick<Publication, "expiresAt" | "renewAt"> {
   const times = bearing(pool, standing).map(annotationsOf).map((annotations) => ({

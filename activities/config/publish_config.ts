@@ -52,14 +52,14 @@ export interface Work {
   order: PublishOrder;
   rendered: RenderedPool;
   standing: Standings;
-  /** The artefacts were not read: if they exist after all, the API server refuses the write. */
+  /** The artefacts were not read, and count as absent: if one exists after all, the API server refuses to create it. */
   isPresumed?: true;
 }
 
 /**
- * Reads the published artefacts before everything that decides what is written. A write replaces only the versions read
- * here, so an outdated attempt, however late it continues, fails once a newer publication has replaced them. Without
- * published artefacts there is no newer publication, so a `source` that was read a moment before is used.
+ * Reads the published artefacts first, and then everything that decides what is written. A write replaces only the
+ * versions read here, so an outdated attempt, however late it continues, fails once a newer publication has replaced
+ * them. Without published artefacts there is no newer publication, so a `source` that was read earlier is used.
  */
 export async function readWork(
   publisher: Publisher,
@@ -76,8 +76,9 @@ export async function readWork(
 }
 
 /**
- * Does the same as `readWork`, with fewer reads if nothing is published for the pool, or if this process remembers the
- * pool's last publication, of another revision. A `source` that was read after that publication is used, too.
+ * Does the same as `readWork`, with fewer reads in two cases: nothing is published for the pool, or this process
+ * remembers its last publication and that was of another revision. In the second case a `source` is used only if it was
+ * read after that publication.
  */
 async function readWorkFor(publisher: Publisher, order: PublishOrder, source?: ConfigSource): Promise<Work> {
   const { kube, settings } = publisher;
@@ -92,7 +93,7 @@ async function readWorkFor(publisher: Publisher, order: PublishOrder, source?: C
   return isEdge(rendered) ? await readWork(publisher, order) : { order, rendered, standing: left.standing };
 }
 
-/** Returns whether nothing is published for the pool yet, as its finalizer is missing. */
+/** Returns whether nothing is published for the pool yet: the finalizer is added before the first artefact. */
 function isUntouched({ metadata: { finalizers = [] } }: MachineDeployment): boolean {
   return !finalizers.includes(finalizer);
 }
@@ -103,7 +104,7 @@ async function presumeNothing(publisher: Publisher, order: PublishOrder, source:
   return { order, rendered, standing, isPresumed: true };
 }
 
-/** Writes with fresh credentials instead of due ones; a renewal writes only the artefacts with credentials. */
+/** Writes the artefacts, with new credentials in place of due ones; a renewal writes only those with credentials. */
 export async function writePublication(
   { kube, settings, credentialSeconds, tokensTellPool = false }: Publisher,
   work: Work,
@@ -125,7 +126,7 @@ export async function writePublication(
 
 interface Writing extends Work {
   credentials: Credentials;
-  /** Resolves when machines have the permissions of the fetch token. */
+  /** Resolves when the fetch token has its permissions. */
   granted: Promise<void>;
   isRenewal: boolean;
 }
@@ -190,7 +191,7 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
     // The profile is kept last, as no machine waits for that; the profile of the last good config is kept already.
     const { inputs, goodInputs, profile, settings } = rendered;
     if (publication.news !== "Published" || inputs !== goodInputs) {
-      // The current state, and not what the run has read, decides what is deleted.
+      // The last good config as it is now, and not as the run has read it, decides which kept profiles are deleted.
       const { pool, seen } = order;
       const good = async (): Promise<string> => seen ? await readGoodInputs(publisher.kube, pool) : goodInputs;
       await keepProfile(publisher.kube, { pool, inputs, good, isNew: work.isPresumed === true, profile, settings });
@@ -200,10 +201,13 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
   });
 }
 
-/** Age (ms) of a MachineDeployment up to which no other program can have made machines for it. */
+/**
+ * Age (ms) up to which a MachineDeployment counts as new: an older one may have machines that booted from a secret of
+ * another program, which has been deleted since.
+ */
 const newMs = 3_600_000;
 
-/** Returns whether no machine has booted yet: machine-controller orders no instance without a bootstrap secret. */
+/** Returns whether no machine can have booted: machine-controller orders no instance without a bootstrap secret. */
 function isFirstOf({ rendered: { deployment }, standing: { bootstrap } }: Work): boolean {
   return !bootstrap.found && Date.now() - Date.parse(deployment.metadata.creationTimestamp) < newMs;
 }
@@ -252,13 +256,15 @@ function checkOrder({ pool, revision, configDigest }: PublishOrder, rendered: Re
   if (now !== revision || rendered.digest !== (configDigest ?? rendered.digest)) {
     throw moot(
       "GenerationStale",
-      `Failed to publish revision ${revision} of "${ownerOf(pool)}": its current revision is ${now}`,
+      `Failed to publish revision ${revision} of "${ownerOf(pool)}": the MachineDeployment or its profile ` +
+        `has changed; the current revision is ${now}`,
     );
   }
   const long = Object.values(namesOf(pool)).find((name) => name.length > longestName);
   if (!long) return;
   const state =
-    `a derived name has ${long.length} characters, and Kubernetes allows ${longestName}; use a shorter name`;
+    `the name of one of its objects would have ${long.length} characters, and Kubernetes allows ${longestName}; ` +
+    "use a shorter name for the MachineDeployment";
   throw refused("ObjectInvalid", `Failed to publish the config of "${ownerOf(pool)}": ${state}`);
 }
 
@@ -291,7 +297,9 @@ async function withdrawIfTaken(publisher: Publisher, pool: PoolRef): Promise<voi
 }
 
 function claimAll(pool: PoolRef, standing: Standings): void {
-  for (const each of inOrder(standing)) claim(pool, "its artefacts", annotationsOf(each));
+  for (const each of inOrder(standing)) {
+    claim(pool, `${each.kind} "${each.namespace}/${each.name}"`, annotationsOf(each));
+  }
 }
 
 // A pool with zero replicas needs no boot report; a later scale-up publishes again, and creates it.

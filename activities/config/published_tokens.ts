@@ -1,6 +1,6 @@
 /**
- * Finds the tokens in a published text: service account tokens by their account, bootstrap tokens by their id. They
- * consist of letters, digits, dots and dashes, which user-data contains as they are, or with the whole file in base64.
+ * Finds the tokens in a published text: service account tokens by their account, bootstrap tokens by their id.
+ * User-data contains a token either verbatim, as its characters need no escape, or within a file encoded in base64.
  */
 import { Buffer } from "node:buffer";
 

@@ -1,4 +1,4 @@
-/** Reads everything that decides what the machines of a pool boot with, from wherever it lives. */
+/** Reads the facts that decide what machines boot with: from the template, the cluster, Secrets and the environment. */
 import type { Cluster } from "../cluster.ts";
 import {
   type NodeSettings,
@@ -24,7 +24,7 @@ import { tokensNamespace } from "./names.ts";
 export interface FactReader {
   kube: Cluster;
   settings: NodeSettings;
-  /** PEM of the CA by which this process trusts the API server now: for a cluster that announces none. */
+  /** Returns the CA, in PEM, by which this process trusts the API server; used if the cluster announces no CA. */
   clusterCa: () => string;
   /** Replaces values that a provider spec references and that do not exist. */
   environment: Environment;
@@ -79,11 +79,15 @@ export function readClusterInfo(kube: Cluster, caPem: string, freshMs = 0): Prom
 async function readAddress(kube: Kube, caPem: string): Promise<ClusterInfo> {
   const announced = await readAnnouncement(kube);
   const apiServer = announced?.server ?? await readEndpoint(kube);
-  if (!apiServer) throw unknown("no address", "neither ConfigMap kube-public/cluster-info nor an endpoint has one");
+  if (!apiServer) {
+    throw unknown(`neither ${announcement} nor an EndpointSlice of Service "default/kubernetes" contains an address`);
+  }
   const ca = announced?.caPem ?? caPem;
-  if (!ca) throw unknown("no CA", "neither ConfigMap kube-public/cluster-info nor the settings have one");
+  if (!ca) throw unknown(`neither ${announcement} nor the settings contain a CA`);
   // People edit the announcement by hand when they rotate the CA, and no machine joins with an unusable one.
-  if (casIn(ca).length === 0) throw unknown("no usable CA", "the one in ConfigMap kube-public/cluster-info is not PEM");
+  if (casIn(ca).length === 0) {
+    throw unknown(`the CA is not PEM; correct ${announcement}, or the settings if that contains no CA`);
+  }
   return { apiServer, caPem: ca };
 }
 
@@ -101,8 +105,10 @@ async function readEndpoint(kube: Kube): Promise<string | undefined> {
   return undefined;
 }
 
-function unknown(what: string, state: string): Error {
-  return refused("ObjectInvalid", `Failed to find the API server for machines: ${what} is known, ${state}`);
+const announcement = 'ConfigMap "kube-public/cluster-info"';
+
+function unknown(state: string): Error {
+  return refused("ObjectInvalid", `Failed to find the address and CA of the API server for machines: ${state}`);
 }
 
 // Credentials of containerd for registries, from the secret that the settings name.
@@ -116,12 +122,12 @@ const dockerType = "kubernetes.io/dockerconfigjson";
 const dockerKey = ".dockerconfigjson";
 
 /**
- * Reads `namespace/name`; "" has no credentials. A Docker config secret has all registries in one key, any other has
- * one key per registry. Never quotes the content.
+ * Reads the secret `namespace/name`; without a name, returns no credentials. A Docker config secret has all registries
+ * in one key, any other has one key per registry. An error never quotes the content.
  */
 async function readRegistryAuths(kube: Kube, setting: string): Promise<Record<string, RegistryAuth>> {
   if (!setting) return {};
-  const secret = await readSecretTexts(kube, splitName("the secret of registry credentials", setting));
+  const secret = await readSecretTexts(kube, splitName("setting node-registry-credentials-secret", setting));
   if (!secret) throw unusable(setting, "it does not exist");
   const { type, texts } = secret;
   const isDocker = type === dockerType;
@@ -153,10 +159,10 @@ function unusable(setting: string, state: string): Error {
 // can read every secret there.
 const where = { namespace: tokensNamespace, name: "ostler-seed" };
 
-/** Milliseconds until a deletion of the seed's secret, without which the seed never changes, is noticed. */
+/** Milliseconds for which the seed is kept in memory: it changes only if its secret is deleted. */
 const keptMs = 600_000;
 
-/** Returns the seed, which is read regularly; creates it if it does not exist. */
+/** Returns the seed; creates it if it does not exist. */
 export function ensureSeed(kube: Cluster, now = Date.now()): Promise<string> {
   return kube.cache.read("seed", () => readSeed(kube), { freshMs: keptMs, now });
 }
@@ -193,12 +199,12 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Types of secrets that a provider spec must not reference: a user who may write a MachineDeployment and read its boot
- * data would have the permissions of the secret's account.
+ * data would get the permissions of the secret's account.
  */
 const keysOfAccounts = ["kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"];
 const seed = "kube-system/ostler-seed";
 
-/** A variable that identifies no one and opens nothing, as Kubernetes sets it in a Pod. */
+/** The variable that machines may always get: the name of a namespace, which gives access to nothing. */
 const harmless = "POD_NAMESPACE";
 
 interface ReferenceReader {
@@ -213,8 +219,8 @@ interface ReferenceReader {
 
 /**
  * Reads `secret:namespace/name/key`, `configmap:namespace/name/key` and `env:NAME`. Absent values are left out: the
- * caller decides whether they matter, as the environment may replace an object. A variable that is set and may not be used
- * is named by `withheld`, without its value.
+ * caller decides whether they matter, as the environment may replace an object. For a variable that is set but may not
+ * be used, the result has an empty value under the key of `withheld`.
  */
 export async function readReferences(
   { kube, environment, usesEnvironment = false, from, referenceNamespaces = [] }: ReferenceReader,
@@ -259,7 +265,7 @@ async function readObjectTexts(
   }
   const secret = await readSecretTexts(kube, { namespace, name });
   if (secret && (keysOfAccounts.includes(secret.type) || `${namespace}/${name}` === seed)) {
-    throw forbidden(id, "it is not a credential of a provider");
+    throw forbidden(id, "it is a token or the seed of Ostler, and not a credential of a provider");
   }
   return secret?.texts ?? {};
 }

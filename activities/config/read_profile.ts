@@ -1,4 +1,4 @@
-/** Reads the profile of a MachineDeployment with its settings, or the kept ones in their place. */
+/** Reads the profile and the settings of a MachineDeployment, or the kept ones that a rollback has pinned. */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
 import {
@@ -38,7 +38,7 @@ export interface ProfileReader {
   source?: Omit<ConfigSource, "policies">;
 }
 
-/** The specs that were read before a config is ordered, as in a `PublishOrder`. */
+/** Hashes of the desired and of the last good spec, as read before the config was ordered; see `PublishOrder.seen`. */
 export interface SeenInputs {
   specHash: string;
   goodSpecHash: string;
@@ -72,7 +72,8 @@ export async function readInputs(
   if (!ref) {
     throw refused(
       "ProfileMissing",
-      `Failed to render the config of "${ownerOf(deployment.metadata)}": it names no profile`,
+      `Failed to render the config of "${ownerOf(deployment.metadata)}": the MachineDeployment names no profile; ` +
+        `set annotation ${profileAnnotation}`,
     );
   }
   const settings = settingsOf(deployment.metadata.annotations);
@@ -119,7 +120,7 @@ async function readPinned(
 ): Promise<Omit<Inputs, "goodInputs" | "observed" | "line">> {
   const kept = await readKeptProfile(kube, metadata, inputs);
   if (kept) return { inputs, ...kept };
-  const state = "the profile of its rollback is not kept any more; restore the last good profile by hand";
+  const state = "the last good profile, to which it was rolled back, is not kept any more; restore it by hand";
   throw refused("LastGoodMissing", `Failed to render the config of "${ownerOf(metadata)}": ${state}`);
 }
 
@@ -163,7 +164,7 @@ function defaultOf({ spec }: MachineDeployment): string | undefined {
   return provider.success ? defaultProfileName(provider.data) : undefined;
 }
 
-// Profiles as rendered, with all that they extend: read once for all pools with the same profile.
+// Profiles with all that they extend merged in: each is parsed once for all pools that use it.
 
 /** Enough for the profiles that a fleet uses at a time; each is as large as its objects. */
 const resolvedLines = new Shelf<OsProfile>(16);

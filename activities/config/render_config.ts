@@ -37,7 +37,7 @@ export interface RenderedPool extends Inputs {
   digest: string;
 }
 
-/** Returns the facts about a config that activities may report: names and sizes only. */
+/** Returns the facts about a config that activities may report: digest, version and sizes, but no content. */
 export function renderingOf({ shown, digest, profile }: RenderedPool): Rendering {
   const files = shown.bootstrapConfig.files.length + shown.provisioningConfig.files.length;
   const bytes = Buffer.byteLength(JSON.stringify(shown));
@@ -46,11 +46,12 @@ export function renderingOf({ shown, digest, profile }: RenderedPool): Rendering
 
 /** Renders the config of the current desired state. */
 export function renderPool(renderer: Renderer, pool: PoolRef, seen?: SeenInputs): Promise<RenderedPool> {
-  return attempting(`render the config of "${pool.namespace}/${pool.name}"`, async () => {
+  const attempt = `render the config of "${pool.namespace}/${pool.name}"`;
+  return attempting(attempt, async () => {
     const deployment = renderer.source?.deployment ??
       await ifFound(readObject(renderer.kube, machineDeployments, pool));
     if (!deployment) {
-      throw moot("GenerationStale", `Failed to render the config of "${pool.name}": the MachineDeployment was deleted`);
+      throw moot("GenerationStale", `Failed to ${attempt}: the MachineDeployment was deleted`);
     }
     const inputs = await readInputs(renderer, deployment, seen);
     return await asRefusal(async () => {
@@ -79,7 +80,7 @@ async function renderShown(profile: OsProfile, facts: RenderFacts): Promise<{ sh
 
 const phases: Phase[] = ["bootstrap", "provisioning"];
 
-// Renders the part with real secrets, which is stored in secrets only.
+// Renders with the real secret values; the result is stored in Secrets only.
 
 /** The texts of a pool's secrets. */
 interface SecretTexts {
@@ -121,8 +122,9 @@ export async function renderSecrets(
 
 function whatHides(error: unknown): Error {
   if (!(error instanceof ProfileRefused)) {
-    return new Error("Failed to render the user-data: the template engine did not respond");
+    return new Error("Failed to render the user-data: the template engine failed");
   }
-  const state = "the template fails with real secret values";
+  const state = "the template renders with placeholders, but fails with the real secret values; " +
+    "the error is not shown, as it may quote them";
   return refused("RenderFailed", `Failed to render the user-data: ${state}`);
 }

@@ -49,7 +49,7 @@ import { inputsIn, observedOf } from "./observed.ts";
 import { lineState, readProfileLine } from "./profile_line.ts";
 import { profileRef } from "./read_profile.ts";
 
-/** Renews due credentials; reports if nothing of ours is published. */
+/** Renews due credentials; returns "Unpublished" if no bootstrap secret of this pool is published. */
 export function renewPublished(publisher: Publisher, pool: PoolRef): Promise<Renewal> {
   return attempting(`renew the credentials of "${ownerOf(pool)}"`, async () => {
     const { kube } = publisher;
@@ -165,9 +165,12 @@ class Exchange {
   }
 }
 
-// A secret without known credentials gets no annotations of fresh ones, as with these it would never be renewed.
+// A secret without known credentials keeps its annotations: with those of new credentials it would count as renewed.
 function unknown({ name }: Standing): Error {
-  return missing(`Failed to renew the credentials in Secret "${name}": it contains no known credentials`);
+  return missing(
+    `Failed to renew the credentials in Secret "${name}": it contains no known credentials; ` +
+      "the next publication replaces it",
+  );
 }
 
 // Finds the pools with due credentials, by their Rollouts.
@@ -177,8 +180,9 @@ interface PoolReader {
   profileNamespace: string;
 }
 
-/** Rollouts per page, and due pools after which the rest is left to the next call. */
+/** Rollouts per page. */
 const pageSize = 100;
+/** Number of due pools from which a call returns, and leaves the following pages to the next call. */
 const enough = 50;
 
 /** Reads page by page until enough pools are found or all are read. */
@@ -225,14 +229,15 @@ async function duePool(
   const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
   const ref = deployment && profileRef(deployment, profileNamespace);
   if (!ref || deployment.metadata.deletionTimestamp) return undefined;
-  // With `left` the pool desires what it runs; any other aborted pool stays aborted, with credentials renewed only.
+  // With `left`, the last good template was restored, so the pool desires what it runs, and an ordinary run may follow.
+  // Any other aborted pool still desires what was aborted, so only its credentials are renewed.
   if (status?.phase !== "Aborted" || status["left"]) return { namespace, name, publishOnly: false };
-  // A later change requires a rollout, and must not be lost.
+  // A change since the abort requires a rollout, and must not be lost.
   const observed = observedOf(deployment, lineState(await readProfileLine(kube, ref)));
   return { namespace, name, publishOnly: status.observed === observed };
 }
 
-/** Returns undefined for a pool that is not converged, or that uses another profile than it names. */
+/** Returns the state that a renewal expects; undefined for a pool that has not converged or is pinned to a profile. */
 function restOf(rollout: RolloutObject): Rest | undefined {
   const { observed, lastGood } = memoryOf(rollout);
   if (rollout.status?.phase !== "Converged" || pinOf(rollout) || !observed || !lastGood) return undefined;

@@ -39,14 +39,15 @@ export function renewResting(publisher: Publisher, order: RestOrder): Promise<Re
   });
 }
 
-/** Age (ms) that an answer shared by the work on many pools may have. */
+/** Maximum age (ms) of an answer that the renewals of many pools share. */
 const sharedFreshMs = 10_000;
 
 /** Returns undefined if anything has changed since the rollout. */
 async function renewAtRest(publisher: Publisher, { pool, rest }: RestOrder): Promise<Renewed | undefined> {
   const { kube } = publisher;
   const seen = { specHash: rest.specHash, goodSpecHash: rest.specHash };
-  // Shared answers may be a moment old: a config rendered from them never matches one published from newer ones.
+  // Shared answers may be outdated. A config rendered from them then differs from the published one, and nothing is
+  // written.
   const work = await readWork({ ...publisher, freshMs: sharedFreshMs }, { pool, revision: "", seen });
   const { annotations = {} } = work.rendered.deployment.metadata;
   const found = { ...work, order: { pool, revision: annotations[revisionAnnotation] ?? "" } };
@@ -80,7 +81,10 @@ async function noted(
   return renewed;
 }
 
-/** Adds the bundle if the run that converged was of a version that did not, as another bundle requires a rollout. */
+/**
+ * Records the CA bundle on the Rollout if it is missing there: the run that converged was then of a version that did
+ * not record it, as a changed bundle would have required a rollout.
+ */
 async function withCaBundle(kube: Cluster, rollout: RolloutObject, trusted: TrustedCas): Promise<RolloutObject> {
   const caBundles = withBundle(caBundlesIn(rollout.status), trusted, Date.now());
   if (!caBundles) return rollout;
@@ -89,7 +93,7 @@ async function withCaBundle(kube: Cluster, rollout: RolloutObject, trusted: Trus
   return await ifFound(patchStatus(kube, rollouts, { namespace, name, resourceVersion, status })) ?? rollout;
 }
 
-/** Returns whether the pool is still ours, as it may have been deleted or given away since its rollout. */
+/** Returns whether the MachineDeployment still exists, is not being deleted, and still names a profile. */
 async function isServed({ kube, profileNamespace }: Publisher, pool: PoolRef): Promise<boolean> {
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
   if (!deployment || deployment.metadata.deletionTimestamp) return false;

@@ -11,8 +11,8 @@ export const bootstrapGroup = "system:bootstrappers:machine-controller:default-n
 const ofPools = "system:bootstrappers:ostler:";
 const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
 /**
- * Makes the base64 of all groups 144 characters without padding, which admission/limit_secrets.yaml requires so that a
- * token has no room for another group.
+ * Characters that identify the pool: with 21, the base64 of all groups has 144 characters without padding, which
+ * deploy/kubernetes/admission/limit_secrets.yaml requires so that a token has no room for another group.
  */
 const length = 21;
 

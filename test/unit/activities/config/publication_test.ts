@@ -227,7 +227,7 @@ Deno.test("publishConfig: reports a name that is too long for Kubernetes", async
   const { configDigest } = await renderConfig(publisher(kube), long);
   await rejects(publishConfig(publisher(kube), { pool: long, revision: "1", configDigest }), {
     type: "ObjectInvalid",
-    message: /has 26\d characters, and Kubernetes allows 253/,
+    message: /would have 26\d characters, and Kubernetes allows 253/,
   });
   deepEqual(kube.writes, []);
 });

@@ -131,7 +131,10 @@ Deno.test("publishConfig: refuses a lifetime so short that a renewal could be la
   kube.token = { token: canary, expirationTimestamp: new Date(Date.now() + 600_000) };
   await rejects(publish(kube), (error: Error & { type?: string }) => {
     equal(error.type, "CredentialsMissing");
-    match(error.message, /of 3600 s .* the API server grants 600 s; set the lifetime of the credentials/);
+    match(
+      error.message,
+      /of 3600 s .* the API server grants 600 s; set the lifetime of the credentials \(credential-seconds\)/,
+    );
     return true;
   });
   equal(secret(kube, bootstrap), undefined);
@@ -250,7 +253,7 @@ for (const name of [...secrets, "pool-fleet-config"]) {
     kube.put(plural, { metadata: { namespace, name, annotations: { [owner]: "fleet-a/b" } }, spec: {} });
     await rejects(publish(kube), (error: Error & { type?: string }) => {
       equal(error.type, "NameCollision");
-      match(error.message, /"fleet\/pool": MachineDeployment "fleet-a\/b" already owns that name/);
+      match(error.message, /"fleet\/pool": MachineDeployment "fleet-a\/b" already owns an object of that name/);
       return true;
     });
     deepEqual(kube.writes, []);

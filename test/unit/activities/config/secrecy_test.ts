@@ -114,13 +114,13 @@ const failing: [Templating, string, RegExp][] = [
   [
     "eta",
     '<% if (it.token !== "<hidden>") throw new Error(it.token + it.containerdConfig) %>',
-    /RenderFailed.*the template fails with real|the template fails with real.*RenderFailed/,
+    /RenderFailed.*fails with the real secret values|fails with the real secret values.*RenderFailed/,
   ],
   ["go", "{{ fail (print .Token .ContainerRuntimeConfig) }}", /RenderFailed/],
   [
     "go",
     '{{ if ne .Token "<hidden>" }}{{ fail (print .Token .BootstrapKubeconfig) }}{{ end }}',
-    /RenderFailed.*the template fails with real|the template fails with real.*RenderFailed/,
+    /RenderFailed.*fails with the real secret values|fails with the real secret values.*RenderFailed/,
   ],
 ];
 
