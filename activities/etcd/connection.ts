@@ -19,8 +19,8 @@ export class EtcdConnection {
   }
 
   /**
-   * Lists the members. The answer to a linearizable request is that of the quorum, and learners give none; any other is
-   * that of the queried member, which may be outdated.
+   * Lists the members. A linearizable request returns the list that the quorum agrees on, and learners refuse it; any
+   * other request returns the list of the queried member, which may be outdated.
    */
   async members(endpoint: string, linearizable: boolean, signal?: AbortSignal): Promise<MemberList> {
     return await this.#ask(MemberList, { endpoint, path: "/v3/cluster/member/list", body: { linearizable }, signal });

@@ -50,8 +50,8 @@ export class EtcdOnNodes implements Etcd {
     // Prefers a follower, as the leader has the most load.
     const others = survey.members.filter((member) => member.id !== beside && isHealthyVoter(member, survey));
     const from = others.find(({ id }) => id !== survey.leader) ?? others[0];
-    if (!from) throw unavailable(`Failed to take etcd snapshot "${name}": no remaining member is healthy`);
-    // Replaces characters that file names cannot have, as other clients may define parts of the name.
+    if (!from) throw unavailable(`Failed to take etcd snapshot "${name}": no member that can provide it is healthy`);
+    // Replaces characters that file names cannot have, as parts of the name come from objects that others create.
     const file = `${name.replaceAll(/[^A-Za-z0-9._-]/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 190)}.db`;
     const order = { name: file, sink: await this.#sinkOf(keep), progress: signsOfLife() };
     const { size, sha256 } = await takeSnapshot(access, from, order);

@@ -3,7 +3,7 @@ import type { ApplicationFailure } from "@temporalio/common";
 import { refused, unavailable } from "../failures.ts";
 
 /**
- * `Silent`: no answer. `Untrusted`: the configured CA did not sign the server's certificate. `Denied`: the server
+ * `Silent`: no answer. `Untrusted`: the configured CA does not verify the server's certificate. `Denied`: the server
  * rejects the credentials. `NoQuorum`: members cannot agree at present. `Odd`: not an answer of etcd. The others are
  * refusals of one order.
  */
@@ -62,7 +62,7 @@ export function brokenFault(endpoint: string, error: unknown): EtcdFault {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   if (denials.test(code)) return new EtcdFault("Denied", `"${endpoint}" refuses the client certificate (${code})`);
   if (distrusts.test(code)) {
-    return new EtcdFault("Untrusted", `"${endpoint}" has a certificate that ca.crt did not sign (${code})`);
+    return new EtcdFault("Untrusted", `"${endpoint}" has a certificate that "ca.crt" does not verify (${code})`);
   }
   return new EtcdFault("Silent", `"${endpoint}" cannot be reached${code === "" ? "" : ` (${code})`}`);
 }

@@ -1,4 +1,4 @@
-/** Returns reasons not to change an etcd now, as sentences; empty if changes are safe. Pure. */
+/** Evaluates a survey: returns the reasons not to change the etcd now, as sentences; none if changes are safe. Pure. */
 import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { hostOf, hostOfAddress } from "./endpoint.ts";
 import { doubtsOfMembers, named } from "./member_doubts.ts";
@@ -19,7 +19,7 @@ export interface Doubt {
 export function doubtsOf(survey: EtcdSurvey): Doubt[] {
   const { members, silence, leader, alarms } = survey;
   const whole = [
-    ...(silence === undefined ? [] : [`etcd does not respond: ${silence}`]),
+    ...(silence === undefined ? [] : [`the survey of etcd is inconclusive: ${silence}`]),
     ...(members.length === 0 ? ["etcd reports no members"] : []),
     ...(leader === "" && silence === undefined ? ["etcd has no leader"] : []),
     // An alarm of one member makes all members read-only.

@@ -6,7 +6,7 @@ const longestLag = 5_000;
 /** Above this share of the quota the next writes may raise NOSPACE, and a joining member writes. */
 const fullShare = 0.9;
 
-/** Returns the sentences by the names of members, then their ids. */
+/** Returns the sentences, in the order of the members' names and ids. */
 export function doubtsOfMembers(survey: EtcdSurvey): { member?: string; says: string }[] {
   const members = survey.members.toSorted((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
   return [

@@ -1,4 +1,4 @@
-/** Changes the members: sends each order once, after its own survey, to the leader, which remains a member. */
+/** Changes the members: sends each order once, right after a survey, to the leader, which is never the one removed. */
 import type { EtcdMember, EtcdPromotion, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
 import { throwIfCalledOff } from "../kube/paced_http.ts";

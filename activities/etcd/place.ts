@@ -20,7 +20,7 @@ export function placeOf(survey: EtcdSurvey, machine: Machine, all: readonly Mach
   if (silence !== undefined) return { unknown: silence };
   if (members.length === 0) return { unknown: "etcd reports no members" };
   const found = memberAt(survey, machine);
-  if (found === "Ambiguous") return { unknown: "several etcd members have its address or its name" };
+  if (found === "Ambiguous") return { unknown: "several etcd members have the machine's address or name" };
   if (found) return { member: found };
   const known = new Set(all.map((each) => memberAt(survey, each)).filter((each) => each !== "Ambiguous"));
   if (members.every((member) => !known.has(member))) return "Outside";

@@ -20,7 +20,7 @@ export function quorumOf(survey: EtcdSurvey): { needed: number; well: number } {
   return { needed: majorityOf(voters.length), well };
 }
 
-/** Returns the reasons not to stop a voter's machine: until removal, the quorum counts the voter without its vote. */
+/** Returns the reasons not to stop a voter's machine: until it is removed, a stopped voter counts for the quorum. */
 export function leavingDoubts(survey: EtcdSurvey, id: string): string[] {
   const voters = votersOf(survey);
   const needed = majorityOf(voters.length);
@@ -29,8 +29,8 @@ export function leavingDoubts(survey: EtcdSurvey, id: string): string[] {
   const left = healthyOthers(survey, id);
   if (left >= needed) return [];
   if (isLastVoter(survey, id)) return [`${who} is the last voter: etcd cannot run without it`];
-  if (voters.length === 2) return [`without ${who} ${left} of 2 voters remains, and 1 of 2 is not a quorum`];
-  return [`without ${who} ${left} of ${voters.length} voters are healthy, and a quorum needs ${needed}`];
+  if (voters.length === 2) return [`without ${who}, ${left} of 2 voters can vote, and a quorum needs both`];
+  return [`without ${who}, ${left} of ${voters.length} voters are healthy, and a quorum needs ${needed}`];
 }
 
 /** Returns the reasons not to remove a member, after which only the others vote. */

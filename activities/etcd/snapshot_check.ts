@@ -21,7 +21,7 @@ export async function* checkedBytes(
   let remaining: number | undefined;
   for await (const { bytes, remaining: told } of pieces) {
     if (remaining !== undefined && told !== Math.max(0, remaining - bytes.length)) {
-      throw odd(`announces ${told} remaining bytes instead of ${remaining} less ${bytes.length}`);
+      throw odd(`announces ${told} remaining bytes after ${bytes.length} of ${remaining}`);
     }
     remaining = told;
     tail = digestBut(hash, tail, bytes);

@@ -15,7 +15,7 @@ export interface SnapshotPiece {
   remaining: number;
 }
 
-/** Maximum characters of a line, far above the real ones. */
+/** Maximum characters of a line; the lines of etcd are far shorter. */
 const longestLine = 1_000_000;
 /** Twice the size that etcd is designed for, in bytes. */
 const largestSnapshot = 16 * 1024 ** 3;

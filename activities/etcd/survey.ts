@@ -84,7 +84,7 @@ async function alarmsAt(
     return { found: alarms.map(({ memberID: member, alarm: type }) => ({ member, type })) };
   } catch (error) {
     if (!(error instanceof EtcdFault)) throw error;
-    return { silence: `its alarms cannot be read: ${error.message}` };
+    return { silence: `the alarms of etcd cannot be read: ${error.message}` };
   }
 }
 
@@ -119,6 +119,6 @@ function silenceOf(faults: EtcdFault[], sightings: Sighting[]): string {
 }
 
 function throwNoEndpoint(): never {
-  const needed = `expected 1 to ${mostEndpoints} URLs such as "https://10.0.0.1:2379"`;
+  const needed = `1 to ${mostEndpoints} endpoints such as "https://10.0.0.1:2379" are required`;
   throw refused("EtcdAccessMissing", `Failed to ${attempt}: ${needed}`);
 }

@@ -15,7 +15,7 @@ export function memberSeen(
   { list, sightings }: Surroundings,
 ): EtcdMember {
   const known = { id, name, peerUrls: peerURLs, clientUrls: clientURLs, isLearner };
-  // Ids derive from addresses, so a bootstrapped member can have the id of a previous one in another cluster.
+  // Ids derive from addresses, so a member of an etcd that was bootstrapped anew can have the id of a previous member.
   const own = sightings.find(({ told }) =>
     told?.header.member_id === id && told.header.cluster_id === list?.header.cluster_id
   );
@@ -30,7 +30,7 @@ function silenceAt(urls: string[], sightings: Sighting[]): string {
   if (silent?.silence !== undefined) return silent.silence;
   const [other] = there;
   if (other) return `"${other.endpoint}" responds as another member`;
-  return "no request was sent, as none of its addresses is an endpoint";
+  return "no request was sent, as none of its addresses is a queried endpoint";
 }
 
 function statusOf(told: Status): EtcdStatus {

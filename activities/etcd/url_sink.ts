@@ -79,7 +79,7 @@ function begin(
   signal: AbortSignal,
 ): { request: http.ClientRequest; answer: Promise<IncomingMessage> } {
   const { promise: answer, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  answer.catch(() => undefined); // awaited after the last byte was sent
+  answer.catch(() => undefined); // an error is thrown where the answer is awaited, after the last byte
   const headers = {
     "content-type": "application/octet-stream",
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),

@@ -81,7 +81,7 @@ const cases: [string, EtcdSurvey, string[]][] = [
     'member "cp-1" reports an error: "etcdserver: stuck"',
   ]],
   ["nothing known", survey([], { leader: "", silence: "no endpoint answers" }), [
-    "etcd does not respond: no endpoint answers",
+    "the survey of etcd is inconclusive: no endpoint answers",
     "etcd reports no members",
   ]],
 ];
@@ -106,11 +106,11 @@ Deno.test("etcd verdict: a machine may not leave when the remaining votes are no
   equal(first(survey([member(1)]), "1"), 'member "cp-1" is the last voter: etcd cannot run without it');
   equal(
     first(survey([member(1), member(2)]), "2"),
-    'without member "cp-2" 1 of 2 voters remains, and 1 of 2 is not a quorum',
+    'without member "cp-2", 1 of 2 voters can vote, and a quorum needs both',
   );
   equal(
     first(survey([member(1), member(2), silent(3)]), "2"),
-    'without member "cp-2" 1 of 3 voters are healthy, and a quorum needs 2',
+    'without member "cp-2", 1 of 3 voters are healthy, and a quorum needs 2',
   );
   equal(
     first(survey([member(1), member(2), member(3), member(4)]), "4"),

@@ -79,7 +79,7 @@ const broken: [string, Reply, RegExp][] = [
     /does not match the digest at its end: bytes were lost or changed$/,
   ],
   ["has changed bytes", sending([...changed.slice(0, 3), ...lines().slice(3)]), /does not match the digest at its end/],
-  ["lacks a piece", sending(lines().toSpliced(1, 1)), /announces 0 remaining bytes instead of 65536 less 32768$/],
+  ["lacks a piece", sending(lines().toSpliced(1, 1)), /announces 0 remaining bytes after 32768 of 65536$/],
   [
     "has more bytes left than before",
     sending(withLine(1, { remaining_bytes: "999999" })),

@@ -51,7 +51,7 @@ Deno.test("surveyEtcd: sends the certificate only to configured hosts, whatever 
     await withFakeEtcd(answering({ ...answers, "cluster/member/list": list }), async ({ endpoint, access }) => {
       const { members } = await surveyEtcd(access, [endpoint]);
       deepEqual(other.asked, []);
-      equal(members[1]?.silence, "no request was sent, as none of its addresses is an endpoint");
+      equal(members[1]?.silence, "no request was sent, as none of its addresses is a queried endpoint");
     });
   });
 });
@@ -96,7 +96,7 @@ Deno.test("surveyEtcd: reports unreadable alarms, because there may be some", as
   const timeout = new Refused("etcdserver: request timed out", 14, 503);
   await withFakeEtcd(answering({ ...answers, "maintenance/alarm": timeout }), async ({ endpoint, access }) => {
     const { silence } = await surveyEtcd(access, [endpoint]);
-    equal(silence, `its alarms cannot be read: "${endpoint}" responded "etcdserver: request timed out"`);
+    equal(silence, `the alarms of etcd cannot be read: "${endpoint}" responded "etcdserver: request timed out"`);
   });
 });
 

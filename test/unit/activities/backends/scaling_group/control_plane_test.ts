@@ -157,7 +157,7 @@ Deno.test("K27 relieve: refuses while etcd is inconclusive, and does not move th
   plane.etcd.silent("m3");
   const seen = await relieved(plane) as { state: string; doubts: string[] };
   equal(seen.state, "InDoubt");
-  match(seen.doubts.join("; "), /without member "workers-1" 1 of 3 voters are healthy.*"workers-3" does not respond/);
+  match(seen.doubts.join("; "), /without member "workers-1", 1 of 3 voters are healthy.*"workers-3" does not respond/);
   deepEqual(plane.etcd.orders, []);
 });
 
@@ -196,7 +196,7 @@ Deno.test("K27 release: keeps the machine when etcd refuses to remove its member
 const unseen: [what: string, befall: (plane: Plane) => void, told: RegExp][] = [
   ["two members have its address", ({ group, etcd }) => {
     etcd.join("m4", group.cloud.instances()[0]?.addresses[0] ?? "", { name: "another" });
-  }, /several etcd members have its address/],
+  }, /several etcd members have the machine's address/],
   ["etcd is not seen", ({ etcd }) => {
     etcd.members.length = 0;
     etcd.silence = "no response";
@@ -309,7 +309,7 @@ Deno.test("K27 relieve: a member that returns waits for a declared control plane
   await plane.etcd.removeMember("m3"); // lost, and its replacement has not joined yet
   plane.etcd.orders.length = 0;
   const order = { pool, machine: "workers-1", isLost: false, taken: [], returns: true as const };
-  const doubt = 'without member "workers-1" 1 of 2 voters remains, and 1 of 2 is not a quorum';
+  const doubt = 'without member "workers-1", 1 of 2 voters can vote, and a quorum needs both';
   deepEqual(await backend.relieve?.(order), { state: "InDoubt", doubts: [doubt] });
   deepEqual(plane.etcd.orders, []);
   equal((await backend.relieve?.({ ...order, isLost: true }))?.state, "Relieved", "Expected a half done one to go on");
