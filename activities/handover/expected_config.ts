@@ -28,7 +28,7 @@ export interface ExpectedRenderer {
   kube: Cluster;
   profileNamespace: string;
   settings: NodeSettings;
-  /** PEM of the CA of the API server, for a cluster that announces none. */
+  /** Returns the CA of the API server, in PEM; used if the cluster announces no CA. */
   clusterCa: () => string;
   /** The environment of the process that renders. */
   environment: Readonly<Record<string, string | undefined>>;
@@ -64,8 +64,9 @@ const Published = z.object({ spec: z.looseObject({ bootstrapConfig: Phase, provi
 const freeNamespace = "kube-system";
 
 /**
- * Reads all profiles, with Ostler's default profiles in place of those of another author and version, as the controller
- * installs them; with `isKept` every profile is unchanged.
+ * Reads all profiles as they are after the controller has installed Ostler's default profiles: a missing one is added,
+ * and an existing one is replaced if Ostler did not install it and its version is another. With `isKept`, returns the
+ * existing profiles unchanged.
  */
 export async function readExpectedProfiles(
   kube: Cluster,

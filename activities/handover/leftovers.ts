@@ -27,7 +27,8 @@ export interface Known {
 }
 
 /**
- * Returns webhook configurations of Operating System Manager: they block every takeover while their webhook is absent.
+ * Returns the webhook configurations of Operating System Manager, which block every takeover once their webhook is
+ * removed.
  */
 export async function readWebhooks(kube: Kube): Promise<Leftover[]> {
   const plurals = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
@@ -60,7 +61,7 @@ export async function readLeftovers(kube: Kube, known: Known): Promise<Leftover[
  */
 function neededFor(pools: HandoverPool[]): string | undefined {
   const pool = pools.find(({ deployment, boot }) => deployment && boot && boot.maker !== "Ostler");
-  if (pool) return `pool "${pool.namespace}/${pool.name}" boots with it until Ostler publishes the pool`;
+  if (pool) return `machines of "${pool.namespace}/${pool.name}" boot with it until Ostler publishes the pool's config`;
   const booting = pools.find((each) => each.booting.length > 0);
   return booting && `machine "${booting.booting[0]}" may be booting with it`;
 }
@@ -105,7 +106,7 @@ async function webhook(kube: Kube, plural: string): Promise<Leftover[]> {
     `\`kubectl delete ${plural} ${webhookConfiguration}\` if that webhook was removed`;
   return [leftover(`${plural} "${webhookConfiguration}"`, {
     ...(whose === "unknown" ? { needed: unknown } : {}),
-    harm: `while "${called}" is absent, it blocks all writes of MachineDeployments or profiles`,
+    harm: `this configuration blocks all writes of MachineDeployments or profiles while "${called}" is absent`,
     remove: () => ifFound(kube.custom.deleteClusterCustomObject(where)),
   })];
 }

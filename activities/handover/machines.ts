@@ -34,7 +34,7 @@ interface RawMachine extends Owned {
   status?: { nodeRef?: { name?: string } | null };
 }
 
-/** An annotation that machine-controller interprets: any value keeps it off a machine. */
+/** Suffix of annotations that hold a machine: machine-controller orders no instance while one of them has a value. */
 const initializers = /\/initializers$/;
 
 /** Reads all machines that belong to a MachineDeployment. */
@@ -110,7 +110,7 @@ async function listNodes(kube: Cluster): Promise<Marked[][]> {
 
 function markedOf(kind: Marked["kind"], { namespace, name, annotations }: Head): Marked[] {
   const entries = Object.entries(annotations);
-  // Nodes of every kind of pool are cordoned; Machines are only those of MachineDeployments.
+  // A Node may be marked for a pool of any kind, but a Machine only for a MachineDeployment.
   const all = entries.flatMap(([, value]) => holderIn(value) ?? []);
   const pools = kind === "Node" ? all : all.filter((pool) => pool.kind === undefined);
   const others = entries.filter(([key, value]) => isNote(key) && !namesMachineDeployment(value)).map(([key]) => key);

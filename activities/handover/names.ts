@@ -5,7 +5,7 @@ import { secretsNamespace } from "../../profiles/mod.ts";
 export const osmLeases = ["operating-system-manager", "operating-system-manager-worker-manager"];
 export const osmDeployment = "operating-system-manager";
 
-/** Machines of all pools fetch their user-data with the token in this secret. */
+/** The token in this secret is Operating System Manager's: machines of all its pools fetch their user-data with it. */
 export const getter = {
   namespace: secretsNamespace,
   account: "cloud-init-getter",
@@ -18,7 +18,7 @@ export const webhookConfiguration = "operatingsystemmanager.k8c.io";
 /** Part of the name and address of Operating System Manager's Service; Ostler's Service may have any name. */
 export const osmWebhook = "operating-system-manager";
 
-/** Common name of the authority that Ostler's webhook issues for itself. */
+/** Common name of the CA that Ostler's webhook issues for itself. */
 export const ourAuthority = "ostler-webhook-authority";
 
 /** On a default profile: the version that Ostler installed. */
@@ -32,6 +32,6 @@ export const ourPrefix = "ostler.dev/";
 export const templateAnnotation = "ostler.dev/config";
 
 /**
- * Replaces the digest of annotations, so that Operating System Manager recreates the pool's config and secrets.
+ * Written in place of the hash of a pool's annotations, so that Operating System Manager recreates config and secrets.
  */
 export const givenBack = "given-back";

@@ -1,6 +1,6 @@
 /**
- * Reads all pools with the facts that decide whether and how each can be handed over; uses lists for any number of
- * pools.
+ * Reads all pools with the facts that decide whether and how each can be handed over, by one list per kind of object
+ * for all pools together.
  */
 import type { Cluster } from "../cluster.ts";
 import { type ArtefactNames, namesOf, secretsNamespace } from "../../profiles/mod.ts";
@@ -38,12 +38,13 @@ export interface HandoverPool {
   /** The workflow id of its runs, as in its Rollout. */
   workflowId?: string;
   boot?: BootSecret;
-  /** Names of the pool's existing objects, of those that both systems make. */
+  /** Names of the pool's existing objects, of the kinds that both systems make. */
   artefacts: string[];
   /** Other pools for which an object of the same name would be made. */
   rivals: string[];
-  /** Held machines, and those that are booting and have no node yet. */
+  /** Machines that Ostler holds. */
   held: string[];
+  /** Machines that are not held and have no node yet. */
   booting: string[];
 }
 
@@ -52,7 +53,7 @@ export interface Place {
   profileNamespace: string;
 }
 
-/** All pools, and the heads of all configs, which may belong to these pools in another namespace. */
+/** All pools, and the heads of the configs of all namespaces, as some may belong to these pools. */
 export interface PoolsSeen {
   pools: HandoverPool[];
   configHeads: Head[];
@@ -63,7 +64,7 @@ export async function readPools(kube: Cluster, place: Place): Promise<HandoverPo
   return (await seePools(kube, place)).pools;
 }
 
-/** Reads all pools together with the heads of all configs, whose list is long. */
+/** Reads all pools together with the heads of all configs, so that these are listed only once. */
 export async function seePools(kube: Cluster, { profileNamespace }: Place): Promise<PoolsSeen> {
   const [deployments, phases, heads, configHeads, machines] = await Promise.all([
     listEach(kube, machineDeployments, (object) => deploymentOf(object, profileNamespace)),

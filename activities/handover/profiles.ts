@@ -70,22 +70,22 @@ export function unknownToOsm(spec: Said): string[] {
   ];
 }
 
-/** Returns why Operating System Manager could not render a pool; undefined if it can. */
+/** Returns why Operating System Manager cannot render the profile of a pool; undefined if it can. */
 export function unrenderable(
   known: Map<string, KnownProfile>,
   { profile: ref, provider }: { profile?: { namespace: string; name: string }; provider: string },
   defaultNamespace: string,
 ): string | undefined {
-  if (!ref) return "it names no profile, or cannot be read";
+  if (!ref) return "the MachineDeployment names no profile, or cannot be read";
   const providers = ref.namespace === defaultNamespace ? osmDefaults[ref.name] : undefined;
   if (providers !== undefined) {
     return providers.split(" ").includes(provider)
       ? undefined
-      : `profile "${ref.name}" is not for provider ${provider}`;
+      : `profile "${ref.name}" of Operating System Manager does not support provider "${provider}"`;
   }
   const profile = known.get(`${ref.namespace}/${ref.name}`);
   if (profile === undefined) return `profile "${ref.name}" does not exist`;
-  if (profile.isInstalled) return `profile "${ref.name}" comes with Ostler`;
+  if (profile.isInstalled) return `profile "${ref.name}" was installed by Ostler, and the release deletes it`;
   const [first] = profile.unknownToOsm;
   return first === undefined ? undefined : `profile "${ref.name}" uses ${profile.unknownToOsm.join(", ")}`;
 }

@@ -79,8 +79,8 @@ export function calledBy(object: unknown): string[] {
 }
 
 /**
- * Returns which system is called. Ostler's webhook may have any name and address; an address that neither names
- * Operating System Manager nor trusts the authority that Ostler's webhook issues may belong to either.
+ * Returns the system whose webhook is called. Ostler's webhook may have any name and address; "unknown" is a URL that
+ * does not name Operating System Manager, with another CA than the one that Ostler's webhook issues for itself.
  */
 export function callee(object: unknown): "osm" | "ours" | "unknown" {
   type Called = { clientConfig?: { url?: string; caBundle?: string } };

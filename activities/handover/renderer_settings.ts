@@ -1,4 +1,4 @@
-/** Reads the command line and the environment of the process that renders configs, whose settings decide the bytes. */
+/** Reads the command line and the environment of the process that renders configs, as they decide what is rendered. */
 import { z } from "zod";
 import { readSecretTexts } from "../config/read_facts.ts";
 import type { Kube } from "../kube/client.ts";

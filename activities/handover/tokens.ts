@@ -1,6 +1,6 @@
 /**
- * The bootstrap tokens of pools, for Operating System Manager: it reuses the one with its label, creates one if none
- * has it, and fails if several have it.
+ * The bootstrap tokens of pools, in the state that Operating System Manager requires: it reuses the token with its
+ * label, creates one if none has the label, and fails if several have it.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";

@@ -1,7 +1,6 @@
 /**
- * Values that one process has read of a cluster and still uses. One rule decides how long an answer counts: it serves
- * every caller that asked before the request began, and for `freshMs` after that; a value that a caller keeps by name
- * counts until it is dropped.
+ * Values that one process has read from a cluster and still uses. An answer serves every caller that asked before its
+ * request began, or within `freshMs` after that. A value on a shelf counts until it is deleted or displaced.
  */
 
 /** Milliseconds, more than most answers take, after which a caller no longer waits for another caller's request. */
@@ -20,7 +19,7 @@ interface Answer {
 }
 
 export interface Freshness {
-  /** Age in milliseconds at which an answer no longer counts; 0 joins only the callers that wait. */
+  /** Age in milliseconds at which an answer no longer counts; with 0 only callers that wait together share one. */
   freshMs?: number;
   now?: number;
 }
@@ -31,7 +30,7 @@ export class Cache {
   readonly #shelves = new Map<Shelf<unknown>, Kept<unknown>>();
 
   /**
-   * Returns the answer to `what`, and calls `read` only where no answer counts. An answer must not be changed, as other
+   * Returns the answer to `what`, and calls `read` only if no answer counts. An answer must not be changed, as other
    * callers have it too. A failed read is not kept.
    */
   read<T>(what: string, read: () => Promise<T>, { freshMs = 0, now = Date.now() }: Freshness = {}): Promise<T> {

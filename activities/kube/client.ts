@@ -51,7 +51,10 @@ export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): Ku
   return config;
 }
 
-/** Reloads the file, and puts its credentials into a refused request; returns false if they are unchanged. */
+/**
+ * Returns a function that reloads the kubeconfig file and puts its credentials into a refused request; the function
+ * returns false if they are unchanged. Returns undefined for a config that is not followed.
+ */
 function renewing(config: KubeConfig): ((request: RequestContext) => Promise<boolean>) | undefined {
   if (!(config instanceof FollowedConfig)) return undefined;
   return async (request) => {
@@ -81,9 +84,9 @@ type Dispatch = (options: object, handler: unknown) => unknown;
 const silentMs = 40_000;
 
 /**
- * Keeps a dispatcher of the Kubernetes client from HTTP/2: with Deno 2.9's own, the process dies when the server closes
- * the connection (github.com/denoland/deno/issues/36788), and a restart of the API server is an everyday event. Also
- * limits the wait for an unreachable server.
+ * Keeps a dispatcher of the Kubernetes client from HTTP/2: with that of Deno 2.9, the process dies when the server
+ * closes the connection (github.com/denoland/deno/issues/36788), and a restart of the API server is an everyday event.
+ * Also limits the wait for an unreachable server.
  */
 export function http1Only(dispatcher: unknown): unknown {
   const limits = { allowH2: false, headersTimeout: silentMs, bodyTimeout: silentMs };
@@ -164,7 +167,7 @@ interface Kind {
   plural: string;
 }
 
-/** The group that Operating System Manager keeps in the management cluster as a whole. */
+/** The API group of which Operating System Manager keeps all objects in the management cluster. */
 const managedGroup = "operatingsystemmanager.k8c.io";
 
 /** Returns the namespace, in the cluster of the pools, of objects that belong to no pool, such as the shared budget. */

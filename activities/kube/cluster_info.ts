@@ -18,7 +18,7 @@ const Announcement = z.object({
 /** An announced API server. */
 interface Announced {
   server: string;
-  /** PEM; absent without CAs. */
+  /** PEM of the announced CAs; absent if none is announced. */
   caPem?: string;
 }
 

@@ -1,8 +1,8 @@
 /**
- * A kubeconfig file that may change while a process runs, as that of a mounted Secret does: CA, token and client
- * certificate. Callers get the file's current cluster and user. The file is polled, not watched, as kubelet mounts a
- * link and replaces it. Another API server requires a restart, at which the process checks the identity of the
- * cluster: objects that are absent from another cluster must not count as deleted.
+ * A kubeconfig file of which CA, token and client certificate may change while a process runs, as in a mounted Secret.
+ * Callers get the file's current cluster and user. The file is polled, not watched, as kubelet mounts a link and
+ * replaces it. A change to another API server takes effect only at a restart, at which the process checks the identity
+ * of the cluster: objects that are absent from another cluster must not count as deleted.
  */
 import { KubeConfig } from "./client_node.ts";
 
@@ -75,7 +75,7 @@ export class FollowedConfig extends KubeConfig {
     const [now, asked] = [super.getCurrentCluster()?.server, next.getCurrentCluster()?.server];
     if (now === asked) return;
     throw new Error(
-      `Failed to reload kubeconfig "${this.#path}": it now names API server "${asked}"; restart the process`,
+      `Failed to reload kubeconfig "${this.#path}": it now names API server "${asked}", which requires a restart`,
     );
   }
 

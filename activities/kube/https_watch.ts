@@ -25,8 +25,8 @@ export class HttpsWatch extends Watch {
   }
 
   /**
-   * Streams events to the handler; calls `done` exactly once, with a TimeoutError after too long a time without an
-   * event. Resolves when the stream is open, or has ended before.
+   * Streams events to the handler; calls `done` exactly once, with a TimeoutError if no event arrives for `quietMs`.
+   * Resolves when the stream is open, or has ended before that.
    */
   override async watch(...[path, query, handler, done]: Parameters<Watch["watch"]>): Promise<AbortController> {
     const controller = new AbortController();
@@ -47,7 +47,7 @@ interface StreamEnds {
   handler: Handler;
   done: (error: unknown) => void;
   quietMs: number;
-  /** Returns whether the stream would be opened with other credentials now. */
+  /** Returns whether the credentials have changed since the stream was opened. */
   isOld: () => boolean;
 }
 
@@ -112,14 +112,14 @@ class EventStream {
       return;
     }
     this.#ends.handler(event.type, event.object, event);
-    // The age of the watch is checked at each event, and so at least at each minute's bookmark, from which the caller
-    // starts a new watch.
+    // Changed credentials are noticed at the next event, and so at least at the next minute's bookmark, from which the
+    // caller starts a new watch.
     if (this.#ends.isOld()) this.end(null);
   }
 
   #expectMore(ms = this.#ends.quietMs): void {
     clearTimeout(this.#timer);
-    const expired = new DOMException("no event for too long", "TimeoutError");
+    const expired = new DOMException(`no event within ${ms / 1000} s`, "TimeoutError");
     this.#timer = setTimeout(() => this.end(expired), ms);
   }
 }

@@ -75,7 +75,7 @@ export class Informer<T> {
     return Date.now() < this.#freshUntil;
   }
 
-  /** Watches until the signal aborts; resolves after the first complete list, or when it aborts before. */
+  /** Watches until the signal aborts; resolves after the first complete list, or at an abort before that. */
   start(): Promise<void> {
     const { signal } = this.#deps;
     signal.addEventListener("abort", () => this.#ready.resolve(), { once: true });
@@ -181,7 +181,7 @@ export class Informer<T> {
     return error;
   }
 
-  // A refusal, unlike an overload or outage, may mean that the resource version is too old: all objects are listed.
+  // A refusal, unlike an overload or outage, may mean that the resource version is too old: everything is listed again.
   #note(error: unknown): void {
     const { log, signal } = this.#deps;
     const status = statusOf(error) ?? (error as { statusCode?: number }).statusCode;
@@ -203,7 +203,10 @@ export class Informer<T> {
   #put(object: Watched): void {
     const key = keyOf(object);
     const { data } = this.#resource.schema.safeParse(object);
-    if (data === undefined) return void this.#deps.log?.warn(`Failed to read ${this.#resource.plural} "${key}"`, {});
+    if (data === undefined) {
+      const state = "a field has an unexpected value; ignoring this version of the object";
+      return void this.#deps.log?.warn(`Failed to read ${this.#resource.plural} "${key}": ${state}`, {});
+    }
     const before = this.#objects.get(key);
     this.#objects.set(key, data);
     // Most updates of nodes and machines are heartbeats, which leave the parsed facts unchanged.
@@ -247,8 +250,8 @@ function keyOf({ metadata }: Watched): string {
   return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : `${metadata?.name}`;
 }
 
-// One watch per kind for all callers in a process. It starts with the first caller, and ends after a while without any
-// unless it `lasts`: listing a kind again for each change of a pool costs more than watching it.
+// One watch per kind for all callers in a process. It starts with the first caller, and ends after a while without
+// callers, unless it `lasts`: listing a kind again for each change of a pool costs more than watching it.
 
 /** A watch without callers ends after this time (ms). */
 const idleMs = 600_000;

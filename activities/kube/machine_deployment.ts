@@ -1,4 +1,4 @@
-/** Numbers, sizes and selected machines of MachineDeployments and their sets, by the rules of their API. */
+/** Reads the surge, selector, image and kubelet version of a MachineDeployment by machine-controller's rules. */
 import { refused } from "../failures.ts";
 import { ifFound, requirementsOf, selectorText } from "./status.ts";
 import type { MachineDeployment, MachineSpec } from "./resources.ts";

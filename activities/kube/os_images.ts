@@ -9,7 +9,7 @@ const predicateType = z.string().min(1).max(300);
 
 const Reference = z.string().max(512).regex(
   /^[A-Za-z0-9[][A-Za-z0-9.\-:\]]*\/[a-z0-9][a-z0-9._\-/]*(:[A-Za-z0-9_][A-Za-z0-9_.\-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
-  "must be REGISTRY/PATH with a :TAG or an @sha256: digest",
+  "must be REGISTRY/PATH with a :TAG, an @sha256: digest, or both",
 );
 
 const Required = z.strictObject({ predicateType: predicateType.optional() });

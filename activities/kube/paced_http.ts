@@ -1,10 +1,10 @@
 /**
- * Sends requests to the API server: at a bounded rate, later if the server asks for that, each with a timeout, and each
- * only once unless the server did not admit it, as not every request is idempotent. `node:http` under Deno repeats a
- * request when a kept connection breaks. The client's own dispatcher reports the error instead, as a test with a
+ * Sends requests to the API server at a bounded rate, and waits if the server asks for that. As not every request is
+ * idempotent, one is repeated only if the server did not admit it, or if it only reads. `node:http` under Deno repeats
+ * a request when a kept connection breaks. The client's own dispatcher reports the error instead, as a test with a
  * faulty server shows for every verb, and callers then find out whether the request took effect. The dispatcher is used
  * directly: with `fetch` around it, as in the client, a request takes five times the processor time (0.74 and 0.15 ms,
- * Deno 2.9). A response may stop within its body without a sign, so each request has a timeout.
+ * Deno 2.9). Each request has a timeout, as a response may stop within its body without an error.
  */
 import type { PromiseHttpLibrary, RequestContext } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
@@ -12,9 +12,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { IsomorphicFetchHttpLibrary, ResponseContext } from "./client_node.ts";
 import { asyncLocalStorage } from "@temporalio/activity";
 
-/** Milliseconds for a whole response, more than any takes whose first byte came in time. */
+/** Maximum milliseconds for a whole response, from the request to the last byte. */
 const wholeMs = 60_000;
-/** Maximum attempts of one request, such as one that the API server did not admit. */
+/** Maximum attempts of one request that may be repeated. */
 const tries = 3;
 /** Longer pauses (ms) are left to the caller's own retry. */
 const longestPauseMs = 5_000;
@@ -134,7 +134,7 @@ interface ResponseHandler {
   onResponseError(sending: Sending, error: Error): void;
 }
 
-/** Sends a request through undici's `dispatch`: its stream interface would double the processor time of a request. */
+/** Sends a request through `dispatch` of undici, whose stream interface would double the processor time. */
 function ask(dispatcher: Dispatcher, request: RequestContext): Exchange {
   const { origin, pathname, search } = new URL(request.getUrl());
   const [method, body] = [request.getHttpMethod(), request.getBody()];
@@ -189,9 +189,10 @@ async function rest(ms: number): Promise<void> {
 
 // The request rate of a process, so that a burst of its own cannot overload an API server.
 
-/** Requests per second that are always allowed, and the number of requests at once after a pause. */
 export interface Rate {
+  /** Requests per second that are always allowed. */
   qps: number;
+  /** Maximum requests at once, after a time without requests. */
   burst: number;
 }
 

@@ -5,39 +5,41 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Change, SharedWatch } from "./informer.ts";
 
 interface Poll<T> {
-  /** Time of the last read (epoch ms). */
+  /** Deadline (epoch ms), at which the last read begins. */
   until: number;
-  /** Milliseconds between reads without events; a function is called after each of them. */
+  /** Milliseconds between reads without events; a function is called after each read. */
   every?: number | (() => number);
   /** Least milliseconds between reads caused by events; half of `every` by default. */
   gap?: number;
-  /** Wakes the wait; while all of its watches are fresh, reads without an event are rare. */
+  /** Events that cause a read; while all of their watches are fresh, reads without an event are rare. */
   news?: News;
-  /** Latest time of the next read, in epoch milliseconds; called after each. */
+  /** Returns the latest time of the next read (epoch ms); called after each read. */
   lookBy?: () => number;
   /**
-   * Returns the answer, or in `missing` what is still waited for (names only; it becomes the heartbeat), with the epoch
-   * milliseconds until which that may take longer than the deadline.
+   * Returns the answer, or in `missing` what is still waited for (names only; it becomes the heartbeat). An `until`
+   * (epoch ms) beside `missing` extends the deadline.
    */
   look: () => Promise<Look<T>>;
   /** Milliseconds between heartbeats; shorter than any heartbeat timeout. */
   beat?: number;
   /**
-   * For answers that depend on a deadline: returns the answer after `ms` without a successful read, given the first
-   * answer afterwards. A wait with this function also outlasts an unreachable API server.
+   * For answers that depend on a deadline: called at the first successful read after an outage. Returns the answer that
+   * ends the wait, from the milliseconds that a deadline must not count, and the answer of that read if it has one. A
+   * wait with this function does not fail while the API server is unreachable.
    */
   unseen?: (ms: number, answer: T | undefined) => T;
   /** Creates the failure when the deadline has passed. */
   expired: (missing: string) => Error;
 }
 
-/** Milliseconds between reads while events are received but none arrives, because a watch may miss one. */
+/** Milliseconds between reads while the watches are fresh but report no event, because a watch may miss one. */
 const restMs = { from: 30_000, to: 45_000 };
 /** Reads per second that all waits of a process may make together while their watches do not report events. */
 const looksPerSecond = 20;
+/** Maximum milliseconds between such reads, unless `every` is longer. */
 const longestMs = 15_000;
 
-/** Waits of this process that poll by the clock although they expect events. */
+/** Number of waits in this process that poll by the clock because their watches are not fresh. */
 let deaf = 0;
 
 /** Polls; a cancelled or timed-out activity stops at its next read, and at once during a pause. */
@@ -59,7 +61,7 @@ export async function poll<T>(wait: Poll<T>): Promise<T> {
   }
 }
 
-/** Returns the milliseconds between reads of an unreachable API server. */
+/** Returns the milliseconds between reads while the API server is unreachable. */
 function blindRest<T>({ every = 500 }: Poll<T>): number {
   return Math.min(5_000, 10 * (typeof every === "function" ? every() : every));
 }
@@ -122,7 +124,7 @@ async function next(news: News | undefined, ms: number, signal: AbortSignal): Pr
   return false;
 }
 
-/** Milliseconds after which a read counts as hanging: its heartbeats end, and the next attempt starts again. */
+/** Milliseconds after which a read counts as hanging: its heartbeats end, so that Temporal starts the next attempt. */
 const longestLookMs = 180_000;
 
 // Sends heartbeats during a read: without them, a read of many slow requests would time out at every attempt.
@@ -230,7 +232,7 @@ export class News implements Disposable {
 // Deadlines do not count the time during which the awaited object could not be read, as the API server, Temporal or all
 // workers were unreachable. The heartbeat records the time of the last read for the next attempt.
 
-/** Milliseconds between two reads from which they count as an outage, as no wait goes so long without a read. */
+/** Milliseconds between two reads from which the gap counts as an outage: a wait otherwise reads more often. */
 const unseenFromMs = 90_000;
 /** Milliseconds after an outage that do not count either, as kubelets and controllers need them to report again. */
 const graceMs = 30_000;

@@ -1,4 +1,4 @@
-/** Requests the replacement of all machines of a MachineDeployment, whose template a person leaves unchanged. */
+/** Requests the replacement of all machines of a MachineDeployment without any other change of its template. */
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "./client.ts";
 import { machineDeployments, patchObject, readObject } from "./resources.ts";
@@ -9,7 +9,7 @@ const recreatedAnnotation = "ostler.dev/recreated-at";
 /** Not the field manager of rollouts: the history of the pool names this one as the actor of the change. */
 const fieldManager = "ostler-recreate";
 
-/** Returns the merge patch that requests it at `now` (epoch ms). */
+/** Returns the merge patch that requests the replacement, with `now` (epoch ms) as the time of the request. */
 export function recreation(now: number): { spec: { template: { metadata: { annotations: Record<string, string> } } } } {
   const annotations = { [recreatedAnnotation]: new Date(now).toISOString() };
   return { spec: { template: { metadata: { annotations } } } };
@@ -25,7 +25,7 @@ export interface RecreationOrder {
 
 /**
  * Changes the template, which begins a rollout like any other change. Returns "Changed", without a write, if the
- * MachineDeployment has another generation by now; throws the API's 404 for a deleted one, and its 409 for a conflict.
+ * MachineDeployment is no longer at `generation`; throws the API's 404 for a deleted one, and its 409 for a conflict.
  */
 export async function requestRecreation(
   kube: Kube,

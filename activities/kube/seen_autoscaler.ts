@@ -8,14 +8,14 @@ import { autoscalingStrategies, type ScalingGroup } from "./update_kinds.ts";
 const statusMap = { namespace: "kube-system", name: "cluster-autoscaler-status" };
 const updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated";
 
-/** Milliseconds without an update after which no autoscaler runs: it updates the ConfigMap about every ten seconds. */
+/** Milliseconds without an update, which comes about every 10 s, after which the autoscaler counts as stopped. */
 const silentMs = 600_000;
 /** Milliseconds for which an answer is reused, as every status report of a pool needs it. */
 const freshMs = 60_000;
 
 /**
- * Returns why an autoscaler may remove machines of a group that is rolled, as a sentence; "" if none does, or if an
- * AutoscalingStrategy can hold it.
+ * Returns a sentence if a running cluster-autoscaler manages the group, and may add or delete machines while Ostler
+ * rolls it; "" if none manages the group, or if an AutoscalingStrategy exists, by which Ostler can pause it.
  */
 export async function unheldAutoscaler(
   kube: Cluster,
@@ -25,9 +25,9 @@ export async function unheldAutoscaler(
   if (managed.size === 0 || await hasStrategy(kube)) return "";
   const { autoscalerGroupName: name = "" } = (await readGroup())?.spec ?? {};
   if (!managed.has(name.toLowerCase())) return "";
-  return `cluster-autoscaler manages group "${name}", and no AutoscalingStrategy lets Ostler pause it: Ostler ` +
-    "protects the group's nodes from scale-down, but cluster-autoscaler can still add machines, and delete machines " +
-    "that do not join within --max-node-provision-time";
+  return `cluster-autoscaler manages group "${name}", and no AutoscalingStrategy lets Ostler pause the autoscaler: ` +
+    "Ostler protects the group's nodes from scale-down, but cluster-autoscaler can still add machines, and delete " +
+    "machines that do not join within --max-node-provision-time";
 }
 
 /** Returns the names of all groups that a running autoscaler manages, in lower case. */
@@ -47,7 +47,7 @@ function hasStrategy(kube: Cluster): Promise<boolean> {
   }, { freshMs });
 }
 
-/** Returns date and time of a text in Go's form, such as "2026-01-02 03:04:05.678 +0000 UTC". */
+/** Converts a time in Go's form, such as "2026-01-02 03:04:05.678 +0000 UTC", to one that `Date.parse` reads. */
 function timeIn(text: string): string {
   return text.replace(/^(\S+) ([\d:]+)(\.\d+)? ([+-]\d\d)(\d\d).*$/s, "$1T$2$4:$5");
 }

@@ -45,12 +45,12 @@ function sorted(attempt: string, error: unknown): unknown {
 
 /**
  * Bounds (ms) of the pause that the API server may ask for before a retry. `most` keeps a step from waiting longer than
- * all of its retries. A pause up to `above` is left to the retry policy, whose own pause grows to 15 s or 30 s: with
- * shorter ones, the attempts of a step would be over in seconds.
+ * all of its retries. A pause up to `above` is ignored, and the pauses of the retry policy apply, which grow to 15 s or
+ * 30 s: with shorter ones, a step would use up its attempts within seconds.
  */
 const askedMs = { above: 15_000, least: 30_000, most: 60_000 };
 
-/** Returns the pause (ms) that a response asks for; undefined without one, or for a short one. */
+/** Returns the pause (ms) that a response asks for, within `askedMs`; undefined without one, or for a short one. */
 function askedPauseOf(error: unknown): number | undefined {
   const { headers = {} } = error as { headers?: Record<string, string> };
   const [, after = ""] = Object.entries(headers).find(([name]) => name.toLowerCase() === "retry-after") ?? [];
@@ -112,8 +112,8 @@ function parse(body: unknown): Record<string, unknown> | undefined {
 // Runs many requests, a few at a time.
 
 /**
- * Calls `work` for each item, at most `width` at once, and returns the results in the order of the items; ends with the
- * first failure.
+ * Calls `work` for each item, at most `width` at once, and returns the results in the order of the items. Rejects with
+ * the first failure, although work on other items continues.
  */
 export async function abreast<T, R>(width: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];

@@ -110,7 +110,7 @@ Deno.test("followed config: uses another API server only after a restart, becaus
   equal(config.revision({ atOnce: true }), 0);
   match(
     door.said.join(),
-    /it now names API server "https:\/\/another:6443"; restart the process; keeping the previous/,
+    /it now names API server "https:\/\/another:6443", which requires a restart; keeping the previous/,
   );
 });
 

@@ -26,7 +26,7 @@ for (const [form, status] of [["older", older], ["newer", newer]] as const) {
   Deno.test(`fault G13: finds an autoscaler without a strategy by the ${form} form of its status`, async () => {
     match(
       await said(kubeWith(status)),
-      /^cluster-autoscaler manages group "Workers-asg", and no AutoscalingStrategy lets Ostler pause it: /,
+      /^cluster-autoscaler manages group "Workers-asg", and no AutoscalingStrategy lets Ostler pause the autoscaler: /,
     );
     equal(await said(kubeWith(status), "other"), "");
   });

@@ -105,7 +105,7 @@ Deno.test("ostler adopt: removes objects of Operating System Manager on request,
   assert.equal(early.code, 1);
   assert.match(
     early.out,
-    /^ServiceAccount "cloud-init-settings\/cloud-init-getter" .* boots with it until Ostler publishes/m,
+    /^ServiceAccount "cloud-init-settings\/cloud-init-getter" .* boot with it until Ostler publishes/m,
   );
   assert.notEqual(world.secret("cloud-init-getter-token"), undefined);
   await world.runOstler();
@@ -160,7 +160,10 @@ Deno.test("ostler adopt: removes webhooks without a server before anything is ta
   };
   const { code, out } = await world.run(["adopt"]);
   assert.equal(code, 1);
-  assert.match(out, /^validatingwebhookconfigurations .* it blocks all writes of .*; --remove-leftovers removes it$/m);
+  assert.match(
+    out,
+    /^validatingwebhookconfigurations .* this configuration blocks all writes of .*; --remove-leftovers removes it$/m,
+  );
   assert.match((await world.run(["adopt", "--remove-leftovers"])).out, /4 pools taken over/);
 });
 

@@ -434,7 +434,7 @@ Deno.test("ostler release: an invalid MachineDeployment, or one without a profil
     world.kube.put("machinedeployments", { ...before, metadata: { ...before.metadata, annotations: {} }, spec });
     const { code, err } = await world.run(["release", "--yes"]);
     assert.equal(code, 1);
-    assert.match(err, /pool "fleet\/pool": .* it names no profile, or cannot be read/);
+    assert.match(err, /pool "fleet\/pool": .* the MachineDeployment names no profile, or cannot be read/);
   }
   const given = await world.run(["release", "--yes", "--unrenderable", "--unfinished"]);
   assert.equal(given.code, 0, given.out + given.err);
