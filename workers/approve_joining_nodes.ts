@@ -1,6 +1,6 @@
 /**
- * Approves the certificates of new nodes as soon as they are requested, and retries while they are pending. Only the
- * leading controller does this; it needs only the API server, so machines join while Temporal is unreachable.
+ * Approves the certificate requests of new nodes when they are created, and evaluates pending ones again. Only the
+ * leading controller does this. It needs only the API server, so machines join while Temporal is unreachable.
  */
 import type { Cluster } from "../activities/cluster.ts";
 import type { Logger } from "@temporalio/common";
@@ -67,7 +67,7 @@ function noteApproval(
   warn(request);
 }
 
-const remedy = "remove the ClusterRoleBinding that allows bootstrap tokens certificatesigningrequests/nodeclient";
+const remedy = "delete the ClusterRoleBinding that grants bootstrap tokens certificatesigningrequests/nodeclient";
 
 /**
  * Warns once if kube-controller-manager approves requests too, because it does not check the machine; approvals before
@@ -80,6 +80,7 @@ function warnsOnce({ account, log }: Pick<ApproverDeps, "account" | "log">): (re
     const { reason, at } = request.approval ?? { reason: "", at: 0 };
     if (isWarned || reason !== "AutoApproved" || at < since || askerOf(request, account).by === "Stranger") return;
     isWarned = true;
-    log.warn(`Failed to control which machines join: kube-controller-manager approved "${request.name}"; ${remedy}`);
+    const state = `kube-controller-manager approved certificate request "${request.name}" without checking the machine`;
+    log.warn(`Failed to control which machines join: ${state}; ${remedy}`);
   };
 }

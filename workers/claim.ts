@@ -1,7 +1,7 @@
 /**
  * Claims a task queue of Temporal for one cluster: the Schedule of an installation has the identity of its cluster. Two
  * clusters with the same Schedule or task queue would run each other's workflows, so the later one is refused. A
- * cluster without a proven identity is refused if the owner has one, and accepted if the owner has none.
+ * process that cannot prove the identity of its cluster is refused if the owner is proven, and accepted otherwise.
  */
 import type { Client, ScheduleDescription } from "@temporalio/client";
 import { ScheduleNotFoundError } from "@temporalio/client";
@@ -29,13 +29,13 @@ interface Standing {
 }
 
 /**
- * Number of checks of all other Schedules on the same task queue. A cluster that comes later sees our Schedule and is
- * refused; the second check, some time after the first, is for two clusters that came at once and did not see each
- * other.
+ * Number of times that all other Schedules on the same task queue are checked. A cluster that starts later sees this
+ * cluster's Schedule and is refused; the second check is for two clusters that started at the same time and did not see
+ * each other.
  */
 const enoughLooks = 2;
 
-/** The claim of one installation, which a process renews again and again. */
+/** The claim of one installation, which a process checks periodically. */
 export class Claim {
   readonly #config: Config;
   readonly #confirmMs: number;
@@ -136,7 +136,7 @@ function conflict(config: Config, self: ClusterIdentity, { scheduleId, owner, ta
   const { temporal: { namespace }, taskQueue: wanted } = config;
   const place = `task queue "${wanted}" of Temporal's namespace "${namespace}"`;
   const theirs = `Schedule "${scheduleId}" on task queue "${taskQueue}" belongs to ${clusterText(owner ?? self)}`;
-  const proof = self.uid === "" ? 'allow its service account to get namespace "kube-system", or ' : "";
+  const proof = self.uid === "" ? 'allow the service account of this process to get namespace "kube-system", or ' : "";
   const way = `${proof}set a unique --cluster (OSTLER_CLUSTER) and --task-queue for each cluster; ` +
     `if the other cluster no longer exists, delete its Schedule`;
   return new ClusterConflict(`Failed to serve ${clusterText(self)} on ${place}: ${theirs}; ${way}`);

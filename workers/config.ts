@@ -41,10 +41,10 @@ export function readConfig(env: Record<string, string | undefined>, argv: string
     isTokenForAnybody ? ["prometheus-token-file: prometheus-hosts must list the hosts that may get the token"] : [],
   );
   refuseFaults(cloudFaults(values));
-  // Refused together, because a writer of MachineDeployments could read the cloud's credentials on a machine.
+  // Together, these settings would let authors of MachineDeployments read the cloud's credentials on a machine.
   const isShared = values.providerEnvironment && values.cloud !== "";
   refuseFaults(
-    isShared ? ["provider-environment: must be false with a cloud, whose credentials machines would get"] : [],
+    isShared ? ["provider-environment: must be false with a cloud, because machines would get its credentials"] : [],
   );
   const { temporalAddress, temporalNamespace, ...processes } = pick(ProcessSettings, values);
   const taskQueue = processes.taskQueue || taskQueueOf(processes.cluster);

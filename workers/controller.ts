@@ -203,12 +203,12 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
 
 type DefaultProfile = Awaited<ReturnType<typeof defaultProfiles>>[number];
 
-/** Has the version that Ostler installed; a profile without this annotation has another author. */
+/** Annotation with the version that Ostler installed; a profile without it was not installed by Ostler. */
 const installedAnnotation = "ostler.dev/default-profile";
 
 /**
- * Creates missing profiles and replaces those of another version, of any author. Edits without a new version
- * are kept, and so is a profile of a newer Ostler.
+ * Creates missing profiles, and replaces those with another version, even if Ostler did not install them. Keeps edits
+ * without a new version, and profiles that a newer Ostler installed.
  */
 export async function installDefaultProfiles(
   kube: Kube,
@@ -255,9 +255,9 @@ async function install(
 
 /** A NodeVersion with the facts on which its runs depend. */
 interface SeenVersion extends VersionStatus {
-  /** Contains the generation, because a run may have read another spec between two equal specs. */
+  /** UID, generation and deletion time; the generation, because a spec may change and change back between two reads. */
   identity: string;
-  /** The wishes about renewals on which a run depends; undefined if none may begin. */
+  /** The annotation about the renewal of certificates; undefined if a person disabled or cancelled the renewal. */
   renewal: string | undefined;
 }
 
@@ -276,7 +276,7 @@ const versions: Resource<SeenVersion> = {
   }),
 };
 
-/** Milliseconds until a run is signalled again while certificates expire soon; without hands each one only ends. */
+/** Milliseconds until a renewal is signalled again while certificates expire soon, as a run without hands only ends. */
 const renewAgainMs = 3_600_000;
 
 /** The NodeVersion of a group, and the identity of the group. */
@@ -345,7 +345,7 @@ export async function rollOutNodeVersion(client: Client, { cluster, taskQueue }:
   });
 }
 
-/** Signals the renewal of certificates of a NodeVersion to read again; starts a run if none is open. */
+/** Signals the renewal of a NodeVersion's certificates to read its objects again; starts a run if none is open. */
 export async function renewCertificates(client: Client, { cluster, taskQueue }: Config, name: string): Promise<void> {
   const object = cluster === "" ? { name } : { cluster, name };
   await client.workflow.signalWithStart("renewCertificates", {

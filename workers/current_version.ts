@@ -1,6 +1,6 @@
 /**
- * Keeps the version of the controller's own build the current version of the Worker Deployment. So an update needs only
- * a new image, and a downgrade only the previous image.
+ * Keeps the build of this controller the current version of the Worker Deployment, so that an update needs only a new
+ * image, and a downgrade only the previous image.
  */
 import type { Client } from "@temporalio/client";
 import type { Logger } from "@temporalio/common";
@@ -10,13 +10,13 @@ import type { Config } from "./config.ts";
 
 type VersionConfig = Pick<Config, "buildId" | "deployment" | "cluster" | "taskQueue" | "temporal">;
 
-/** Returns the Worker Deployment of a build id. */
+/** Returns the name of the Worker Deployment. */
 export function deploymentNameOf({ deployment, cluster }: Pick<Config, "deployment" | "cluster">): string {
   return deployment || taskQueueOf(cluster);
 }
 
 /**
- * Outcome of a check; without workers of the version nothing changes, because no worker would run any workflow.
+ * Outcome of a check. NoWorkers: workers of this version do not poll, and workflows would stop if it became current.
  * Superseded: another controller made its version current since this process started, and that version has workers.
  */
 export type VersionOutcome = "Current" | "MadeCurrent" | "NoWorkers" | "Superseded";
@@ -52,7 +52,7 @@ export async function keepVersionCurrent(config: VersionConfig, deps: VersionDep
         log.warn("Keeping the current version: another controller set it since this process started", version);
       }
       if (outcome === "NoWorkers" && outcome !== known) {
-        log.warn("Keeping the current version: no workers of this version poll", version);
+        log.warn("Keeping the current version: workers of this controller's version do not poll yet", version);
       }
       if (outcome === "MadeCurrent") log.info("Made this version the current one", version);
       known = outcome;

@@ -13,7 +13,7 @@ const leaseSeconds = 15;
 
 /** Milliseconds; `deadline` and `leave` together are shorter than a Lease, so that two controllers never lead. */
 export const leaderTimes = {
-  /** Between renewals, which are most of the requests of an idle controller; one of them may fail. */
+  /** Between renewals; leadership survives one that fails. Renewals are most requests of an idle controller. */
   renew: 4_000,
   /** Without renewal for this long, a leader stops leading. */
   deadline: 10_000,

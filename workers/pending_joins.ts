@@ -4,7 +4,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Verdict } from "../activities/node/approve_node.ts";
 import type { NodeRequest } from "../activities/node/node_requests.ts";
 
-/** Milliseconds between evaluations of one request, which double; its machine may be expected only later. */
+/** Milliseconds between evaluations of one request, doubled from `first` to `last`, as its machine may appear later. */
 export const looks = { first: 2_000, last: 60_000 };
 /** Requests that are evaluated concurrently. */
 const width = 20;

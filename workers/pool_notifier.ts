@@ -71,10 +71,10 @@ const retellAfterMs = 300_000;
  */
 const numberedInMs = 5_000;
 
-/** The longest wait of a change while machine-controller observes other changes, as long as a run would wait. */
+/** The longest wait (ms) of a change while machine-controller observes others; a run would wait equally long. */
 const turnInMs = 600_000;
 
-/** When machine-controller last observed a waiting change, and since when that one had waited (epoch ms). */
+/** Times (epoch ms): when machine-controller last observed a waiting change, and since when that change had waited. */
 interface Numbering {
   at: number;
   since: number;

@@ -44,7 +44,7 @@ const ours = "system:serviceaccount:ostler-system:ostler";
 
 /** Settings that Operating System Manager also has mean the same there. */
 export const ProcessSettings = z.object({
-  config: setting(text, "", { description: "Read settings from this YAML file, by flag" }),
+  config: setting(text, "", { description: "Read settings from this YAML file, keyed by flag without dashes" }),
   kubeconfig: setting(text, "", {
     description: "Use this kubeconfig file (default ~/.kube/config, else in-cluster)",
     env: "KUBECONFIG",
@@ -104,7 +104,8 @@ export const ProcessSettings = z.object({
       "unversioned)",
   }),
   deployment: setting(optional(/^[^.:]+$/, "must not contain a dot or a colon"), "", {
-    description: "Set the Worker Deployment of the build ID (default as the default task queue)",
+    description:
+      "Name the Worker Deployment of the build ID (default `ostler`, with a cluster name `ostler-<cluster>`)",
   }),
   holdPatches: setting(truth, "false", {
     description: "Do not activate new workflow patches (allows downgrade)",
@@ -131,7 +132,7 @@ export const ProcessSettings = z.object({
   }),
   providerEnvironment: setting(truth, "false", {
     description: "Give machines provider credentials of the worker's environment where a provider spec has none; " +
-      "not with a cloud",
+      "not allowed with `cloud`",
     form: "truth",
   }),
   cloud: setting(cloud, "", {
@@ -146,7 +147,7 @@ export const ProcessSettings = z.object({
     description: "Set the constellation-uid tag of this cluster's groups; required unless simulated",
   }),
   cloudInputOnly: setting(text, "", {
-    description: "Set template fields that Google never returns (input-only), by path",
+    description: "Set template fields that Google never returns (input-only), as JSON by path",
     form: "json",
   }),
   prometheusHosts: setting(names, "", {
@@ -227,7 +228,7 @@ export const OsmSettings = z.object({
   containerRuntime: setting(containerd, "containerd", {
     description: "Use this container runtime; only containerd is supported",
   }),
-  caBundle: ignored("as in Operating System Manager; use host-ca-bundle"),
+  caBundle: ignored("has no effect in Operating System Manager either; use host-ca-bundle"),
   workerCount: ignored("Temporal controls concurrency"),
   logDebug: ignored("use log-level=DEBUG", "truth"),
   logFormat: ignored("logs are JSON"),

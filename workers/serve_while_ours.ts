@@ -5,8 +5,8 @@ import { ClusterConflict } from "./claim.ts";
 import { TemporalTrouble } from "./temporal_trouble.ts";
 
 /**
- * Milliseconds: the first pause after a refusal or a failure; the limit of its doubling after a refusal, and without an
- * answer, as after a cold start; and the interval of checks while serving.
+ * Milliseconds between attempts, doubled from `first` up to `last` after a refusal, and up to `away` after a failure,
+ * for example while Temporal starts; and between checks while serving.
  */
 export const claimPauses = { first: 5_000, last: 300_000, away: 15_000, serving: 60_000 };
 
@@ -43,7 +43,7 @@ async function isOursAtLast(deps: ServeDeps): Promise<boolean> {
     const trouble = await troubleOf(deps.claim);
     if (!trouble) return true;
     pause = Math.min(pause, trouble instanceof ClusterConflict ? last : away);
-    // A failure is logged once, because it lasts until an administrator resolves it.
+    // A failure is logged once, because it may last until an administrator resolves it.
     if (trouble.message !== said) tell(deps.log, trouble);
     said = trouble.message;
     await rest(pause, deps.signal);

@@ -19,9 +19,9 @@ export interface Starting {
 
 /**
  * Starts or signals the run of a pool, and returns the run. Safe to call any number of times, as each pool has one
- * workflow ID and the signal only requests another read. A repeated signal does not undo a cancellation that could not
- * be reported: it starts a run that only reports that. Fails while a worker still serves the run of this cluster under
- * its previous name.
+ * workflow ID and the signal only requests another read. After a cancellation that could not be reported, a repeated
+ * signal starts a run that only reports the cancellation. Throws while a worker still serves the pool's run under the
+ * previous name of this cluster.
  */
 export async function startRollout(
   { client, config, self }: Starting,

@@ -1,5 +1,5 @@
 /**
- * Starts a run for each AutoscalingStrategy, which configures its cluster-autoscaler by the strategy and the scaling
+ * Starts a run for each AutoscalingStrategy; the run configures the cluster-autoscaler by the strategy and the scaling
  * groups.
  */
 import type { Client } from "@temporalio/client";

@@ -29,10 +29,10 @@ export function temporalTrouble({ address, namespace }: Place, error: unknown): 
     return trouble(error, `Failed to use ${place}: ${absent(namespace)}`);
   }
   if (code === permissionDenied || code === unauthenticated) {
-    return trouble(error, `Failed to use ${place}: it refuses this process: "${text}"; ${remedy}`);
+    return trouble(error, `Failed to use ${place}: Temporal refuses this process: "${text}"; ${remedy}`);
   }
   if (code === unimplemented) {
-    return trouble(error, `Failed to use ${place}: it does not support the request: "${text}"; ${older}`);
+    return trouble(error, `Failed to use ${place}: the server does not support the request: "${text}"; ${older}`);
   }
   return trouble(error, `Failed to reach Temporal at ${address}: ${text}; retrying`);
 }
@@ -48,11 +48,11 @@ export async function askTemporal<T>(place: Place, ask: () => Promise<T>): Promi
 
 type Place = Pick<TemporalServer, "address" | "namespace">;
 
-const remedy = "grant this identity (TEMPORAL_API_KEY, TEMPORAL_TLS_*) permission to read and write there";
+const remedy = "grant this identity (TEMPORAL_API_KEY, TEMPORAL_TLS_*) permission to read and write in that namespace";
 const older = "the server is older than Ostler needs (tested with 1.29), or is not Temporal";
 
 function absent(namespace: string): string {
-  return `it does not exist; set --temporal-namespace (TEMPORAL_NAMESPACE), or create it with ` +
+  return `the namespace does not exist; set --temporal-namespace (TEMPORAL_NAMESPACE), or create it with ` +
     `\`ostler setup --temporal-namespace ${namespace}\``;
 }
 

@@ -145,8 +145,8 @@ async function runUntil(workers: Worker[], signal: AbortSignal): Promise<void> {
   }
 }
 
-// A worker that Temporal refuses for a minute fails, and may never end: the SDK waits for ever for what it still holds
-// (1.24). The process would stay up without being ready, so it exits and is restarted.
+// A worker that Temporal refuses for a minute fails, and may never end, because the SDK (1.24) waits forever for its
+// unfinished tasks. The process would stay up without being ready, so it exits and is restarted.
 
 /** Milliseconds between checks, and the time for a failed worker to end by itself. */
 const failurePauses = { look: 1_000, grace: 5_000 };

@@ -10,7 +10,7 @@ import { attempting, ifFound, statusOf } from "../kube/status.ts";
 import { unavailable } from "../failures.ts";
 import { autoscalingStrategies, type AutoscalingStrategy } from "../kube/update_kinds.ts";
 
-/** Annotation of a strategy that was enabled: JSON that maps each holder to the end of its hold (epoch ms). */
+/** Annotation of a strategy that a hold disabled: JSON that maps each holder to the end of its hold (epoch ms). */
 const heldAnnotation = "ostler.dev/held-off-by";
 
 const Holders = z.record(z.string(), z.number());
@@ -25,7 +25,7 @@ export function holdersOf({ metadata }: Pick<AutoscalingStrategy, "metadata">, n
  * unchanged.
  */
 export function holdAutoscalers(kube: Kube, { holder, until }: { holder: string; until: number }): Promise<void> {
-  return attempting("hold the cluster-autoscaler", async () => {
+  return attempting("turn off the cluster-autoscaler", async () => {
     for (const strategy of await listClusterObjects(kube, autoscalingStrategies)) {
       const holders = readHolders(strategy.metadata);
       const isHeld = Object.keys(holders).length > 0;

@@ -39,7 +39,8 @@ async function keep(kube: Kube, strategy: AutoscalingStrategy): Promise<Standing
   const { deploymentName: name, deploymentNamespace: namespace } = strategy.spec;
   const where = `Deployment "${namespace}/${name}"`;
   if (name === "" || namespace === "") {
-    return waiting("DeploymentUnnamed", "The AutoscalingStrategy does not name a Deployment");
+    const remedy = "set spec.deploymentName and spec.deploymentNamespace";
+    return waiting("DeploymentUnnamed", `The AutoscalingStrategy does not name a Deployment; ${remedy}`);
   }
   const read = (): Promise<V1Deployment> => kube.apps.readNamespacedDeployment({ namespace, name });
   const deployment = await ifFound(read());
@@ -135,7 +136,7 @@ async function mirror(
 
 /** The binary of the autoscaler's own images, for a Deployment without a command. */
 const defaultBinary = "./cluster-autoscaler";
-/** Names of flags; a leading dash or another character would make a different flag. */
+/** Valid names of flags: a leading dash, or a character such as "=", would make a different flag. */
 const flag = /^[a-zA-Z0-9][a-zA-Z0-9_-]*$/;
 /** Control characters, which could split an argument and are unreadable in a list of processes. */
 // deno-lint-ignore no-control-regex
@@ -158,7 +159,7 @@ export function autoscalerCommand(
   const leftOut: string[] = [];
   const args = Object.entries(autoscalerExtraArgs).flatMap(([name, value]) => {
     if (flag.test(name) && !unusual.test(value)) return [`--${name}=${value}`];
-    leftOut.push(`argument ${JSON.stringify(name)}: not the name and value of a flag`);
+    leftOut.push(`argument ${JSON.stringify(name)}: its name or value is invalid in a flag`);
     return [];
   });
   const scaled = groups.filter(({ spec }) => spec.autoscaling && !isControlPlane(spec.role));
@@ -171,7 +172,7 @@ export function autoscalerCommand(
   return { command: [binary, ...[...new Set([...args, ...nodes])].sort()], leftOut };
 }
 
-/** Compares in any case, as the Constellation node operator does. */
+/** Ignores upper and lower case, as the Constellation node operator does. */
 function isControlPlane(role: string): boolean {
   return ["controlplane", "control-plane"].includes(role.toLowerCase());
 }

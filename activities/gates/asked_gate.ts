@@ -34,7 +34,7 @@ export interface Pace {
   metric: number;
 }
 
-/** A metric that was false this often in a row has failed: a single reading may be noise. */
+/** Consecutive false measurements after which a metric has failed, because a single measurement may be noise. */
 const breachesThatFail = 3;
 
 /** Returns a gate that has not been evaluated yet. */
@@ -231,7 +231,7 @@ async function createOnce(kube: Kube, body: ReturnType<typeof jobFor>): Promise<
 }
 
 function judgeJob({ metadata, status }: Job): Finding {
-  const job = `job "${nameOf(metadata)}"`;
+  const job = `Job "${nameOf(metadata)}"`;
   const ended = status?.conditions?.filter((condition) => condition.status === "True") ?? [];
   if (ended.some(({ type }) => type === "Complete")) return { state: "True", message: `${job} is Complete` };
   const failure = ended.find(({ type }) => type === "Failed");
@@ -241,9 +241,9 @@ function judgeJob({ metadata, status }: Job): Finding {
   }
   if (failure) {
     const why = [failure.reason, failure.message].filter(Boolean).join(": ");
-    return { state: "Failed", message: `${job} has Failed${why ? ` (${why})` : ""}, wanted Complete` };
+    return { state: "Failed", message: `${job} failed${why ? ` (${why})` : ""}, wanted Complete` };
   }
-  const pods = `${status?.active ?? 0} of its pods are active, ${status?.failed ?? 0} have failed`;
+  const pods = `${status?.active ?? 0} pods active, ${status?.failed ?? 0} failed`;
   return { state: "Unknown", message: `${job} has not finished: ${pods}, wanted Complete` };
 }
 

@@ -25,7 +25,7 @@ export async function lookAtDaemonSets(subject: Subject, check: DaemonSets): Pro
     const names = some(lacking.map(({ name }) => name));
     return { state: "False", message: `${lacking.length} of ${wanted.length} daemon pods are not Ready: ${names}` };
   }
-  if (absent.length > 0) return { state: "Unknown", message: `node ${some(absent.map(quoted))} is not registered` };
+  if (absent.length > 0) return { state: "Unknown", message: `not registered: node ${some(absent.map(quoted))}` };
   return { state: "True", message: `${wanted.length} of ${wanted.length} daemon pods are Ready` };
 }
 

@@ -64,8 +64,8 @@ export async function queryPrometheus(server: string, query: string, access = no
 
 function queryUrl(server: string, query: string): URL {
   const url = URL.canParse(server) ? new URL(`${server.replace(/\/+$/, "")}/api/v1/query`) : undefined;
-  if (url?.protocol !== "http:" && url?.protocol !== "https:") throw new Error("its url must be an http or https URL");
-  if (url.username || url.password) throw new Error("its url must not contain credentials");
+  if (url?.protocol !== "http:" && url?.protocol !== "https:") throw new Error("the gate's url must be http or https");
+  if (url.username || url.password) throw new Error("the gate's url must not contain credentials");
   url.searchParams.set("query", query);
   return url;
 }
@@ -84,7 +84,7 @@ interface Question {
   signal: AbortSignal;
 }
 
-/** Sends one request on its own connection; returns "" if the response is too long. */
+/** Sends one request on its own connection; the text is "" unless the status is 200, and if it is too long. */
 async function exchange(url: URL, { headers, ca, signal }: Question): Promise<{ status: number; text: string }> {
   const options = { agent: false, headers, signal, ...(ca === "" ? {} : { ca }) };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

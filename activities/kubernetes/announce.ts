@@ -1,4 +1,7 @@
-/** Completes the upgrade of a control plane: uncordons it, and announces what it runs; reports it on the NodeVersion. */
+/**
+ * Completes the upgrade of a control plane: annotates its Node with the installed components, uncordons the Node, and
+ * writes the condition KubernetesUpgraded of the NodeVersion.
+ */
 import type { V1Node } from "@kubernetes/client-node";
 import type { Cluster } from "../cluster.ts";
 import type { ClusterObject, UpgradeStanding } from "../../workflows/contracts/mod.ts";
@@ -18,8 +21,9 @@ import { holderOfUpgrade } from "../pool/upgraded_nodes.ts";
 import { askedUpgrade, cancelledReason, upgradeCondition } from "./cancelled_upgrade.ts";
 
 /**
- * Annotates a control plane with the components that it runs. Workers get their kubelet only after this annotation, so
- * it fails as Transient while the kubelet still reports another version than the NodeVersion with these components (K23).
+ * Annotates a control plane with the components that it runs. Throws Transient while its kubelet does not report the
+ * version that the NodeVersion names with these components: workers get their kubelet only after this annotation, and a
+ * kubelet must not be newer than the API server.
  */
 export function ensureControlPlaneAnnounced(
   kube: Cluster,
@@ -34,7 +38,7 @@ export function ensureControlPlaneAnnounced(
     const kubelet = status?.nodeInfo?.kubeletVersion ?? "";
     if (same(kubernetesComponentsReference, components) && kubelet !== wanted) {
       throw unavailable(
-        `Failed to ${what}: its kubelet is "${kubelet}", and components "${components}" are "${wanted}"`,
+        `Failed to ${what}: its kubelet is "${kubelet}", but components "${components}" are those of "${wanted}"`,
       );
     }
     // The UID makes the API server refuse the patch for another node of this name.
@@ -44,8 +48,8 @@ export function ensureControlPlaneAnnounced(
 }
 
 /**
- * Reads the Node of a control plane. Moot (MachineGone) if it was deleted, also if a later one has its name; Refused
- * (ControlPlaneRefused) for a worker, as any client of Temporal's namespace can name any node.
+ * Reads the Node of a control plane. Throws Moot (MachineGone) if the Node was deleted, even if a later one has its
+ * name. Throws Refused (ControlPlaneRefused) for a worker: any client of Temporal's namespace can name any node.
  */
 export async function needControlPlane(
   kube: Kube,
@@ -53,14 +57,14 @@ export async function needControlPlane(
 ): Promise<V1Node> {
   const found = await ifFound(kube.core.readNode({ name: node }));
   if (!found || found.metadata?.uid !== uid) {
-    const state = found ? `its uid is "${found.metadata?.uid}", not "${uid}"` : "the Node was deleted";
+    const state = found ? `it was replaced by a Node with UID "${found.metadata?.uid}"` : "the Node was deleted";
     throw moot("MachineGone", `Failed to ${what}: ${state}`);
   }
   if (isControlPlane(found)) return found;
-  throw refused("ControlPlaneRefused", `Failed to ${what}: it is not a control plane`);
+  throw refused("ControlPlaneRefused", `Failed to ${what}: node "${node}" is not a control plane`);
 }
 
-/** Ends the cordon of the upgrade, and no other; a node that is gone, also for a later one of its name, needs nothing. */
+/** Undoes the cordon of the upgrade, and no other; does nothing if the Node with this UID was deleted. */
 export async function ensureControlPlaneUncordoned(
   kube: Kube,
   { object, node, uid }: { object: ClusterObject; node: string; uid: string },
@@ -72,7 +76,7 @@ export async function ensureControlPlaneUncordoned(
 /** Nodes that are uncordoned concurrently. */
 const width = 5;
 
-/** Ends every cordon of an upgrade whose NodeVersion was deleted; a node that is cordoned otherwise is unchanged. */
+/** Undoes every cordon of an upgrade whose NodeVersion was deleted; cordons by users and other controllers remain. */
 export async function ensureUpgradeEnded(kube: Cluster, { object }: { object: ClusterObject }): Promise<void> {
   const pool = holderOfUpgrade(object);
   const nodes = await attempting("list nodes", () => readGroupNodes(kube));

@@ -1,13 +1,13 @@
-/** The API servers of a cluster's control planes; a request shows only the version of the one that answers it. */
+/** Finds versions of API servers by their pods, because a request shows only the version of the server that answers. */
 import type { Cluster } from "../cluster.ts";
 import { readGroupNodes } from "../node_version/group_nodes.ts";
 import { controlPlanesIn, readPartsOf } from "./planes.ts";
 import { minorOf } from "./versions.ts";
 
 /**
- * Returns an API server with an older minor version than `minor` (of `minorOf`), or undefined. kubeadm upgrades the API
- * server of a node before its kubelet, so only nodes with an older kubelet are read. A server whose version is unknown,
- * as while its pod is restarted, counts with that of the kubelet.
+ * Returns an API server with an older minor version than `minor` (from `minorOf`), or undefined. kubeadm upgrades the
+ * API server of a node before its kubelet, so only nodes with an older kubelet are read. While the version of a server
+ * is unknown, for example because its pod restarts, that of the kubelet counts.
  */
 export async function olderApiServer(
   kube: Cluster,

@@ -8,10 +8,10 @@ import { plainVersion } from "./versions.ts";
 
 /** On a NodeVersion: any new value asks for another attempt. */
 const retryAnnotation = "ostler.dev/retry-kubernetes";
-/** Characters of an annotation that count, as the result is stored in a history. */
+/** Maximum characters of an annotation that are read, because a workflow's history stores the result. */
 export const longestText = 200;
 
-/** Returns the request of a person for another attempt; "" is none. */
+/** Returns the value of the annotation with which a person requests another attempt; "" without it. */
 export function retryOf({ annotations }: NodeVersion["metadata"]): string {
   return (annotations?.[retryAnnotation] ?? "").slice(0, longestText);
 }
@@ -45,7 +45,7 @@ function troubleIn(
   { isThere, list }: { isThere: boolean; list: string | undefined },
 ): UpgradeTrouble | null {
   if (plainVersion(version) === "") {
-    const state = version === "" ? "does not name a Kubernetes version" : `names Kubernetes version "${version}"`;
+    const state = version === "" ? "does not name a Kubernetes version" : `has invalid Kubernetes version "${version}"`;
     const remedy = 'set spec.kubernetesClusterVersion to a version such as "v1.36.1"';
     return { reason: "VersionInvalid", message: `NodeVersion "${name}" ${state}; ${remedy}` };
   }

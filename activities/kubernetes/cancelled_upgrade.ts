@@ -1,4 +1,4 @@
-/** The upgrade of Kubernetes that a person cancelled, as the status of its NodeVersion keeps it until a person asks again. */
+/** Reads which upgrade of Kubernetes a person cancelled; the status of the NodeVersion records that. */
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { VersionUpgrade } from "../../workflows/contracts/mod.ts";
@@ -10,10 +10,10 @@ export const upgradeCondition = "KubernetesUpgraded";
 /** The reason of a cancelled upgrade. */
 export const cancelledReason = "UpgradeCancelled";
 
-/** Characters of a report that count, as the survey with it is stored in a history, and part of another condition. */
+/** Maximum characters of a message that are read: a workflow's history stores them, another condition quotes them. */
 const longestReport = 2_000;
 
-/** The cancelled upgrade: another version, other components or a new request for an attempt are another upgrade. */
+/** Identifies an upgrade: a cancellation ends with another version, other components, or a new retry annotation. */
 const CancelledUpgrade = z.object({ version: z.string(), components: z.string(), retry: z.string() });
 type CancelledUpgrade = z.infer<typeof CancelledUpgrade>;
 
@@ -23,7 +23,7 @@ export function askedUpgrade({ metadata, spec }: Pick<NodeVersion, "metadata" | 
   return { version, components, retry: retryOf(metadata) };
 }
 
-/** Returns whether an upgrade may run, and the last report if it is not complete. */
+/** Returns whether the upgrade may run, and the message of its condition, which is "" once the upgrade is complete. */
 export function upgradeStateOf(version: NodeVersion): VersionUpgrade {
   const { status } = version;
   const cancelled = CancelledUpgrade.safeParse(status?.["cancelledUpgrade"]).data;

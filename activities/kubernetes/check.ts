@@ -1,4 +1,4 @@
-/** Checks what speaks against an upgrade of Kubernetes before it begins. */
+/** Finds obstacles to an upgrade of Kubernetes before it begins. */
 import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import type { Cluster } from "../cluster.ts";
 import type { ClusterObject, UpgradeCheck, UpgradeFinding } from "../../workflows/contracts/mod.ts";
@@ -15,13 +15,16 @@ import { type GroupNode, readGroupNodes } from "../node_version/group_nodes.ts";
 import { readAskedKubernetes } from "./asked.ts";
 import { readRemovedApis, type RemovedApis } from "./removed_apis.ts";
 
-/** Objects that a finding names; it has the number of the others. */
+/** Maximum objects that a finding names; the others are only counted. */
 const named = 10;
 /** Concurrent lists. */
 const width = 5;
 const longestText = 2_000;
 
-/** Returns the findings, at most one of each kind and its parts. Moot if the NodeVersion or its components changed. */
+/**
+ * Returns at most one finding of each kind, or two about APIs: those in use, and API servers that could not be read.
+ * Throws Moot (GenerationStale) if the NodeVersion or its components changed.
+ */
 export function checkUpgrade(
   kube: Cluster,
   { object: { name }, digest }: { object: ClusterObject; digest: string },
@@ -61,7 +64,7 @@ export function apiFindings(version: string, { inUse, unread }: RemovedApis): Up
   ];
 }
 
-/** Reports pods of control planes that can never be evicted, whatever happens to other pods. */
+/** Returns a finding about pods on control planes that can never be evicted, even if all their replicas are healthy. */
 export async function drainsImpossible(kube: Kube, nodes: readonly GroupNode[]): Promise<UpgradeFinding[]> {
   const planes = nodes.filter(({ isControlPlane }) => isControlPlane).map(({ name }) => name);
   const pods = (await abreast(width, planes, (node) => podsToMove(kube, node))).flat();
@@ -90,14 +93,14 @@ function whyStuck(pod: V1Pod, budgets: readonly V1PodDisruptionBudget[]): string
     : `${nameOf(pod)} is protected by ${budget}, which requires all ${first.status?.expectedPods} pods`;
 }
 
-/** A status that does not describe the current spec proves nothing. */
+/** Returns whether a budget can never allow an eviction; false while its status does not describe its current spec. */
 function allowsNone({ metadata, status }: V1PodDisruptionBudget): boolean {
   if (!status || (status.observedGeneration ?? 0) < (metadata?.generation ?? 0)) return false;
   const { disruptionsAllowed, expectedPods = 0, desiredHealthy = 0 } = status;
   return disruptionsAllowed === 0 && expectedPods > 0 && expectedPods <= desiredHealthy;
 }
 
-/** Etcd that cannot be read is as inconclusive as one with a problem. */
+/** Returns a finding if etcd has a problem or cannot be read. */
 async function etcdInDoubt(kube: Cluster): Promise<UpgradeFinding[]> {
   const doubts = await readSurvey(kube).then(wordsOf, (error: unknown) => [
     error instanceof Error ? error.message : "Failed to survey etcd",

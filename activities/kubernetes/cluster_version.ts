@@ -5,12 +5,12 @@ import type { Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { plainVersion } from "./versions.ts";
 
-/** The ConfigMap in which kubeadm records it. */
+/** The ConfigMap in which kubeadm records the version. */
 export const kubeadmConfig = { namespace: "kube-system", name: "kubeadm-config" };
 
 const ClusterConfiguration = z.looseObject({ kubernetesVersion: z.string() });
 
-/** Returns the version that kubeadm recorded for the cluster; "" if it recorded none that is plain. */
+/** Returns the version that kubeadm recorded for the cluster; "" without one such as "v1.36.1". */
 export async function readClusterVersion(kube: Kube): Promise<string> {
   const map = await ifFound(kube.core.readNamespacedConfigMap(kubeadmConfig));
   const { data } = ClusterConfiguration.safeParse(yamlIn(map?.data?.["ClusterConfiguration"] ?? ""));

@@ -17,12 +17,12 @@ export interface Component {
 
 /** Maximum characters of a list. */
 const longestList = 100_000;
-/** The programs that an upgrade installs; archives, `data:` URLs and all others are those of new machines only. */
+/** The programs that an upgrade installs; archives, `data:` URLs and other programs are only for new machines. */
 const installed = ["kubeadm", "kubelet", "kubectl"];
 const needed = ["kubeadm", "kubelet"];
 
 // Each field becomes an argument of a program that runs as root on a node. `deploy/kubernetes/hands/limit_hands.yaml` has
-// the same patterns. A query could contain a credential, which arguments of pods must not have.
+// the same patterns. URLs have no query: it could contain a credential, which every reader of pods would see.
 const pathPattern = /^(\/[A-Za-z0-9_-][A-Za-z0-9._-]*){0,6}\/s?bin\/[a-z]+$/;
 const hashPattern = /^sha256:[0-9a-f]{64}$/;
 const urlPattern = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(\/[A-Za-z0-9_~+-][A-Za-z0-9._~+-]*)+$/;
@@ -49,9 +49,9 @@ export function componentsIn(list: string): { components: Component[] } | { faul
   });
   const names = components.map(({ path }) => nameOf(path));
   const lacking = needed.find((name) => !names.includes(name));
-  if (lacking) return { fault: `it does not name ${lacking} with a URL and an installPath` };
+  if (lacking) return { fault: `${lacking} is missing; list it with url, hash and installPath, and not as an archive` };
   const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice) return { fault: `it names ${twice} twice` };
+  if (twice) return { fault: `${twice} is listed twice` };
   const faults = components.map((component) => faultIn(component)).filter((fault) => fault !== "");
   return faults[0] === undefined ? { components } : { fault: faults[0] };
 }
@@ -64,15 +64,15 @@ function withPlainKeys(entry: unknown): unknown {
 
 function faultIn({ path, hash, url }: Component): string {
   const name = nameOf(path);
-  if (!pathPattern.test(path)) return `the installPath of ${name} is not an absolute path in a folder "bin"`;
+  if (!pathPattern.test(path)) return `the installPath of ${name} is not a plain path such as "/opt/bin/${name}"`;
   if (!hashPattern.test(hash)) return `the hash of ${name} is not "sha256:" and 64 hexadecimal digits`;
   if (url.length > 512 || !urlPattern.test(url)) {
-    return `the URL of ${name} is not an http or https URL of host and path, without user, query and escapes`;
+    return `the URL of ${name} is not a plain http or https URL: a host and a path, without user, query and escapes`;
   }
   return "";
 }
 
-/** Returns the identity of a version and of the content of its components, which an order must match. */
+/** Returns the hash of a version and its components; an order with another hash is out of date. */
 export function upgradeDigestOf(version: string, list: string): string {
   return createHash("sha256").update(JSON.stringify([version, list])).digest("hex");
 }

@@ -31,7 +31,7 @@ export async function readPlanes(
   return planesOf({ object, version }, { nodes, seats, parts, slots, leads });
 }
 
-/** Without an answer no leader is known, which only decides about the order of control planes. */
+/** Returns undefined if etcd does not answer: its leader only affects the order of control planes. */
 async function readEtcd(kube: Cluster): Promise<EtcdSurvey | undefined> {
   try {
     return await readSurvey(kube);

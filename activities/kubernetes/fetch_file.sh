@@ -1,8 +1,9 @@
 # Downloads one file and verifies it; runs on the host, under the lock of the store.
-# Usage: fetch_file.sh FILE PART HASH URL STALL. Exit code 65: the content has another hash.
+# Usage: fetch_file.sh FILE PART HASH URL STALL. PART keeps an unfinished download, and STALL is in seconds.
+# Exit code 65: the content has another hash. All others are those of curl or the shell.
 file=$1 part=$2 hash=$3 url=$4 stall=$5
 umask 077
-# In blocks of 512 bytes: a server that never ends must not fill the disk.
+# At most 1 GiB, in blocks of 512 bytes: a response that never ends must not fill the disk.
 ulimit -f 2097152
 case $url in https:*) redirects='=https' ;; *) redirects='=http,https' ;; esac
 
@@ -21,7 +22,7 @@ while :; do
     --output "$part" --url "$url"
   code=$?
   if [ "$code" = 0 ] && verify; then break; fi
-  # The bytes remain for the next attempt only if the transfer was cut.
+  # The bytes remain for the next attempt only if the connection failed.
   case $code in 6 | 7 | 18 | 28 | 35 | 52 | 55 | 56 | 92) exit "$code" ;; esac
   rm -f "$part"
   # Resumed bytes may be those of another file, so the file is fetched once more as a whole.

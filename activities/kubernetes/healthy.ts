@@ -19,7 +19,7 @@ interface HealthQuestion {
   object: ClusterObject;
   node: string;
   uid: string;
-  /** The version that it must run; null for any known one. */
+  /** The version that the control plane must run; null accepts any known version. */
   version: string | null;
   /** Whether its kubelet must run that version, too. */
   kubelet: boolean;
@@ -34,8 +34,8 @@ interface Health {
 }
 
 /**
- * Ends when the control plane runs the version, is Ready, and its etcd member votes and is healthy (K27), or at `until`.
- * Returns the time without a read if the API server did not answer meanwhile, as it may be the one that is upgraded.
+ * Ends when the control plane runs the version, is Ready, and its etcd member votes and is healthy, or at `until`.
+ * Returns `Unseen` if the API server did not answer for a while, because that server may be the one being upgraded.
  */
 export function awaitControlPlaneHealthy(
   kube: Cluster,
@@ -64,14 +64,14 @@ export function awaitCertificatesRenewed(
 /** Returns the static pods that did not restart since the last renewal on their node. */
 async function notRestarted(kube: Cluster, node: string): Promise<string[]> {
   const etcd = await readEtcdPart(kube, node);
-  // An etcd elsewhere has no pod here.
+  // An external etcd has no pod on this node.
   const parts = [...await readParts(kube, node), ...(etcd.isReady || etcd.renewed !== "" ? [etcd] : [])];
   const last = parts.map(({ renewed }) => renewed).sort().at(-1);
   return parts.filter(({ renewed }) => renewed === "" || renewed !== last)
     .map(({ title }) => `${title} did not restart with its new certificates`);
 }
 
-/** Returns the servers whose certificates expire soon; those that could not be read before do not count. */
+/** Returns a message about each server whose certificate expires soon, without those that the status has as unknown. */
 async function notRenewed(kube: Cluster, { name }: ClusterObject, node: string): Promise<string[]> {
   const version = await ifFound(readClusterObject(kube, nodeVersions, name));
   const known = recordsOfKubeadm(recordsIn(version?.status), node).filter(({ unknown }) => unknown === undefined);
@@ -107,10 +107,10 @@ async function untilNothingLacks(
 
 function wellOf({ node, version, kubelet }: Omit<HealthQuestion, "until">): string {
   const parts = `API server, controller manager${kubelet ? ", scheduler and kubelet" : " and scheduler"}`;
-  return `${parts} of node "${node}" run "${version}", and it is Ready and healthy in etcd`;
+  return `${parts} of node "${node}" run "${version}"; the node is Ready, and etcd reports no problem with it`;
 }
 
-/** Returns what it lacks; the Node comes first, as a deleted one ends the wait. */
+/** Returns what the control plane lacks; reads its Node first, because a deleted Node ends the wait. */
 async function lacksOf(
   kube: Cluster,
   { node, uid, version, kubelet }: Omit<HealthQuestion, "until">,
@@ -124,7 +124,7 @@ async function lacksOf(
   });
   if (kubelet && facts.kubelet !== version) lacks.push(`the kubelet reports ${facts.kubelet || "no version"}`);
   if (!facts.ready) lacks.push(`node "${node}" is not Ready (${facts.readyReason})`);
-  // The etcd of a control plane that is not up yet does not have to answer.
+  // While other parts of the control plane are down, its etcd may be down too.
   if (lacks.length > 0) return lacks;
   const etcd = await lackOf(kube, node);
   return etcd === undefined ? [] : [etcd];

@@ -1,4 +1,4 @@
-/** Gives a control plane one order of an upgrade of Kubernetes, through a hand. */
+/** Runs one step of an upgrade of Kubernetes on a control plane, through a hand: a pod on that node. */
 import type { RenewalOrder, UpgradeOrder, UpgradeOutcome } from "../../workflows/contracts/mod.ts";
 import { moot, refused } from "../failures.ts";
 import { attempting, ifFound } from "../kube/status.ts";
@@ -20,9 +20,9 @@ import {
 const namespace = "kube-system";
 
 /**
- * Gives the order, and waits for its result until its deadline, as `byHand`. Throws Moot (GenerationStale) if the desired
- * version or the content of its components changed before the node had the order, and Refused (HandsMissing) without an
- * image of hands.
+ * Gives the order, and waits for its result until its deadline, like `byHand`. Throws Moot (GenerationStale) if the
+ * desired version or its components changed before the node had the order, and Refused (HandsMissing) if the setting
+ * hands-image is not an image with a digest.
  */
 export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: UpgradeOrder): Promise<UpgradeOutcome> {
   validateUpgrade(order);
@@ -35,7 +35,7 @@ export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: Upgr
   return await byHand({ kube, image }, upgradeHandOf(order, components));
 }
 
-/** Gives the order to renew the certificates of a control plane, as `awaitUpgradeOrdered`; it needs no components. */
+/** Gives the order to renew the certificates of a control plane, like `awaitUpgradeOrdered`, but without components. */
 export async function awaitRenewalOrdered({ kube, image }: HandDeps, order: RenewalOrder): Promise<UpgradeOutcome> {
   validateRenewal(order);
   needImage(image, `order a renewal of certificates on node "${order.node}"`);
@@ -48,8 +48,8 @@ function needImage(image: string, what: string): void {
 }
 
 /**
- * Returns the components that the order's pod has. Its node may be running kubeadm, so its result is waited for, whatever
- * is desired by now.
+ * Returns the components of the order's pod; undefined without that pod. If the pod exists, its node may be running
+ * kubeadm, so its result is awaited even if the NodeVersion has changed.
  */
 async function givenComponents(
   { kube }: Pick<HandDeps, "kube">,
@@ -60,7 +60,7 @@ async function givenComponents(
   return pod && componentsOfHand(pod);
 }
 
-/** Reads the components; their content becomes part of the pod, so a later change does not affect the order. */
+/** Reads the components for a new pod, which contains them, so that a later change does not affect the order. */
 async function orderedComponents({ kube }: Pick<HandDeps, "kube">, order: UpgradeOrder): Promise<Component[]> {
   const { object, version, digest } = order;
   const found = await ifFound(readClusterObject(kube, nodeVersions, object.name));

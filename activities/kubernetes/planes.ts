@@ -1,4 +1,4 @@
-/** The control planes of a NodeVersion, from what was read of them. */
+/** Computes the state of a NodeVersion's control planes from the objects that were read. */
 import type { ClusterObject, ControlPlaneState } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { abreast } from "../kube/status.ts";
@@ -19,7 +19,7 @@ export interface Planes {
   workers: { nodes: number; oldest: string; newest: string };
 }
 
-/** The facts about all nodes; a map has an entry for each node of which it is known. */
+/** The facts about all nodes; a map lacks the nodes whose facts are unknown. */
 export interface PlaneSources {
   nodes: readonly GroupNode[];
   /** The ScalingGroup and the machine of a control plane, by the name of its node. */
@@ -61,13 +61,13 @@ export async function readPartsOf(kube: Kube, planes: readonly GroupNode[]): Pro
   return new Map(await abreast(width, planes, async ({ name }) => [name, await readParts(kube, name)] as const));
 }
 
-/** A node that a user has cordoned before has only the mark that keeps the autoscaler off it. */
+/** If a user had cordoned the node before, the upgrade set only its mark that keeps the autoscaler off the node. */
 function isCordoned(object: ClusterObject, { cordonedBy, keptBy }: GroupNode): boolean {
   const holder = holderOfUpgrade(object);
   return isOwnHold(holder, cordonedBy) || isOwnHold(holder, keptBy);
 }
 
-/** Nodes whose kubelet has not reported a version yet have no part in oldest and newest. */
+/** Nodes whose kubelet has not reported a version yet do not count for `oldest` and `newest`. */
 function workersOf(nodes: readonly GroupNode[]): Planes["workers"] {
   const workers = nodes.filter(({ isControlPlane }) => !isControlPlane);
   const kubelets = [...new Set(workers.map(({ kubelet }) => plainStart(kubelet)))].filter((version) => version !== "")

@@ -3,7 +3,7 @@ import type { Kube } from "../kube/client.ts";
 import { abreast, attempting } from "../kube/status.ts";
 import { minorOf } from "./versions.ts";
 
-/** API servers that are read, and concurrently. */
+/** Maximum API servers that are read, and how many of them concurrently. */
 const most = { servers: 9, atOnce: 3 };
 const metric = "apiserver_requested_deprecated_apis{";
 
@@ -15,8 +15,9 @@ export interface RemovedApis {
 
 /**
  * Returns the APIs that clients have used since the start of an API server, and that `version` does not have. Each API
- * server counts its own requests, so all of them are read, and one that does not answer is reported. If this process can
- * reach none of them directly, as from another network, only the one that a load balancer chose is known.
+ * server counts its own requests, so all of them are read, and those that do not answer are reported. If this process
+ * can reach none of them directly, for example from another network, only the one that the load balancer chose is read,
+ * and the others are not reported.
  */
 export async function readRemovedApis(kube: Kube, version: string): Promise<RemovedApis> {
   const any = await attempting("read the metrics of the API server", () => kube.metrics.read());
@@ -37,8 +38,9 @@ export async function readRemovedApis(kube: Kube, version: string): Promise<Remo
 }
 
 /**
- * Returns the URLs of all API servers, which each of them keeps in this EndpointSlice. Another one with the same label
- * counts for nothing, as the requests have the credentials of this process.
+ * Returns the URLs of all API servers from EndpointSlice default/kubernetes, in which each of them keeps its own
+ * address. Other slices with this label are ignored, because a request to their addresses would reveal the credentials
+ * of this process.
  */
 async function readServers(kube: Kube): Promise<string[]> {
   const labelSelector = "kubernetes.io/service-name=kubernetes";
@@ -54,7 +56,7 @@ async function readServers(kube: Kube): Promise<string[]> {
   return [...new Set(urls)].sort();
 }
 
-/** Returns the APIs of a text in the format of Prometheus that `version` does not have, as "resource.group/version". */
+/** Returns the APIs of a text in the format of Prometheus that `version` lacks, as "resource of group/version". */
 export function removedIn(text: string, version: string): string[] {
   const desired = minorOf(version) ?? Infinity;
   return text.split("\n").filter((line) => line.startsWith(metric)).flatMap((line) => {

@@ -1,12 +1,12 @@
 # Renews the certificates of kubeadm, and restarts the static pods that use them one after the other; a unit of the host,
 # under the lock of the store. A restart is a manifest with another annotation, which replaces the previous one in one step:
-# a crash leaves no manifest missing. Every step does nothing where its result is there already.
+# a crash leaves no manifest missing. A step whose result exists already does nothing.
 # Usage: renew_certificates.sh KUBEADM STORE MANIFESTS LOGS BOUND
-# Exit code 61: a manifest has another form. 62: kubeadm has no key of an authority. 63: kubeadm failed. 64: a static pod did
-# not come up in BOUND seconds.
+# Exit code 61: a manifest has another form than kubeadm writes. 62: kubeadm does not have the key of an authority.
+# 63: kubeadm failed. 64: a static pod did not come up in BOUND seconds. 66: a file could not be written.
 kubeadm=$1 store=$2 manifests=$3 logs=$4 bound=$5
 key=ostler.dev/certificates-renewed
-# Seconds in which another order only completes the restarts, as after a crash.
+# Seconds after a renewal in which another order only completes the restarts, for example after a crash.
 recent=3600
 # The API server comes directly after its etcd, whose restart interrupts it in any case.
 parts='kube-controller-manager kube-scheduler etcd kube-apiserver'
@@ -38,7 +38,7 @@ put_mark() {
   cp -p "$1" "$new" && annotated "$1" >"$new" && sync "$new" && mv -f "$new" "$1"
 }
 
-# probe_of MANIFEST: prints the URL of its liveness probe; nothing for a manifest without one.
+# probe_of MANIFEST: prints the URL of the liveness probe in the manifest; prints nothing if it has none.
 probe_of() {
   awk '
     { gsub(/["'\'']/, "") }
@@ -57,8 +57,8 @@ probe_of() {
     }' "$1"
 }
 
-# runs_again PART: whether the kubelet has begun a pod of the present manifest, which it does only after the end of the
-# previous pod, and that pod answers. A refusal of an anonymous request is an answer.
+# runs_again PART: succeeds if the kubelet has started a pod of the current manifest, which it does only after the
+# previous pod has ended, and that pod answers. A refusal of an anonymous request is an answer.
 runs_again() {
   begun=$(find "$logs" -maxdepth 1 -type d -name "kube-system_$1-*" -newer "$manifests/$1.yaml" 2>/dev/null)
   [ -n "$begun" ] || return 1

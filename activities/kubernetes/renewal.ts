@@ -42,8 +42,8 @@ export function surveyRenewal(reader: UpgradeReader, { object }: { object: Clust
 }
 
 /**
- * Reads the certificates of a control plane, and writes them to the status of the NodeVersion; those of the others are
- * read only if they are due.
+ * Reads the certificates of a control plane, and writes their expiry to the status of the NodeVersion; certificates of
+ * other control planes are read only if they were not read for an hour.
  */
 export function ensureCertificatesRead(
   kube: Cluster,
@@ -74,7 +74,7 @@ export function ensureRenewalReported(
 ): Promise<void> {
   const { reason } = standing;
   const isCancelled = reason === renewalCondition.cancelled;
-  const todo = isCancelled ? `; to allow it again, set annotation ${renewalAnnotation} to a new value` : "";
+  const todo = isCancelled ? `; to allow the renewal again, set annotation ${renewalAnnotation} to a new value` : "";
   const message = `${standing.message}${todo}`;
   const status = reason === done ? "True" : "False";
   const isWell = reason === done || inProgress.includes(reason);

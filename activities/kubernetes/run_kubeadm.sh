@@ -1,6 +1,7 @@
 # Runs a verified kubeadm, as a unit of the host, under the lock of the store.
-# Usage: run_kubeadm.sh KUBEADM HASH STORE MARK ARGUMENT…; MARK is "-" for an order that changes nothing.
-# Exit code 65: kubeadm has another hash.
+# Usage: run_kubeadm.sh KUBEADM HASH STORE MARK ARGUMENT…; STORE/begun and STORE/done get the text MARK before and after
+# the run, unless MARK is "-", for an order that changes nothing.
+# Exit code 65: kubeadm has another hash. 66: kubeadm cannot be read. 67: the mark could not be written.
 kubeadm=$1 hash=$2 store=$3 mark=$4
 shift 4
 found=$(sha256sum <"$kubeadm") || exit 66
@@ -9,10 +10,10 @@ if [ "sha256:${found%% *}" != "$hash" ]; then
   exit 65
 fi
 
-# put NAME: writes the mark in one step.
+# put NAME: writes the mark to a file of that name, in one step.
 put() { printf '%s\n' "$mark" >"$store/$1.new" && sync "$store/$1.new" && mv -f "$store/$1.new" "$store/$1"; }
 
 if [ "$mark" != - ]; then put begun || exit 67; fi
-# Longer than all waits of kubeadm together; without an end its lock would refuse every later order.
+# Longer than all waits of kubeadm together: a kubeadm that never ended would keep the lock from every later order.
 timeout 3600 "$kubeadm" "$@" </dev/null || exit
 if [ "$mark" != - ]; then put 'done' && rm -f "$store/begun"; fi

@@ -6,17 +6,17 @@ import { plainVersion } from "./versions.ts";
 
 const namespace = "kube-system";
 
-/** Has the time of the last renewal of certificates; the script `renew_certificates.sh` writes it into the manifests. */
+/** Annotation with the time of the last renewal (epoch s), which `renew_certificates.sh` writes into the manifests. */
 const renewedAnnotation = "ostler.dev/certificates-renewed";
 
 /** A component of a control plane. */
 export interface Part {
-  /** Its name for people. */
+  /** Its name in messages. */
   title: string;
   /** Its version by the tag of its image; "" if unknown. */
   version: string;
   isReady: boolean;
-  /** The renewal of certificates after which it was restarted; "" for none. */
+  /** The time of the renewal of certificates (epoch s) after which its pod was created; "" without one. */
   renewed: string;
 }
 
@@ -42,7 +42,7 @@ async function readPart(kube: Kube, node: string, [name, title]: [string, string
   });
 }
 
-/** A pod counts only if the kubelet of the node mirrors it, as others may create a pod of this name. */
+/** A pod counts only if it mirrors a static pod of the node, because users may create a pod with this name. */
 function partOf(
   pod: V1Pod | undefined,
   { node, name, title }: { node: string; name: string; title: string },

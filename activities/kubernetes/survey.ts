@@ -63,7 +63,8 @@ export function surveyOf(
     trouble,
     ...planes,
   };
-  // A worker without hands may survey and one with hands wait: if their fingerprints differed, no wait would last.
+  // The fingerprint ignores the setting hands-image: if the worker that surveys and the worker that waits had different
+  // settings, every wait would end at once.
   const ofAnyWorker = { ...facts, trouble: asked.trouble ?? troubleWith({ cluster, hasHands: true, controlPlanes }) };
   const fingerprint = createHash("sha256").update(JSON.stringify(ofAnyWorker)).digest("hex").slice(0, 16);
   return { state: "Present", fingerprint, ...facts };
@@ -77,11 +78,11 @@ function troubleWith(
   const unknown = controlPlanes.flatMap((each) => lackOf(each) ?? []);
   if (unknown.length === 0) return null;
   const rest = unknown.length > named ? `; and ${unknown.length - named} more` : "";
-  const message = `Cannot determine what control planes run: ${unknown.slice(0, named).join("; ")}${rest}`;
+  const message = `Cannot upgrade control planes: ${unknown.slice(0, named).join("; ")}${rest}`;
   return { reason: "ControlPlaneUnknown", message };
 }
 
-/** Returns why no order can be given to control planes of the cluster; null if one can. */
+/** Returns why orders with the purpose `what` cannot run on control planes of the cluster; null if they can. */
 export function troubleWithOrders(
   { cluster, hasHands }: { cluster: string; hasHands: boolean },
   what: string,
@@ -92,13 +93,13 @@ export function troubleWithOrders(
     return { reason: "NotKubeadm", message: `Cannot ${what} that kubeadm did not create: ${state}` };
   }
   if (hasHands) return null;
-  const message = "Cannot run orders on control planes: set hands-image to the image of the hands";
+  const message = `Cannot ${what}: set hands-image of the worker to an image with a digest`;
   return { reason: "HandsMissing", message };
 }
 
-/** While a control plane is under way, its static pods may be absent for a moment. */
+/** Returns what is unknown about a control plane; while it is upgraded, its static pods may be missing. */
 function lackOf({ node, group, kubelet, components, isUnderWay }: ControlPlaneState): string | undefined {
-  if (group === "") return `node "${node}" is in no ScalingGroup of control planes that names this NodeVersion`;
+  if (group === "") return `node "${node}" does not belong to a control plane ScalingGroup of this NodeVersion`;
   if (kubelet === "") return `the kubelet of node "${node}" does not report a version such as "v1.36.1"`;
   if (components !== "" || isUnderWay) return undefined;
   return `node "${node}" does not run the static pods of kubeadm with images of a version such as "v1.36.1"`;
@@ -112,7 +113,7 @@ const askedVersions = {
   ),
 };
 
-/** Of a worker only the kubelet counts, so that a survey of a large cluster is rare. */
+/** Returns the facts whose change causes a survey: of a worker only its kubelet's version, to keep surveys rare. */
 function partOf(node: GroupNode | undefined): string | undefined {
   return node && (node.isControlPlane ? JSON.stringify(node) : node.kubelet);
 }

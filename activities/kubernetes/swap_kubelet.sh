@@ -1,7 +1,8 @@
-# Replaces the kubelet and restarts it, or restores the previous one; a unit of the host, as no pod can start without a
-# kubelet. Other programs are replaced before.
+# Replaces the kubelet and restarts it, and restores the previous one if the new one does not come up. Runs as a unit of
+# the host, because no pod can start without a kubelet. The other programs are replaced first.
 # Usage: swap_kubelet.sh PROC CONFIG BOUND (PATH HASH FILE)…, the kubelet's first.
-# Exit code 64: the new kubelet did not come up in BOUND seconds. 65: a file has another hash.
+# Exit code 63: kubelet.service runs another program than PATH. 64: the new kubelet did not come up in BOUND seconds.
+# 65: a file has another hash. 66: a file could not be written.
 proc=$1 config=$2 bound=$3
 shift 3
 path=$1 hash=$2 file=$3
@@ -15,14 +16,14 @@ main_pid() { systemctl show -p MainPID --value kubelet.service; }
 identity() { stat -L -c %d:%i "$1" 2>/dev/null || echo "no $1"; }
 runs() { [ "$(identity "$proc/$1/exe")" = "$(identity "$path")" ]; }
 
-# is_up: whether the kubelet at the path runs and is healthy; sets pid.
+# is_up: succeeds if the kubelet at the path runs and is healthy; sets pid.
 is_up() {
   pid=$(main_pid)
   [ "${pid:-0}" -gt 0 ] && runs "$pid" || return 1
   [ "$port" = 0 ] || [ "$(curl -q --silent --max-time 5 "http://127.0.0.1:${port:-10248}/healthz")" = ok ]
 }
 
-# comes_up: waits until one process was up for a while; systemd restarts one that ends.
+# comes_up: waits until the same process was up for a while, because systemd restarts a kubelet that crashes.
 comes_up() {
   end=$(($(date +%s) + bound)) last='' since=0
   while [ "$(date +%s)" -le "$end" ]; do
@@ -42,7 +43,7 @@ put_beside() {
   cp "$1" "$3.ostler-new" && chmod 755 "$3.ostler-new" && sync "$3.ostler-new" || exit 66
   if [ "$(sum "$3.ostler-new")" != "$2" ]; then
     rm -f "$3.ostler-new"
-    echo "$1 does not have $2"
+    echo "the content of $1 does not have hash $2"
     exit 65
   fi
 }
@@ -73,7 +74,7 @@ systemctl restart kubelet.service
 if comes_up; then exit 0; fi
 echo "the new kubelet did not come up in $bound s: $(journalctl -q --no-pager -o cat -n 10 -u kubelet.service | tail -c 500)"
 if ! [ -e "$path.ostler-old" ]; then
-  echo 'a previous kubelet was not kept'
+  echo 'the previous kubelet was not kept, so it cannot be restored'
   exit 64
 fi
 mv -f "$path.ostler-old" "$path"

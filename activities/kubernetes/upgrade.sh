@@ -13,8 +13,8 @@ trap 'rm -rf "$work"' EXIT
 printf '%s\n' "$@" >"$work/components"
 # The host's folder of components: by hash, so that a file there can only have one content. Only root may enter it.
 store=/var/lib/ostler/kubernetes
-# Flags of kubeadm that the administrator of this machine chose, such as preflight errors to ignore: kubeadm keeps those of
-# `init` and `join` for no upgrade, and this script ignores none by itself.
+# Flags of kubeadm that the administrator of this machine chose, such as preflight errors to ignore: kubeadm does not
+# remember the flags of `init` and `join` for an upgrade, and this script does not ignore errors by itself.
 settings=/etc/kubernetes/kubeadm-upgrade.yaml
 # The static pods of kubeadm, and the folders in which its packages, this script and Constellation install kubeadm.
 manifests=/etc/kubernetes/manifests
@@ -38,7 +38,7 @@ hash_of() { host sha256sum "$1" 2>/dev/null | awk '{ print "sha256:" $1; exit }'
 # fetched_at PATH HASH: prints the file in the store.
 fetched_at() { printf '%s/%s/%s' "$store" "${2#sha256:}" "${1##*/}"; }
 
-# find_component PROGRAM: sets path, hash, url and file of a program.
+# find_component PROGRAM: sets path, hash, url and file (in the store) of a program.
 find_component() {
   path='' hash='' url='' file=''
   while IFS=' ' read -r path hash url <&3; do
@@ -49,7 +49,7 @@ find_component() {
   refuse NotFetched "the components do not include $1"
 }
 
-# need_fetched PROGRAM: sets the same; only a verified file may run.
+# need_fetched PROGRAM: as find_component, and refuses unless the store has the file with this hash.
 need_fetched() {
   find_component "$1"
   [ "$(hash_of "$file")" = "$hash" ] || refuse NotFetched "$1 $version is not on this node; expected $file with $hash"
@@ -75,7 +75,7 @@ fetch() {
     case $code in
       0) return 0 ;;
       "$busy") ;; # another order downloads or upgrades
-      65) fail HashMismatch "verify ${path##*/} of $url" <"$work/out" ;;
+      65) fail HashMismatch "verify ${path##*/} from $url" <"$work/out" ;;
       *)
         tries=$((tries + 1))
         [ "$tries" -lt 3 ] || fail DownloadFailed "download $url" <"$work/out"
@@ -85,18 +85,18 @@ fetch() {
   done
 }
 
-# check_version PROGRAM ARGUMENT…: refuses a program of another version than its list claims.
+# check_version PROGRAM ARGUMENT…: refuses a program whose own version, printed with the arguments, is another one.
 check_version() {
   find_component "$1"
   shift
-  said=$(host timeout 60 "$file" "$@" </dev/null 2>&1) || refuse NotFetched "$file does not run here: $said"
+  said=$(host timeout 60 "$file" "$@" </dev/null 2>&1) || refuse NotFetched "$file does not run on this node: $said"
   case $said in
     "$version" | "Kubernetes $version") ;;
-    *) refuse HashMismatch "the components name ${path##*/} of '$said', not of $version" ;;
+    *) refuse HashMismatch "the components contain ${path##*/} of version '$said', not $version" ;;
   esac
 }
 
-# clean_up: removes what other versions left in the store.
+# clean_up: removes downloads of other versions, and unfinished ones, from the store.
 clean_up() {
   for each in $(host ls -1 "$store" </dev/null 2>/dev/null | grep -E '^[0-9a-f]{64}(\.part)?$'); do
     if ! grep -q " sha256:${each%.part} " "$work/components" || [ "$each" != "${each%.part}" ]; then
@@ -130,7 +130,7 @@ run_unit() {
     code=$(host systemctl show -p ExecMainStatus --value "$name.service" 2>/dev/null)
     unit_output >"$work/out"
     unit_forget
-    # A unit that was stopped is forgotten, and reads as 0.
+    # systemd forgets a unit that was stopped, and then shows exit code 0.
     case $ended in
       exited) code=0 ;;
       dead) code='' ;;
@@ -151,8 +151,8 @@ put_script() {
 # search_in FOLDER: sets the search path of a unit.
 search_in() { search="$1:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"; }
 
-# refuse_stranger: two kubeadm would write the same files, and a kubeadm of a person does not take the lock. The checks are
-# repeated, as an order may end between the two.
+# refuse_stranger: refuses while a person runs kubeadm, which does not take the lock: two kubeadm would write the same
+# files. Repeats the checks, because an order of Ostler may end between them.
 refuse_stranger() {
   for _ in 1 2 3; do
     host flock -n -E "$busy" "$store/lock" true </dev/null
@@ -178,7 +178,7 @@ run_kubeadm() {
   esac
 }
 
-# are_current: whether the manifests of this control plane are of the version.
+# are_current: succeeds if the manifests of this control plane have images of the version.
 are_current() {
   for each in kube-apiserver kube-controller-manager kube-scheduler; do
     host cat "$manifests/$each.yaml" </dev/null 2>/dev/null | awk -v tag=":$version" '
@@ -222,7 +222,7 @@ find_kubeadm() {
   refuse ToolMissing "the host does not have a kubeadm of ${version%.*} in one of: $folders"
 }
 
-# need_authorities: kubeadm can only sign with keys on this node.
+# need_authorities: refuses if the key of an authority is not on this node, because kubeadm could not sign with it.
 need_authorities() {
   authorities='ca front-proxy-ca'
   if host test -e "$manifests/etcd.yaml"; then authorities="$authorities etcd/ca"; fi
@@ -274,7 +274,8 @@ case $verb in
     ;;
   Apply | Node)
     mark="$verb $version $name"
-    # A first control plane whose order ended without its result, as after a crash, has no complete configuration yet.
+    # If "upgrade apply" began here without completing, as after a crash, the configuration in the cluster may be
+    # incomplete, so that "upgrade node" does not suffice.
     case $(mark_of begun) in "Apply $version "*) mark="Apply $version $name" ;; esac
     case $(mark_of 'done') in
       "$mark") if are_current; then succeed "this node runs $version already"; fi ;;

@@ -1,4 +1,4 @@
-/** How a hand executes an order of an upgrade: its pod, and the result that it reports. */
+/** Defines the pod of a hand that executes an order of an upgrade, and reads the result that the pod reports. */
 import type { V1Pod } from "@kubernetes/client-node";
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -24,12 +24,12 @@ const Order = Renewal.extend({
   digest: z.string().min(1).max(128),
 });
 
-/** Throws Refused (ObjectInvalid) with only the names of invalid fields. */
+/** Throws Refused (ObjectInvalid), whose message has the names of invalid fields, but not their values. */
 export function validateUpgrade(order: UpgradeOrder): void {
   judged(Order, order, "an upgrade step");
 }
 
-/** As `validateUpgrade`. */
+/** Throws like `validateUpgrade`. */
 export function validateRenewal(order: RenewalOrder): void {
   judged(Renewal, order, "a renewal of certificates");
 }
@@ -60,7 +60,7 @@ function handOf({ node, uid, until, verb, version, name, kind }: Named, programs
   };
 }
 
-/** Returns the components in the arguments of such a pod; undefined if they are invalid. */
+/** Returns the components in the arguments of an order's pod; undefined if they are invalid. */
 export function componentsOfHand({ spec }: V1Pod): Component[] | undefined {
   const list = (spec?.containers[0]?.args ?? []).slice(ownArguments).map((word) => {
     const [installPath, hash, url] = word.split(" ");

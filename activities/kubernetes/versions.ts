@@ -7,7 +7,7 @@ export function plainVersion(version: string): string {
   return plain.test(version) ? version : "";
 }
 
-/** Returns the plain version with which a version begins, such as that of a distribution; "" without one. */
+/** Returns the plain version at the start of a version such as "v1.36.1+k3s1"; "" without one. */
 export function plainStart(version: string): string {
   return plainVersion(/^v\d+\.\d+\.\d+/.exec(version)?.[0] ?? "");
 }

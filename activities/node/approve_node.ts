@@ -24,7 +24,10 @@ export interface ApproveDeps {
   approvals: Pick<RecentApprovals, "take">;
 }
 
-/** Moot: another process decided the request first, or it was deleted. */
+/**
+ * Left: the request stays undecided, and `why` is the end of a sentence. Moot: another process decided the request
+ * first, or it was deleted.
+ */
 export type Verdict = { is: "Approved" | "Moot" } | { is: "Left"; why: string };
 
 const conflicts = [404, 409];

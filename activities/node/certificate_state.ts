@@ -6,13 +6,13 @@ import { statusOf } from "../kube/status.ts";
 
 /** Kubelets request the certificate they register with from this signer. */
 const signer = "kubernetes.io/kube-apiserver-client-kubelet";
-/** kube-controller-manager deletes requests within a day; of very many requests the first pages suffice. */
+/** Requests per page, and maximum pages: kube-controller-manager deletes requests within a day, so there are few. */
 const pageSize = 500;
 const pages = 4;
 
 /**
- * Returns the state of the newest request for a node with one of these names, in words; if there is none, of the newest
- * requests by bootstrap tokens that were not granted. Undefined if requests may not be read.
+ * Describes the newest request for a node with one of these names; without one, the newest requests by bootstrap tokens
+ * that were not granted, for nodes with any name. Returns undefined if requests cannot be read.
  */
 export async function certificateStateOf(kube: Kube, names: string[]): Promise<string | undefined> {
   const requests = await readRequests(kube);
@@ -22,7 +22,7 @@ export async function certificateStateOf(kube: Kube, names: string[]): Promise<s
   const open = requests.filter((each) => isOfToken(each) && !stateOf(each).isGranted);
   if (open.length === 0) return "no certificate was requested for this node name";
   const listed = open.sort(byAge).slice(0, 3).map((each) => `"${each.metadata?.name}" ${stateOf(each).words}`);
-  return `no certificate was requested for this node name, only by bootstrap tokens: ${listed.join(", ")}`;
+  return `no certificate was requested for this node name; other requests by bootstrap tokens: ${listed.join(", ")}`;
 }
 
 async function readRequests(kube: Kube): Promise<V1CertificateSigningRequest[] | undefined> {

@@ -10,7 +10,7 @@ import { holderOf, isOwnHold } from "./holder.ts";
 export const scaleDownDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 /** On a Node cordoned by Ostler: the holder. */
 export const cordonedByAnnotation = "ostler.dev/cordoned-by";
-/** On a Node that Ostler keeps from the autoscaler: the holder. */
+/** On a Node from which Ostler keeps the autoscaler off: the holder. */
 export const keptByAnnotation = "ostler.dev/scale-down-disabled-by";
 
 export interface NodeOf {
@@ -73,7 +73,7 @@ export function ensureNodeKept(kube: Kube, { pool, node }: NodeOf): Promise<void
 
 /** Undoes what `ensureNodeKept` did for this pool; a node that the pool has cordoned stays kept. */
 export function ensureNodeNotKept(kube: Kube, { pool, node }: NodeOf): Promise<void> {
-  return attempting(`end the hold of the autoscaler on node "${node}"`, () => {
+  return attempting(`allow the autoscaler to remove node "${node}" again`, () => {
     return change(kube, node, ({ metadata }) => {
       const isOurs = (key: string): boolean => isOwnHold(pool, metadata?.annotations?.[key]);
       const isOver = isOurs(keptByAnnotation) && !isOurs(cordonedByAnnotation);
@@ -82,7 +82,7 @@ export function ensureNodeNotKept(kube: Kube, { pool, node }: NodeOf): Promise<v
   });
 }
 
-// The resource version makes concurrent changes by users visible; a conflict is retried.
+// With the resource version, the API server refuses to overwrite a concurrent change; the conflict is retried.
 async function change(kube: Kube, name: string, changeOf: (node: V1Node) => NodeChange): Promise<void> {
   const node = await ifFound(kube.core.readNode({ name }));
   if (!node) return;

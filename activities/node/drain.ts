@@ -24,13 +24,14 @@ import { RefusedEvictions } from "./refused_evictions.ts";
 
 /** Number of pods that are evicted or deleted concurrently. */
 const width = 10;
-/** Obstacles that last less (ms) are not reported, as they are typical while pods move. */
+/** Obstacles that last less (ms) are not reported, because they are typical while pods move. */
 const standingMs = 10_000;
+/** Maximum obstacles that a result names. */
 const told = 20;
 /** Grace period of a forced deletion (s): the default of pods. */
 const forcedGraceSeconds = 30;
 
-/** Ends when no pod has to move any more, when the obstacles differ from `known` and last, or at `until`. */
+/** Ends when no pod has to move any more, when obstacles other than `known` have lasted for 10 s, or at `until`. */
 export async function awaitNodeDrained(kube: Cluster, task: DrainOrder): Promise<DrainOutcome | Unseen> {
   const drain = new Drain(kube, task);
   using news = newsOfDrain(kube, task.node, () => drain.namespaces);
@@ -149,7 +150,7 @@ export class Drain {
     const named = new Set(obstacles.map(({ pod }) => pod));
     return pods.filter((pod) => !named.has(pod)).map((pod) => {
       const isGoing = isEnding(pod) || this.#moved.has(pod.metadata?.uid ?? "");
-      return obstacle(pod, isGoing ? "is still terminating" : "is waiting for pods of a lower priority to be evicted");
+      return obstacle(pod, isGoing ? "still terminating" : "waiting for pods of a lower priority to be evicted");
     });
   }
 
@@ -171,7 +172,7 @@ function wordsOf(pods: V1Pod[], obstacles: Obstacle[]): string {
   return `${pods.length} pods remain (${names})${why.length ? `; ${why.join("; ")}` : ""}`;
 }
 
-// The owner to contact about a pod.
+// The owner of a pod, whom an administrator can contact.
 
 /** Returns the owner as "Deployment default/web", through a ReplicaSet to its owner; "" for a pod without one. */
 async function ownerOf(kube: Kube, pod: V1Pod): Promise<string> {
@@ -245,7 +246,7 @@ async function evict(kube: Kube, pod: V1Pod): Promise<Refusal | undefined> {
   }
 }
 
-/** Status codes of an admission that refuses, and of an API server that could not reach the admission. */
+/** Status codes when an admission policy or webhook refuses, or the API server cannot reach the webhook. */
 const answered = [400, 403, 422, 429, 500];
 
 // Matches messages of the API server: of its eviction, its authorizer and its namespace admission.

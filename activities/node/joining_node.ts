@@ -11,6 +11,7 @@ import type { NodeRequest } from "./node_requests.ts";
 
 /** The known facts about the requested node. */
 export interface JoinFacts {
+  /** The machine with the requested name, if its pool exists. */
   newcomer?: Newcomer;
   /** Whether a Node of the requested name exists. */
   isNode: boolean;
@@ -20,7 +21,7 @@ export interface JoinFacts {
 
 /**
  * The requester: a machine of the pool that has this group; a machine of any pool, by the shared account or by a token
- * without a pool's group, as tokens from before Ostler approved nodes; or a stranger.
+ * without a pool's group, such as one from before approve-joining-nodes was set; or a stranger.
  */
 export type Asker = { by: "Token"; group: string } | { by: "AnyPool" } | { by: "Stranger"; says: string };
 
@@ -33,7 +34,7 @@ const token = /^system:bootstrap:([a-z0-9]{6})$/;
 export function askerOf({ username, groups }: NodeRequest, account: string): Asker {
   if (account !== "" && username === `system:serviceaccount:${account.replace("/", ":")}`) return { by: "AnyPool" };
   const id = token.exec(username)?.[1];
-  if (id === undefined) return { by: "Stranger", says: `"${username.slice(0, 100)}" is not a bootstrap token` };
+  if (id === undefined) return { by: "Stranger", says: `user "${username.slice(0, 100)}" is not a bootstrap token` };
   const [group, ...more] = groups.filter(isPoolGroup);
   if (group !== undefined && more.length === 0) return { by: "Token", group };
   if (group === undefined && groups.includes(bootstrapGroup)) return { by: "AnyPool" };
@@ -46,7 +47,9 @@ export function faultOf(node: string, asker: Asker, { newcomer, isNode, isTwice 
   if (isTwice) return `machines named "${node}" exist in several namespaces`;
   if (!newcomer?.pool) return `no machine of Ostler is named "${node}"`;
   const whose = `machine "${newcomer.pool.namespace}/${node}"`;
-  if (asker.by === "Token" && asker.group !== poolGroupOf(newcomer.pool)) return `${whose} belongs to another pool`;
+  if (asker.by === "Token" && asker.group !== poolGroupOf(newcomer.pool)) {
+    return `${whose} belongs to another pool than the bootstrap token`;
+  }
   if (newcomer.isHeld) return `${whose} is held`;
   if (newcomer.phase !== "Booting") return `${whose} ${states[newcomer.phase]}`;
   return isNode ? `node "${node}" already exists` : undefined;
@@ -54,5 +57,5 @@ export function faultOf(node: string, asker: Asker, { newcomer, isNode, isTwice 
 
 const states: Record<Exclude<MemberPhase, "Booting">, string> = {
   ...{ Held: "is held", Provisioning: "has no instance yet", Leaving: "is being deleted" },
-  ...{ Joining: "has a node", Ready: "has a node", NotReady: "had a node" },
+  ...{ Joining: "has a node already", Ready: "has a node already", NotReady: "had a node before" },
 };

@@ -32,8 +32,8 @@ export interface ClaimedNode {
 }
 
 /**
- * Own: nothing contradicts the claim. Foreign: the node certainly belongs to the machine `owner`. Unclear: neither is
- * certain; `isFirst` unless an elder machine names the node too.
+ * Own: nothing contradicts the claim. Foreign: the node certainly belongs to the machine `owner`. Unclear: the node may
+ * belong to either machine; `isFirst` is false if an elder machine names the node too.
  */
 export type NodeStanding =
   | { state: "Own" }
@@ -48,7 +48,7 @@ export function standingOn({ name, providerId = "" }: ClaimedNode, claim: NodeCl
   const owner = claim.rivals.find(isOf);
   if (isProven && !owner) return { state: "Own" };
   if (owner && !isProven) {
-    const says = `node "${name}" is that of machine "${owner.machine}" by its provider ID "${providerId}"`;
+    const says = `node "${name}" belongs to machine "${owner.machine}", by provider ID "${providerId}"`;
     return { state: "Foreign", says, owner };
   }
   const [rival, ...rest] = claim.rivals;

@@ -10,7 +10,7 @@ export interface NodeFacts {
   ready: boolean;
   /** False while its kubelet sends no heartbeats: down, or cut off. */
   reachable: boolean;
-  /** One word, which stays the same while the problem does. */
+  /** The reason of the node's condition Ready, which stays the same while the cause does. */
   readyReason: string;
   readyMessage: string;
   /** Keys of the taints with which the cluster keeps pods off a node until it is initialised. */

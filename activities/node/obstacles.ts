@@ -14,7 +14,7 @@ export interface Obstacle {
 /** A pod may take this much longer (ms) than its grace period, as its node reports with a delay. */
 const delayMs = 10_000;
 
-/** Returns a short text that changes when, and only when, other pods are blocked or for other causes; "" for none. */
+/** Returns a hash of the blocked pods and the causes, equal while neither changes; "" without obstacles. */
 export function keyOf(obstacles: Obstacle[]): string {
   if (obstacles.length === 0) return "";
   const facts = obstacles.map(({ pod, cause }) => `${nameOf(pod)} ${cause}`).sort();

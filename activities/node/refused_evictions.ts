@@ -1,6 +1,6 @@
 /**
- * Refused evictions: retried less and less often while nothing changes, and at once when a PodDisruptionBudget does, so
- * a drain that lasts for a day costs an API server next to nothing.
+ * Refused evictions: retried less and less often while nothing changes, and at once when their PodDisruptionBudget
+ * changes, so that a drain of a day sends an API server few requests.
  */
 import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import type { Obstacle } from "./obstacles.ts";
@@ -32,6 +32,7 @@ export class RefusedEvictions {
     return { ...refused.obstacle, pod };
   }
 
+  /** Records a refused eviction, which is retried at once when `budgets` change. */
   note(obstacle: Obstacle, budgets: readonly V1PodDisruptionBudget[], now: number): void {
     const before = this.#refused.get(uidOf(obstacle.pod));
     const state = stateOf(budgets);

@@ -1,7 +1,7 @@
 /**
  * Reads when the certificates of control planes expire, and writes that to the status of their NodeVersion. Each server
  * is read once an hour: the status keeps the results for all workers and across restarts, and the cache of the process
- * keeps those that could not be written. A survey makes all handshakes at once, which delays it by one handshake.
+ * keeps those that could not be written. A survey makes its handshakes concurrently, so they delay it by only one.
  */
 import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
@@ -31,7 +31,7 @@ import type { GroupNode } from "./group_nodes.ts";
 
 /** Milliseconds between two reads of a certificate. */
 export const freshMs = 3_600_000;
-/** Maximum handshakes of one survey, for the oldest records; the next surveys make the others. */
+/** Maximum handshakes of one survey, which renews the oldest records; the next surveys renew the others. */
 const mostHandshakes = 75;
 /** Maximum certificates in the status, which keeps the most urgent ones. */
 const mostRecords = 400;
@@ -54,7 +54,8 @@ interface Target {
 
 /**
  * Reads certificates that are due, and those of node `again` in any case, and writes all records and the condition;
- * removes both without control planes.
+ * removes both without control planes. Throws Transient after a conflict only if `again` is set, because otherwise the
+ * next survey writes the records.
  */
 export async function showCertificates(
   kube: Cluster,
@@ -193,7 +194,7 @@ async function readSecret(kube: Kube, now: number): Promise<SecretRead> {
     const { "ca.crt": ca = "", "tls.crt": cert = "", endpoints } = secret.texts;
     const read = (component: CertificateComponent, key: string, pem: string): CertificateRecord[] => {
       const all = pem.length > longestPem ? undefined : certificatesIn(pem);
-      if (!all) return [unknown(key, "the Secret does not have a PEM certificate there")];
+      if (!all) return [unknown(key, `its key "${key}" does not have a PEM certificate`)];
       const own: X509Certificate[] = component === "EtcdClient" ? [all[0]] : all.slice(0, mostAuthorities);
       return own.map((certificate, nth) =>
         recordOf({ component, of, at: nth === 0 ? key : `${key} #${nth + 1}` }, {

@@ -34,7 +34,8 @@ export function completionOf({ nodes, joins, leaves }: NodeCounts, limit = 1): C
   if (isUnderWay) {
     const counts = left.map((each) => `${nodes[each].length} ${wordsOf[each]}`);
     const moves = [...counts, ...(joins > 0 ? [`${joins} joining`] : []), ...(leaves > 0 ? [`${leaves} leaving`] : [])];
-    const outdated = { status: "True", reason: "NodeVersionsOutOfDate", message: moves.join(", ") } as const;
+    const message = `Nodes not up to date: ${moves.join(", ")}`;
+    const outdated = { status: "True", reason: "NodeVersionsOutOfDate", message } as const;
     return { budget, isSettled: false, outdated };
   }
   if (nodes.invalid.length > 0) {

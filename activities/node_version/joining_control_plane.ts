@@ -1,7 +1,7 @@
 /**
- * Control planes join one at a time: etcd accepts one new member at a time, so the record of a joining control
- * plane blocks the next one until its member is a healthy voter. The join service issues no join ticket while such a
- * record exists.
+ * Control planes join one at a time, because etcd accepts one new member at a time: the JoiningNode of a control plane
+ * blocks the next one until the etcd member of the first is a healthy voter. The join service issues no join ticket for
+ * a control plane while such a JoiningNode exists.
  */
 import type { Cluster } from "../cluster.ts";
 import type { EtcdSurvey } from "../../workflows/contracts/mod.ts";
@@ -33,7 +33,7 @@ export async function othersFirst(
     each.spec.iscontrolplane && isBefore(each.metadata, record.metadata) && !isOver(each) && !isOld(each)
   );
   return first &&
-    `Waiting for control plane "${first.spec.name}" to join: JoiningNode "${first.metadata.name}" is older`;
+    `Waiting for control plane "${first.spec.name}" to join: its JoiningNode "${first.metadata.name}" is older`;
 }
 
 function isBefore(one: JoiningNode["metadata"], other: JoiningNode["metadata"]): boolean {
@@ -41,7 +41,7 @@ function isBefore(one: JoiningNode["metadata"], other: JoiningNode["metadata"]):
   return a < b || (a === b && one.name < other.name);
 }
 
-/** Returns why a node is not a complete control plane; undefined without access to etcd, where its kubelet suffices. */
+/** Returns why a node is not a complete control plane; undefined if it is, or if etcd cannot be accessed to check. */
 export async function lackOf(kube: Cluster, node: string): Promise<string | undefined> {
   try {
     const survey = await readSurvey(kube);

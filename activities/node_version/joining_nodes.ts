@@ -14,7 +14,7 @@ import { marks } from "./marks.ts";
 const hourMs = 3_600_000;
 /** Default deadline (ms), as the join service sets it for a worker. */
 const usualMs = 48 * hourMs;
-/** Longest deadline (ms), because users with permission to write records can write any time. */
+/** Longest deadline (ms), because users who may write JoiningNodes can set any deadline. */
 const mostMs = 7 * 24 * hourMs;
 
 /** Conflicts with other writers after which the activity throws, so that Temporal retries it. */
@@ -25,7 +25,7 @@ const lookAgain = { soon: 5_000, seldom: 60_000, soonFor: 600_000 };
 
 type Step = "Annotate" | "Expire" | "Wait";
 
-/** Annotates the node, or expires the record after its deadline; deletes the record only if it was not modified. */
+/** Annotates the node, or expires the record after its deadline; then deletes the record unless it was modified. */
 export function ensureNodeAnnotated(
   kube: Cluster,
   { object: { name } }: { object: ClusterObject },

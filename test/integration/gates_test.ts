@@ -95,7 +95,7 @@ async function runsJob(world: World): Promise<void> {
   });
   const [first, again] = await Promise.all([ask(world, smoke), ask(world, smoke), endPod(world)]);
   assert.equal(first.outcome, "Passed");
-  assert.match(first.message, /^job "default\/smoke-ostler-[0-9a-f]{12}" is Complete$/);
+  assert.match(first.message, /^Job "default\/smoke-ostler-[0-9a-f]{12}" is Complete$/);
   assert.deepEqual(again, first);
   assert.equal((await world.list(`/apis/batch/v1/namespaces/${namespace}/jobs`)).length, 1);
 }

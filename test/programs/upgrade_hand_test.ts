@@ -89,7 +89,7 @@ Deno.test("upgrade hand: refuses programs of another version than ordered", asyn
   await using host = await FakeUpgradeHost.make();
   const [reason, message] = refusal(await host.give("Fetch", { version: "v1.36.2" }));
   equal(reason, "HashMismatch");
-  match(message, /the components name kubeadm of 'v1\.36\.1', not of v1\.36\.2/);
+  match(message, /the components contain kubeadm of version 'v1\.36\.1', not v1\.36\.2/);
 });
 
 Deno.test("upgrade hand: makes nothing executable before it was verified", async () => {

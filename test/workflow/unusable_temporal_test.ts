@@ -130,7 +130,7 @@ test(
     await withApi(async (kubeconfig) => {
       const absent = /^Failed to reach Temporal at 127\.0\.0\.1:1: Connection refused;/;
       const typo =
-        /^Failed to use namespace "typo" of .*: it does not exist; .*`ostler setup --temporal-namespace typo`$/;
+        /^Failed to use namespace "typo" of .*: the namespace does not exist; .*`ostler setup --temporal-namespace typo`$/;
       await Promise.all([
         refuses({ kubeconfig, address: "127.0.0.1:1" }, absent),
         refuses({ kubeconfig, address: stage.address, namespace: "typo" }, typo),
@@ -147,7 +147,7 @@ test(
       [
         permissionDenied,
         /DescribeNamespace|Schedule/,
-        /^Failed to use namespace "default" .*: it refuses this process: /,
+        /^Failed to use namespace "default" .*: Temporal refuses this process: /,
       ],
       [unimplemented, /GetSystemInfo|Schedule/, /^Failed to use namespace "default" .*: .* is older than Ostler needs/],
     ];

@@ -39,7 +39,7 @@ export interface PatchStep {
 
 /** The result of a validation. */
 export interface Verdict {
-  /** Reason of a refusal; missing if allowed. `code` is an HTTP status. */
+  /** Why the request is denied, with an HTTP status; missing if it is allowed. */
   denial?: { code: number; message: string };
   patch?: PatchStep[];
   warnings?: string[];
@@ -54,10 +54,10 @@ export function denied(faults: string[], warnings: string[] = []): Verdict {
   return { denial: { code: 422, message: [...faults.slice(0, 3), ...more].join("; ") }, warnings };
 }
 
-/** Denies an operation that this webhook does not handle. */
+/** Denies an operation other than CREATE, UPDATE and DELETE. */
 export function unknownOperation({ operation }: AdmissionRequest): Verdict {
   return {
-    denial: { code: 400, message: `Unsupported operation "${operation}": this webhook validates only changes` },
+    denial: { code: 400, message: `Unsupported operation "${operation}"; use CREATE, UPDATE or DELETE` },
   };
 }
 

@@ -71,7 +71,7 @@ async function chooseProfile(change: Change, context: MachineDeploymentAdmission
   if (profile === defaultProfileName(before.provider) && name) {
     return {
       patch: annotate(object, name),
-      warnings: [`profile "${profile}" was changed to "${name}" because the operating system changed`],
+      warnings: [`profile "${profile}" was replaced by "${name}", because the operating system changed`],
     };
   }
   return await keepProfile(change, context);
@@ -102,7 +102,7 @@ function noDefault({ operatingSystem, cloudProvider }: ProviderConfig): string {
   return `${what}: no default profile; set annotation "${profileAnnotation}" to a profile`;
 }
 
-/** Returns a patch that changes only the annotation. */
+/** Returns a patch that sets only the annotation with the profile. */
 function annotate({ metadata }: KubeObject, name: string): PatchStep[] {
   if (!metadata.annotations) {
     return [{ op: "add", path: "/metadata/annotations", value: { [profileAnnotation]: name } }];

@@ -16,7 +16,7 @@ import semver from "semver";
 interface ProfileAdmission {
   /** Returns the spec of another profile; undefined if it does not exist. */
   specOf: (ref: ObjectName) => Promise<unknown>;
-  /** User names of Ostler: an older release restores its own versions of profiles. */
+  /** User names of Ostler, which may decrease the version: an older release restores its own profiles. */
   trustedUsers: readonly string[];
   engines?: TemplateEngines;
 }
@@ -55,7 +55,7 @@ async function judgeTemplates(
     const warnings = [...unknownProviders(profile).map(({ message }) => message), ...tried];
     return faults.length > 0 ? denied(faults, warnings) : { warnings };
   } catch (error) {
-    // A child may be applied before its parent, for example from one folder.
+    // A profile may be applied before the profile that it extends, for example from one folder.
     if (!(error instanceof ProfileRefused) || error.reason !== "ProfileMissing") throw error;
     return { warnings: [`${error.message}; the profile was not rendered`] };
   }

@@ -83,7 +83,7 @@ async function judge(
 ): Promise<Verdict> {
   const done = new AbortController();
   const late = AbortSignal.timeout(limitMs);
-  const message = `Failed to validate the object within ${limitMs / 1000} seconds: retry, or make it smaller`;
+  const message = `Failed to validate the object within ${limitMs / 1000} seconds; retry, or make the object smaller`;
   const tooLate = setTimeout(limitMs + 500, { denial: { code: 504, message } }, { signal: done.signal });
   tooLate.catch(() => undefined); // answered in time
   try {

@@ -1,4 +1,4 @@
-/** Whether a process does its work; one that waits for Temporal, or for its task queue, is up without working. */
+/** Metrics of whether a process works: while it waits for Temporal or its task queue, it is up, but does not work. */
 import type { RolloutNumbers } from "../rollout_numbers.ts";
 import { setVersionGauges, type VersionStatus } from "./node_version_gauges.ts";
 import type { Metrics } from "./registry.ts";
@@ -9,7 +9,7 @@ export interface Watched {
   numbers(): readonly RolloutNumbers[] | undefined;
 }
 
-/** The metric of the controller: it leads while it watches. */
+/** Whether this controller leads, for its metrics: it leads while it watches. */
 export class Lead {
   #watched: Watched | undefined;
   #versions: (() => readonly VersionStatus[]) | undefined;
@@ -27,7 +27,7 @@ export class Lead {
     this.#versions = read;
   }
 
-  /** Runs `work`, and leads meanwhile; afterwards nothing of `watched` is exported. */
+  /** Runs `work` as the leader, and exports the metrics of `watched` until it ends. */
   async during(watched: Watched, work: () => Promise<void>): Promise<void> {
     this.#watched = watched;
     try {

@@ -2,7 +2,7 @@
 import type { Measured, Measures, RungAhead } from "../../activities/measures.ts";
 import type { Metrics } from "./registry.ts";
 
-/** All stages are exported, even without a machine before them. */
+/** All stages are exported, even if no machine waits for them. */
 const rungs: RungAhead[] = ["instance", "address", "registered", "ready", "gates", "drained", "gone", "booted"];
 
 /** Returns the measures of activities as metrics. */

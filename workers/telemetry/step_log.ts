@@ -3,8 +3,8 @@ import type { ActivityInterceptorsFactory } from "@temporalio/worker";
 import { type StepSubject, subjectOf } from "./step_subject.ts";
 
 /**
- * Adds attributes to the SDK's log lines of an activity, and logs the end of a step about machines: failures are
- * warnings, everything else is for debugging.
+ * Adds attributes to the SDK's log lines of an activity, which are warnings for failures and otherwise debug lines, and
+ * logs the successful end of each step about machines.
  */
 export const stepLog: ActivityInterceptorsFactory = (context) => {
   let subject: StepSubject = {};

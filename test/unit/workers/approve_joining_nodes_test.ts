@@ -118,6 +118,6 @@ Deno.test("approveJoiningNodes: logs once that kube-controller-manager approves 
   equal(running.said.length, 1);
   match(
     running.said.join(),
-    /^Failed to control which machines join: kube-controller-manager approved "csr-[12]"; remove the ClusterRole/,
+    /^Failed to control which machines join: kube-controller-manager approved certificate request "csr-[12]" without .*; delete the ClusterRole/,
   );
 });

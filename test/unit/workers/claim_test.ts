@@ -109,7 +109,7 @@ Deno.test("Claim.hold: refuses a process that cannot prove the cluster identity 
   await claimOf("north").hold(schedules.client, named("north"));
   await rejects(claimOf("north").hold(schedules.client, { name: "north", uid: "" }), {
     name: "ClusterConflict",
-    message: /without a proven identity.*allow its service account to get namespace "kube-system"/,
+    message: /without a proven identity.*allow the service account of this process to get namespace "kube-system"/,
   });
 });
 

@@ -78,7 +78,7 @@ Deno.test("keepVersionCurrent: waits for workers, logs that once, and reverts ch
     pauses: { current: 1, waiting: 1 },
   });
   await eventually("a warning", () => said.length === 3);
-  match(said.join(), /retrying.*retrying.*no workers of this version poll/);
+  match(said.join(), /retrying.*retrying.*workers of this controller's version do not poll/);
   versions.poll("v2");
   await eventually("v2", () => versions.current === "v2");
   versions.current = "v1";

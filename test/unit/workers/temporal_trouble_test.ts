@@ -19,7 +19,7 @@ function transportError(message: string): Error {
 const wrapped = (error: Error): Error => new ServiceError("Failed to describe schedule", { cause: error });
 
 Deno.test("temporalTrouble: reports a missing namespace, and how to create it", () => {
-  const text = 'Failed to use namespace "fleet" of Temporal at there:7233: it does not exist; ' +
+  const text = 'Failed to use namespace "fleet" of Temporal at there:7233: the namespace does not exist; ' +
     "set --temporal-namespace (TEMPORAL_NAMESPACE), or create it with `ostler setup --temporal-namespace fleet`";
   equal(told(new NamespaceNotFoundError("fleet")), text);
   equal(told(wrapped(grpcStatus(5, "Namespace fleet is not found."))), text);
@@ -31,7 +31,7 @@ Deno.test("temporalTrouble: distinguishes missing permissions from an old server
   for (const error of [grpcStatus(7, "no"), wrapped(grpcStatus(16, "no")), transportError(denied)]) {
     equal(
       told(error).startsWith(
-        `Failed to use namespace "fleet" of Temporal at there:7233: it refuses this process: "no"; `,
+        `Failed to use namespace "fleet" of Temporal at there:7233: Temporal refuses this process: "no"; `,
       ),
       true,
     );
@@ -40,7 +40,7 @@ Deno.test("temporalTrouble: distinguishes missing permissions from an old server
     `Failed to call GetSystemInfo: code: 'Operation is not implemented or not supported', message: "what?"`;
   for (const error of [grpcStatus(12, "what?"), transportError(unknown)]) {
     ok(
-      told(error).includes('it does not support the request: "what?"; the server is older than Ostler needs'),
+      told(error).includes('the server does not support the request: "what?"; the server is older than Ostler needs'),
       told(error),
     );
   }

@@ -1,4 +1,4 @@
-/** Selects the source of the webhook's certificate: a mounted folder, else the webhooks themselves. */
+/** Selects the source of the webhook's certificate: a mounted folder, else a certificate that the webhooks create. */
 import type { Kube } from "../../../activities/kube/client.ts";
 import { isHeldByPolicy } from "../../../activities/kube/machine_deployment.ts";
 import { register } from "../registration.ts";

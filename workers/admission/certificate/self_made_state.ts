@@ -80,7 +80,7 @@ export async function stepped(
   return { ...state, serving: await newServing({ cert: newest, key: state.authorityKey }, { now, hosts }) };
 }
 
-/** Returns whether keys and certificates match and can be read; otherwise they are created again. */
+/** Returns whether keys and certificates can be read and match; if not, the webhook creates new ones. */
 export function isSound({ authorities, authorityKey, serving }: SelfMade): boolean {
   try {
     const [newest, ...older] = authorities.map((pem) => new X509Certificate(pem));

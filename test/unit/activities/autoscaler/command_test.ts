@@ -33,9 +33,9 @@ Deno.test("autoscalerCommand: leaves out invalid flags and unusable groups, and 
   deepEqual(commandOf({ "-x": "1", "a b": "1", line: "a\nb", fine: "a b" }, ...bad), {
     command: [binary, "--fine=a b"],
     leftOut: [
-      'argument "-x": not the name and value of a flag',
-      'argument "a b": not the name and value of a flag',
-      'argument "line": not the name and value of a flag',
+      'argument "-x": its name or value is invalid in a flag',
+      'argument "a b": its name or value is invalid in a flag',
+      'argument "line": its name or value is invalid in a flag',
       'group "g": its size range 5 to 2 is invalid',
       'group "g": its autoscalerGroupName is empty',
     ],

@@ -35,7 +35,7 @@ Deno.test("lookAtJob: makes one Job of the CronJob's template and passes when it
   endJob(kube, { type: "Complete" });
   const [verdict] = await ask(kube, [gate(check)], { until: later() });
   equal(verdict?.outcome, "Passed");
-  match(verdict?.message ?? "", /^job "checks\/smoke-ostler-[0-9a-f]{12}" is Complete$/);
+  match(verdict?.message ?? "", /^Job "checks\/smoke-ostler-[0-9a-f]{12}" is Complete$/);
   const { metadata, spec } = onlyJob(kube);
   const annotations = {
     ...{ "ostler.dev/gate-key": "fleet/pool/probe/a/0", "ostler.dev/pool": "fleet/pool", "ostler.dev/gate": "probe" },
@@ -58,7 +58,7 @@ Deno.test("lookAtJob: fails finally with the reason of the Job before its deadli
   endJob(kube, { type: "Failed", reason: "BackoffLimitExceeded", message: "Job has reached the backoff limit" });
   const [verdict] = await ask(kube, [gate(check)], { until: later() });
   equal(verdict?.outcome, "Failed");
-  match(verdict?.message ?? "", /has Failed \(BackoffLimitExceeded: Job has reached .*\), wanted Complete$/);
+  match(verdict?.message ?? "", / failed \(BackoffLimitExceeded: Job has reached .*\), wanted Complete$/);
 });
 
 Deno.test("lookAtJob: is inconclusive after the gate's deadline, and fails after the template's", async () => {

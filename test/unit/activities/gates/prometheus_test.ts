@@ -131,8 +131,8 @@ Deno.test("lookAtPrometheus: never quotes an answer, and follows no redirect", a
 Deno.test("lookAtPrometheus: is inconclusive for a server that is unreachable or not allowed", async () => {
   const cases: [string, RegExp][] = [
     ["http://127.0.0.1:1", /"http:\/\/server" is unreachable$/],
-    ["file:///etc/passwd", /its url must be an http or https URL$/],
-    ["http://user:hunter2@127.0.0.1:1", /its url must not contain credentials$/],
+    ["file:///etc/passwd", /the gate's url must be http or https$/],
+    ["http://user:hunter2@127.0.0.1:1", /the gate's url must not contain credentials$/],
   ];
   for (const [url, why] of cases) match(story(await asking(check(url))), why);
 });

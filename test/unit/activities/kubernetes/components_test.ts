@@ -51,9 +51,9 @@ Deno.test("componentsIn: refuses a list without kubeadm and kubelet, or with fie
     [/not a JSON list/, { kubeadm }],
     [/not a JSON list/, " ".repeat(100_001)],
     [/not a JSON list/, Array(101).fill(kubeadm)],
-    [/does not name kubelet/, [kubeadm]],
-    [/does not name kubeadm/, [entry("kubeadm", { extract: true }), kubelet]],
-    [/names kubelet twice/, [kubeadm, kubelet, kubelet]],
+    [/kubelet is missing/, [kubeadm]],
+    [/kubeadm is missing/, [entry("kubeadm", { extract: true }), kubelet]],
+    [/kubelet is listed twice/, [kubeadm, kubelet, kubelet]],
     ...["", "sha256:0", hash.toUpperCase(), `${hash}\n`, `sha512:${"a".repeat(128)}`].map((
       hash,
     ): [RegExp, unknown] => [/hash of kubelet/, [kubeadm, entry("kubelet", { hash })]]),

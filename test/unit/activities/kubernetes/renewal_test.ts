@@ -255,6 +255,9 @@ Deno.test("ensureRenewalReported: writes a condition with an Event for each new 
   equal(scene.records().length, 6);
   equal((await scene.look()).told, "CertificatesRenewed");
   await report("RenewalCancelled");
-  match(conditions()[0]?.["message"] ?? "", /^m of RenewalCancelled; to allow it again, set annotation ostler\.dev/);
+  match(
+    conditions()[0]?.["message"] ?? "",
+    /^m of RenewalCancelled; to allow the renewal again, set annotation ostler\.dev/,
+  );
   ok(isHeldBack(scene.kube.get("nodeversions", "v") as never));
 });

@@ -59,7 +59,12 @@ const bare = JSON.stringify(componentsOf(desired).map((each) => ({ ...each, hash
 
 const troubles: Case[] = [
   ["no version", "VersionInvalid", /does not name a Kubernetes version/, (stage) => stage.want("")],
-  ["a version without v", "VersionInvalid", /names Kubernetes version "1\.36\.1"/, (stage) => stage.want("1.36.1")],
+  [
+    "a version without v",
+    "VersionInvalid",
+    /has invalid Kubernetes version "1\.36\.1"/,
+    (stage) => stage.want("1.36.1"),
+  ],
   ["a candidate", "VersionInvalid", /v1\.37\.0-rc\.0/, (stage) => stage.want("v1.37.0-rc.0")],
   [
     "no ConfigMap",
@@ -74,7 +79,7 @@ const troubles: Case[] = [
     (stage) => stage.configMap("components-2", { other: "" }),
   ],
   ["no JSON", "ComponentsInvalid", /is not a JSON list of components$/, (stage) => stage.want(desired, "[{")],
-  ["no kubeadm", "ComponentsInvalid", /does not name kubeadm/, (stage) => stage.want(desired, kubeletOnly)],
+  ["no kubeadm", "ComponentsInvalid", /kubeadm is missing/, (stage) => stage.want(desired, kubeletOnly)],
   ["no hash", "ComponentsInvalid", /the hash of kubelet is not "sha256:"/, (stage) => stage.want(desired, bare)],
   [
     "no kubeadm-config",
@@ -112,11 +117,16 @@ const troubles: Case[] = [
     /the kubelet of node "workers-3"/,
     (stage) => stage.kubelet("workers-3", "v1.35.3+k3s1"),
   ],
-  ["a control plane in no group", "ControlPlaneUnknown", /node "cp-9" is in no ScalingGroup/, (stage) => {
-    stage.worker("cp-9", current);
-    const { metadata } = stage.kube.get("nodes", "cp-9") ?? {};
-    Object.assign(metadata ?? {}, { labels: { "node-role.kubernetes.io/control-plane": "" } });
-  }],
+  [
+    "a control plane in no group",
+    "ControlPlaneUnknown",
+    /node "cp-9" does not belong to a control plane ScalingGroup/,
+    (stage) => {
+      stage.worker("cp-9", current);
+      const { metadata } = stage.kube.get("nodes", "cp-9") ?? {};
+      Object.assign(metadata ?? {}, { labels: { "node-role.kubernetes.io/control-plane": "" } });
+    },
+  ],
 ];
 
 for (const [what, reason, text, change] of troubles) {

@@ -62,7 +62,7 @@ Deno.test("certificateStateOf: returns what bootstrap tokens wait for when no re
   await put(kube, "csr-2", "b", { status: { certificate: "x" } });
   equal(
     await certificateStateOf(kube.client, ["a"]),
-    'no certificate was requested for this node name, only by bootstrap tokens: "csr-1" is waiting for approval',
+    'no certificate was requested for this node name; other requests by bootstrap tokens: "csr-1" is waiting for approval',
   );
 });
 

@@ -200,8 +200,8 @@ Deno.test("Drain: gives up at its deadline with everything that remains", async 
   const outcome = await looks(kube, { until: early }, early);
   deepEqual(blockersOf(outcome).map(({ pod: name, why }) => [name, why]), [
     ["apps/web", "protected by a PodDisruptionBudget"],
-    ["apps/slow", "is still terminating"],
-    ["apps/high", "is waiting for pods of a lower priority to be evicted"],
+    ["apps/slow", "still terminating"],
+    ["apps/high", "waiting for pods of a lower priority to be evicted"],
   ]);
 });
 

@@ -284,11 +284,11 @@ Deno.test("showCertificates: reads an etcd outside of the control planes at the 
 });
 
 const broken: [what: string, befall: (planes: Planes) => void, why: RegExp][] = [
-  ["has no certificates", (planes) => planes.secret({ "tls.crt": "sesame" }), /does not have a PEM certificate there/],
+  ["has no certificates", (planes) => planes.secret({ "tls.crt": "sesame" }), /does not have a PEM certificate/],
   [
     "is too large",
     (planes) => planes.secret({ "tls.crt": "x".repeat(100_001) }),
-    /does not have a PEM certificate there/,
+    /does not have a PEM certificate/,
   ],
   ["may not be read", (planes) => {
     planes.kube.onRequest = (request) => {

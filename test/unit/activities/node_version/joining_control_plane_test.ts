@@ -77,7 +77,7 @@ Deno.test("JN4 control planes: the one with the older record comes first", async
   const all = joining();
   record(all.kube, "cp-3", "cp-3", { ageMs: 1_000 });
   const seen = await admitted(all);
-  equal(saysOf(seen), 'Waiting for control plane "cp-3" to join: JoiningNode "cp-3" is older');
+  equal(saysOf(seen), 'Waiting for control plane "cp-3" to join: its JoiningNode "cp-3" is older');
   equal(isAnnotated(all), false);
 });
 

@@ -100,7 +100,7 @@ Deno.test("survey: names an abandoned record when the groups are done", async ()
   const metadata = { name: "left", finalizers: ["ostler.dev/pending-node"], annotations: {} };
   group.kube.put("pendingnodes", { metadata, spec });
   const { isSettled, says } = await look(group);
-  deepEqual([isSettled, says], [false, '1 joining: PendingNode "left"']);
+  deepEqual([isSettled, says], [false, 'Nodes not up to date: 1 joining: PendingNode "left"']);
 });
 
 Deno.test("K24 survey: an ended release is withdrawn, however often that runs", async () => {
@@ -223,7 +223,11 @@ Deno.test("K5, K23 survey: distinguishes a new node without annotations from nod
   group.kube.put("pendingnodes", { metadata, spec });
   const { stages: { ControlPlane }, says } = await look(group);
   deepEqual([ControlPlane.outdated, ControlPlane.skewed, ControlPlane.unannounced], [2, 2, 1]);
-  equal(says, "2 awaiting annotation, 1 joining", "Expected no record to be named while the group is not done");
+  equal(
+    says,
+    "Nodes not up to date: 2 awaiting annotation, 1 joining",
+    "Expected no record to be named while the group is not done",
+  );
 });
 
 Deno.test("survey: reports two ScalingGroups of one cloud group", async () => {
