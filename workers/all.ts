@@ -6,7 +6,7 @@ import { runProcess } from "./run_process.ts";
 import { runWebhook } from "./webhook.ts";
 import { runWorker } from "./worker.ts";
 
-/** Runs one process until `signal` aborts; calls `serve` with its readiness once the next part may start. */
+/** Runs one part until `signal` aborts; calls `serve` with its readiness once the next part may start. */
 export type Part = (config: Config, signal: AbortSignal, serving: Serving) => Promise<void>;
 
 /** The parts by name; the worker is first, because it installs the runtime that all of them use to reach Temporal. */

@@ -6,7 +6,7 @@ import { discoveryIdOf } from "../workflows/commands/start_options.ts";
 import type { Config } from "./config.ts";
 import type { ScheduleDeps } from "./credential_schedule.ts";
 
-/** The interval of the Constellation node operator. */
+/** Milliseconds between discoveries, as in the Constellation node operator. */
 const everyMs = 900_000;
 /** Milliseconds until the next check: after a success, and after a failure. */
 const pauses = { standing: 600_000, failed: 5_000 };

@@ -140,7 +140,7 @@ export const ProcessSettings = z.object({
   }),
   cloudPlace: setting(text, "", {
     description:
-      "Set the place in that cloud: AWS region, Azure `subscription/resource group`, Google project, or URL of a " +
+      "Set the place in the `cloud`: AWS region, Azure `subscription/resource group`, Google project, or URL of a " +
       "simulated cloud",
   }),
   cloudTag: setting(text, "", {
@@ -208,8 +208,8 @@ export const ProcessSettings = z.object({
     ),
     "",
     {
-      description: "Change nodes' operating systems with pods of this image, by digest (default disabled; " +
-        "`docs/explanation/hands.md`)",
+      description: "Change nodes' operating systems and Kubernetes with pods of this image, by digest (default " +
+        "disabled; `docs/explanation/hands.md`)",
     },
   ),
   trustedUsers: setting(names, `${ours}-controller,${ours}-worker`, {

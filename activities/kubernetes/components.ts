@@ -42,7 +42,7 @@ const List = z.array(Entry).max(100);
 /** Returns the programs to install, in the order of the list; or the fault of the list, as the end of a sentence. */
 export function componentsIn(list: string): { components: Component[] } | { fault: string } {
   const entries = list.length > longestList ? undefined : List.safeParse(jsonIn(list)).data;
-  if (!entries) return { fault: `its "${componentsKey}" is not a JSON list of components` };
+  if (!entries) return { fault: `its key "${componentsKey}" is not a JSON list of components` };
   const components = entries.flatMap(({ url, hash, installpath: path, extract }): Component[] => {
     const isInstalled = !extract && !url.startsWith("data:") && installed.includes(nameOf(path));
     return isInstalled ? [{ path, hash, url }] : [];

@@ -24,8 +24,8 @@ export function holderIn(value: string): PoolRef | undefined {
 const holderPattern = /^(?:([^/]+)\/)?(machine-deployment|scaling-group|node-pool)\/([^/]+)\/([^/]+)$/;
 
 /**
- * Returns whether a hold or mark is the pool's own: this includes one from before its cluster had a name, or by the API
- * server's policy, which knows no cluster name.
+ * Returns whether a hold or mark is the pool's own. This includes holds from before the cluster had a name, and holds
+ * by the admission policy and the webhook, which do not know that name.
  */
 export function isOwnHold(pool: PoolRef, value: string | undefined): boolean {
   const { cluster: _, ...plain } = pool;

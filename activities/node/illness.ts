@@ -4,7 +4,7 @@ import type { NodeFacts } from "./node_facts.ts";
 
 export type Illness = NonNullable<Member["ill"]>;
 
-/** Rules of pools without repair: unhealthy machines still count. */
+/** Rules of pools without repair: machines count as unhealthy, but are never replaced. */
 export const neverRepaired: RepairRules = { enabled: false, notReadyFor: 0, conditions: [], maxUnhealthy: 100 };
 
 /** The node of a machine, or when it was first missed (epoch ms). */

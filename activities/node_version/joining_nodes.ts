@@ -47,12 +47,12 @@ async function admit(kube: Cluster, name: string): Promise<JoiningOutcome | unde
   const node = wanted === "" ? undefined : await ifFound(kube.core.readNode({ name: wanted }));
   const step = stepOf(record, node, Date.now());
   const until = new Date(joinDeadlineOf(record)).toISOString();
-  if (step === "Wait") return { outcome: "Waiting", says: `Waiting until ${until} for node "${wanted}" to register` };
+  if (step === "Wait") return { outcome: "Waiting", says: `Waiting until ${until} for node "${wanted}" to join` };
   const first = step === "Annotate"
     ? await othersFirst(kube, record, (each) => Date.now() >= joinDeadlineOf(each))
     : undefined;
   if (first !== undefined) return { outcome: "Waiting", says: first, againMs: againMsOf(record) };
-  const says = `Node "${wanted}" did not register by ${until}`;
+  const says = `Node "${wanted}" did not join by ${until}`;
   if (step === "Annotate") await annotate(kube, wanted, { node, components });
   const lacks = step === "Annotate" && record.spec.iscontrolplane ? await lackOf(kube, wanted) : undefined;
   const isLate = Date.now() >= joinDeadlineOf(record);

@@ -9,7 +9,7 @@ import { emitEvents } from "../status/events.ts";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
-/** Releases a target to a stage; throws GenerationStale if the NodeVersion has another target. */
+/** Releases a target to a stage. Throws Moot (GenerationStale) if the NodeVersion has another target. */
 export function ensureStageReleased(
   kube: Kube,
   { object: { name }, stage, digest }: { object: ClusterObject; stage: VersionStage; digest: string },

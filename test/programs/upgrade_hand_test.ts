@@ -64,7 +64,7 @@ Deno.test("upgrade hand: refuses content with another hash, and keeps and runs n
     equal(reason, "HashMismatch");
     match(
       message,
-      /^Failed to verify kubeadm of http:\S+\/kubeadm: it has sha256:[0-9a-f]{64}, not sha256:[0-9a-f]{64}/,
+      /^Failed to verify kubeadm from http:\S+\/kubeadm: it has sha256:[0-9a-f]{64}, not sha256:[0-9a-f]{64}/,
     );
   }
   deepEqual(await host.kubeadmCalls(), []);

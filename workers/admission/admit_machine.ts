@@ -1,5 +1,5 @@
 /**
- * Holds new Machines from their creation unless their template is the converged one, by the rule of
+ * Holds new Machines from their creation unless their template is the converged one. The rule is that of the policy in
  * deploy/kubernetes/admission/hold_new_machines.yaml, which API servers before Kubernetes 1.36 do not support.
  */
 import type { Logger } from "@temporalio/common";

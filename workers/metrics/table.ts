@@ -56,7 +56,7 @@ export const metrics = {
   },
   ostler_rollout_info: {
     ...{ type: "gauge", of: ["controller"], labels: ["namespace", "name", "phase", "reason"] },
-    help: "Constant 1 for each Rollout that is not at rest, at most 1,000, halted and blocked ones first",
+    help: "Constant 1 for each Rollout that is blocked or not Converged, at most 1,000, halted and blocked ones first",
   },
   ostler_node_version_info: {
     ...{ type: "gauge", of: ["controller"], labels: ["name", "condition", "reason"] },

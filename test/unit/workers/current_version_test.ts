@@ -85,7 +85,7 @@ Deno.test("keepVersionCurrent: waits for workers, logs that once, and reverts ch
   await eventually("v2 again", () => versions.current === "v2");
   stop.abort();
   await keeping;
-  equal(said.filter((text) => /no workers/.test(text)).length, 1);
+  equal(said.filter((text) => /do not poll/.test(text)).length, 1);
 });
 
 Deno.test("fault E14 keepVersionCurrent: an older standby that takes the lead does not undo an update", async () => {

@@ -108,7 +108,7 @@ Deno.test("JN5 ensureNodeAnnotated: follows a record that is replaced meanwhile"
 Deno.test("JN3 ensureNodeAnnotated: deletes an expired record, with an Event", async () => {
   const kube = kubeWith({ deadline: new Date(Date.now() - 1_000).toISOString() });
   const outcome = await admitted(kube);
-  match("says" in outcome ? outcome.says : "", /^Node "w" did not register by 20/);
+  match("says" in outcome ? outcome.says : "", /^Node "w" did not join by 20/);
   equal(kube.get("joiningnodes", "record"), undefined);
   const [event] = kube.all("events");
   deepEqual([event?.["reason"], event?.metadata.namespace, event?.["involvedObject"]], ["JoinExpired", "default", {

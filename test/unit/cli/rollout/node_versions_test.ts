@@ -22,13 +22,18 @@ function world(status: object = {}): FakeWorld {
   return made;
 }
 
-const rolling = { type: "Ready", status: "False", reason: "Rolling", message: "3 outdated, 1 joining" };
+const rolling = {
+  type: "Ready",
+  status: "False",
+  reason: "Rolling",
+  message: "Nodes not up to date: 3 outdated, 1 joining",
+};
 
 Deno.test("ostler status nodeversion/NAME: shows its stages and groups as a tree", async () => {
   const { code, out } = await world().run(["status", "nodeversion/all"]);
   assert.equal(code, 0);
   assert.deepEqual(out.split("\n"), [
-    "nodeversion/all  v2  Rolling: 3 outdated, 1 joining",
+    "nodeversion/all  v2  Rolling: Nodes not up to date: 3 outdated, 1 joining",
     "├─ control planes: waiting for release; 1 of 1 group converged",
     "│  └─ sg/cp   10/10   Converged",
     "└─ workers: waiting for release; 1 of 2 groups converged",
@@ -52,7 +57,7 @@ Deno.test("ostler status: shows the NodeVersions of the listed groups, also as J
   const data = JSON.parse((await made.run(["status", "-A", "-o", "json"])).out);
   assert.deepEqual(data.nodeVersions, [{
     ...{ name: "all", image: "image-2", imageVersion: "v2", components: "components-2" },
-    ready: { status: "False", reason: "Rolling", message: "3 outdated, 1 joining" },
+    ready: { status: "False", reason: "Rolling", message: "Nodes not up to date: 3 outdated, 1 joining" },
     groups: { ControlPlane: ["scaling-group.cp"], Workers: ["scaling-group.alpha", "scaling-group.beta"] },
   }]);
 });

@@ -68,7 +68,7 @@ Deno.test("fault E16: a new machine that names the node of another has not joine
   const providerID = "kubevirt://a";
   const proven = withTwins({ providerID, a: { instance: "kubevirt://a" }, b: { instance: "kubevirt://b" } });
   for (
-    const [kube, says] of [[proven, /node "node-a" is that of machine "fleet\/a"/], [
+    const [kube, says] of [[proven, /node "node-a" belongs to machine "fleet\/a"/], [
       withTwins(),
       /all name node/,
     ]] as const
