@@ -1,20 +1,21 @@
 /**
- * The contract between a rollout and what creates and deletes the machines of a pool. Each kind of pool has one
- * backend, which `registry.ts` selects; only the backend knows its objects and annotations.
+ * The contract between a rollout and the controller or cloud that creates and deletes the machines of a pool. Each kind
+ * of pool has one backend, which `registry.ts` selects; only the backend knows its objects and annotations.
  *
  * All verbs keep these promises:
  * - A verb can run twice, or be interrupted at any request and run again, with the same result. An absent machine
  *   counts as success.
- * - Nothing is ordered twice. Each order has a name of its own (a machine, a template, a mark); a backend without such
- *   names writes a token down before the order, and finds the order again by that token.
+ * - Nothing is ordered twice: the name of an object (a machine, a template, a mark) identifies its order. A backend
+ *   whose orders have no such name records a token before the order, and finds the order again by that token.
  * - Reads can be older than the last write. One read alone never proves a failure, and the counts of another
  *   controller are passed on as counts (`counted`), not as facts.
  * - Failures have the types of `failures.ts`: not found is Moot (MachineGone, GenerationStale); throttled or
  *   unreachable is Transient (ApiUnavailable); a refusal is Refused, with the reason. A lack of capacity is not a
  *   failure of a verb but a state of the machine (`trouble`), because only time or an administrator fixes it.
- * - Backends differ in declared fields, which are undefined for a backend without the ability; no verb throws because
- *   the backend does not have it.
- * - Only marks, holds and cordons of Ostler are removed.
+ * - Some fields are abilities that not every backend has: they are undefined for a backend without the ability, so no
+ *   verb throws for that reason.
+ * - A mark chooses a machine as the next one to be deleted. A hold makes the controller wait before it creates the
+ *   instance of a machine, or before it deletes the machine. Only marks, holds and cordons of Ostler are removed.
  */
 import type { Logger } from "@temporalio/common";
 import type {
@@ -40,14 +41,14 @@ import type { Subject } from "../status/events.ts";
 
 /** Creates and deletes the machines of one kind of pool. */
 export interface Backend {
-  /** Name of the controller or cloud group in messages to people. */
+  /** The creator of the machines, as messages name it, such as "machine-controller". */
   readonly maker: string;
   /** Returns the message to people about a machine that has not joined although its node is Ready. */
   unseen(node: string): string;
   /** Where people find the reason why a machine is not deleted, as the end of a sentence. */
   readonly clues: string;
   /**
-   * Milliseconds until the next read during a wait for changes without events; undefined if all changes have events.
+   * Returns the milliseconds between the reads of a wait, because some changes cause no event; undefined if each does.
    */
   readonly lookEvery: (() => number) | undefined;
 
@@ -69,8 +70,9 @@ export interface Backend {
    */
   owns(member: MemberRef & { node: string }): Promise<{ rollsControlPlanes: boolean } | undefined>;
   /**
-   * Removes mark and hold of a machine and the cordon of its node. A machine that is being deleted keeps the hold, and
-   * so runs on; with `release` it loses the hold too, and its controller drains it by its own rules.
+   * Removes mark and hold of a machine and the cordon of its node. Leaves a machine that is being deleted unchanged, so
+   * that it runs on while it is held; with `release` it loses its hold too, and its controller drains it by its own
+   * rules.
    */
   spare(member: MemberRef & { release?: boolean }): Promise<void>;
   /** Removes marks, holds and cordons of all machines of a pool that is being deleted, whichever pool owns them now. */
@@ -101,8 +103,8 @@ export interface Backend {
   /** Sets what new machines boot; undefined for machines that boot with a config and secrets published by Ostler. */
   readonly boots: Boots | undefined;
   /**
-   * Returns whether the node that a machine names is certainly its own; Own for a deleted machine. Undefined for a
-   * backend whose machines never name the node of another machine.
+   * Returns whether the node that a machine names certainly is the machine's own; Own for a deleted machine. Undefined
+   * for a backend whose machines never name the node of another machine.
    */
   readonly standing: ((member: MemberRef) => Promise<NodeStanding>) | undefined;
   /** Watches the templates of pools; undefined for a backend that observes every change at once. */
@@ -123,8 +125,8 @@ export interface Backend {
    */
   readonly seeOff: ((member: MemberRef) => Promise<MachineState | undefined>) | undefined;
   /**
-   * Turns a change of the config into a change of the template, once per order, so that machines are replaced; returns
-   * the new stamp of the template.
+   * Turns a change of the config into a change of the template, so that machines are replaced; a repeated order changes
+   * nothing. Returns the new stamp of the template; undefined for a deleted pool.
    */
   readonly stamp: ((stamp: TemplateStamp) => Promise<string | undefined>) | undefined;
   /** Keeps the machines of a pool although its template has another image, if NodePools update the pool's nodes. */
@@ -161,7 +163,10 @@ export interface Orders {
 /** A new machine to admit, and the machine that it replaces. */
 export type AdmitOrder = MemberRef & { victim?: string };
 
-/** A machine that is to be deleted; a lost one can be deleted although its own state is inconclusive. */
+/**
+ * A machine that is about to be deleted; if the machine is lost, the state of its own etcd member does not prevent
+ * that.
+ */
 export type RelieveMember = MemberRef & Omit<RelieveOrder, "until">;
 
 /** The revision to boot, by the name that people use for it. */
@@ -237,7 +242,7 @@ export interface MachineState {
   node?: string;
   /** Whether machine-controller or the group has once observed that Node as Ready. */
   joined: boolean;
-  /** The condition, as words, for which the machine does not count as joined although its node is Ready. */
+  /** Why the machine does not count as joined although its node is Ready, as words. */
   lacks?: string;
   image: string;
   /** Finalizers that delay the machine's deletion. */
@@ -348,7 +353,7 @@ export interface Makers {
   replace: Orders["replace"];
 }
 
-// Nodes that are updated where they stand.
+// Nodes that are updated in place.
 
 /** Runs an order on its node; returns an outcome also if the node does not answer. */
 export type GiveOrder = (order: OsOrder) => Promise<OsOutcome>;

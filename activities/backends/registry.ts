@@ -103,7 +103,7 @@ export function makersOf(kube: Cluster): Makers {
   };
 }
 
-/** Creates the activities that update nodes where they stand. */
+/** Creates the activities that update nodes in place. */
 export function updateSteps(kube: Cluster, giveOrder: GiveOrder): NodeUpdateActivities {
   return nodeUpdateSteps({ kube, giveOrder, makers: makersOf(kube) });
 }

@@ -24,7 +24,7 @@ export const watchedNodes: Resource<NodeFacts> = {
 
 /** The watch of the nodes of all pools of a backend. */
 export interface NodeWatch {
-  /** Returns a hash of a pool's unhealthy nodes and of why they are (Ready, `conditions`); "" if all are healthy. */
+  /** Returns a hash of a pool's unhealthy nodes and their causes (Ready, `conditions`); "" if all are healthy. */
   illness(pool: string, conditions: readonly IllCondition[]): string;
   start(): Promise<void>;
 }
@@ -38,7 +38,7 @@ export function illnessOf(node: NodeFacts | undefined, conditions: readonly IllC
   return [...new Set(ready === "True" ? texts : [`Ready=${ready}`, ...texts])].sort().join(",");
 }
 
-/** Returns a hash of the unhealthy nodes and of why they are (Ready, `conditions`); "" if all are healthy. */
+/** Returns a hash of the unhealthy nodes and their causes (Ready, `conditions`); "" if all are healthy. */
 export function illnessAmong(
   nodes: readonly (readonly [name: string, facts: NodeFacts | undefined])[],
   conditions: readonly IllCondition[],

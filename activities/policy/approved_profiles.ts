@@ -1,4 +1,4 @@
-/** Asks the policies of a pool which profiles may be published for it. */
+/** Finds the profiles of a pool that its policies do not approve for publication. */
 import { z } from "zod";
 import type { RolloutPolicyObject } from "../kube/resources.ts";
 import { selects } from "../kube/status.ts";
@@ -14,15 +14,15 @@ export interface AskedProfile {
   digest: string;
 }
 
-/** A profile that a policy asks about and does not list. */
+/** A profile that the `approvedProfiles` of a policy do not contain. */
 export interface Unapproved extends AskedProfile {
   policy: string;
 }
 
 /**
- * Returns the first of the profiles that a policy of the pool does not list in `approvedProfiles`; undefined if there is
- * none. Every policy that selects the pool is asked, because a more specific one about the pace must not undo an approval;
- * an unreadable selector selects the pool, and an unreadable list approves nothing.
+ * Returns the first of the profiles that a policy of the pool does not list in `approvedProfiles`; undefined if there
+ * is none. Every policy that selects the pool counts, so that a more specific policy, about the pace, cannot lift a
+ * required approval; an unreadable selector selects the pool, and an unreadable list approves nothing.
  */
 export function unapprovedAmong(
   policies: readonly RolloutPolicyObject[],
@@ -37,7 +37,9 @@ export function unapprovedAmong(
   return undefined;
 }
 
-/** Returns the listed digests of a policy that selects the pool and asks; undefined for all others. */
+/**
+ * Returns the listed digests of a policy that selects the pool and has `approvedProfiles`; undefined for all others.
+ */
 function approvedBy(spec: unknown, { metadata }: SelectedPool): readonly unknown[] | undefined {
   const asks = typeof spec === "object" && spec !== null && "approvedProfiles" in spec;
   if (!asks) return undefined;

@@ -12,10 +12,15 @@ export interface HandOverRules {
   reservedDomains: readonly string[];
 }
 
-/** Default without a policy, or with conflicting ones: all except what belongs to Kubernetes itself. */
+/**
+ * Default without a policy, or with conflicting or unreadable ones: all labels and taints that do not belong to
+ * Kubernetes itself, and no annotations.
+ */
 export const usualHandOver: HandOverRules = { labels: true, taints: true, annotations: [], reservedDomains: [] };
 
-/** Returns the rules of the most specific policy. */
+/**
+ * Returns the rules of the most specific policy; the default without a policy, or with conflicting or unreadable ones.
+ */
 export async function handOverFor(kube: Cluster, pool: SelectedPool): Promise<HandOverRules> {
   try {
     const policies = await readPolicies(kube, pool.metadata.namespace);

@@ -4,10 +4,12 @@ import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPo
 
 export type Protection = "Wait" | "Skip" | "Replace";
 
-/** Default: a protected machine was protected for a reason. */
+/** The default, as a protected machine was protected for a reason. */
 export const usualProtection: Protection = "Wait";
 
-/** Returns the rule of the most specific policy; the default without a policy, or with conflicting ones. */
+/**
+ * Returns the rule of the most specific policy; the default without a policy, or with conflicting or unreadable ones.
+ */
 export async function protectionFor(kube: Cluster, pool: SelectedPool): Promise<Protection> {
   try {
     const policies = await readPolicies(kube, pool.metadata.namespace);

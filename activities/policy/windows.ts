@@ -8,8 +8,8 @@ const day = 86_400_000;
 const horizon = 60 * day;
 const told = 20;
 /**
- * Starts evaluated per window: a window that opens every minute would otherwise cost seconds; later starts are read in
- * time.
+ * Starts evaluated per window: a window that opens every minute would otherwise cost seconds; later reads find the
+ * later starts.
  */
 const looked = 500;
 

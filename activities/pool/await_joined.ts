@@ -55,7 +55,7 @@ export async function awaitMachinesJoined(
     },
     look: () =>
       attempting(
-        `read the joining machines of "${question.pool.name}"`,
+        `read the joining machines of "${question.pool.namespace}/${question.pool.name}"`,
         () => look(kube, { question, judgeFrom, nodes, told, doubt: (found) => isUnclear = found }),
       ),
     unseen: (unseenMs, seen) => seen && "failed" in seen && seen.failed.length === 0 ? seen : { unseenMs },
@@ -182,7 +182,7 @@ async function failure(
     rung === "registered" ? certificateStateOf(kube, names) : undefined,
     lastBootReport(kube, pool, names),
   ]);
-  const own = report ? `its own last report: ${report}` : rung === "registered" && silenceOf(addresses);
+  const own = report ? `last boot report of the machine: ${report}` : rung === "registered" && silenceOf(addresses);
   const known = [says, event && `last event: ${event}`, certificate, own];
   return { machine, rung, evidence: known.filter(Boolean).join("; ") };
 }

@@ -1,4 +1,6 @@
-/** Waits until a control plane machine may be removed, which first transfers etcd leadership and stores a snapshot. */
+/**
+ * Waits until a control plane machine may be removed: moves its etcd leadership away, and stores a snapshot if ordered.
+ */
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef, Relieved, RelieveOrder } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
@@ -19,7 +21,7 @@ export async function awaitMachineRelieved(
     until: Number.MAX_SAFE_INTEGER, // an inconclusive state is a valid result
     every: lookEveryMs,
     look: async () => {
-      const answer = await attempting(`release machine "${order.machine}"`, () => relieve(order));
+      const answer = await attempting(`prepare the removal of machine "${order.machine}"`, () => relieve(order));
       if (answer.state === "Relieved" || Date.now() >= until) return { answer };
       return { missing: answer.doubts.join("; ") };
     },

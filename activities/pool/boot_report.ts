@@ -34,8 +34,8 @@ export async function lastBootReport(kube: Kube, pool: PoolRef, names: string[])
 /** Returns the typical causes when a machine with these addresses has booted without a report. */
 export function silenceOf(addresses: string[]): string {
   const place = addresses.length === 0 ? "the machine" : addresses.join(" or ");
-  return "it sent no boot report: it most likely cannot reach the API server, does not trust its certificate, " +
-    `or has an expired token; run "journalctl -u bootstrap -u setup" on ${place}`;
+  return "the machine sent no boot report: most likely it cannot reach the API server, does not trust the API " +
+    `server's certificate, or has an expired token; run "journalctl -u bootstrap -u setup" on ${place}`;
 }
 
 /** Returns whether a report is less than an hour old, and so is kept even if no machine has its key as name. */

@@ -1,4 +1,4 @@
-/** Values that a process remembers of its reads of one API server, where the server itself records no time. */
+/** Times that a process remembers from its reads of one API server, because the server does not record them. */
 import type { Member } from "../../workflows/contracts/mod.ts";
 
 /** A longer pause between two reads may have been an outage (ms). */

@@ -55,9 +55,8 @@ async function planOf(planner: Planner, pool: PoolRef): Promise<{ desired: Desir
   const { kube, forecast } = planner;
   const state = await readDesired(planner, pool);
   if (state.state !== "Present") {
-    const message =
-      `Failed to plan the rollout of "${pool.namespace}/${pool.name}": the pool is ${state.state.toLowerCase()}`;
-    throw moot("GenerationStale", message);
+    const why = state.state === "Gone" ? "the pool was deleted" : "the pool is being deleted";
+    throw moot("GenerationStale", `Failed to plan the rollout of "${pool.namespace}/${pool.name}": ${why}`);
   }
   const { desired, rules } = state;
   const [memory, members] = await attempting(`read the machines of "${pool.namespace}/${pool.name}"`, () => {

@@ -65,11 +65,12 @@ export async function awaitDesiredSettled(
     ...{ until, news },
     every: 250,
     look: async () => {
-      // An event causes no read while the watch shows that the pool is unsettled; a read by the clock trusts no watch.
+      // While the watch shows that the controller has not observed the desired state, an event causes no new read. A
+      // read by the clock does not rely on the watch.
       if (missing && news.isNew && backend.templates?.isSurelyUnsettled(pool)) return { missing };
       const seen = await readDesired(reader, pool);
       if (seen.state !== "Present" || seen.desired.settled) return { answer: seen };
-      missing = `${backend.maker} has not seen generation ${seen.desired.generation}`;
+      missing = `${backend.maker} has not observed generation ${seen.desired.generation}`;
       return { missing };
     },
     expired: (missing) =>

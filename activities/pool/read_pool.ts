@@ -47,7 +47,7 @@ function look(
 
 /**
  * Ends when the pool differs from `fingerprint` (returns true), at the latest at `until` (epoch ms). The wait also
- * enqueues the controller that makes the machines if that has not seen what it has to act on.
+ * wakes the controller that makes the machines if that has not noticed a change that it has to act on.
  */
 export async function awaitPoolChanged(
   kube: Cluster,
@@ -173,7 +173,10 @@ function lasting(member: Member, { since, lacks }: Wait = { since: Infinity }, n
 /** The longest text about a machine (characters). */
 const longestText = 300;
 
-/** Returns a machine without a node that is another machine's; while the owner is unclear, the machine is kept. */
+/**
+ * Removes the node from a machine if it belongs to another machine; while the owner of the node is unclear, the machine
+ * is kept.
+ */
 function settled({ node, ...member }: Member, standing: NodeStanding): Member {
   const named = node === undefined ? member : { ...member, node };
   if (standing.state === "Own") return named;

@@ -18,7 +18,10 @@ import { type DesiredReader, findDesired, type FoundDesired } from "./read_desir
 import { readPool } from "./read_pool.ts";
 import { snapshotOf } from "./snapshot.ts";
 
-/** Reads the desired state, then the machines, unless another template is desired by now than the question is about. */
+/**
+ * Reads the desired state; then the machines, if the controller has observed that state and its template is that of the
+ * question.
+ */
 export async function readRound(
   reader: DesiredReader,
   question: PoolQuestion,
@@ -58,6 +61,6 @@ function publish(publisher: Publisher, order: PublishOrder, { source }: FoundDes
 }
 
 function stale({ namespace, name }: PoolRef, revision: string): Error {
-  const state = "another revision is desired now";
+  const state = "it is not the desired revision any more";
   return moot("GenerationStale", `Failed to publish revision ${revision} of "${namespace}/${name}": ${state}`);
 }

@@ -28,8 +28,8 @@ import { beating } from "../kube/polling.ts";
 type Replacement = { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines };
 
 /**
- * Chooses the machine to be replaced before the new machine is admitted: their controller may act as soon as the new
- * machine is Ready.
+ * Marks the machine to be replaced, admits the new machine, and waits until that has joined. The mark comes first,
+ * because their controller may act as soon as the new machine is Ready.
  */
 export async function awaitReplacementJoined(
   kube: Cluster,

@@ -33,8 +33,8 @@ export function isUnderWay({ id, node }: Pick<Member, "id" | "node">, slots: rea
 
 /**
  * Returns the machine as its group keeps it while an upgrade has the slot for it: it is not replaced, and not repaired
- * before the slot ends (`until`, epoch ms). The slot decides and no mark on the node, because only administrators and
- * Ostler write the slots.
+ * before the slot ends (`until`, epoch ms). The slot decides and not a mark on the node, because only administrators
+ * and Ostler write the slots.
  */
 export function keptForUpgrade(member: Member, slots: readonly { machine: string; until: number }[]): Member {
   const until = Math.max(...slots.filter((slot) => isUnderWay(member, [slot])).map((slot) => slot.until));

@@ -5,8 +5,8 @@ import type { TrustedCas } from "../../workflows/contracts/mod.ts";
 const Cas = z.array(z.string().regex(/^[0-9a-f]{16}$/)).max(32);
 
 /**
- * A bundle that every machine has that was created after `since`, until the next bundle; without `since`, every machine
- * since the first one of the pool.
+ * The bundle that each machine gets that is created from `since` on, until the next bundle; without `since`, each
+ * machine since the first one of the pool.
  */
 const CaBundle = z.object({ since: z.iso.datetime().optional(), cas: Cas, partly: Cas.optional() });
 export type CaBundle = z.infer<typeof CaBundle>;
@@ -26,7 +26,7 @@ export function caBundlesIn(status: unknown): CaBundle[] {
 }
 
 /**
- * Returns the bundles with the one that is published now, of which the artefacts were written before `now` (epoch ms);
+ * Returns the bundles with the one that is published now, whose artefacts were written before `now` (epoch ms);
  * undefined if it is the last one already.
  */
 export function withBundle(

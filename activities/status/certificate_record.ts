@@ -46,7 +46,10 @@ export function stateOf(
   return now >= Date.parse(soonAt ?? expiresAt) ? "ExpiresSoon" : "Valid";
 }
 
-/** Returns whether kubeadm made the certificate: an etcd elsewhere has no node, also if its host has the name of one. */
+/**
+ * Returns whether kubeadm made the certificate, which it does not for an external etcd, even if its host has the name
+ * of a node.
+ */
 export function isOfKubeadm({ component, of, at }: CertificateRecord): boolean {
   return component === "APIServer" || (component === "Etcd" && !at.startsWith(`${of}:`));
 }
@@ -79,8 +82,9 @@ const longestOfKubeadmMs = 365 * dayMs / 3;
 
 /**
  * Returns the time (epoch ms) from which a certificate expires soon: less than a third of its life is left, at most a
- * year. A kubelet that rotates its certificate does so at 70% to 90% of its life, so only its last tenth counts. Earlier
- * versions of kubeadm copy the begin of their authority into a certificate, so that its life seems to be years.
+ * year. A kubelet that rotates its certificate does so at 70% to 90% of its life, so only its last tenth counts.
+ * Earlier versions of kubeadm copy the start of the authority's life into a certificate, so that its own life seems to
+ * be years.
  */
 export function soonOf(component: CertificateComponent, { from, until }: { from: number; until: number }): number {
   const life = until - from;
@@ -122,7 +126,7 @@ export function standingOf(records: readonly CertificateRecord[], now: number): 
     },
     Valid: {
       ...{ status: "True", reason: "CertificatesValid" },
-      message: `The first of ${records.length} certificates expires: ${until(first)}`,
+      message: `Certificates are valid; the first of ${records.length} to expire: ${until(first)}`,
     },
   };
   return standings[state];

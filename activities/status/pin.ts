@@ -1,4 +1,4 @@
-/** Pins a pool to the last good profile, which was kept, while the abandoned profile stays unchanged. */
+/** Pins a pool to the last good profile, of which Ostler kept a copy, while the abandoned profile stays unchanged. */
 import { z } from "zod";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";

@@ -1,4 +1,6 @@
-/** The wishes of people about the renewal of certificates, on a NodeVersion; pure. */
+/**
+ * How people control the renewal of certificates: by an annotation of a NodeVersion, and by cancelling the run; pure.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 

@@ -38,8 +38,8 @@ const longestMessage = 32_768;
 const longestWord = 1_024;
 
 /**
- * Creates or updates the Rollout and emits the Events; does nothing if the MachineDeployment was deleted. As a Rollout
- * is deleted with its MachineDeployment, the latter exists while the Rollout does.
+ * Creates or updates the Rollout and emits the Events; does nothing if the object of the pool was deleted. As a Rollout
+ * is deleted with that object, the object exists while the Rollout does.
  */
 export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promise<void> {
   const { pool } = order;
@@ -50,8 +50,8 @@ export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promis
     if (known && await reportOn(kube, order, { existing: known, isRead: false, unheld }) === "Reported") return;
     const found = isKnownToBeAbsent(kube, pool) ? undefined : await readRollout(kube, pool);
     const existing = found ?? await createRollout(kube, pool);
-    // A late attempt releases the autoscaler again if its run has reported its end since, as an end is reported once. A
-    // run that begins again after an abort holds the autoscaler with its next report.
+    // A late attempt must not leave the autoscaler held after its run has reported its end, as an end is reported once.
+    // A run that begins again after an abort holds the autoscaler with its next report.
     if (isRolling && isEndOfThisRun(existing)) await backendOf(kube, pool).autoscaling(pool, { isRolling: false });
     if (existing) await reportOn(kube, order, { existing, isRead: true, unheld });
   });
@@ -69,7 +69,10 @@ function withUnheld(report: RolloutReport, message: string): RolloutReport {
   return { ...report, conditions: [...report.conditions, unheld] };
 }
 
-/** Returns "Overtaken", without a report, if the Rollout was not just read and is not the known version any more. */
+/**
+ * Writes the report; returns "Overtaken" instead if the Rollout was not just read (`isRead`) and has changed since it
+ * was.
+ */
 async function reportOn(
   kube: Cluster,
   { pool, report, events }: ReportOrder,

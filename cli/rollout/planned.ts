@@ -53,7 +53,8 @@ export async function plannedFor({ cluster, profileNamespace }: PlanPlace, row: 
   const reader = { kube, profileNamespace };
   const [state, deployment] = [await readDesired(reader, pool), await rawObject(kube, machineDeployments, pool)];
   if (state.state !== "Present") {
-    throw new Refusal(`Failed to plan the rollout of "${poolName(pool)}": the pool is ${state.state.toLowerCase()}`);
+    const why = state.state === "Gone" ? "the pool was deleted" : "the pool is being deleted";
+    throw new Refusal(`Failed to plan the rollout of "${poolName(pool)}": ${why}`);
   }
   const { source: policy, approval } = state.rules;
   const [plan, change] = [

@@ -15,7 +15,8 @@ export async function plannedForNodePool({ cluster, profileNamespace }: PlanPlac
   const reader = { kube: cluster.kube, profileNamespace };
   const state = await readDesired(reader, pool);
   if (state.state !== "Present") {
-    throw new Refusal(`Failed to plan the rollout of "${poolName(pool)}": the pool is ${state.state.toLowerCase()}`);
+    const why = state.state === "Gone" ? "the pool was deleted" : "the pool is being deleted";
+    throw new Refusal(`Failed to plan the rollout of "${poolName(pool)}": ${why}`);
   }
   const { desired: { image, revision, replicas }, rules: { source: policy, approval } } = state;
   const plan = await readPlan({ ...reader, forecast }, pool);

@@ -90,7 +90,9 @@ async function planOf(place: PlanPlace, row: TrustRow, now: number): Promise<Pla
     throw new Refusal("new machines do not get the present CA bundle yet; run `ostler ca` to see when they do");
   }
   const desired = await readDesired({ kube, profileNamespace }, pool);
-  if (desired.state !== "Present") throw new Refusal(`the pool is ${desired.state.toLowerCase()}`);
+  if (desired.state !== "Present") {
+    throw new Refusal(desired.state === "Gone" ? "the pool was deleted" : "the pool is being deleted");
+  }
   // A second request would replace machines again that the first one has replaced already.
   const { settled, templateHash } = desired.desired;
   if (!settled || !outdatedTemplates.includes(templateHash)) {

@@ -55,7 +55,7 @@ test("verdicts: a digest that failed on a node gets another attempt after retry,
 test("A1 verdicts: a node that never returns is Lost at its deadline, keeps its slot, and the others are not touched", async (stage) => {
   const { nodes } = await rolling(stage, { policy: { inPlace: soon }, fate: () => "never comes back" });
   const { quarantine } = await halted(stage, nodes);
-  match(quarantine[0]?.reason ?? "", /UpdateLost: .*[Tt]he node has been down since boot/);
+  match(quarantine[0]?.reason ?? "", /UpdateLost: .*[Tt]he node is not Ready, and has not reported a reboot/);
   deepEqual([nodes.down(), nodes.cordoned(), nodes.mostOut], [nodes.given("Apply"), nodes.given("Apply"), 1]);
 });
 

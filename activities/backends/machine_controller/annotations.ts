@@ -1,4 +1,4 @@
-/** The annotations through which Ostler and machine-controller talk (machine-controller 1.66). */
+/** The annotations, the label and the finalizer through which Ostler and machine-controller (1.66) communicate. */
 
 /** The hold: any value makes machine-controller skip a Machine, on create and on delete. */
 export const holdAnnotation = "machine-controller.kubermatic.io/initializers";
@@ -6,7 +6,7 @@ export const holdAnnotation = "machine-controller.kubermatic.io/initializers";
 export const victimAnnotation = "cluster.k8s.io/delete-machine";
 /** Its presence on a Node makes machine-controller skip its own drain. */
 export const skipEvictionAnnotation = "kubermatic.io/skip-eviction";
-/** On a Node: the UID of the Machine with which machine-controller deletes it. */
+/** Label of a Node: the UID of the Machine with which machine-controller deletes the Node. */
 export const ownerLabel = "machine-controller/owned-by";
 /** Ostler sets it on a Machine to the current time, so that machine-controller notices a change and reconciles. */
 export const wakeAnnotation = "ostler.dev/woken-at";

@@ -14,8 +14,9 @@ import { autoscalerBounds, formerMinimumAnnotation, isWithoutAutoscaler } from "
 /** Raises the minimum while the pool is rolled, and restores it afterwards. */
 export function keepMinimum(kube: Cluster, pool: PoolRef, { isRolling }: { isRolling: boolean }): Promise<void> {
   const { namespace, name } = pool;
-  return attempting(`hold the autoscaler of MachineDeployment "${namespace}/${name}"`, async () => {
-    // During a rollout, a pool that the watch lacks is skipped, as a later call may find it; its end has only one call.
+  return attempting(`set the autoscaler's minimum of MachineDeployment "${namespace}/${name}"`, async () => {
+    // During a rollout, a pool that is not in the watch is skipped, as a later call may find it. The end of a rollout
+    // has only one call, which reads the pool.
     if (isWithoutAutoscaler(kube, pool) ?? isRolling) return;
     const found = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
     const wanted = found && (isRolling ? raised(found) : restored(found));

@@ -42,8 +42,9 @@ export function chooseMachine(kube: Kube, target: MemberRef): Promise<void> {
 }
 
 /**
- * Removes mark and hold of a machine and the cordon of its node. A machine that is being deleted keeps the hold, and so
- * runs on; with `release` it loses the hold too, and machine-controller drains it by its own rules.
+ * Removes mark and hold of a machine and the cordon of its node. Leaves a machine that is being deleted unchanged, so
+ * that it runs on while it is held; with `release` it loses its hold too, and machine-controller drains it by its own
+ * rules.
  */
 export function spareMachine(kube: Cluster, target: MemberRef & { release?: boolean }): Promise<void> {
   return attempting(`uncordon and unmark machine "${target.machine}"`, async () => {
@@ -52,7 +53,8 @@ export function spareMachine(kube: Cluster, target: MemberRef & { release?: bool
     if (!machine || (isLeaving && !target.release)) return;
     const standing = await readStanding(kube, machine);
     const node = machine.status?.nodeRef?.name;
-    // The cordon may be another machine's. If that is unclear, only a machine that stays uncordons the node.
+    // The node and its cordon may be another machine's. If that is unclear, the node is uncordoned only if the machine
+    // stays.
     const isOwn = standing.state === "Own" || (standing.state === "Unclear" && !isLeaving);
     if (node && isOwn) await ensureNodeUncordoned(kube, { pool: target.pool, node });
     if (isLeaving && standing.state !== "Own") await dropNode(kube, machine, standing);
@@ -70,8 +72,9 @@ export function admitMachine(kube: Kube, target: MemberRef): Promise<void> {
 }
 
 /**
- * Releases a drained machine: its node needs no second drain, and the hold ends. No node is changed for a deleted
- * machine, as another may have its name, nor for one that stays, as no controller would move the pods.
+ * Releases a drained machine: annotates its node so that machine-controller does not drain it again, and ends the hold.
+ * The node stays unchanged for a deleted machine, as another may have its name, and for a machine that is not being
+ * deleted, as its pods would not be drained when it is deleted later.
  */
 export function releaseMachine(kube: Cluster, target: MemberRef & { node?: string }): Promise<void> {
   return attempting(`release machine "${target.machine}"`, async () => {
@@ -81,8 +84,8 @@ export function releaseMachine(kube: Cluster, target: MemberRef & { node?: strin
 }
 
 /**
- * Deletes a machine, held or not, so that machine-controller creates another. Only with `drain` does
- * machine-controller evict the pods first, because a dead node confirms no eviction.
+ * Deletes a machine, held or not, so that machine-controller creates another. Without `drain` machine-controller does
+ * not evict the pods first: a dead node confirms no eviction, and a drained node has no pods left.
  */
 export function replaceMachine(kube: Cluster, target: MemberRef & { node?: string; drain?: boolean }): Promise<void> {
   return attempting(`delete machine "${target.machine}"`, async () => {
@@ -90,12 +93,12 @@ export function replaceMachine(kube: Cluster, target: MemberRef & { node?: strin
     if (!machine) return;
     const { state } = await readStanding(kube, machine);
     const node = target.drain || state !== "Own" ? undefined : target.node ?? machine.status?.nodeRef?.name;
-    // While the machine is held, machine-controller waits: the node gets its annotation only after the deletion, which
-    // may fail, and a node that is not the machine's own is neither drained nor deleted.
+    // The hold makes machine-controller wait until the node has its annotation, which the node gets only after the
+    // deletion, as that may fail. It also keeps a node that is not the machine's own from being drained and deleted.
     const undo = node || state !== "Own" ? await ensureHeld(kube, target, machine) : undefined;
-    // The hold ends only after the deletion, because a new machine would otherwise begin to boot.
+    // The hold ends only after the deletion, because a held new machine would otherwise begin to boot.
     await ifFound(deleteObject(kube, machines, nameOf(target))).catch(async (error: unknown) => {
-      await undo?.().catch(() => undefined); // otherwise the next attempt finds the hold
+      await undo?.().catch(() => undefined); // otherwise the next attempt would keep this hold
       throw error;
     });
     const leaving = await find(kube, target);
@@ -105,8 +108,9 @@ export function replaceMachine(kube: Cluster, target: MemberRef & { node?: strin
 }
 
 /**
- * Uncordons, unmarks and releases all machines that the selector matches, because a deletion with orphans leaves no
- * owners. Marks of other pools stay. Without a selector the machines are unknown, which must not block the deletion.
+ * Uncordons, unmarks and releases all machines that the pool's selector matches, because a deletion with the orphan
+ * policy removes the owners by which machines are found otherwise. Marks of other pools stay. Without a selector the
+ * machines are unknown, which must not block the deletion.
  */
 export function releaseAll(kube: Cluster, pool: PoolRef): Promise<void> {
   const { namespace, name } = pool;
@@ -119,7 +123,8 @@ export function releaseAll(kube: Cluster, pool: PoolRef): Promise<void> {
 }
 
 /**
- * Ends a hold. Before that, changes the node of a machine that is being deleted, as machine-controller acts at once.
+ * Ends a hold. If the machine is being deleted, prepares its node first, because machine-controller continues the
+ * deletion as soon as the hold ends.
  */
 async function endHold(kube: Cluster, target: MemberRef & { node?: string }, machine: Machine): Promise<void> {
   if (machine.metadata.deletionTimestamp) {
@@ -199,8 +204,8 @@ export const configAnnotation = "ostler.dev/config";
 const stampLength = 16;
 
 /**
- * Turns a change of the config into a change of the template, by a digest of both in the template's annotations.
- * Configs are not rendered from annotations, so the config's digest does not change; another template has another
+ * Turns a change of the config into a change of the template, by a digest of both in the template's annotations. No
+ * config is rendered from this annotation, so it does not change the config's digest; another template has another
  * annotation. Returns the annotation; undefined for a deleted pool.
  */
 export function stampTemplate(

@@ -1,9 +1,9 @@
 /**
  * Changes the image of a template without replacing machines, by writing the new template into their MachineSet. The
  * oldest set with the MachineDeployment's template counts as its current one (machine-controller 1.66,
- * `FindNewMachineSet`), so machine-controller rolls nothing. New machines of the set boot the new image; those of the
- * other set never boot. NodePools bring the existing nodes to the new image; a machine whose node has no NodePool is a
- * reason to refuse.
+ * `FindNewMachineSet`), so machine-controller rolls nothing. New machines of that set boot the new image; machines of
+ * the set that machine-controller had created for the new template never boot. NodePools bring the existing nodes to
+ * the new image; a machine whose node has no NodePool is a reason to refuse.
  */
 import type { Keeping, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -66,7 +66,7 @@ function refusalOf({ spec }: MachineDeployment, populated: readonly MachineSet[]
   const [set, other] = populated;
   if (!set || other) return `machines of ${populated.length} templates exist, instead of one`;
   if (surgeOf(spec.strategy?.rollingUpdate?.maxSurge, spec.replicas ?? 1) === 0) {
-    return "with maxSurge 0 machine-controller deletes machines by itself";
+    return "with maxSurge 0, machine-controller deletes machines by itself; set maxSurge to at least 1";
   }
   const isAlone = isSameTemplate(withoutImage(set.spec?.template), withoutImage(spec.template));
   return isAlone ? undefined : "more than the image changes in the template";

@@ -172,7 +172,8 @@ export function readWanted(
 }
 
 /**
- * Milliseconds for machine-controller to number a change, as most take less; earlier reads would have to be repeated.
+ * Milliseconds in which machine-controller gives most changes their revision (numbers them); a read before that would
+ * have to be repeated.
  */
 const momentMs = 2_000;
 

@@ -94,7 +94,9 @@ export async function readOwnership(
 
 /** Machines to read of one name, because two are ambiguous already. */
 const limit = 2;
-/** Age in milliseconds that a list of all machines may have: clients with a token request names as often as they want. */
+/**
+ * Milliseconds for which a list of all machines is reused, because clients with a token request any number of names.
+ */
 const freshMs = 3_000;
 
 /**

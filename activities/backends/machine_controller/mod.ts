@@ -65,7 +65,7 @@ export function machineController(
       begin: () => watchTemplates(kube),
       isSurelyUnsettled: (pool) => isSurelyUnsettled(kube, pool),
     },
-    // A machine gets everything from its config.
+    // A machine whose node is Ready lacks nothing, because it gets everything from its config.
     welcome: undefined,
     relieve: undefined,
     seeOff: undefined,
@@ -108,7 +108,9 @@ export class LateSets implements Waker {
     this.#lookedAt = now;
   }
 
-  /** Epoch ms of the next read if the watched MachineSets count too few Ready machines, or are not known. */
+  /**
+   * Epoch ms of the next read if the watched MachineSets count too few Ready machines, or are not known; else Infinity.
+   */
   lookBy(members: readonly Member[]): number {
     const counted = countedReady(this.#kube, this.#pool);
     if (!counted || this.#late.size > 0) return this.#lookedAt + restMs;

@@ -1,7 +1,7 @@
 /**
- * Which Machines name a Node. machine-controller (1.66) matches both by provider ID, and by any common address where
- * that finds nothing, so a Machine whose instance got a used address names the Node of another. Deleting it would drain
- * and delete that Node.
+ * Which Machines name a Node. machine-controller (1.66) matches Machines and Nodes by provider ID, or else by any
+ * common address. So a Machine whose instance got the address of an earlier instance names the Node of that instance,
+ * and deleting the Machine would drain and delete that Node.
  */
 import type { Cluster } from "../../cluster.ts";
 import { listPage, type Machine, machines } from "../../kube/resources.ts";
@@ -19,7 +19,10 @@ export async function readClaims(kube: Cluster, own: readonly Machine[]): Promis
   return new Map(naming.map((namer) => [namer.name, claimOf(namer, namersOf(namer.node))]));
 }
 
-/** Returns whether the Node that a Machine names certainly is its own; Own for a Machine or a claim without a Node. */
+/**
+ * Returns whether the Node that a Machine names certainly is the Machine's own; Own for a Machine or a claim without a
+ * Node.
+ */
 export async function readStanding(kube: Cluster, machine: Machine): Promise<NodeStanding> {
   const claim = (await readClaims(kube, [machine])).get(machine.metadata.name);
   const name = machine.status?.nodeRef?.name;

@@ -46,7 +46,7 @@ async function observe(kube: Cluster, pool: PoolRef): Promise<Observation> {
   if (!deployment) {
     throw moot(
       "GenerationStale",
-      `Failed to read the machines of MachineDeployment "${name}": the MachineDeployment was deleted`,
+      `Failed to read the machines of MachineDeployment "${namespace}/${name}": the MachineDeployment was deleted`,
     );
   }
   const owned = await ownMachines(kube, deployment);
@@ -128,7 +128,7 @@ function phaseOf(machine: Machine): MemberPhase {
 
 // The MachineSets of a MachineDeployment, one for each template in machine-controller's history.
 
-/** Returns the set with the MachineDeployment's own revision, which its template created. */
+/** Returns the set that has the MachineDeployment's own revision, and so its template. */
 export async function currentSet(kube: Kube, deployment: MachineDeployment): Promise<MachineSet | undefined> {
   if (!deployment.metadata.annotations?.[revisionAnnotation]) return undefined;
   const sets = await ownSets(kube, deployment);
@@ -159,7 +159,7 @@ export async function readState(kube: Kube, member: MemberRef): Promise<MachineS
   return found && stateOf(found);
 }
 
-/** Reads whether the Node that a Machine names certainly is its own. */
+/** Reads whether the Node that a Machine names certainly is the Machine's own. */
 export async function readNodeStanding(kube: Cluster, member: MemberRef): Promise<NodeStanding> {
   const found = await readMachine(kube, member);
   return found ? await readStanding(kube, found) : { state: "Own" };

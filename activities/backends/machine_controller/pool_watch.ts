@@ -98,8 +98,8 @@ export function newsOfMachines(
 }
 
 /**
- * Waits until the watches show that machine-controller has given a generation of a MachineDeployment its revision, at
- * the latest until `until` (epoch ms). Sends no request, but starts missing watches.
+ * Waits until the watches show that machine-controller has given a generation of a MachineDeployment its revision;
+ * returns false if they do not by `until` (epoch ms). Sends no request, but starts missing watches.
  */
 export async function settledBy(
   kube: Cluster,
@@ -130,7 +130,7 @@ export function watchedHash(kube: Cluster, { uid, annotations }: Pick<Metadata, 
   return setsOf(sets, { owner: uid }).find((set) => set.revision === revision)?.templateHash ?? "";
 }
 
-/** Returns whether the watches show that machine-controller has not numbered the template yet. */
+/** Returns whether the watches show that machine-controller has not given the template its revision yet. */
 export function isSurelyUnsettled(kube: Cluster, { namespace, name }: PoolRef): boolean {
   const { deployments, sets } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
@@ -151,12 +151,16 @@ export function selectorOfEmpty(kube: Cluster, { namespace, name }: PoolRef): st
   return own.every(({ isEmpty }) => isEmpty) ? deployments.get(pool)?.selector ?? "" : "";
 }
 
-/** Highest generation at which a MachineDeployment cannot have gained and lost replicas: defaulting is one change. */
+/**
+ * Highest generation at which replicas cannot have been added and removed again: that takes two changes, and defaulting
+ * is one.
+ */
 const changesAtMost = 2;
 
 /**
- * Returns whether a MachineDeployment that was just read never had a machine: it desires none, has hardly changed, and
- * its MachineSets were created for none. A late watch does not make this wrong, as changes arrive in order.
+ * Returns whether a MachineDeployment that was just read never had a machine: it has zero replicas, has hardly changed,
+ * and its MachineSets were created with zero replicas. A late watch does not make this wrong, as changes arrive in
+ * order.
  */
 export function isSurelyUnused(kube: Cluster, { metadata, spec }: MachineDeployment): boolean {
   const { uid, generation = Infinity, annotations } = metadata;
@@ -193,7 +197,7 @@ function setsOf(sets: SharedWatch<SetFacts>, by: { pool: string } | { owner: str
   return found.map(([, facts]) => facts);
 }
 
-// The facts that waits are about; the watches keep nothing else of machine-controller's objects.
+// The facts that waits depend on; the watches keep nothing else of machine-controller's objects.
 
 interface DeploymentFacts {
   uid: string;

@@ -1,4 +1,7 @@
-/** Watches MachineDeployments, their profiles and the nodes of their machines; keeps only what reports depend on. */
+/**
+ * Watches MachineDeployments, their profiles and the nodes of their machines; keeps only the facts whose changes it
+ * reports.
+ */
 import { finalizer } from "../../config/identity.ts";
 import { type Observable, observableOf, observedOf } from "../../config/observed.ts";
 import { type LinedProfile, lineState, profileLine } from "../../config/profile_line.ts";
@@ -90,7 +93,10 @@ export function watchedDeployments(profileNamespace: string): Resource<Deploymen
 
 // Nodes, and the machines and sets that assign them to pools.
 
-/** Watches nodes for failures to repair; reports pools with another joined machine or another condition of a node. */
+/**
+ * Watches nodes for failures to repair; reports a pool when its joined machines, or the conditions of their nodes,
+ * change.
+ */
 function watchNodes(kube: Kube, { onChange, ...deps }: Pick<WatchDeps, "onChange" | "log" | "signal">): NodeWatch {
   const joined = new JoinedNodes();
   const sets = new Informer(ownedSets, {
@@ -120,7 +126,8 @@ function watchNodes(kube: Kube, { onChange, ...deps }: Pick<WatchDeps, "onChange
 }
 
 /**
- * Set and node of a machine that has joined and is not being deleted; empty for any other, which a rollout waits for.
+ * Set and node of a machine that has joined and is not being deleted; empty for any other machine, because a running
+ * rollout watches that itself.
  */
 interface JoinedMachine {
   set?: string;

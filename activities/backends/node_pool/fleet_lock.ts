@@ -23,7 +23,8 @@ export function lockMemberOf(pool: PoolRef, node: PoolNode): Member {
     ...{ id: name, node: name, templateHash: lock ? "asks" : unlockedHash, image: "", kubelet, phase: "Ready" },
     ...{ since: createdAt, marked: isOurs, held: isOurs, expendable: false },
     ...(lock ? { staged: true as const } : {}),
-    // A node with a granted lock may reboot at any time, so it is unavailable even after the run that granted the lock.
+    // A node with a granted lock may reboot at any time, so it counts as unavailable even after the run that granted
+    // the lock.
     ...(lock?.held ? { ill: illOf(lock.failed || lock.held) } : {}),
     // A run uncordons only marked nodes, so a node that failed stays cordoned.
     ...(lock?.failed
@@ -35,7 +36,7 @@ export function lockMemberOf(pool: PoolRef, node: PoolNode): Member {
 }
 
 function illOf(since: number): NonNullable<Member["ill"]> {
-  return { why: "The node holds its FleetLock", since, due: since };
+  return { why: "the node holds its FleetLock", since, due: since };
 }
 
 /** Returns the stage of a node: Booted once it neither requests nor holds a lock. */
@@ -149,7 +150,7 @@ async function findClient(
     const names = [node, ...others].slice(0, 5).map(({ name }) => `"${name}"`).join(", ");
     return {
       kind: "unknown_client",
-      message: `Ambiguous client: several nodes have the machine-id of this id: ${names}`,
+      message: `Ambiguous client: nodes ${names} have the same machine ID; give each its own /etc/machine-id`,
     };
   }
   const own = pool.spec.fleetLock?.group ?? "default";

@@ -1,6 +1,7 @@
 /**
  * The lock of a node that updates itself, requested or held, as an annotation of its Node, so that all processes know
- * it and it is deleted with the node. A node can write its own lock; users with permission to patch nodes, any.
+ * the lock, and it is deleted with the node. A node can write its own lock, and users with permission to patch nodes
+ * can write any lock.
  */
 import { z } from "zod";
 import { asMergePatch } from "../../kube/client.ts";
@@ -14,7 +15,10 @@ const Lock = z.object({
   /** The client ID, which Zincati derives from the machine ID. */
   id: z.string().max(64),
   group: z.string().max(63),
-  /** Epoch ms; `held` is 0 until the lock is granted, `failed` unless the node did not come back in time. */
+  /**
+   * Times (epoch ms) of the request, of the grant (0 before it), and of the failure to come back in time (0 without
+   * one).
+   */
   asked: z.number().positive(),
   held: z.number().min(0).default(0),
   failed: z.number().min(0).default(0),

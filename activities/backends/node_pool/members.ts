@@ -9,10 +9,13 @@ import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isSelected, readNodePool, readSelected } from "./selected.ts";
 import { hashOf, imageOf, isLockTarget, partsOf, templateOf } from "./wanted.ts";
 
-/** The image of a node that has booted unobserved; Ostler asks the node before it changes anything. */
+/** The image of a node that has booted since Ostler last asked it; Ostler asks again before it changes the node. */
 const unknown = "";
 
-/** Returns a node as the planner sees it; whether a failure was retried is decided where members are counted. */
+/**
+ * Returns a node as the planner sees it, with a failure of the image `digest`; `snapshotOf` drops a failure that is
+ * older than a retry.
+ */
 export function memberOf(pool: PoolRef, node: PoolNode, digest: string): Member {
   const { name, bootId, createdAt, kubelet, isReady, note } = node;
   const isKnown = note.bootId !== "" && note.bootId === bootId;
@@ -31,7 +34,7 @@ export function memberOf(pool: PoolRef, node: PoolNode, digest: string): Member 
   };
 }
 
-// Before it replaces a node, Ostler asks the node once more to fetch the image, which only a Ready node can.
+// Before Ostler replaces a node, it orders the node once more to fetch the image, which only a Ready node can do.
 function replaceableOf({ isReady }: PoolNode, { isReplaceable }: Note["failed"][number]): Pick<Member, "replaceable"> {
   return isReplaceable && isReady ? { replaceable: true } : {};
 }

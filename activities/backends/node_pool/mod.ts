@@ -1,4 +1,4 @@
-/** The backend of NodePools, whose nodes are updated where they stand; no controller creates them. */
+/** The backend of NodePools, whose nodes are updated in place; no controller creates the nodes. */
 import type { Cluster } from "../../cluster.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import type { With } from "../contract.ts";

@@ -21,6 +21,7 @@ const Note = z.object({
   booted: digest.or(z.literal("")).default(""),
   /** Digest of the fetched image, or of the previous one if a rollback boots it. */
   staged: digest.or(z.literal("")).default(""),
+  /** Fallback: the staged image is the previous one, which a rollback boots. */
   by: z.enum(["Image", "Fallback"]).default("Image"),
   /** Boot ID of the node when it was ordered to boot; "" without an order. */
   ordered: z.string().max(64).default(""),

@@ -1,6 +1,6 @@
 /**
- * Replaces a node that could not be updated where it stands by deleting its machine, so that its pool creates another.
- * UIDs identify nodes and machines, so that newer ones of the same names are not deleted.
+ * Replaces a node that could not be updated in place: deletes its machine, so that its pool creates another. UIDs
+ * identify nodes and machines, so that newer ones of the same names are not deleted.
  */
 import type { Cluster } from "../../cluster.ts";
 import type { Maker, NodeUpdate } from "../../../workflows/contracts/mod.ts";
@@ -22,7 +22,8 @@ export async function readMaker(
   update: NodeUpdate & { bootId: string },
 ): Promise<Maker | null> {
   const node = isLockTarget(update.image) ? undefined : (await readBegun(kube, update))?.node;
-  // The note of a node that was ordered to boot has the boot ID of the order; that of a newer node has not.
+  // The note of a node that was ordered to boot has the boot ID of the order; a newer node of this name does not have
+  // it.
   if (!node || (update.bootId !== "" && node.note.bootId !== update.bootId)) return null;
   const found = await makers.find(node);
   if (!found || found.leaving) return null;
@@ -32,8 +33,8 @@ export async function readMaker(
 }
 
 /**
- * Deletes the machine without a second drain. Reads the machine of an existing node again, and keeps a machine that now
- * belongs to another node, or that its pool would not replace any more.
+ * Deletes the machine of a drained node. Returns "Gone" if the node was deleted, and "Kept" if the node now has another
+ * machine, or if its pool would not replace the machine any more.
  */
 export async function ensureNodeReplaced(
   { kube, makers }: Replacing,
@@ -43,7 +44,7 @@ export async function ensureNodeReplaced(
   const node = await readFound(kube, { name, maker });
   if (!node) return "Gone";
   if ((await makers.find(node))?.uid !== machineUid) return "Kept";
-  // A machine that is already being deleted is not left alone, because a previous attempt may have held it.
+  // A machine that is already being deleted is deleted again, because a previous attempt may have left a hold on it.
   await makers.replace({ pool, machine, node: name, drain: false });
   return "Replaced";
 }

@@ -21,7 +21,7 @@ export function nodePoolNameOf({ namespace, name }: PoolRef): string {
   if (name.startsWith(poolPrefix) && name.length > poolPrefix.length) return name.slice(poolPrefix.length);
   throw refused(
     "ObjectInvalid",
-    `Failed to serve pool "${namespace}/${name}": the pool name of a NodePool begins with "${poolPrefix}"`,
+    `Failed to serve pool "${namespace}/${name}": the name of the pool of a NodePool must begin with "${poolPrefix}"`,
   );
 }
 
@@ -53,8 +53,8 @@ export async function refuseRivals(
     const other = `${rival.metadata.namespace}/${rival.metadata.name}`;
     throw refused(
       "NodeClaimedTwice",
-      `Failed to roll out an image of driver "${spec.driver}" in NodePool "${metadata.namespace}/${metadata.name}": ` +
-        `NodePool "${other}" also selects node "${shared.name}"`,
+      `Failed to roll out NodePool "${metadata.namespace}/${metadata.name}" (driver "${spec.driver}"): ` +
+        `NodePool "${other}" also selects node "${shared.name}"; change the nodeSelector of one of them`,
     );
   }
 }
@@ -73,7 +73,7 @@ async function readOwners(kube: Cluster): Promise<(node: PoolNode) => NodePool |
   };
 }
 
-/** Pages of 500 NodePools, far more than any cluster has. */
+/** Maximum number of pages, of 500 NodePools each: far more than any cluster has. */
 const pagesAtMost = 20;
 
 async function listAllPools(kube: Kube): Promise<NodePool[]> {

@@ -1,4 +1,4 @@
-/** The steps that bring a node to an image where it stands: check, stage, boot, and record what it runs afterwards. */
+/** The steps that update a node to an image in place: check, stage, boot, and record what the node runs afterwards. */
 import type {
   BootOrdered,
   BootVerdict,
@@ -22,7 +22,7 @@ import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import type { Cluster } from "../../cluster.ts";
 import { patchLock } from "./lock.ts";
 
-/** Creates the activities that update nodes where they stand. */
+/** Creates the activities that update nodes in place. */
 export function nodeUpdateSteps(updating: Updating): NodeUpdateActivities {
   const { kube } = updating;
   const named = <T>({ machine }: NodeUpdate, what: string, step: () => Promise<T>): Promise<T> =>
@@ -66,7 +66,7 @@ export async function awaitImageStaged(
   const staged: OsOutcome = await giveOrder(orderOf(subject, { image, verb: "Stage", until }));
   if (staged.outcome !== "Done") return staged;
   if (stageOf(staged.status, digest)) return await noted(kube, { subject, status: staged.status, digest });
-  const message = `The OS tool reports success, but the node has staged "${staged.status.staged}" instead of the image`;
+  const message = `The OS tool reports success, but the staged image is "${staged.status.staged}", not "${digest}"`;
   return { outcome: "Refused", reason: "DriverFailed", message };
 }
 
@@ -120,7 +120,7 @@ export async function awaitBootOrdered(
       : { outcome: "Rebooted" };
   }
   if (note.staged !== partsOf(image).digest) {
-    const message = `The node has staged "${note.staged}" instead of the image to boot`;
+    const message = `The staged image is "${note.staged}", not "${partsOf(image).digest}"`;
     return { outcome: "Refused", reason: "NotStaged", message };
   }
   await patchNote(kube, subject.node, (now) => ({ ...now, ordered: bootId }));
@@ -183,7 +183,7 @@ function wordsOf({ isReady, bootId }: PoolNode, isBack: boolean): string {
   if (isBack) return `The node rebooted (boot ID "${bootId}"), but is not Ready`;
   return isReady
     ? `The node is Ready, but has not rebooted (boot ID "${bootId}")`
-    : `The node has been down since boot ID "${bootId}"`;
+    : `The node is not Ready, and has not reported a reboot (boot ID "${bootId}")`;
 }
 
 function answer(verdict: BootVerdict["verdict"], evidence: string): { answer: BootVerdict } {

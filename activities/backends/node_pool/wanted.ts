@@ -81,7 +81,10 @@ export function partsOf(image: string): { repository: string; digest: string } {
   return { repository, digest };
 }
 
-/** Prefix of the placeholder for the image of nodes that update themselves, which choose it. */
+/**
+ * Prefix of the placeholder that stands for the image of nodes that update themselves, as such nodes choose their
+ * image.
+ */
 const lockWord = "FleetLock/";
 /** Template hash of nodes that neither request nor hold a lock. */
 export const unlockedHash = "fleet-lock";

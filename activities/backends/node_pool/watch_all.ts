@@ -1,4 +1,4 @@
-/** Watches NodePools, their OSImages and the nodes that they select; keeps only what reports depend on. */
+/** Watches NodePools, their OSImages and the nodes that they select; keeps only the facts whose changes it reports. */
 import { createHash } from "node:crypto";
 import type { Kube } from "../../kube/client.ts";
 import { Informer } from "../../kube/informer.ts";
@@ -90,7 +90,10 @@ interface NodeDeps extends Pick<WatchDeps, "onChange" | "log" | "signal"> {
 }
 
 interface PoolNodeWatch {
-  /** Returns another text when a rollout has to read the NodePool; "" if its nodes are as a rollout left them. */
+  /**
+   * Returns a text that changes when a rollout has to read the nodes of the NodePool; "" if they are as a rollout left
+   * them.
+   */
   stateOf(nodePool: string): string;
   /** Finds the nodes of a NodePool that appeared, was deleted, or selects other nodes. */
   select(nodePool: string): void;
@@ -118,7 +121,7 @@ function watchNodes(kube: Kube, { pools, onChange, ...deps }: NodeDeps): PoolNod
       all.forEach((owner) => onChange(owner));
     },
   });
-  /** By NodePool and node: the texts of the nodes because of which a rollout has to read the pool. */
+  /** Texts of the nodes because of which a rollout has to read the pool, by NodePool and node. */
   const odd = new Map<string, Map<string, string>>();
   const note = (pool: string, name: string, node: PoolNode | undefined): void => {
     const stateIn = pools.get(pool)?.spec.driver === "FleetLock" ? lockStateOf : bootStateOf;
@@ -152,7 +155,9 @@ function isSameState(one: PoolNode, other: PoolNode): boolean {
   return bootStateOf(one) === bootStateOf(other) && lockStateOf(one) === lockStateOf(other);
 }
 
-/** Returns a text for a node that is not Ready, or booted and was not asked what it runs; "" for any other node. */
+/**
+ * Returns a text for a node that is not Ready, or has booted since Ostler last asked what it runs; "" for any other.
+ */
 function bootStateOf({ name, bootId, isReady, note }: PoolNode): string {
   if (!isReady) return `${name} NotReady`;
   return note.bootId === bootId ? "" : `${name} ${bootId}`;

@@ -43,8 +43,8 @@ export async function keepFromAutoscaler(
 }
 
 /**
- * Ends the holds of nodes whose group does not exist, or whose rollout is at rest: no run would end them after the run
- * of the group was terminated, or its object deleted without the finalizer.
+ * Ends the holds against scale-down of nodes whose group does not exist, or whose rollout is at rest: no run would end
+ * them after the run of the group was terminated, or its object deleted without the finalizer.
  */
 export async function endLeftKeeps(kube: Cluster, groups: readonly ScalingGroup[]): Promise<void> {
   for (const [holder, nodes] of Map.groupBy(await readGroupNodes(kube), ({ keptBy }) => keptBy)) {

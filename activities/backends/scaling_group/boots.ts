@@ -192,7 +192,7 @@ async function goodBoots(kube: Kube, { ledger: { boots, former } }: Asked, { poo
   const found = [former, boots].find((each) => each && hashOf(each) === lastGood?.specHash);
   if (found) return found;
   const state = lastGood
-    ? "the boot template of that rollout is not recorded"
+    ? "the boot template of its last good revision is not recorded"
     : "none of its rollouts has converged yet";
   throw refused("LastGoodMissing", `Failed to roll back ScalingGroup "${groupNameOf(pool)}": ${state}`);
 }

@@ -20,23 +20,27 @@ import { askedBy, isControlPlane } from "../../node_version/version_release.ts";
 
 type Seen = Pick<CloudSight, "cloud" | "instances" | "nodes">;
 
-/** Returns whether the group has control planes by its role, its cloud or its nodes, because people write the role. */
+/**
+ * Returns whether the group has control planes: by its role, which people write and may get wrong, by its cloud, or by
+ * its nodes.
+ */
 export function isOfControlPlane({ group }: Pick<Asked, "group">, { cloud, instances, nodes }: Seen): boolean {
   const isNode = instances.some(({ providerId }) => nodes.get(providerId.toLowerCase())?.isControlPlane);
   return isControlPlane(group) || cloud.role === "ControlPlane" || isNode;
 }
 
 /**
- * Throws Refused if control planes would run other components, as their replacement does not upgrade their Kubernetes
- * (K23): others than those of the target, and of the NodeVersion, to which they are upgraded in place one by one. Also
- * for control planes in a group with another role, which would be released together with workers. `attempt`
- * completes "Failed to …".
+ * Throws Refused if a control plane runs components other than those of the target and those of the NodeVersion, to
+ * which control planes are upgraded in place one by one: a replacement does not upgrade Kubernetes. Also refuses
+ * control planes in a group with another role, which would be released together with workers. `attempt` completes
+ * "Failed to …".
  */
 export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
   if (!isOfControlPlane(asked, seen)) return;
   const { metadata, spec } = asked.group;
   if (!isControlPlane(asked.group)) {
-    const state = `ScalingGroup "${metadata.name}" has control planes, but its role is "${spec.role}"`;
+    const state =
+      `ScalingGroup "${metadata.name}" has control planes, but its role is "${spec.role}"; set it to "ControlPlane"`;
     throw refused("ControlPlaneRefused", `Failed to ${attempt}: ${state}`);
   }
   const wanted = asked.target?.components ?? "";
@@ -45,7 +49,8 @@ export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
     isOne && components !== "" && !fit.some((each) => same(each, components))
   );
   if (!other) return;
-  const state = `the NodeVersion names components "${wanted}", but node "${other.name}" runs "${other.components}"`;
+  const state = `the target of ScalingGroup "${metadata.name}" has components "${wanted}", but node "${other.name}" ` +
+    `runs "${other.components}"`;
   throw refused(
     "ControlPlaneRefused",
     `Failed to ${attempt}: ${state}; replacing control planes does not upgrade their Kubernetes`,
@@ -150,7 +155,11 @@ export async function leaveEtcd(
   await etcd.removeMember(id);
 }
 
-/** Before a deletion, moves the etcd leadership away, unless the machine is lost; stores a snapshot if ordered. */
+/**
+ * Before a machine is deleted, or leaves service for a while (`returns`), moves the etcd leadership away, unless the
+ * machine is lost, and stores a snapshot if ordered. Returns the reasons instead if the machine must not be stopped
+ * now.
+ */
 export function relieveMember(
   kube: Cluster,
   { pool, machine, isLost, returns, taken, snapshot }: RelieveMember,
@@ -165,7 +174,8 @@ export function relieveMember(
     const etcd = await openEtcd(kube);
     const survey = await etcd.survey();
     const place = placeIn(survey, seen, instance);
-    // Two voters are no quorum without either, but a third one joins if the groups declare three control planes.
+    // One of two voters does not make a quorum. That is accepted for a machine that returns, unless the groups declare
+    // a control plane that has not joined yet, which would be the third voter.
     const isJoined = returns !== true || votersOf(survey).length >= await declaredMachines(kube, asked);
     const doubts = doubtsAbout(survey, place, { isLost, returns: returns === true, isJoined, taken });
     if (doubts.length > 0) return { state: "InDoubt", doubts: bounded(doubts) };

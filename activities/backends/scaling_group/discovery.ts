@@ -21,7 +21,9 @@ import { endLeftKeeps } from "./autoscaling.ts";
 import { ledgerOf } from "./ledger.ts";
 import { allOf, endOldRebalancingHolds } from "./rebalancing.ts";
 
-/** On a ScalingGroup: complete discoveries without its group, and the time of the last one (epoch ms). */
+/**
+ * On a ScalingGroup: the number of complete discoveries that missed its group, and the time of the last one (epoch ms).
+ */
 const missedAnnotation = "ostler.dev/missed-by-looks";
 const looksUntilGone = 3;
 /** Discoveries within this time (ms) count as one, because a retry repeats a discovery whose result was lost. */

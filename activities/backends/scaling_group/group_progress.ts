@@ -19,7 +19,7 @@ const standing: Record<string, string> = {
   Aborted: "was aborted",
 };
 
-/** Phases in which a rollout works; "Repairing" is not one, as machines are repaired without a rollout too. */
+/** Phases in which a rollout is at work; "Repairing" is not one, as machines are repaired without a rollout too. */
 const moving = ["Preparing", "Creating", "Rolling", "RollingBack", "Deleting"];
 /** Reasons for which a group waits for an administrator; `closed` is the reason for which it waits for its window. */
 const asking = ["ProtectedRemain", "Paused", "AwaitingApproval", "EtcdInDoubt"];
@@ -55,7 +55,7 @@ export async function readProgress(
       (await ifFound(readObject(kube, rollouts, where)))?.status ?? {};
     const target = targetOf(group, version);
     const isOfThis = targetTemplateHash === hash && target !== undefined && hashOf(target) === hash;
-    // A halted rollout may continue as soon as its run has observed the current objects.
+    // A status from before the run observed the current objects does not count, as the run may continue once it has.
     const isTold = observed === observedOf(group, version);
     const isStanding = isTold && stands(phase, reason);
     const said = [reason, message].filter(Boolean).map(String).join(": ").slice(0, 500);

@@ -21,7 +21,8 @@ import { deleteRecord, type Order, orderOf, recordAnnotations } from "./records.
 import { type Asked, readAsked, readCloud } from "./sight.ts";
 
 /**
- * Writes image, group and inheritance on a machine's node, and records that the machine joined; returns what it lacks.
+ * Writes image, group and inheritance on a machine's node, and records that the machine joined; returns what it lacks
+ * to join, as words.
  */
 export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Promise<string | undefined> {
   return attempting(`write image and group on the node of machine "${machine}"`, async () => {
@@ -134,7 +135,8 @@ async function noteIn(
   await ifFound(
     patchClusterStatus(kube, pendingNodes, { name, status: { cspState: "Ready", reachedGoal: true } }),
   );
-  // The replaced machine may have been deleted meanwhile, by a run that did not see this record done.
+  // The replaced machine may have been deleted meanwhile, by a run that read this record before it showed the new
+  // machine as joined.
   const record = await ifFound(readClusterObject(kube, pendingNodes, name));
   if (record && orderOf(record).isSettled) await deleteRecord(kube, record);
 }

@@ -74,8 +74,9 @@ interface HandOver {
   taints?: Taint[];
 }
 
-/** Taints and labels that are not handed over: Kubernetes and its controllers write them, or a drain (the cordon). */
+/** Taints that are not handed over: Kubernetes and its controllers write them, the last one because of a cordon. */
 const notHandedOver = [...passingTaints, "node.kubernetes.io/unschedulable"];
+/** Domains whose labels are not handed over, because Kubernetes and its controllers write them. */
 const reserved = ["kubernetes.io", "k8s.io"];
 
 /** Returns what an old node hands over to its new node. */

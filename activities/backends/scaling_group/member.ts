@@ -53,9 +53,10 @@ export function memberOfInstance(
 }
 
 /**
- * Returns the components that a machine counts with. It gets them when it joins, so one that has not joined counts with
- * those of the target. A NodeVersion without components accepts any. Control planes are upgraded in place before their
- * NodeVersion is released, so those that run its components already must not be replaced to get the previous ones again.
+ * Returns the components by which a machine counts as updated or outdated. A machine gets components when it joins, so
+ * one that has not joined counts with those of the target. A NodeVersion without components accepts any. Control planes
+ * are upgraded in place before their NodeVersion is released, so those that run its components already must not be
+ * replaced to get the previous ones again.
  */
 export function countedComponents(
   node: GroupNode | undefined,
@@ -117,7 +118,7 @@ export function papersOf(
 
 const between = "-new-";
 
-/** Returns a token, which no other group and no cloud uses as a name. */
+/** Returns the token of an order, which no other group and no cloud uses as a name. */
 export function tokenOf(group: string, number: number): string {
   return `${group}${between}${number}`;
 }

@@ -59,7 +59,7 @@ export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome"
       publish: (order) => publishBoots(kube, order),
       letGo: (pool) => removeGroupFinalizer(kube, pool),
     },
-    // The provider ID of a node proves whose it is.
+    // The provider ID of a node proves to which machine it belongs.
     standing: undefined,
     templates: undefined,
     welcome: (member) => welcomeMember(kube, member),

@@ -91,7 +91,7 @@ function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | unde
   }
   const { phase, node, image } = memberOfInstance(of, seen, instance);
   const seenNode = seen.nodes.get(instance.providerId.toLowerCase());
-  // A JoiningNode announces what the node of an ordered machine runs.
+  // A new node gets the annotation with its components from its JoiningNode, after it has registered.
   const isUnannounced = order !== undefined && of.target.components !== "" && seenNode?.components === "";
   const removal = seen.records.removals.find(({ member }) => member === machine);
   const trouble = instance.trouble || (instance.state === "Failed" ? "the cloud reports that the instance failed" : "");
@@ -109,10 +109,10 @@ function stateIn(seen: CloudSight, of: Of, machine: string): MachineState | unde
   };
 }
 
-/** Milliseconds that the cloud gets for the removal itself, after its wait. */
+/** Milliseconds that the cloud gets for the removal itself, after the wait in `waitsFor`. */
 const endMs = 300_000;
 
-/** Returns the delay of a removal, counted from its record, which is older than the wait of the cloud. */
+/** Returns the delay of a removal, counted from its record, which was created before the cloud began to wait. */
 function delayOf(
   { what, longestMs }: NonNullable<Instance["waitsFor"]>,
   { record: { metadata } }: Removal,
@@ -142,7 +142,8 @@ function membersOf(of: Of, seen: CloudSight): Member[] {
   const alive = new Set(instances.filter((each) => isAlive(each)).map(memberIdOf));
   const isShown = ({ id, providerId }: Order): boolean =>
     instances.some((each) => each.token === id || isOf(providerId, each));
-  // The group has replaced a lost machine itself; the extra slot of its order is removed with the order's old machine.
+  // If an ordered machine is lost, the group has created another by itself, so the order is not shown; its extra slot
+  // is removed with the machine that the order replaces.
   const isMadeUpFor = (order: Order): boolean =>
     isLost(order, at) && (open.includes(order) || (order.isVanished && alive.has(order.donor ?? "")));
   const unseen = records.orders.filter((order) => !isShown(order) && !isMadeUpFor(order));
@@ -155,8 +156,9 @@ function membersOf(of: Of, seen: CloudSight): Member[] {
 }
 
 /**
- * Returns instances that are one too many: after a replaced machine was removed outside of Ostler the group created
- * another for it. They count as outdated. Clocks of clouds and workers differ by less than a minute.
+ * Returns surplus instances, which count as outdated: if the machine that an order replaces was removed outside of
+ * Ostler, the group has created another for it. They are, one for each such order, the newest instances without a token
+ * that are not older than these orders; clocks of clouds and workers differ by less than a minute.
  */
 function surplusIn(seen: CloudSight): Set<Instance> {
   const orphans = orphansOf(seen);
@@ -174,8 +176,9 @@ function goneMember(id: string, since: string): Member {
 }
 
 /**
- * Returns one pending machine per outdated one, at most the desired number. None while machines are missing, because
- * the group replaces them itself, nor without room above the desired number.
+ * Returns one pending machine per outdated one, at most as many as updated machines are missing. Returns none while the
+ * group has fewer machines than desired, because it creates those itself, nor if its maximum size leaves no room for
+ * another.
  */
 function papersFor(of: Of, { asked, seen, there }: { asked: Asked; seen: CloudSight; there: Member[] }): Member[] {
   const hash = hashOf(of.target);

@@ -131,7 +131,7 @@ function waitForRival({ instances, records }: CloudSight, machine: string, donor
   );
   if (!rival) return;
   const state = rival.id === donor
-    ? `"${donor}" itself replaces "${rival.donor}"`
+    ? `"${donor}" itself replaces "${rival.donor}", and that replacement is not complete`
     : `"${rival.id}" already replaces "${donor}"`;
   throw unavailable(`Failed to order machine "${machine}" to replace "${donor}": ${state}`);
 }
@@ -227,7 +227,7 @@ function checkAge({ id, since }: Order, instance: Instance): void {
   if (Date.parse(instance.since) >= Date.parse(since) - slackMs) return;
   throw refused(
     "CloudRefused",
-    `Failed to order machine "${id}": its token belongs to older instance "${instance.providerId}"`,
+    `Failed to order machine "${id}": older instance "${instance.providerId}" already has the token of this order`,
   );
 }
 

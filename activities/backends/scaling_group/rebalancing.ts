@@ -1,6 +1,6 @@
 /**
- * Keeps clouds from moving machines between zones while the groups of a NodeVersion are rolled, as such a machine is
- * ended without a drain. A hold is a lease, recorded on the ScalingGroup before the cloud is called; the first
+ * Keeps clouds from moving machines between zones while the groups of a NodeVersion are rolled, because a cloud ends
+ * such a machine without a drain. A hold is a lease, recorded on the ScalingGroup before the cloud is called; the first
  * discovery after its end lets the cloud continue, unless the group has open orders. Only what Ostler suspended is
  * resumed.
  */
@@ -16,7 +16,10 @@ import { recordAnnotations } from "./records.ts";
 /** On a ScalingGroup whose machines Ostler keeps the cloud from moving: the end of this hold (epoch ms). */
 const heldAnnotation = "ostler.dev/rebalancing-held-until";
 
-/** Renewals within this time (ms) are skipped, as each write of a group wakes all of its readers. */
+/**
+ * A lease is renewed only if that extends it by at least this time (ms), as each write of a group wakes all of its
+ * readers.
+ */
 const renewMs = 1_800_000;
 
 /** Returns whether Ostler keeps the cloud from moving machines of the group. */
@@ -25,8 +28,8 @@ export function isRebalancingHeld({ metadata }: Pick<ScalingGroup, "metadata">):
 }
 
 /**
- * Returns whether machines exist above the size of the group: the cloud would move those of its fullest zone, even
- * while the rollout is halted.
+ * Returns whether open orders keep the group above its declared size: the cloud would then end machines of its fullest
+ * zone, even while the rollout is halted.
  */
 export function hasOpenOrders({ spec }: Pick<ScalingGroup, "spec">, records: readonly PendingNode[]): boolean {
   return records.some(({ metadata: { annotations = {} }, spec: { groupID } }) =>
@@ -35,9 +38,9 @@ export function hasOpenOrders({ spec }: Pick<ScalingGroup, "spec">, records: rea
   );
 }
 
-/** Suspends the moves in all groups of a NodeVersion that have any, until a time (epoch ms). */
+/** Suspends the moves in all groups of a NodeVersion in which the cloud moves machines, until a time (epoch ms). */
 export function holdRebalancing(kube: Cluster, { version, until }: { version: string; until: number }): Promise<void> {
-  return attempting(`hold the rebalancing of the groups of NodeVersion "${version}"`, async () => {
+  return attempting(`suspend the rebalancing of the groups of NodeVersion "${version}"`, async () => {
     const own = (await groupsOf(kube, version)).filter(({ metadata }) => !metadata.deletionTimestamp);
     if (own.length === 0) return;
     const driver = await kube.cloud.driver();
@@ -57,7 +60,7 @@ export function holdRebalancing(kube: Cluster, { version, until }: { version: st
 
 /** Resumes the moves in all groups of a NodeVersion in which Ostler suspended them, and that have no open orders. */
 export function letRebalancingGo(kube: Cluster, { version }: { version: string }): Promise<void> {
-  return attempting(`end the hold of the rebalancing of the groups of NodeVersion "${version}"`, async () => {
+  return attempting(`resume the rebalancing of the groups of NodeVersion "${version}"`, async () => {
     const held = (await groupsOf(kube, version)).filter(isRebalancingHeld);
     if (held.length === 0) return;
     const records = await listClusterObjects(kube, pendingNodes);

@@ -43,7 +43,10 @@ interface Place {
   seen: CloudSight;
 }
 
-/** Removes a machine from the cloud, with its slot if that was added for its replacement or for itself. */
+/**
+ * Removes a machine from the cloud. If the group's size was increased by one (a slot) for its replacement or for the
+ * machine itself, that slot is removed too.
+ */
 export function removeMember(kube: Cluster, { pool, machine }: MemberRef): Promise<void> {
   return attempting(`remove machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -88,9 +91,9 @@ async function removalFor(
 }
 
 /**
- * Checks for an order that was recorded since the read and replaces the machine: the removal then includes the slot,
- * unless the cloud is already deleting the machine and so replaces it by itself. Throws Transient while it is open
- * whether that order reaches the cloud or is withdrawn.
+ * Checks for an order for a replacement of the machine that was recorded since the read. With such an order the removal
+ * includes the slot, unless the cloud is already deleting the machine and so replaces it by itself. Throws Transient
+ * while it is open whether that order reaches the cloud or is withdrawn.
  */
 async function settled(
   kube: Cluster,
@@ -148,7 +151,10 @@ async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: strin
   return removalOf(await createClusterObject(kube, pendingNodes, { kind: "PendingNode", ...body }));
 }
 
-/** Throws Moot for a machine that was protected during its drain; the protection of a new one is not on purpose. */
+/**
+ * Throws Moot for a machine that was protected during its drain. A new machine is not checked, as a group may protect
+ * each machine that it creates.
+ */
 async function refuseProtected(kube: Cluster, place: Place, instance: Instance): Promise<void> {
   if (!instance.isProtected || (await keptOf(kube, place)).kept === undefined) return;
   throw moot("GenerationStale", `Failed to remove machine "${memberIdOf(instance)}": scale-in protection was enabled`);
@@ -203,7 +209,7 @@ async function tell(
     throw refused("CloudRefused", `Failed to remove instance "${providerId}" from group "${groupId}": ${state}`);
   }
   if (isOfControlPlane(asked, seen)) {
-    refuseUnfit(asked, seen, `remove "${providerId}"`);
+    refuseUnfit(asked, seen, `remove instance "${providerId}"`);
     if (instance) await leaveEtcd(kube, seen, instance);
   }
   return await driver.remove({ group: groupId, providerId, shrinks });
@@ -217,7 +223,10 @@ async function giveUp(kube: Kube, { record, uid, goal }: Order): Promise<void> {
   await ifFound(patchClusterObject(kube, pendingNodes, { name: record.metadata.name, body }));
 }
 
-/** Deletes the node of a deleted machine, if it still belongs to that instance, and its records; the removal last. */
+/**
+ * Deletes the node of a deleted machine, if it still belongs to that instance, and then the records, that of the
+ * removal last.
+ */
 async function forget(
   kube: Kube,
   seen: CloudSight,

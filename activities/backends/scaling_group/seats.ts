@@ -20,7 +20,7 @@ export async function readSeats(kube: Cluster, { version }: { version: string })
   const seats = new Map<string, Seat>();
   if (groups.length === 0) return seats;
   const driver = await kube.cloud.driver();
-  // A node that shares its provider ID with another is in no seat.
+  // A node that shares its provider ID with another is left out, as it is unclear which of them is the machine's.
   const { nodes } = await nodesByInstance(kube);
   for (const { metadata, spec } of groups) {
     for (const instance of await readInstances(kube, driver, spec.groupId)) {

@@ -52,7 +52,7 @@ export async function readAsked(kube: Kube, pool: PoolRef): Promise<Asked | unde
   return { group, version, ledger: ledgerOf(group), target: targetOf(group, version) };
 }
 
-/** A NodeVersion that asks for nothing: only the finalizer of the group is left to be removed. */
+/** An empty NodeVersion, for a group that is being deleted and whose finalizer is all that remains to be removed. */
 function absent(name: string): NodeVersion {
   return NodeVersion.parse({ metadata: { name, uid: "", creationTimestamp: new Date(0) } });
 }
@@ -89,7 +89,10 @@ export interface CloudSight {
 
 const usualLagMs = 120_000;
 
-/** Reads everything, once for concurrent callers; the records before and after the cloud, to detect changes. */
+/**
+ * Reads the group in its cloud, once for concurrent callers. Reads the records before and after that, to detect
+ * changes.
+ */
 export async function readCloud(kube: Cluster, { group: { metadata, spec } }: Asked): Promise<CloudSight> {
   const driver = await kube.cloud.driver();
   const before = await readRecords(kube, spec.groupId);

@@ -1,6 +1,7 @@
 /**
  * Takes over the replacements that the Constellation node operator left half done: the new machine exists, and the old
- * one is not removed yet. A record of Ostler names both, so the new machine is not counted as one that people wanted.
+ * one is not removed yet. A record of Ostler names both, so that the new machine does not count towards the declared
+ * size.
  */
 import type { Cluster } from "../../cluster.ts";
 import { failureTypeOf } from "../../failures.ts";

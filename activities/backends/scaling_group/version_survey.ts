@@ -47,8 +47,8 @@ import { isDeepStrictEqual } from "node:util";
 import { failureTypeOf } from "../../failures.ts";
 
 /**
- * Surveys a NodeVersion and writes its status; returns Gone if it was or is being deleted. Only a worker with hands can
- * upgrade Kubernetes of control planes.
+ * Surveys a NodeVersion and writes its status; returns Gone if it was or is being deleted. Only a worker with hands
+ * (`docs/explanation/hands.md`) can upgrade Kubernetes of control planes.
  */
 export function surveyNodeVersion(
   kube: Cluster,
@@ -91,14 +91,14 @@ export function surveyNodeVersion(
       isControlPlane && keys.includes(groupKeyOf(group))
     );
     await showCertificates(kube, version, { controlPlanes, now: Date.now() });
-    // A group at rest may hold its rebalancing for its open orders, which is not the NodeVersion's hold; a group at work
-    // renews both.
+    // A group at rest may keep its rebalancing suspended because of its open orders. That hold does not count, because
+    // it ends with these orders and not with the rollout of the NodeVersion.
     const standing = progress.filter(({ isMoving }) => !isMoving).map((each) => each.name);
     const held = groups.filter((group) =>
       isRebalancingHeld(group) && !(standing.includes(group.metadata.name) && hasOpenOrders(group, records))
     );
     const stages = stagesOf(progress, { nodes: fleet.nodes, target, pending });
-    // Control planes are left out, because the workflow reads their stage.
+    // Control planes do not count here, because the workflow reads their stage.
     const isDone = isStageDone(stages.Workers);
     const isAllDone = isDone && isStageDone(stages.ControlPlane);
     return survey(version, {
@@ -116,7 +116,7 @@ type Seen = Omit<Present, "state" | "fingerprint" | "digest" | "released">;
 /** Number of records that a message names. */
 const named = 5;
 
-/** Returns what is missing; names the remaining records once the groups are done. */
+/** Returns what the NodeVersion waits for, as a sentence; names the remaining records once the groups are done. */
 function saysOf(
   { isSettled, outdated }: Completion,
   { isDone, isAllDone, pending }: { isDone: boolean; isAllDone: boolean; pending: readonly PendingNode[] },
@@ -130,7 +130,8 @@ function saysOf(
 
 function survey(version: NodeVersion, seen: Seen): Present {
   const facts = { digest: hashOf(askedBy(version)), released: releasedStage(version) ?? null, ...seen };
-  // A worker without hands may survey and one with hands wait: if their fingerprints differed, no wait would last.
+  // A worker without hands may survey, and one with hands may wait for a change: if their fingerprints differed, each
+  // wait would end at once.
   const ofAnyWorker = { ...facts, upgrade: upgradeStateOf(version) };
   const fingerprint = createHash("sha256").update(JSON.stringify(ofAnyWorker)).digest("hex").slice(0, 16);
   return { state: "Present", fingerprint, ...facts };
@@ -274,20 +275,25 @@ async function troubleWith(
 ): Promise<InCloud> {
   const stopped = (trouble: VersionTrouble): InCloud => ({ trouble, isRebalancing: false });
   if (version.spec.image === "") {
-    return stopped({ reason: "ImageMissing", message: "The NodeVersion does not name an image" });
+    return stopped({ reason: "ImageMissing", message: "The NodeVersion does not name an image; set spec.image" });
   }
   const twice = groups.find((group) => all.some((other) => isSameGroup(group, other)));
   if (twice) {
     const others = all.filter((other) => isSameGroup(twice, other)).map(({ metadata }) => `"${metadata.name}"`);
-    const message = `ScalingGroups "${twice.metadata.name}" and ${others.join(", ")} name the same group of the cloud`;
+    const message = `ScalingGroups "${twice.metadata.name}" and ${
+      others.join(", ")
+    } name the same group of the cloud; keep only one`;
     return stopped({ reason: "GroupClaimedTwice", message });
   }
   const seen = await readInCloud(kube, groups);
-  // The nodes of a NodeVersion with a later Kubernetes are known and outdated, unlike those of a cloud that was not read.
+  // A problem of the cloud comes first, because without the cloud's answer the nodes are unknown; with a Kubernetes
+  // version that is too new, they are known and outdated.
   return seen.trouble ? seen : { ...seen, trouble: await newerThanServer(kube, version) };
 }
 
-/** Reads the groups; the problem is one that the cloud does not have, or the cloud's refusal to answer. */
+/**
+ * Reads the groups in the cloud; the problem is a group that the cloud does not have, or the cloud's refusal to answer.
+ */
 async function readInCloud(kube: Cluster, groups: readonly ScalingGroup[]): Promise<InCloud> {
   let isRebalancing = false;
   try {
@@ -330,6 +336,7 @@ async function newerThanServer(kube: Cluster, { spec }: Pick<NodeVersion, "spec"
 function tooNew({ kubernetesClusterVersion }: NodeVersion["spec"], state: string): VersionTrouble {
   const message =
     `The NodeVersion names Kubernetes "${kubernetesClusterVersion}", but ${state}: a kubelet must not be ` +
-    "newer than its API server, and Ostler upgrades only control planes in scaling groups, with setting hands-image";
+    "newer than its API server; upgrade all API servers first, or, for control planes in scaling groups, set " +
+    "hands-image, so that Ostler upgrades them";
   return { reason: "KubernetesTooNew", message };
 }

@@ -1,4 +1,4 @@
-/** Watches ScalingGroups, their NodeVersions and their nodes; keeps only what reports depend on. */
+/** Watches ScalingGroups, their NodeVersions and their nodes; keeps only the facts whose changes it reports. */
 import { z } from "zod";
 import { groupKeyOf } from "../../clouds/driver.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -103,7 +103,10 @@ const groupNodes: Resource<GroupNodeFacts> = {
   })),
 };
 
-/** Watches nodes for failures to repair; reports groups, by the keys of their IDs, with another node or condition. */
+/**
+ * Watches nodes for failures to repair; reports a group, by the key of its ID, when its nodes or their conditions
+ * change.
+ */
 function watchNodes(kube: Kube, { onChange, ...deps }: Pick<WatchDeps, "onChange" | "log" | "signal">): NodeWatch {
   const joined = new JoinedNodes();
   const look = (node: string): void => {

@@ -6,7 +6,8 @@ import { FaultView } from "./fault_view.ts";
 import { Impostor } from "./impostor.ts";
 import type { Scene } from "./scene.ts";
 
-const silence = /it sent no boot report: it most likely cannot reach the API server, does not trust its certificate/i;
+const silence =
+  /the machine sent no boot report: most likely it cannot reach the API server, does not trust the API server's/i;
 
 /** A machine that was cut off before its first request continues by itself, and reports that. */
 export async function isCutOff({ world }: Scene, view: FaultView): Promise<void> {

@@ -36,7 +36,7 @@ export async function staysUnfinished(view: FaultView): Promise<void> {
 /** Waits until a machine with a report is given up: verdict and explanation repeat the report. */
 export async function isGivenUp(view: FaultView, fault: keyof typeof lastWords): Promise<void> {
   const why = lastWords[fault].source;
-  const told = new RegExp(`its own last report: setup step .*${why}`);
+  const told = new RegExp(`last boot report of the machine: setup step .*${why}`);
   // On a busy computer it may have had no time to report anything before its first deadline.
   if (!told.test(await view.verdict("registered"))) await view.isTriedAgain();
   assert.match(await view.verdict("registered"), told);

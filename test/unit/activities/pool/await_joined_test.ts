@@ -124,7 +124,7 @@ Deno.test("awaitMachinesJoined: explains why a failed machine typically has no b
   const { failed } = await climb(kube, { a: deadlines(100) });
   match(
     failed[0]?.evidence ?? "",
-    /; it sent no boot report: .*or has an expired token; run "journalctl -u bootstrap -u setup" on 10\.0\.0\.1$/,
+    /; the machine sent no boot report: .*or has an expired token; run "journalctl -u bootstrap -u setup" on 10\.0\.0\.1$/,
   );
 });
 
@@ -138,7 +138,7 @@ Deno.test("awaitMachinesJoined: adds the last boot report of a failed machine", 
   equal(
     failed[0]?.evidence,
     "no node registered; no certificate was requested for this node name; " +
-      'its own last report: setup step "install packages" failed: no route to the mirror',
+      'last boot report of the machine: setup step "install packages" failed: no route to the mirror',
   );
 });
 

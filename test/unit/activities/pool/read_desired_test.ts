@@ -136,7 +136,7 @@ Deno.test("awaitDesiredSettled: ends when machine-controller has observed the ge
     heartbeats,
   });
   equal(seen.state === "Present" && seen.desired.settled, true);
-  deepEqual(heartbeats, ["machine-controller has not seen generation 2"]);
+  deepEqual(heartbeats, ["machine-controller has not observed generation 2"]);
 });
 
 Deno.test("awaitDesiredSettled: ends at once when the MachineDeployment is deleted, and times out at its deadline", async () => {

@@ -75,7 +75,7 @@ Deno.test("standingOf: the most urgent state decides, and names its first certif
     ["False", "CertificateExpired"],
   ]);
   deepEqual(told.map((each) => each?.message), [
-    'The first of 1 certificates expires: API server of node "a" at 2026-12-18T00:00:00.000Z',
+    'Certificates are valid; the first of 1 to expire: API server of node "a" at 2026-12-18T00:00:00.000Z',
     'Cannot determine when certificates expire: etcd of "b": the TLS handshake failed (ECONNREFUSED)',
     'Certificates expire soon: kubelet of node "c" at 2026-07-21T00:00:00.000Z',
     'Certificates have expired: API server of node "h" at 2026-05-27T00:00:00.000Z; API server of node "g" at ' +

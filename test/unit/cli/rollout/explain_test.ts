@@ -89,7 +89,7 @@ Deno.test("explain: shows the last boot report of a booting machine, or the typi
   const status = { addresses: [{ address: "10.0.0.7" }] };
   const made = world(rollingStatus(), { hash: "hash-2", status }, "new-1");
   const silent = await explained(made, "new-1");
-  assert.match(silent, / It sent no boot report: .*"journalctl -u bootstrap -u setup" on 10\.0\.0\.7\.\n$/);
+  assert.match(silent, / The machine sent no boot report: .*"journalctl -u bootstrap -u setup" on 10\.0\.0\.7\.\n$/);
   const line = { phase: "setup", step: "packages", state: "Failed", message: "no route to the mirror" };
   const metadata = { namespace: "cloud-init-settings", name: "ostler-boot-pool-fleet" };
   made.kube.put("configmaps", { metadata, data: { "new-1": JSON.stringify(line) } });

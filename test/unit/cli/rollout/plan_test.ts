@@ -140,7 +140,7 @@ Deno.test("ostler plan --all: shows the possible plans, explains the others, and
   const { code, out, err } = await made.run(["plan", "--all"]);
   assert.equal(code, 1);
   assert.match(out, /^fleet\/pool: 3 of 4 machines will be replaced, in 1 wave$/m);
-  assert.match(err, /^fleet\/going: Failed to plan the rollout of "fleet\/going": the pool is deleting$/m);
+  assert.match(err, /^fleet\/going: Failed to plan the rollout of "fleet\/going": the pool is being deleted$/m);
   assert.match(err, /^fleet\/odd: Failed to read machinedeployments "fleet\/odd": spec\.template/m);
   const data = await made.run(["plan", "--all", "-o", "json"]);
   assert.deepEqual([data.code, JSON.parse(data.out).items.length], [1, 1]);
