@@ -1,4 +1,4 @@
-/** `ostler adopt`: takes the objects of Operating System Manager over. */
+/** `ostler adopt`: makes Ostler the owner of the objects of Operating System Manager. */
 import { type Adoption, adoptionOf, adoptPool } from "../../activities/handover/adopt_pool.ts";
 import { type Leftover, readLeftovers, readWebhooks } from "../../activities/handover/leftovers.ts";
 import { type HandoverPool, keyOf, readPools, seePools, strayNamespaces } from "../../activities/handover/pools.ts";
@@ -29,7 +29,7 @@ export interface AdoptFlags extends ConnectOptions {
 /** Pools that are written concurrently. */
 const width = 8;
 
-/** Runs the command; returns exit code 1 if a pool was not taken over. */
+/** Runs the command; returns exit code 1 if a step was refused, such as the take-over of a pool. */
 export async function adopt(terminal: Terminal, world: World, flags: AdoptFlags): Promise<number> {
   const cluster = await world.cluster();
   const { profileNamespace, dryRun = false } = flags;
@@ -41,7 +41,7 @@ export async function adopt(terminal: Terminal, world: World, flags: AdoptFlags)
   const hindrances = [
     ...atWork,
     ...strayNamespaces(pools, configHeads, flags).map((namespace) =>
-      `configs of these pools are also in namespace "${namespace}", not only in "${profileNamespace}": ` +
+      `OperatingSystemConfigs of this cluster's pools are in namespace "${namespace}", not in "${profileNamespace}": ` +
       `give --profile-namespace ${namespace}, or delete unused configs`
     ),
   ];
@@ -107,14 +107,14 @@ async function tellLeftover(left: Leftover, telling: Telling, flags: AdoptFlags)
     return telling.step({ about, outcome: "Removed", message: "removed" });
   }
   if (isAsked && needed === undefined) return telling.step({ about, outcome: "Wanted", message: "would be removed" });
-  const message = `left by Operating System Manager, ${harm}; ${needed ?? "--remove-leftovers removes it"}`;
+  const message = `left by Operating System Manager: ${harm}; ${needed ?? "remove with --remove-leftovers"}`;
   telling.step({ about, outcome: isAsked ? "Refused" : "Present", message });
 }
 
 const notes: Record<Adoption, (pool: HandoverPool) => string> = {
   Claim: () => "",
   Claimed: () => "",
-  Unpublished: () => "Ostler publishes its config when Ostler runs",
+  Unpublished: () => "has no config yet; Ostler publishes one when it runs",
   Collision: ({ rivals }) =>
     `its objects have the same names as the objects of "${rivals[0] ?? "another pool"}"; rename one of the pools`,
   Leaving: () => "being deleted",

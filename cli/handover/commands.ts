@@ -16,9 +16,10 @@ function addAdopt(program: Command, { terminal, argv, end, inWorld, settingsHelp
   const command = withPlaces(program.command("adopt"))
     .summary("take a cluster over from Operating System Manager")
     .description(
-      "label the objects of Operating System Manager as Ostler's for each pool, without changing them or replacing a " +
-        "machine, and report leftovers; fails while Operating System Manager runs. With --dry-run, also render the " +
-        "config of each pool as Ostler would, and report changes and refusals. See docs/how-to/hand-over.md",
+      "annotate the objects of Operating System Manager for each pool as Ostler's, without changing their data or " +
+        "replacing a machine, and report leftovers; fails while Operating System Manager runs. With --dry-run, also " +
+        "render the config of each pool as Ostler would, and report changes and refusals. See " +
+        "docs/how-to/hand-over.md",
     )
     .option("--remove-leftovers", "remove unused objects of Operating System Manager");
   const settings =
@@ -33,14 +34,14 @@ function addRelease(program: Command, { terminal, end, inWorld }: Wiring): void 
   const command = withPlaces(program.command("release"))
     .summary("give a cluster back to Operating System Manager")
     .description(
-      "remove all objects of Ostler, and keep the objects that machines boot from for Operating System Manager; no " +
-        "machine is replaced. Scale Ostler down first, and start Operating System Manager afterwards. Repeat after " +
-        "an interruption. See docs/how-to/hand-over.md",
+      "remove all objects of Ostler except those that machines boot from, which Operating System Manager continues " +
+        "to use; replace no machine. First scale Ostler down, and afterwards start Operating System Manager. Repeat " +
+        "the command after an interruption. See docs/how-to/hand-over.md",
     )
     .option("-y, --yes", "do not ask for confirmation")
-    .option("--unfinished", "include unfinished rollouts; machine-controller continues them")
-    .option("--unrenderable", "include profiles that Operating System Manager cannot render")
-    .option("--without-temporal", "skip Temporal, for example when unreachable");
+    .option("--unfinished", "release pools during rollouts; machine-controller continues these")
+    .option("--unrenderable", "release pools whose profile Operating System Manager cannot render")
+    .option("--without-temporal", "skip Temporal, for example if it is unreachable");
   withConnection(command).addHelpText("after", `\n${exitCodes}`).action(async (given: ReleaseFlags) => {
     const { release } = await import("./release_command.ts");
     end(await inWorld(given, (world) => release(terminal, world, given)));

@@ -119,7 +119,7 @@ export function isEqual(published: string, rendered: string): boolean {
   return published.length - last.length >= at && published.endsWith(last);
 }
 
-// The settings of the machines: those of the process that renders, and the flags of this command.
+// The settings of the machines: those of the process that renders, which the flags of this command override.
 
 interface Sources {
   process: RendererProcess | undefined;
@@ -148,8 +148,8 @@ function settingsOf(terminal: Terminal, { process, argv, telling }: Sources): No
     const readFile = (path: string): string => readFileBoundedSync(resolve(terminal.directory, path));
     const { settings } = readNodeSettings({ argv: [...args, ...argv], env }, readFile);
     const source = process ? `read from Deployment "${process.deployment}"` : "defaults, as no Deployment was found";
-    const lost = unread.length > 0 ? `; without ${unread.join(" and ")}, whose files are in its pods` : "";
-    telling.step({ about, outcome: "Present", message: `${source}${lost}; give flags to replace them` });
+    const lost = unread.length > 0 ? `, except ${unread.join(" and ")}, whose files only its pods have` : "";
+    telling.step({ about, outcome: "Present", message: `${source}${lost}; flags of this command override them` });
     return settings;
   } catch (error) {
     const message = `Ostler would refuse the settings of Deployment "${process?.deployment}": ${

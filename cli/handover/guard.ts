@@ -5,7 +5,7 @@ import { sharedNamespace } from "../../activities/kube/client.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 
-/** Milliseconds after the last renewal at which a Lease is certainly abandoned: clocks differ by less. */
+/** Milliseconds after its last renewal at which a Lease is certainly abandoned: clocks differ by less. */
 const longGone = 3_600_000;
 
 /** Watches a Lease for its duration; returns the Lease if the holder renews it, else undefined. */
@@ -35,8 +35,8 @@ export async function whoIsAtWork(
   const { what, leases, deployments } = asked;
   const stops = deployments.map((name) => `\`${scaleDown(name)}\``);
   if (deployments.length > 0) {
-    const names = deployments.map((name) => `"${name}"`).join(", ");
-    return [`${what} is running: Deployment ${names} is not scaled down; first run ${stops.join(", ")}`];
+    const names = deployments.map((name) => `Deployment "${name}"`).join(", ");
+    return [`${what} is running, because it is not scaled down: ${names}; first run ${stops.join(", ")}`];
   }
   const renewed = await Promise.all(leases.map((where) => renewedLease(world, cluster, where)));
   return renewed.flatMap((lease) =>

@@ -18,7 +18,7 @@ export interface ReleaseFacts {
   flags: ReleaseFlags;
 }
 
-/** Returns all reasons at once, so that the administrator can resolve them together. */
+/** Returns all reasons together, so that the administrator can resolve them before the next attempt. */
 export async function hindrancesOf(
   world: World,
   cluster: NamedCluster,
@@ -36,7 +36,7 @@ export async function hindrancesOf(
     ...ostler,
     ...osm.map((each) => `${each}, and start it after the release`),
     ...stray.map((namespace) =>
-      `configs of Ostler are also in namespace "${namespace}", not only in "${flags.profileNamespace}": ` +
+      `OperatingSystemConfigs of Ostler are in namespace "${namespace}", not in "${flags.profileNamespace}": ` +
       `give --profile-namespace ${namespace}, or delete unused configs`
     ),
     ...(flags.withoutTemporal ? [] : misnamed(planned, cluster.name ?? "")),
@@ -45,17 +45,17 @@ export async function hindrancesOf(
       : []),
     ...named(planned, {
       ...{ which: "unfinished", isAccepted: flags.unfinished === true, words: "unfinished rollout" },
-      remedy: "wait for its end, abort it, or give --unfinished",
+      remedy: "wait until the rollout ends, abort it, or give --unfinished",
     }),
     ...named(planned, {
       ...{ which: "unrenderable", isAccepted: flags.unrenderable === true },
-      words: "Operating System Manager cannot render its profile",
+      words: "Operating System Manager cannot render the profile",
       remedy: "select another profile, or give --unrenderable",
     }),
   ];
 }
 
-/** Returns a sentence if the runs of these pools have ids of another cluster: the command would end the wrong runs. */
+/** Returns a sentence if a pool's workflow id has another cluster name: the command would end the wrong runs. */
 function misnamed(planned: PlannedPool[], cluster: string): string[] {
   for (const { pool } of planned) {
     const { namespace, name, workflowId } = pool;

@@ -16,7 +16,7 @@ export interface PoolLine {
 /** The config that Ostler would publish for a pool, as a row. */
 export interface ConfigLine {
   pool: string;
-  /** The profile as "namespace/name", and its version once Ostler runs. */
+  /** The profile as "namespace/name", and the version that it will have when Ostler runs. */
   profile: string;
   profileVersion: string;
   /** The differences from the published config, in words. */
@@ -32,5 +32,7 @@ export function bootsOf({ boot, deployment }: HandoverPool): string {
   if (!boot) return "nothing";
   const maker = boot.maker === "Ostler" ? "Ostler's" : boot.maker === "Other" ? "another pool's" : "OSM's";
   const isStale = deployment !== undefined && deployment.revision !== boot.revision;
-  return `${maker}, revision ${boot.revision || "unknown"}${isStale ? ` (stale: ${deployment.revision})` : ""}`;
+  return `${maker}, revision ${boot.revision || "unknown"}${
+    isStale ? ` (stale: the pool has revision ${deployment.revision})` : ""
+  }`;
 }

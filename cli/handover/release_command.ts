@@ -100,7 +100,7 @@ async function leaveTemporal(world: World, cluster: NamedCluster, { plan, tellin
     for (const step of await releaseTemporal(await world.server(), wish)) telling.step(step);
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    throw new Unreachable(`${error.message}; no pool was released; --without-temporal skips Temporal`);
+    throw new Unreachable(`${error.message}; no pool was released; to skip Temporal, give --without-temporal`);
   }
 }
 
@@ -142,15 +142,15 @@ interface Failed {
   failure: string;
 }
 
-// A pool that shares object names with a pool whose cleanup failed must wait: after the release nothing would show that
-// failure.
+// A pool that shares object names with a deleted pool whose cleanup failed is not released: afterwards nothing would
+// show that the cleanup is unfinished.
 function overlapped(staying: PlannedPool[], failed: Failed[]): Failed[] {
   return staying.flatMap((planned) => {
     const rival = failed.find((each) => haveSameNames(planned.pool, each.planned.pool));
     if (rival === undefined) return [];
     const other = `"${keyOf(rival.planned.pool)}"`;
     const failure =
-      `its objects have the same names as the objects of ${other}, whose cleanup failed; retry that first`;
+      `its objects have the same names as the objects of ${other}, whose cleanup failed; fix that failure, and retry`;
     return [{ planned, failure }];
   });
 }

@@ -8,7 +8,7 @@ import { bootsOf, type PoolLine } from "./pool_line.ts";
 export interface PlannedPool extends Giving {
   /** Why Operating System Manager cannot render its config. */
   unrenderable?: string;
-  /** Why machine-controller would replace machines by itself, or has machines that cannot join. */
+  /** Why the rollout is unfinished: machine-controller would replace machines, or machines could fail to join. */
   unfinished?: string;
 }
 

@@ -13,7 +13,7 @@ export interface NamespaceWish extends Manner {
   retention?: number;
 }
 
-/** A step, and whether the namespace exists now, as an absent one cannot be queried. */
+/** The step, and whether the namespace exists afterwards: an absent namespace cannot be queried. */
 export interface NamespaceFound {
   step: Step;
   isThere: boolean;

@@ -1,14 +1,14 @@
 /**
- * The permissions in Kubernetes that every setup needs, without those that depend on a setting, such as
- * approve-joining-nodes (`node_approver.yaml`) or a cloud (`cloud/`). `deploy/kubernetes/rbac` has all of them.
+ * The permissions in Kubernetes that every installation needs, without those that depend on a setting, such as
+ * approve-joining-nodes (`node_approver.yaml`) or a cloud (`cloud/`). `deploy/kubernetes/rbac` has all permissions.
  */
 
 export interface Right {
   verb: string;
   group: string;
-  /** With a subresource as "pods/eviction". */
+  /** With a subresource, such as "pods/eviction". */
   resource: string;
-  /** Missing is the whole cluster. */
+  /** Missing for the whole cluster. */
   namespace?: string;
   name?: string;
   /** The cluster of the processes, if pools are in another one; profiles and configs are always there. */

@@ -1,4 +1,4 @@
-/** Checks the permissions of the processes in Kubernetes; grants none. */
+/** Checks the permissions of the processes in Kubernetes, without granting any. */
 import { homeOf, type Kube } from "../../activities/kube/client.ts";
 import { statusOf } from "../../activities/kube/status.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
@@ -60,7 +60,7 @@ async function hasPolicies({ kube }: NamedCluster): Promise<boolean> {
 /** The remedy for missing permissions of controller and worker. */
 const remedy = "apply deploy/kubernetes/rbac, or the chart";
 
-/** Most permissions named in a message: the remedy for the others is the same. */
+/** Maximum permissions that a message names: the remedy for the others is the same. */
 const mostNamed = 5;
 
 function named(missing: Right[]): string {

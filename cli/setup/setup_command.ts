@@ -1,4 +1,4 @@
-/** `ostler setup`: creates what Temporal needs before the processes start, and checks their permissions. */
+/** `ostler setup`: prepares Temporal before the processes start, and checks their permissions in Kubernetes. */
 import type { ConnectOptions, World } from "../connect/world.ts";
 import { CommandFailure } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
@@ -65,7 +65,7 @@ function openFrontend({ address }: Server): Step {
   return { about: "access to Temporal", outcome: "Warned", message };
 }
 
-// Temporal can be prepared without a cluster, so one that no flag names may be unreachable.
+// Temporal can be prepared without Kubernetes, so a cluster that no flag names may be unreachable.
 async function lookAtRights(world: World, flags: SetupFlags, tell: (step: Step) => void): Promise<void> {
   const { systemNamespace: system, profileNamespace: profiles } = flags;
   try {
@@ -89,7 +89,7 @@ function retentionOf({ retention }: SetupFlags): { retention?: number } {
 
 // The search attributes of the run list, which workers register too if they are allowed to.
 
-/** Milliseconds: a server takes some seconds to see its own new namespace. */
+/** Milliseconds to retry while the namespace is not found: a server takes some seconds to see a new namespace. */
 const patience = { pause: 500, most: 30_000 };
 
 const about = "search attributes";

@@ -1,6 +1,9 @@
 /** Results of the steps of `ostler setup`, `adopt` and `release`, one line each. */
 
-/** `Present`: already there; `Wanted`: a dry run would do it; `Warned`: a risk; `Refused`: the user must act. */
+/**
+ * `Present`: already so, and unchanged; `Wanted`: only reported by this dry run, and done by a real run; `Unknown`: not
+ * checked; `Warned`: a risk; `Refused`: the user must act.
+ */
 export type Outcome = "Present" | "Created" | "Changed" | "Removed" | "Wanted" | "Unknown" | "Warned" | "Refused";
 
 export interface Step {

@@ -9,11 +9,11 @@ const authority = "ostler-webhook-authority";
 export interface WebhookRights {
   /** The cluster, as a phrase; "" with a single cluster. */
   where: string;
-  /** Whether the cluster has pools, whose new machines are held. */
+  /** Whether the cluster has the pools, whose new machines must be held. */
   isForPools: boolean;
-  /** Needed in any mode. */
+  /** Needed with every kind of certificate. */
   judging: Right[];
-  /** To create and renew a self-made certificate, and to write its CA; not needed for cert-manager's. */
+  /** Needed to create and renew a self-made certificate, and to write its CA; not for one of cert-manager. */
   certificate: Right[];
 }
 
@@ -54,11 +54,13 @@ function named(name: string, needed: Right[]): Right[] {
   return needed.map((right) => ({ ...right, name }));
 }
 
-/** The permissions that a webhook lacks, of all that it may need. */
+/** The permissions that a webhook may need, and those that it lacks. */
 export interface WebhookLook extends WebhookRights {
+  /** The missing permissions of `judging`. */
   duties: Right[];
+  /** The missing permissions of `certificate`. */
   own: Right[];
-  /** Whether new machines are held without the webhook, by an admission policy; also true without pools. */
+  /** Whether the cluster needs no webhook to hold new machines: it has MutatingAdmissionPolicies, or no pools. */
   isHeld: boolean;
 }
 
@@ -69,13 +71,15 @@ export function judgeWebhook(
 ): Pick<Step, "outcome" | "message"> {
   const isAbsent = duties.length === judging.length && own.length === certificate.length;
   if (isAbsent && isHeld) {
-    const holds = isForPools ? ": this API server holds new machines by a policy" : "";
-    return { outcome: "Present", message: `none, as expected without an installed webhook${holds}` };
+    const holds = "a MutatingAdmissionPolicy can hold new machines in this cluster, so none is required";
+    const message = `none, as expected without an installed webhook${isForPools ? `; ${holds}` : ""}`;
+    return { outcome: "Present", message };
   }
   const lacks = `missing permissions: ${words([...duties, ...own])}`;
   if (isAbsent) {
     const message =
-      `${lacks}; this API server has no policy that holds new machines: apply deploy/overlays/before_1.36`;
+      `${lacks}; without MutatingAdmissionPolicies only the webhook can hold new machines until their rollout starts ` +
+      "them: apply deploy/overlays/before_1.36";
     return { outcome: "Refused", message: `${message}, or the chart` };
   }
   const isMounted = own.length === certificate.length;

@@ -114,7 +114,7 @@ Deno.test("ostler adopt: removes objects of Operating System Manager on request,
   world.kube.remove("machines", "c", "fleet");
   assert.match(
     (await world.run(["adopt"])).out,
-    /a return to Operating System Manager requires it; --remove-leftovers removes it$/m,
+    /a return to Operating System Manager requires it; remove with --remove-leftovers$/m,
   );
   const webhooks = [{ clientConfig: { service: { name: "operating-system-manager-webhook" } } }];
   world.kube.put("validatingwebhookconfigurations", { metadata: { name: "operatingsystemmanager.k8c.io" }, webhooks });
@@ -162,7 +162,7 @@ Deno.test("ostler adopt: removes webhooks without a server before anything is ta
   assert.equal(code, 1);
   assert.match(
     out,
-    /^validatingwebhookconfigurations .* this configuration blocks all writes of .*; --remove-leftovers removes it$/m,
+    /^validatingwebhookconfigurations .* this configuration blocks all writes of .*; remove with --remove-leftovers$/m,
   );
   assert.match((await world.run(["adopt", "--remove-leftovers"])).out, /4 pools taken over/);
 });
@@ -175,7 +175,7 @@ Deno.test("ostler adopt: stops before any write when the namespace of profiles d
   assert.equal(code, 1);
   assert.match(
     err,
-    /^Failed to take the cluster over: configs of these pools are also in namespace "kube-system", not only in "elsewhere"/,
+    /^Failed to take the cluster over: OperatingSystemConfigs of .* are in namespace "kube-system", not in "elsewhere"/,
   );
   assert.deepEqual(world.kube.writes, []);
 });

@@ -99,7 +99,7 @@ Deno.test("fault P1: ostler adopt --dry-run uses the settings of the process tha
   const told = await expected(world);
   assert.match(
     step(told),
-    /^read from Deployment "kube-system\/operating-system-manager"; without --host-ca-bundle, whose/,
+    /^read from Deployment "kube-system\/operating-system-manager", except --host-ca-bundle, whose/,
   );
   const refused = await expected(await osmsCluster(["-initial-taints=nonsense"]));
   assert.deepEqual([refused.code, refused.configs], [1, undefined]);

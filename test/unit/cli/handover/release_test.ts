@@ -157,7 +157,7 @@ Deno.test("ostler release: names a pool whose profile only Ostler renders, and k
   assert.equal(code, 1);
   assert.match(
     err,
-    /pool "fleet\/pool": Operating System Manager cannot render its profile: profile "osp-own" uses templating: eta; select/,
+    /pool "fleet\/pool": Operating System Manager cannot render the profile: profile "osp-own" uses templating: eta; select/,
   );
   assert.equal((await world.run(["release", "--yes", "--unrenderable"])).code, 0);
   const { bootstrap } = namesOf(usual);
@@ -268,7 +268,7 @@ Deno.test("ostler release: keeps a pool whose names belong to one that could not
   assert.equal(code, 1);
   assert.match(
     out,
-    /^pool "a-b\/web": its objects have the same names as the objects of "b\/web-a", whose cleanup failed; retry that first$/m,
+    /^pool "a-b\/web": its objects have the same names as the objects of "b\/web-a", whose cleanup failed; fix that failure, and retry$/m,
   );
   assert.notEqual(
     world.kube.get("rollouts", "web", "a-b"),
@@ -332,7 +332,7 @@ Deno.test("ostler release: stops before any write when configs exist in another 
   assert.equal(code, 1);
   assert.match(
     err,
-    /are also in namespace "kube-system", not only in "elsewhere": give --profile-namespace kube-system/,
+    /are in namespace "kube-system", not in "elsewhere": give --profile-namespace kube-system/,
   );
   assert.deepEqual(world.kube.writes, []);
   assert.notEqual(world.secret(namesOf(usual).bootstrap), undefined);
@@ -385,7 +385,7 @@ Deno.test("ostler release: works without Temporal on request", async () => {
   world.unreachable = new Unreachable("Failed to reach Temporal");
   const away = await world.run(["release", "--yes"]);
   assert.deepEqual([away.code, world.kube.writes], [4, []]);
-  assert.match(away.err, /no pool was released; --without-temporal skips Temporal/);
+  assert.match(away.err, /no pool was released; to skip Temporal, give --without-temporal/);
   const { code, out } = await world.run(["release", "--yes", "--without-temporal"]);
   assert.equal(code, 0, out);
   assert.deepEqual(world.temporal.writes, []);

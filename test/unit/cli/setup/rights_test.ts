@@ -60,7 +60,10 @@ Deno.test("judgeWebhook: derives the mode from the granted permissions", () => {
   };
   assert.deepEqual(judge([], []), ["Present", "all permissions present"]);
   assert.match(judge(judging, certificate).join(), /^Present,none, as expected/);
-  assert.match(judge(judging, certificate, false).join(), /^Refused,.* no policy .*before_1\.36, or the chart$/);
+  assert.match(
+    judge(judging, certificate, false).join(),
+    /^Refused,.* without MutatingAdmissionPolicies .*before_1\.36, or the chart$/,
+  );
   assert.match(
     judge([], certificate).join(),
     /^Present,.* for a mounted certificate present; .* missing permissions: 7$/,
