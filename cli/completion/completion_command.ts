@@ -7,15 +7,15 @@ const help = `
   zsh   echo 'source <(ostler completion zsh)' >> ~/.zshrc
   fish  ostler completion fish > ~/.config/fish/completions/ostler.fish
 
-Link \`ostler\` on the PATH to cli/kubectl-ostler. kubectl completes \`kubectl ostler\` by itself when the same
-file is linked as kubectl_complete-ostler too.`;
+Link \`ostler\` on the PATH to cli/kubectl-ostler. kubectl itself completes \`kubectl ostler\` if the same file is
+also linked as kubectl_complete-ostler.`;
 
 /** Adds `completion SHELL`. */
 export function addCompletion(program: Command, wiring: Wiring): void {
   program.command("completion")
     .summary("print a completion script")
     .description("print a script that completes commands, flags, pools and machines in a shell")
-    .addArgument(new Argument("<shell>", "which shell").choices(shells))
+    .addArgument(new Argument("<shell>", "name of the shell").choices(shells))
     .addHelpText("after", help)
     .action((shell: Shell) => wiring.terminal.out(completionScript(shell)));
 }
@@ -60,7 +60,6 @@ _ostler() {
     compopt -o default 2>/dev/null
   fi
 }
-# A colon and a slash are parts of the names here, not ends of words.
 complete -F _ostler ostler
 `;
 

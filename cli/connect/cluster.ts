@@ -22,7 +22,7 @@ export interface NamedCluster {
   whoAmI(): Promise<string | undefined>;
 }
 
-/** Selects objects of a kind; without a namespace those of all namespaces. */
+/** Selects objects of a kind; without a namespace, those of all namespaces. */
 export interface Where {
   namespace?: string;
   labelSelector?: string;

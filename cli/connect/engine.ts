@@ -38,8 +38,8 @@ export interface Step {
 /** The rollouts in Temporal. */
 export interface Engine {
   /**
-   * Sends a command and returns the rollout's answer; throws its refusal. pause, resume and retry start a run if none
-   * is open, because they also affect the next run.
+   * Sends a command and returns the rollout's answer; throws Refusal if the rollout refuses. pause, resume and retry
+   * start a run if none is open, because they also affect the next run.
    */
   send(order: Order): Promise<Answer>;
   /** Returns the progress of an open run; undefined without an open run, or if it does not answer at once. */

@@ -23,7 +23,7 @@ export function openKubeConfig(terminal: Terminal, { kubeconfig, context }: Clus
   }
   // The client refuses plain http too, but with a message that hides the cause.
   if (cluster.server.startsWith("http:") && !cluster.skipTLSVerify) {
-    throw new UsageError(`Failed to use "${cluster.server}": http needs insecure-skip-tls-verify in the kubeconfig`);
+    throw new UsageError(`Failed to use "${cluster.server}": http requires insecure-skip-tls-verify in the kubeconfig`);
   }
   return pooled(config);
 }
@@ -57,7 +57,7 @@ function firstOfEach<T extends { name: string }>(named: readonly T[]): T[] {
 
 function noneFound(files: string[]): string {
   const places = files.map((file) => `"${file}"`).join(" or ");
-  return `Failed to reach Kubernetes: ${places} does not exist; give --kubeconfig, or set KUBECONFIG`;
+  return `Failed to reach Kubernetes: found no kubeconfig at ${places}; give --kubeconfig, or set KUBECONFIG`;
 }
 
 function fromFile(file: string): KubeConfig {
@@ -76,7 +76,9 @@ function choose(config: KubeConfig, context: string): void {
   const names = config.getContexts().map(({ name }) => name);
   if (!names.includes(context)) {
     throw new UsageError(
-      `Failed to use context "${context}": contexts of the kubeconfig: ${names.join(", ") || "none"}`,
+      `Failed to use context "${context}": the kubeconfig does not have it; its contexts: ${
+        names.join(", ") || "none"
+      }`,
     );
   }
   config.setCurrentContext(context);

@@ -1,4 +1,4 @@
-/** Reads that a person may lack the permission for; a command shows the missing ones and continues. */
+/** Optional reads: a command without the permission for one continues, and shows the missing permission. */
 import { statusOf } from "../../activities/kube/status.ts";
 
 /** Collects the missing permissions of one command. */

@@ -13,7 +13,7 @@ import type { Engine, EngineOptions } from "./engine.ts";
 import { engineOf } from "./temporal_engine.ts";
 import { transportReason } from "./temporal_failure.ts";
 
-/** Milliseconds for a connection: the SDK would wait two minutes behind a firewall that drops packets. */
+/** Milliseconds to connect: behind a firewall that drops packets, the SDK would wait two minutes. */
 const patienceMs = 5_000;
 
 let runtime: Runtime | undefined;

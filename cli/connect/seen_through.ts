@@ -1,6 +1,6 @@
 import type { Connect } from "./world.ts";
 
-/** Returns a world in which a command, once sent, reaches its last pool even when the reader of its output exits. */
+/** Returns worlds in which a command, once sent to one pool, reaches all even if the reader of its output exits. */
 export function seenThrough(connect: Connect): Connect {
   return (terminal, options) => {
     const world = connect(terminal, options);

@@ -23,7 +23,7 @@ import { isLost, temporalFailure } from "./temporal_failure.ts";
 import { askForImage } from "./ask_for_image.ts";
 import { readSteps } from "./workflow_steps.ts";
 
-/** Milliseconds for a query: a watch shows a slow run without its progress. */
+/** Milliseconds for a query; a watch shows a slower run without its progress. */
 const queryMs = 2_000;
 /** Milliseconds for a plan, while the user waits. */
 const planMs = 60_000;

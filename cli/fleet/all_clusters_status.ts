@@ -72,7 +72,7 @@ function silenceOf(rows: Row[]): string {
   const unheard = rows.filter(({ state }) => state.unheard !== undefined).length;
   return unheard === 0
     ? ""
-    : `${counted(unheard, "rollout")} did not report progress: the phase is from the list of workflows\n`;
+    : `${counted(unheard, "rollout")} did not report progress: the phase is from Temporal's list of workflows\n`;
 }
 
 function rowData({ run: { pool, image, workflowId, startedAt }, state: { since, ...state } }: Row): object {

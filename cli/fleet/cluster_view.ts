@@ -110,7 +110,7 @@ const patience = { one: 2_000, all: 20_000 };
  */
 const [mostAsked, askedAtOnce] = [500, 16];
 
-/** Consecutive runs of a cluster without an answer, after which its other runs are not queried. */
+/** After this many runs of a cluster in a row did not answer, its other runs are not queried. */
 const givesUpAfter = 3;
 
 /** Phases in the order in which their runs are queried: halted rollouts come first. */
@@ -120,7 +120,7 @@ const urgency = ["Halted", "RollingBack", "Rolling", "Repairing"];
 const notOpen = 2;
 
 interface Asking {
-  /** Clusters whose workers poll; runs of the others could not answer. */
+  /** Clusters whose workers poll; runs of other clusters could not answer. */
   served: ReadonlySet<string>;
   now: () => number;
 }

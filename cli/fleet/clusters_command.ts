@@ -12,7 +12,7 @@ import { nameOf, remediesOf, standingOf } from "./remedies.ts";
 
 export interface ClustersFlags extends ConnectOptions {
   output: Format;
-  /** Returns exit code 1 if a cluster needs action. */
+  /** Whether to return exit code 1 if a cluster needs action. */
   check?: boolean;
 }
 

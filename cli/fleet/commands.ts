@@ -11,7 +11,7 @@ export function addClusters(program: Command, { terminal, end, inWorld }: Wiring
     .summary("show all clusters of one Temporal")
     .description(
       "show all clusters that share a Temporal namespace: identity, polling workers and version, open rollouts, " +
-        "last renewal of credentials; reads only Temporal and needs no kubeconfig. Controllers poll nothing, so " +
+        "last renewal of credentials; read only Temporal, without a kubeconfig. Controllers do not poll Temporal, so " +
         "they are not shown",
     )
     .option("--check", "exit with 1 if a cluster needs action")

@@ -10,7 +10,7 @@ const longMs = 15 * 60_000;
 /** The state of the Schedule. */
 export type Standing = "Runs" | "Paused" | "Stuck" | "Failing" | "Missing";
 
-/** Returns whether credentials are renewed. */
+/** Returns the state of the Schedule that renews credentials. */
 export function standingOf(renewals: Renewals | undefined, now: number): Standing {
   if (renewals === undefined) return "Missing";
   if (renewals.isPaused) return "Paused";
@@ -24,7 +24,7 @@ export function nameOf(cluster: string): string {
   return cluster === "" ? "the cluster without a name" : `"${cluster}"`;
 }
 
-/** Returns every required action; `others` show whether another name is of the same cluster, or has its task queue. */
+/** Returns every required action; `others` are searched for another name of the same cluster, and its task queue. */
 export function remediesOf(view: ClusterView, others: readonly ClusterView[], now: number): string[] {
   const told: string[] = [];
   for (const reply of [view.place, view.polling, view.rollouts]) {
@@ -53,7 +53,11 @@ function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView
       told.push(`the same cluster as ${nameOf(other.cluster)}, ${isServed(view) ? bothServed : ofBefore(place)}`);
     }
     if (taskQueue === place.taskQueue && place.renewals && other.place.value.renewals) {
-      told.push(`shares task queue "${taskQueue}" with ${nameOf(other.cluster)}: workers refuse one of the two`);
+      told.push(
+        `shares task queue "${taskQueue}" with ${
+          nameOf(other.cluster)
+        }: the processes of one of the two do not serve; set another --task-queue`,
+      );
     }
   }
   if (place.renewals && place.uid === "") {
@@ -62,7 +66,8 @@ function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView
   return told;
 }
 
-const bothServed = "and both are served: each rolls the same pools; stop one of the two, and delete its Schedule";
+const bothServed =
+  "and workers serve both names, so both roll the same pools; stop the workers of one name, and delete its Schedule";
 
 function ofBefore(place: Place): string {
   return `under its previous name: ${deletion(place)}`;
@@ -84,9 +89,11 @@ function pollingText({ taskQueue }: Place, { workers, lastAt, unpolled, idleCurr
       `no worker polls task queue "${taskQueue}"${last}: its rollouts wait; check Deployment "ostler-worker"`,
     );
   }
-  for (const queue of unpolled) told.push(`no worker polls task queue "${queue}" for all its tasks: check its workers`);
+  for (const queue of unpolled) {
+    told.push(`some tasks of task queue "${queue}" wait, as no worker polls for them: check the workers`);
+  }
   if (idleCurrent !== undefined) {
-    told.push(`version "${idleCurrent}" is the current one, and no worker of it polls: check the controller's image`);
+    told.push(`no worker of the current version "${idleCurrent}" polls: run controller and workers of the same image`);
   }
   return told;
 }
@@ -95,11 +102,13 @@ function scheduleText(place: Place, polling: Polling | undefined, now: number): 
   const standing = standingOf(place.renewals, now);
   const isGone = polling !== undefined && isUnserved(polling);
   if (place.renewals === undefined) {
-    const way = isGone ? "if the cluster no longer exists, terminate its runs" : "a controller creates it";
+    const way = isGone ? "if the cluster no longer exists, terminate its runs" : "check that its controller runs";
     return [`no Schedule renews its credentials: ${way}`];
   }
   const { scheduleId } = place.renewals;
-  if (standing === "Paused") return [`Schedule "${scheduleId}" is paused: new machines may not be able to join`];
+  if (standing === "Paused") {
+    return [`Schedule "${scheduleId}" is paused, so credentials expire and new machines may fail to join: unpause it`];
+  }
   if (standing === "Stuck") {
     const way = isGone ? `if the cluster no longer exists, ${deletion(place)}` : "see its last run in the web UI";
     return [`Schedule "${scheduleId}" is stuck: ${way}`];
@@ -110,5 +119,5 @@ function scheduleText(place: Place, polling: Polling | undefined, now: number): 
 
 function deletion({ renewals, namespace }: Place): string {
   const where = `--namespace ${namespace} --schedule-id ${renewals?.scheduleId}`;
-  return renewals ? `temporal schedule delete ${where}` : "it has no Schedule";
+  return renewals ? `run \`temporal schedule delete ${where}\`` : "it has no Schedule";
 }

@@ -10,7 +10,7 @@ import { readRow } from "./pools.ts";
 import { verdictOf } from "./verdict.ts";
 import { endText, timedOut } from "./watch_command.ts";
 
-/** Milliseconds for which the status may still be that from before the command. */
+/** Milliseconds after a command for which the status may still show the state before it. */
 const staleMs = 15_000;
 /** Pools that are read concurrently. */
 const atOnce = 10;
@@ -31,7 +31,7 @@ export interface Ended {
 
 /**
  * Waits for all pools concurrently, and reports each when its wait ends: with the effect, or with a failure. The
- * failure has exit code 1 when the rollout ended otherwise, and 3 when the time that all share is over.
+ * failure has exit code 1 if the rollout ended otherwise, and 3 if the common time limit passed first.
  */
 export async function awaitEffects(
   world: World,
@@ -68,7 +68,7 @@ async function lookAgain(cluster: NamedCluster, awaited: Awaited): Promise<void>
     awaited.row = await readRow(cluster, awaited.before.pool);
   } catch (error) {
     const failure = clusterFailure(cluster.server, error);
-    // An API server that restarts is not a failure: reads continue until the time is over.
+    // An API server that restarts is not a failure: reads continue until the time limit.
     if (!(failure instanceof Unreachable)) awaited.failure = failure;
   }
 }
@@ -76,7 +76,8 @@ async function lookAgain(cluster: NamedCluster, awaited: Awaited): Promise<void>
 function endOf(name: CommandName, { before, row, failure }: Awaited, isOld: boolean): Ended | undefined {
   if (failure !== undefined) return { row, failure };
   if (name === "retry" && isBack(before) && isBack(row) && row.status?.quarantine.length === 0) {
-    // A retry of a quarantined profile starts its rollout at once, so the wait lasts until that rollout has ended.
+    // For a pool that is pinned to its last good profile, retry starts a rollout at once. A status that does not show
+    // this rollout yet may be old, so the wait goes on.
     return isPinned(before) && !isOld ? undefined : { row };
   }
   const isFresh = isOld || changedSince(before, row);
@@ -95,13 +96,13 @@ function stateAfter(name: CommandName, row: PoolRow): "There" | "NotYet" | "Fail
   return verdict === "Ready" ? "There" : "Failed";
 }
 
-// Returns whether a pool was rolled back: retry then starts no rollout, and only allows the failed change again.
+// Returns whether a pool was rolled back. A retry then starts no rollout, and only allows the failed change again.
 function isBack(row: PoolRow): boolean {
   const { left, phase } = row.status ?? {};
   return Boolean(left) && phase !== "Halted" && verdictOf(row) === "Failed";
 }
 
-// Returns whether a pool is pinned to its last good profile, by a field of the status that the row does not have.
+// Returns whether a pool is pinned to its last good profile; only the unparsed status has this field.
 function isPinned({ raw }: PoolRow): boolean {
   return Boolean((raw as { pin?: unknown } | undefined)?.pin);
 }

@@ -21,14 +21,17 @@ export interface CaFlags extends ClusterFlags {
   bundle?: string;
 }
 
-/** Prints a line per pool, and returns 0 if all machines trust exactly the present CAs; without flags, of all pools. */
+/**
+ * Prints a line per selected pool, by default for all pools of the cluster. Returns exit code 0 if all machines trust
+ * exactly the present CAs, else 1.
+ */
 export async function showCaTrust(terminal: Terminal, world: World, flags: CaFlags): Promise<number> {
   const cluster = await world.cluster();
   const isWhole = [flags.pool, flags.namespace, flags.selector].every((flag) => flag === undefined) && !flags.all;
   const chosen = chosenBy(isWhole ? { ...flags, allNamespaces: true } : flags, cluster, true);
   const found = await readRows(cluster, chosen);
   const rows = found.filter(({ pool }) => !flags.givenOnly || pool.kind === undefined);
-  // No pool at all must not count as a success for scripts.
+  // Exit code 0 means to scripts that the rotation is complete, so a selection without a pool is refused.
   if (rows.length === 0) throw new Refusal(`Failed to check what machines trust: ${noPools(chosen)}`);
   const bundle = flags.bundle === undefined ? undefined : await readBundle(terminal, flags.bundle);
   const trust = await clusterTrust(cluster.kube, rows, { namespace: namespaceOf(chosen), bundle, now: world.now() });

@@ -23,7 +23,7 @@ export interface TrustRow extends PoolTrust {
   pool: PoolRef;
   /** Whether new machines get exactly the present CAs. */
   isPublished: boolean;
-  /** Whether machines get their CAs from Ostler; nothing is known of any others. */
+  /** Whether the pool's machines get their CAs from Ostler; otherwise the counts mean nothing. */
   isGiven: boolean;
   /** The template hashes of machines that are not known to trust exactly the present CAs. */
   outdatedTemplates: string[];
@@ -31,7 +31,10 @@ export interface TrustRow extends PoolTrust {
 
 /** The present CAs of a cluster, and what the machines of its pools trust of them. */
 export interface ClusterTrust {
-  /** The CAs in a given bundle, or in ConfigMap cluster-info; without any, each pool is compared with its own. */
+  /**
+   * The CAs in the given bundle, else in ConfigMap cluster-info; undefined without both, so that each pool is compared
+   * with the CAs that it publishes.
+   */
   present: string[] | undefined;
   rows: TrustRow[];
 }
@@ -52,8 +55,8 @@ export async function clusterTrust(
 }
 
 /**
- * Returns what the machines of one pool trust of the bundle that it publishes; undefined, without reading machines, if it
- * has published no other bundle, or if the user is not allowed to read machines.
+ * Returns what the machines of one pool trust of the bundle that it publishes; undefined if the pool has published at
+ * most one bundle (machines are then not read), or if the user is not allowed to read machines.
  */
 export async function ownTrust(kube: Kube, row: PoolRow, now: number): Promise<TrustRow | undefined> {
   if (row.pool.kind !== undefined || caBundlesIn(row.raw).length < 2) return undefined;
@@ -61,7 +64,7 @@ export async function ownTrust(kube: Kube, row: PoolRow, now: number): Promise<T
   return found && trustRow(row, found.get(poolName(row.pool)) ?? [], { present: undefined, now });
 }
 
-/** A Machine, reduced to what decides about its CAs. */
+/** The facts about a Machine that show which CAs it trusts. */
 interface SeenMachine {
   /** Epoch ms. */
   created: number;

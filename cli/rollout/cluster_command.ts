@@ -21,7 +21,7 @@ export async function inWorld<T>(
     return await work(world);
   } catch (error) {
     if (error instanceof CommandFailure || error instanceof UsageError) throw error;
-    // A command that needs only Temporal may run without a kubeconfig, so the error is rethrown as it is.
+    // Without a kubeconfig the error is not of the API server, for example in a command that needs only Temporal.
     const cluster = await world.cluster().catch(() => undefined);
     if (cluster === undefined) throw error;
     const { clusterFailure } = await import("../connect/cluster.ts");
@@ -38,7 +38,7 @@ export function withConnection(command: Command): Command {
     .option("--context <name>", "context in the kubeconfig")
     .option(
       "--management-kubeconfig <file>",
-      "kubeconfig of the management cluster (default: the same file)",
+      "kubeconfig of the management cluster (default: as --kubeconfig)",
     )
     .option("--management-context <name>", "context of the management cluster")
     .option("--cluster <name>", "the cluster's name in Temporal (default: OSTLER_CLUSTER)");
@@ -61,7 +61,7 @@ export function withTemporal(command: Command): Command {
 /** Adds the flags that select pools. */
 export function withSelection(command: Command): Command {
   return withNamespace(command)
-    .option("-l, --selector <labels>", "select MachineDeployments by label")
+    .option("-l, --selector <labels>", "select pools by label")
     .option("--all", "select all pools of the namespace")
     .option("-A, --all-namespaces", "select all pools of the cluster");
 }

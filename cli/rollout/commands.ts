@@ -12,7 +12,7 @@ import type { RecreateFlags } from "./recreate_command.ts";
 import type { SendFlags } from "./send_command.ts";
 import type { StatusFlags } from "./status_command.ts";
 
-/** Adds the commands, in the order of the life of a change. */
+/** Adds the commands, in the order in which a change needs them. */
 export function addRolloutCommands(program: Command, wiring: Wiring): void {
   addPlan(program, wiring);
   addStatus(program, wiring);
@@ -25,7 +25,9 @@ export function addRolloutCommands(program: Command, wiring: Wiring): void {
   addCa(program, wiring);
 }
 
-const poolWords = "MachineDeployment: NAME, NAMESPACE/NAME or machinedeployment/NAME; a scaling group: sg/NAME";
+const poolWords = "MachineDeployment as [NAMESPACE/]NAME, scaling group as sg/NAME, or NodePool as nodepool/NAME";
+const poolsOrVersion =
+  `${poolWords}, or a NodeVersion with its groups as nodeversion/NAME (default: all pools of the namespace)`;
 const profilePlace = [
   "--profile-namespace <name>",
   "namespace of profiles, as set for the workers (default: kube-system)",
@@ -36,9 +38,9 @@ function addPlan(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("plan")
     .summary("show what a rollout would do")
     .description("show the machines to be replaced, their order and waves, the blockers, and the expected duration")
-    .argument("[pool]", `${poolWords}; the upgrade of Kubernetes of a NodeVersion: nodeversion/NAME`)
+    .argument("[pool]", `${poolWords}, or a NodeVersion as nodeversion/NAME, to plan its upgrade of Kubernetes`)
     .addOption(tableOutput("wide", "json", "yaml"))
-    .option("-f, --file <file>", "MachineDeployment not applied yet; - for standard input")
+    .option("-f, --file <file>", "file with a MachineDeployment not applied yet, or -")
     .option(...profilePlace);
   finished(withSelection(command)).action(async (pool: string | undefined, given: PlanFlags) => {
     const { showPlan } = await import("./plan_command.ts");
@@ -49,14 +51,11 @@ function addPlan(program: Command, { terminal, end, inWorld }: Wiring): void {
 function addStatus(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("status")
     .summary("show the status of rollouts")
-    .description("show the status of rollouts; of a named pool in full")
-    .argument(
-      "[pool]",
-      `${poolWords}; a NodeVersion with its groups: nodeversion/NAME; without one, all of the namespace`,
-    )
+    .description("show the status of rollouts; show a named pool in full")
+    .argument("[pool]", poolsOrVersion)
     .addOption(tableOutput("wide", "json", "yaml"))
-    .option("--all-clusters", "show open rollouts of all clusters, without a kubeconfig")
-    .option("-w, --watch", "watch until all have ended; exit code 0 when ready")
+    .option("--all-clusters", "show open rollouts of all clusters from Temporal")
+    .option("-w, --watch", "watch until all end; exit with 0 if all are ready")
     .option("--timeout <duration>", `with -w: ${timeoutWords}`);
   finished(withSelection(command)).action(async (pool: string | undefined, given: StatusFlags) => {
     const flags = named(pool, given);
@@ -78,22 +77,22 @@ interface Steering {
   waits: string;
 }
 
-const untilEnded = "the rollout is ready, or has ended otherwise";
+const untilEnded = "the rollout is ready or has failed";
 
-const untilRetried = `${untilEnded}; after a rollback, until its change may be applied again`;
+const untilRetried = `${untilEnded}; after a rollback, until the change is allowed again`;
 
 const steering: readonly Steering[] = [
-  { name: "pause", summary: "pause admission; finish machines under way", waits: "no machine is under way" },
-  { name: "resume", summary: "resume admission of machines", waits: "the rollout is no longer paused" },
+  { name: "pause", summary: "pause a rollout; finish machines in progress", waits: "no machine is in progress" },
+  { name: "resume", summary: "resume a paused rollout", waits: "the rollout is no longer paused" },
   { name: "approve", summary: "approve a plan, or its next wave", waits: untilEnded },
-  { name: "promote", summary: "end a soak, or accept inconclusive gates", waits: untilEnded },
+  { name: "promote", summary: "end a soak, or accept inconclusive gates or etcd checks", waits: untilEnded },
   { name: "retry", summary: "retry a halted or quarantined change", waits: untilRetried },
-  { name: "abort", summary: "stop, and return to the last good template", waits: "the rollout is aborted" },
+  { name: "abort", summary: "stop a rollout; return to the last good template", waits: "the rollout is aborted" },
 ];
 
 function addSteering(program: Command, { terminal, end, inWorld }: Wiring, { name, summary, waits }: Steering): void {
   const command = program.command(name).summary(summary).description(summary).argument("[pool]", poolWords);
-  if (name === "approve") command.option("--plan <hash>", "hash of the plan, as `ostler plan` shows it");
+  if (name === "approve") command.option("--plan <hash>", "hash that `ostler plan` shows; required");
   if (name === "promote") command.option("--full", "promote all remaining waves at once");
   if (name === "abort") command.option("-y, --yes", "do not ask for confirmation");
   const full = finished(withSelection(withReason(command, waits)));
@@ -117,13 +116,14 @@ function addSkip(program: Command, { terminal, end, inWorld }: Wiring): void {
 
 function addRecreate(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("recreate")
-    .summary("replace the machines of pools with outdated CAs")
+    .summary("replace machines that trust outdated CAs")
     .description(
-      "replace all machines of each pool with a machine that does not trust exactly the present CAs of the cluster, by " +
-        "an annotation in its template: a change like any other, with plan, approval, waves and windows",
+      "annotate the template of each pool that has a machine which does not trust exactly the present CAs of the " +
+        "cluster. A rollout then replaces all machines of the pool, with plan, approval, waves and windows as for " +
+        "any other change",
     )
-    .argument("[pool]", "MachineDeployment: NAME, NAMESPACE/NAME or machinedeployment/NAME")
-    .requiredOption("--outdated-ca", "select pools by the CAs that their machines trust, as `ostler ca` shows")
+    .argument("[pool]", "MachineDeployment as [NAMESPACE/]NAME")
+    .requiredOption("--outdated-ca", "select pools that `ostler ca` shows as incomplete")
     .option("--dry-run", "show the plans without writing anything")
     .option("-y, --yes", "do not ask for confirmation")
     .option(...profilePlace);
@@ -135,8 +135,8 @@ function addRecreate(program: Command, { terminal, end, inWorld }: Wiring): void
 
 function withReason(command: Command, waits: string): Command {
   return command
-    .option("--reason <text>", "reason, shown in status, Events and history")
-    .option("--as <name>", "user name to record (default: the API server's user)")
+    .option("--reason <text>", "record a reason for status, Events and history")
+    .option("--as <name>", "record this user name (default: yours in Kubernetes)")
     .option("--wait", `wait until ${waits}`)
     .option("--timeout <duration>", `with --wait: ${timeoutWords}`);
 }
@@ -144,10 +144,13 @@ function withReason(command: Command, waits: string): Command {
 function addExplain(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("explain")
     .summary("explain a machine, a pool, or a reason")
-    .description("explain the state of a machine or pool, its reason, and the next step with its time; or a reason")
+    .description(
+      "explain the state of a machine, pool or NodeVersion, why it is so, and the next step with its time; or " +
+        "explain the reason of a condition, and its remedy",
+    )
     .argument(
       "<machine>",
-      "machine, its node, a pool as [KIND/][NAMESPACE/]NAME, nodeversion/NAME, or a reason: AwaitingApproval",
+      "machine, its node, a pool as [KIND/][NAMESPACE/]NAME, nodeversion/NAME, or a reason such as AwaitingApproval",
     )
     .addOption(tableOutput("json", "yaml"))
     .option(...profilePlace);
@@ -164,10 +167,10 @@ function addLogs(program: Command, { terminal, end, inWorld }: Wiring): void {
     .argument("<pool>", poolWords)
     .addOption(tableOutput("json", "yaml"))
     .addOption(new Option("--tail <lines>", "number of newest lines").default("200"))
-    .option("--since <duration>", "skip older lines than this, such as 10m")
-    .option("--waits", "include waits of the run between its steps")
+    .option("--since <duration>", "skip lines older than this, such as 10m")
+    .option("--waits", "include the waits between steps of the run")
     .option("-f, --follow", "keep printing new lines")
-    .option("--timeout <duration>", "with -f: longest duration (default: unlimited)");
+    .option("--timeout <duration>", "with -f: stop after this duration (default: unlimited)");
   finished(withNamespace(command)).action(async (pool: string, given: LogsFlags) => {
     const { showLogs } = await import("./logs_command.ts");
     end(await inWorld(given, (world) => showLogs(terminal, world, { ...given, pool })));
@@ -178,10 +181,7 @@ function addHistory(program: Command, { terminal, end, inWorld }: Wiring): void 
   const command = program.command("history")
     .summary("show the last ten rollouts")
     .description("show the last ten rollouts of pools: change, time, user and result")
-    .argument(
-      "[pool]",
-      `${poolWords}; a NodeVersion with its groups: nodeversion/NAME; without one, all of the namespace`,
-    )
+    .argument("[pool]", `${poolWords} (default: all pools of the namespace)`)
     .addOption(tableOutput("wide", "json", "yaml"));
   finished(withSelection(command)).action(async (pool: string | undefined, given: ClusterFlags & StatusFlags) => {
     const { showHistory } = await import("./history_command.ts");
@@ -193,12 +193,13 @@ function addCa(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("ca")
     .summary("show which CAs machines trust")
     .description(
-      "show which machines trust exactly the present CAs of the cluster (exit code 0 if all do), for a rotation of the CA",
+      "show which machines trust exactly the present CAs of the cluster, during a rotation of its CA; exit with 0 if " +
+        "all do",
     )
-    .argument("[pool]", `${poolWords}; without one, all of the cluster`)
+    .argument("[pool]", `${poolWords} (default: all pools of the cluster)`)
     .addOption(tableOutput("wide", "json", "yaml"))
-    .option("--bundle <file>", "PEM file with the CAs (default: those in ConfigMap cluster-info)")
-    .option("--given-only", "leave out scaling groups and NodePools, whose machines do not get their CAs from Ostler");
+    .option("--bundle <file>", "PEM file with the present CAs (default: ConfigMap cluster-info)")
+    .option("--given-only", "omit pools whose CAs Ostler does not provide");
   finished(withSelection(command)).action(async (pool: string | undefined, given: CaFlags) => {
     const { showCaTrust } = await import("./ca_command.ts");
     end(await inWorld(given, (world) => showCaTrust(terminal, world, named(pool, given))));

@@ -28,8 +28,9 @@ export interface ExplainFlags extends ClusterFlags {
 }
 
 /**
- * Prints one paragraph about a machine, its node, or a pool: `NAMESPACE/NAME` and `KIND/NAME` name a pool first, a
- * plain name a machine, `nodeversion/NAME` a NodeVersion, and a name in PascalCase a reason. Throws Refusal for a name that nothing has, with the facts that are still known.
+ * Prints one paragraph about the object of a name. `nodeversion/NAME` is a NodeVersion, and a name in PascalCase a
+ * reason. `NAMESPACE/NAME` and `KIND/NAME` are a pool, or else a machine; a plain name is a machine or a node, or else
+ * a pool. Throws Refusal, with the facts that are still known, for a name that no object has.
  */
 export async function explain(terminal: Terminal, world: World, flags: ExplainFlags): Promise<number> {
   if (isReason(flags.machine)) return explainReason(terminal, flags.machine, flags.output);
@@ -152,5 +153,7 @@ async function replacementOf(
     .catch(() => undefined); // only an open run has the replacements
   const record = progress?.replacements.find(({ machine }) => machine === name);
   return record &&
-    new Refusal(`Machine "${name}" no longer exists: this rollout replaced it with "${record.replacedBy}"`);
+    new Refusal(
+      `Machine "${name}" no longer exists: the rollout of pool "${pool}" replaced it with "${record.replacedBy}"`,
+    );
 }

@@ -48,38 +48,40 @@ async function ownerOf({ kube }: NamedCluster, node: PoolNode): Promise<NodePool
 
 function whoseText({ name, isReady }: PoolNode, { metadata, spec: { image } }: NodePool): string {
   const asked = !image
-    ? "no image: its nodes update themselves, and ask before they reboot"
+    ? "no image: the nodes of the pool update themselves, and request a lock before they reboot"
     : "reference" in image
     ? `image ${image.reference}`
     : `OSImage "${image.osImage}"`;
-  const state = isReady ? "" : "; it is not Ready";
+  const state = isReady ? "" : "; the node is not Ready";
   const pool = `${metadata.namespace}/${metadata.name}`;
   return `Node "${name}" belongs to NodePool "${pool}", which asks for ${asked}${state}.`;
 }
 
 function lockText({ lock }: PoolNode, now: number): string {
-  if (!lock) return "It neither requests nor holds a lock to reboot.";
-  if (!lock.held) return `It has requested a lock to reboot since ${moment(new Date(lock.asked).toISOString(), now)}.`;
+  if (!lock) return "The node neither requests nor holds a lock to reboot.";
+  if (!lock.held) {
+    return `The node has waited for a lock to reboot since ${moment(new Date(lock.asked).toISOString(), now)}.`;
+  }
   const failed = lock.failed ? ", did not release it in time, and keeps its slot until a user intervenes" : "";
-  return `It has held the lock to reboot since ${moment(new Date(lock.held).toISOString(), now)}${failed}.`;
+  return `The node has held a lock to reboot since ${moment(new Date(lock.held).toISOString(), now)}${failed}.`;
 }
 
 function ranText({ bootId, note: { bootId: seenAt, booted, staged, by } }: PoolNode): string {
   if (seenAt === "" || seenAt !== bootId) {
-    return "Its image since the last boot is not known yet; Ostler reads the image before the next step on the node.";
+    return "Ostler has not read the node's image since the last boot, and does so before the next step on the node.";
   }
   const next = staged === ""
     ? ""
-    : `; ${by === "Fallback" ? "it has kept" : "it has fetched"} ${staged} for its next boot`;
-  return `It runs ${booted}${next}.`;
+    : `; for its next boot the node has ${by === "Fallback" ? "kept its previous image" : "fetched"} ${staged}`;
+  return `The node runs ${booted}${next}.`;
 }
 
 function failedText({ failed }: Note, now: number): string {
   const told = failed.map(({ digest, reason, at }) =>
-    `${digest} failed on it ${moment(new Date(at).toISOString(), now)}: ${reason}`
+    `Image ${digest} failed on the node at ${moment(new Date(at).toISOString(), now)}: ${reason}`
   );
   const may = failed.some(({ isReplaceable }) => isReplaceable)
-    ? " With policy ReplaceIfRefused Ostler retries once when its wave comes, and then replaces the node."
+    ? " With policy ReplaceIfRefused, Ostler instead retries once when its wave comes, and then replaces the node."
     : "";
   const until = "Ostler does not retry that image on the node until a user runs `ostler retry`.";
   return told.length === 0 ? "" : `${told.join("; ")}. ${until}${may}`;
@@ -89,11 +91,11 @@ function doneText(name: string, { status }: PoolRow, now: number): string {
   const own = status?.underway.find(({ machine }) => machine === name);
   if (own) {
     const held = own.blockers.map(({ pod, why }) => `pod ${pod} (${why})`).join(", ");
-    return `It is in step ${own.step}, until ${moment(own.until, now)} at the latest${
+    return `The node is in step ${own.step}, until ${moment(own.until, now)} at the latest${
       held ? `, blocked by ${held}` : ""
     }.`;
   }
   return status
-    ? `The pool of the node: ${status.phase} (${status.reason}): ${status.message}`
+    ? `Its pool is in phase ${status.phase} (${status.reason}): ${status.message}`
     : "No rollout of its pool has started.";
 }

@@ -45,7 +45,7 @@ function underwayText({ machine, step, waitsFor, blockers: [blocker] }: RolloutS
 }
 
 function eventText(events: readonly Line[], now: number): string[] {
-  if (events.length === 0) return ["No Events are left: Kubernetes keeps them for an hour."];
+  if (events.length === 0) return ["No Events are left: by default Kubernetes keeps them for an hour."];
   return [
     `Last Events: ${
       events.map(({ at, message }) => `${moment(new Date(at).toISOString(), now)}: ${message.replace(/\.$/, "")}`).join(

@@ -46,7 +46,7 @@ export function explainReason(terminal: Terminal, reason: string, output: Format
 function upgradeLines(terminal: Terminal, reason: string, { means, next, todo }: UpgradeReason): string[] {
   return [
     headOf(terminal, `${reason}, of condition KubernetesUpgraded`),
-    ...titledLines(terminal, [["meaning", means], ["by itself", next], ["to do", todo]]),
+    ...titledLines(terminal, [["meaning", means], ["next", next], ["to do", todo]]),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** The Kubernetes of a cluster as its control planes and nodes run it, as far as the user may read it. */
+/** The Kubernetes versions that control planes and nodes of a cluster run, as far as the user may read them. */
 import { kubeadmConfig, readClusterVersion } from "../../activities/kubernetes/cluster_version.ts";
 import { controlPlanesIn, type Planes, planesOf, readPartsOf } from "../../activities/kubernetes/planes.ts";
 import type { Part } from "../../activities/kubernetes/static_pods.ts";
@@ -15,13 +15,13 @@ import type { VersionRow } from "./node_versions.ts";
 import { type EtcdSeen, memberOn, type MemberSeen, type ReportedEtcd, reportedEtcd, seatsOf } from "./reported_etcd.ts";
 import { type BrokenSkew, brokenSkew } from "./version_skew.ts";
 
-/** The work of an upgrade on one control plane. */
+/** The state of one control plane in an upgrade. */
 export type PlaneState = "UpToDate" | "BeingUpgraded" | "Halted" | "Waits" | "Newer" | "Unknown" | "NothingWanted";
 
 /** A control plane and what it runs; versions are "" if unknown. */
 export interface PlaneRow {
   node: string;
-  /** As its Node has it, also of a vendor. */
+  /** As its Node reports it, with a vendor's suffix if there is one. */
   kubelet: string;
   apiServer: string;
   /** The oldest version among its API server, controller manager and scheduler. */

@@ -40,7 +40,9 @@ export async function showLogs(terminal: Terminal, world: World, flags: LogsFlag
     return lines.length;
   };
   if (await tell() === 0 && flags.follow !== true) {
-    terminal.err(`No Events and no steps of "${poolName(pool)}" are left: Events are kept for an hour\n`);
+    terminal.err(
+      `No Events and no steps of "${poolName(pool)}" are left: by default Kubernetes keeps Events for an hour\n`,
+    );
   }
   if (flags.follow === true) await follow(terminal, world, { tell, patience });
   return 0;
@@ -76,7 +78,7 @@ async function follow(terminal: Terminal, world: World, { tell, patience: { text
       if (!isAway) terminal.err(`${message}; retrying\n`);
       isAway = true;
     }
-    if (ms > 0 && world.now() - since >= ms) throw new TimedOut(`Stopped after ${text}: --timeout is over`);
+    if (ms > 0 && world.now() - since >= ms) throw new TimedOut(`Stopped after ${text}, as --timeout requires`);
   }
 }
 

@@ -144,7 +144,7 @@ export async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolR
     (await findRules(cluster.kube, { metadata }, Date.now())).rules,
   ];
   const made = await (await engine()).plan(pool);
-  // A version that all groups already run does not have to be released to them.
+  // A version that all groups already run needs no release.
   const mayBegin = version.released === follows?.stage || version.ready.status === "True";
   const waits = mayBegin ? [] : [`NodeVersion "${version.name}" is not released to this group yet`];
   const plan = { ...made, blocked: [...waits, ...made.blocked] };

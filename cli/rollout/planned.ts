@@ -34,7 +34,7 @@ export interface Planned {
   replicas: number;
   /** Whether the pool has no machine yet. */
   isNew: boolean;
-  /** Disturbances of the rollout that Ostler cannot prevent. */
+  /** Risks that do not block the rollout, such as an autoscaler that is not held. */
   warnings?: string[];
 }
 

@@ -20,14 +20,14 @@ import type { PlanPlace } from "./planned.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { readGroup } from "./scaling_groups.ts";
 
-/** The effect of an upgrade, as far as the user may read what decides it. */
+/** The effect of an upgrade, as far as the user may read the facts that decide about it. */
 export interface UpgradePlan {
   version: VersionRow;
   kubernetes: KubernetesRow;
-  /** The present step; undefined if the user may not read what decides it. */
+  /** The present step; undefined if the user may not read the facts that decide about it. */
   step: UpgradeStep["step"] | undefined;
   standing: UpgradeStanding | undefined;
-  /** The control planes in their order; undefined as `step`. */
+  /** The control planes in their order; undefined in the same case as `step`. */
   order: PlannedUpgrade[] | undefined;
   /** Why the upgrade would end before all control planes run the version. */
   end: UpgradeStanding | undefined;
@@ -89,12 +89,15 @@ export async function planUpgrade(
   };
 }
 
-/** Returns why a policy keeps the control plane from beginning; the group of each is known only to workers. */
+/**
+ * Returns why a policy delays the upgrade of a control plane. The policies of all groups count, because only workers
+ * know the group of a control plane.
+ */
 function heldBy(rules: readonly Rules[], controlPlane: ControlPlaneState, now: number): UpgradeStanding | undefined {
   return rules.map((each) => haltOfRules(controlPlane, each, now)).find((each) => each !== undefined)?.standing;
 }
 
-/** Returns what the run decides on; undefined if a part that its decisions need cannot be read. */
+/** Returns the facts from which the run decides; undefined if one of them cannot be read. */
 function surveyed(
   object: NodeVersion,
   { version, facts: { row, planes }, asked }: {
@@ -110,7 +113,7 @@ function surveyed(
   return surveyOf(object, { asked, cluster: recorded, hasHands: true, planes: inGroups(planes, version) });
 }
 
-/** Only workers know the machines of a group, so every control plane counts as in one if there is one. */
+/** Only workers know the machines of a group, so a control plane of unknown group counts as in the first group. */
 function inGroups(planes: Planes, { groups }: VersionRow): Planes {
   const [first] = groups.ControlPlane;
   if (!first) return planes;
@@ -126,7 +129,7 @@ async function findingsFor(
     permissions: MissingPermissions;
   },
 ): Promise<Pick<UpgradePlan, "findings" | "unchecked">> {
-  // Another API server than that of the kubeconfig gets no credentials of the user.
+  // Only the API server of the kubeconfig is queried: another one must not get the user's credentials.
   const [metrics, drains] = await Promise.all([
     permissions.reading("get /metrics", kube.metrics.read()),
     permissions.reading("list pods and PodDisruptionBudgets", drainsImpossible(kube, nodes)),
@@ -139,7 +142,7 @@ async function findingsFor(
     unchecked: [
       ...(metrics === undefined ? ["removed APIs"] : ["removed APIs that clients used on other API servers"]),
       ...(drains === undefined ? ["pods that cannot be evicted"] : []),
-      "members of etcd now",
+      "present members of etcd",
       "the plan of kubeadm",
     ],
   };

@@ -13,8 +13,8 @@ import { type PendingChange, pendingChange } from "./pending_change.ts";
 import { chosenBy, poolName, rawObject, readRow } from "./pools.ts";
 
 /**
- * Prints the change; returns exit code 0 without a pending change, else 1; throws UsageError if the pool cannot be
- * read.
+ * Prints the change; returns exit code 0 without a pending change, else 1. Throws UsageError if the pool does not exist
+ * or may not be read.
  */
 export async function diffPool(
   terminal: Terminal,

@@ -26,12 +26,12 @@ export interface Selection {
 /** One pool by name, or several. */
 export type Chosen = { kind: "one"; pool: PoolRef } | { kind: "many"; namespace?: string; labelSelector?: string };
 
-/** Reads the flags; with `whole` the default is every pool of the namespace. */
+/** Reads the flags; without any, selects all pools of the namespace if `whole`, and else throws UsageError. */
 export function chosenBy(selection: Selection, { namespace: usual, name = "" }: NamedCluster, whole: boolean): Chosen {
   const { pool, namespace = usual, selector, all = false, allNamespaces = false } = selection;
   // An empty selector, for example from an unset variable, would select everything.
   if (selector?.trim() === "") {
-    throw new UsageError("Failed to select pools: --selector is empty; --all and -A select everything");
+    throw new UsageError("Failed to select pools: --selector is empty; to select all pools, give --all or -A");
   }
   const many = selector !== undefined || all || allNamespaces;
   if (pool !== undefined && many) {

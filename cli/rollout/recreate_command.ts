@@ -26,7 +26,10 @@ export interface RecreateFlags extends ClusterFlags {
 /** Pools that are planned or changed concurrently. */
 const atOnce = 4;
 
-/** Shows the plan of each pool with outdated machines, asks, and requests; exit code 1 if one pool cannot be changed. */
+/**
+ * Shows the plan of each pool with outdated machines, asks for confirmation, and requests their replacement; returns
+ * exit code 1 if a pool cannot be changed.
+ */
 export async function recreateOutdated(terminal: Terminal, world: World, flags: RecreateFlags): Promise<number> {
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, false);
@@ -93,7 +96,7 @@ async function planOf(place: PlanPlace, row: TrustRow, now: number): Promise<Pla
   if (desired.state !== "Present") {
     throw new Refusal(desired.state === "Gone" ? "the pool was deleted" : "the pool is being deleted");
   }
-  // A second request would replace machines again that the first one has replaced already.
+  // A second request would also replace the machines that the first request has already replaced.
   const { settled, templateHash } = desired.desired;
   if (!settled || !outdatedTemplates.includes(templateHash)) {
     return { pool, generation, why: "its outdated machines are being replaced already, for a change of the template" };

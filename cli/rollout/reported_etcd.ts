@@ -30,7 +30,10 @@ export interface ReportedEtcd {
   seats: EtcdRow["seats"];
 }
 
-/** Each group reports the whole etcd at its own time, so the most critical report counts; undefined without a report. */
+/**
+ * Returns the most critical report, because each group reports the whole etcd at its own time; undefined without a
+ * report.
+ */
 export function reportedEtcd({ groups }: VersionRow): ReportedEtcd | undefined {
   const reports = groups.ControlPlane.flatMap(({ pool, status }) =>
     status?.etcd ? [reportOf(groupOfPool(pool) ?? pool.name, status.etcd)] : []
@@ -55,8 +58,8 @@ export function memberOn(etcd: ReportedEtcd | undefined, node: GroupNode): Membe
 }
 
 /**
- * Returns group and machine of control planes by their nodes: as their Rollout reported them, else the machine by the
- * provider ID, as only workers ask the cloud.
+ * Returns group and machine of each control plane by the name of its node: as a Rollout reported them, else the machine
+ * by the provider ID and group "", because only workers query the cloud.
  */
 export function seatsOf(
   nodes: readonly GroupNode[],
@@ -70,7 +73,7 @@ export function seatsOf(
   return new Map([...others, ...reported]);
 }
 
-/** Returns the machine as a cloud names it; a machine that Ostler ordered has another ID, which its Rollout has. */
+/** Returns the machine as a cloud names it; a machine that Ostler ordered has another ID, which its Rollout reports. */
 function machineOf({ name, providerId }: GroupNode): string {
   return providerId.slice(providerId.lastIndexOf("/") + 1) || name;
 }

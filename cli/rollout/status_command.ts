@@ -123,7 +123,7 @@ export function rowData({ pool, generation, replicas, createdAt, raw, status }: 
   };
 }
 
-/** Returns the component that holds new machines; undefined if the user is not allowed to read that. */
+/** Returns the component that keeps new machines from booting; undefined if its objects cannot be read. */
 export async function heldNewcomers(kube: Kube): Promise<NewMachinesHeldBy | undefined> {
   try {
     return await newMachinesHeldBy(kube);
@@ -136,11 +136,12 @@ export async function heldNewcomers(kube: Kube): Promise<NewMachinesHeldBy | und
 
 const lines: Record<NewMachinesHeldBy, string> = {
   policy: "",
-  webhook: "The webhook holds new machines: this API server does not support the admission policy\n",
-  nobody: "Nothing holds new machines, so rollouts are not paced: install the admission policy or the webhook\n",
+  webhook: "The webhook holds new machines, because the MutatingAdmissionPolicy for this is not installed\n",
+  nobody: "Nothing holds new machines, so they boot at once and rollouts are not paced: install the " +
+    "MutatingAdmissionPolicy or the webhook\n",
 };
 
-/** Returns a line for the user, unless the API server's own policy holds new machines. */
+/** Returns a line for the user; "" if a MutatingAdmissionPolicy holds new machines, or if that is unknown. */
 export function heldLine(heldBy: NewMachinesHeldBy | undefined): string {
   return heldBy === undefined ? "" : lines[heldBy];
 }

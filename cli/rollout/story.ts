@@ -1,5 +1,6 @@
 /**
- * Repeatedly reads a pool's Events and its run's steps; returns each once, and a long or failed step again at its end.
+ * Reads a pool's Events and the steps of its run repeatedly. Returns each once, and a long or failed step again at its
+ * end.
  */
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { type ClusterEvent, eventsAbout } from "../connect/cluster.ts";
@@ -23,7 +24,7 @@ export interface Telling {
   pool: PoolRef;
   /** Undefined for Events alone. */
   engine: Engine | undefined;
-  /** Lines of the first read. */
+  /** Maximum lines of the first read. */
   tail: number;
   /** Epoch ms; older lines are left out. */
   from: number;
@@ -31,7 +32,7 @@ export interface Telling {
   waits: boolean;
 }
 
-/** Minimum steps of the first read, and of a later read, which is extended until it overlaps the previous read. */
+/** Minimum steps to request: in the first read, and in later reads, which grow until they overlap the previous one. */
 const lookedBack = { first: 500, later: 50 };
 
 export class Story {
@@ -61,7 +62,7 @@ export class Story {
     return news.filter(({ at }) => at >= from).slice(-tail);
   }
 
-  // The first read gets as many steps as the tail has; later ones reach back to the oldest step that has not ended.
+  // The first read returns as many steps as `tail`; later reads reach back to the oldest step that had not ended.
   async #steps(): Promise<Step[]> {
     const { pool, engine, tail, waits } = this.telling;
     const isTold = ({ kind }: Step): boolean => waits || kind !== "wait";

@@ -15,7 +15,7 @@ export interface BrokenSkew {
   message: string;
 }
 
-/** Minor versions that a kubelet may be older than its API server, and that API servers may be apart. */
+/** Maximum minor versions by which a kubelet may be older than its API server, and by which API servers may differ. */
 const most = { kubelet: 3, servers: 1 };
 /** Nodes that a line names. */
 const named = 3;
@@ -27,8 +27,8 @@ const rules = {
 };
 
 /**
- * Returns the broken rules, as sentences. The kubelet of a control plane counts against the API server beside it, and any
- * other against all API servers, as a load balancer may choose each of them.
+ * Returns the broken rules, as sentences. The kubelet of a control plane is compared with the API server of its node,
+ * and any other kubelet with all API servers, because a load balancer may choose each of them.
  */
 export function brokenSkew(nodes: readonly SkewedNode[]): BrokenSkew[] {
   const servers = nodes.flatMap(({ apiServer = "" }) => apiServer === "" ? [] : [apiServer]).sort(compareVersions);

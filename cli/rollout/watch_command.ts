@@ -72,7 +72,7 @@ export function endText({ pool, status }: PoolRow): string {
 /** Returns the failure of a wait after its timeout, with the state of open rollouts. */
 export function timedOut(open: readonly PoolRow[], timeout: string): TimedOut {
   const told = open.slice(0, 3).map(({ pool, status }) => {
-    const { phase = "no rollout yet", updated = "" } = status ?? {};
+    const { phase = "without a rollout", updated = "" } = status ?? {};
     return `"${poolName(pool)}" is ${phase}${updated === "" ? "" : ` with ${updated} updated`}`;
   });
   const more = open.length > told.length ? ` and ${open.length - told.length} more` : "";
@@ -124,7 +124,7 @@ class Lines implements Display {
   }
 }
 
-/** Milliseconds after which the Rollout is more recent than an answer of the run. */
+/** Milliseconds after which an answer of the run is stale, and the Rollout is more recent. */
 const freshMs = 5_000;
 
 /** Queries the run in the background: a watch must neither wait for Temporal nor depend on it. */

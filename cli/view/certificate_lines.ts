@@ -14,7 +14,7 @@ import { duration } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
 import { printable } from "./printable.ts";
 
-/** Rows for one NodeVersion that a user named, and for one of several. */
+/** Maximum rows for a NodeVersion that the user named, and for each of several. */
 export const mostCertificates = 20;
 export const mostUrgent = 5;
 
@@ -22,7 +22,7 @@ interface Shown {
   now: number;
   /** Maximum number of rows. */
   most: number;
-  /** Also shows certificates that are valid for long. */
+  /** Whether to show all certificates, also those in state Valid. */
   isWhole?: boolean;
 }
 
@@ -65,7 +65,7 @@ const titles: Record<CertificateComponent, string> = {
   ...{ EtcdClient: "client of etcd", Authority: "authority of etcd" },
 };
 
-// The status may be from anybody who can write it.
+// The texts are made printable, because every user who can write the status can choose them.
 function rowOf(terminal: Terminal, record: CertificateRecord, now: number): string[] {
   const { text, style } = states[stateOf(record, now)];
   const { component, of, at, expiresAt, unknown } = record;
@@ -79,7 +79,7 @@ function rowOf(terminal: Terminal, record: CertificateRecord, now: number): stri
   ];
 }
 
-/** Returns the day in UTC, as a clock in another zone could show the next or the last one. */
+/** Returns the day in UTC, because the local day can be the next or the previous one, and the distance from now. */
 function expiryOf(expiresAt: string | undefined, now: number): string {
   if (expiresAt === undefined) return "";
   const time = Date.parse(expiresAt);

@@ -11,7 +11,7 @@ export function isChange({ changes, before, after }: PendingChange): boolean {
 /** Returns a pending change as text: image, kubelet and config in short, then the difference by field. */
 export function changeText(terminal: Terminal, change: PendingChange): string {
   const { before, after, patch } = change;
-  if (before === undefined) return `Nothing to compare with: no earlier template is known\n`;
+  if (before === undefined) return `Nothing to compare with: the last good template is not known\n`;
   if (!isChange(change)) return `No change: ${after.title} equals ${before.title}\n`;
   const rows: [string, string, string][] = [
     ["image", before.image, after.image],

@@ -11,7 +11,7 @@ import { printable } from "./printable.ts";
 import { quorumText } from "./quorum_text.ts";
 import { type Titled, titledLines } from "./titled_lines.ts";
 
-/** Control planes of one NodeVersion that a user named. */
+/** Maximum control planes in the table, without -o wide. */
 export const mostPlanes = 20;
 
 /** The longest text of a status. */
@@ -19,9 +19,9 @@ const longest = 1_000;
 /** Problems of etcd that are shown. */
 const mostDoubts = 5;
 
-const providers = "no control plane is a node of this cluster, so its provider upgrades it";
+const providers = "no control plane is a node of this cluster, so the provider of the cluster upgrades Kubernetes";
 
-/** Returns the lines that a status has from objects alone: the wanted version, its condition, and etcd without a voter. */
+/** Returns the lines that need no request: the wanted version, its condition, and etcd if a voter is unhealthy. */
 export function upgradeLines(terminal: Terminal, version: VersionRow): string[] {
   const { kubernetes: { version: wanted, upgraded } } = version;
   const etcd = reportedEtcd(version)?.seen;
@@ -39,8 +39,8 @@ function wantedText(version: string): string {
 }
 
 /**
- * Returns the lines about the whole cluster, then the table; at most `most` rows, those that need a person first. None of a
- * cluster whose provider has the control planes, if the NodeVersion does not want a version.
+ * Returns the lines about the whole cluster, then the table with at most `most` rows, the most urgent first. Returns no
+ * lines if no control plane is a node of the cluster, and neither the NodeVersion nor kubeadm names a version.
  */
 export function kubernetesLines(
   terminal: Terminal,
@@ -66,8 +66,8 @@ export function kubernetesLines(
 
 function versionText({ kubernetes: { version } }: VersionRow, { recorded }: KubernetesRow): string {
   const wanted = wantedText(version);
-  if (recorded === undefined) return `${wanted}, the version of the cluster is ?`;
-  if (recorded === "") return `${wanted}, kubeadm recorded none for the cluster`;
+  if (recorded === undefined) return `${wanted}, and the version of the cluster is unknown`;
+  if (recorded === "") return `${wanted}, and kubeadm recorded no version of the cluster`;
   return version === recorded ? `${wanted}, and kubeadm recorded it` : `${wanted}, kubeadm recorded ${recorded}`;
 }
 
@@ -98,10 +98,12 @@ function workersText({ workers, controlPlanes = [] }: KubernetesRow): string {
   return `${count} with ${versions}, ${skew} than the API servers`;
 }
 
-// etcd, whose members only a worker can ask.
+// The state of etcd as a Rollout reported it, because only a worker can query the members.
 
 function etcdLines(terminal: Terminal, { etcd, controlPlanes }: KubernetesRow): Titled[] {
-  if (!etcd) return controlPlanes?.length === 0 ? [] : [["etcd", "?, as no group of control planes has reported it"]];
+  if (!etcd) {
+    return controlPlanes?.length === 0 ? [] : [["etcd", "unknown, as no group of control planes has reported it"]];
+  }
   const { doubts } = etcd;
   const more = doubts.length - mostDoubts;
   return [
@@ -147,7 +149,7 @@ function tableLines(
   ];
 }
 
-/** The sort is stable, so equal ones stay in the order of their names. */
+/** Sorts control planes that are not Ready first, then by state; equal ones stay in the order of their names. */
 function byUrgency(one: PlaneRow, other: PlaneRow): number {
   return Number(one.isReady) - Number(other.isReady) || urgency.indexOf(one.state) - urgency.indexOf(other.state);
 }

@@ -15,7 +15,7 @@ export interface Frame {
   now: number;
   /** Epoch ms of the start of the rollout, or of the watch. */
   since: number;
-  /** The failure of the last read, because of which the frame is outdated. */
+  /** The failure of the last read; the frame then shows the read before. */
   trouble?: string | undefined;
 }
 
@@ -105,7 +105,7 @@ export function cutLine(line: string, columns: number): string {
 
 /** Returns the full lines if they fit, else the first lines, each cut. */
 export function fitted(lines: readonly string[], { columns, rows }: Screen): string[] {
-  const room = Math.max(1, rows - 1); // the cursor stands below
+  const room = Math.max(1, rows - 1); // the cursor is in the line below
   const height = lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
   return height <= room ? [...lines] : lines.slice(0, room).map((line) => cutLine(line, columns));
 }

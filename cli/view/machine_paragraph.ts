@@ -108,7 +108,7 @@ function heldText(facts: MachineFacts, status: RolloutStatus): string[] {
   if (member.templateHash !== status.targetTemplateHash) {
     return ["It is held and does not boot, because its template is no longer desired; it will be deleted unused."];
   }
-  return ["It is held: it has no instance yet, and boots when it is admitted.", waitText(facts, status)];
+  return ["It is held: it has no instance yet, and boots when Ostler releases the hold.", waitText(facts, status)];
 }
 
 function quarantineText({ member, row }: MachineFacts, { quarantine }: RolloutStatus): string {
@@ -116,7 +116,7 @@ function quarantineText({ member, row }: MachineFacts, { quarantine }: RolloutSt
   if (change === undefined) return "";
   const until = `until the MachineDeployment changes or a user runs \`ostler retry ${row?.pool.name}\``;
   const quarantined = `Its change, revision ${change.revision}, is quarantined (${change.reason})`;
-  return `${quarantined}, and no more of its machines start ${until}.`;
+  return `${quarantined}, and no machine of this change starts ${until}.`;
 }
 
 // Returns why no more machines start, for a machine that waits to start.
@@ -128,7 +128,7 @@ function waitText({ row, now, progress }: MachineFacts, status: RolloutStatus): 
       pausedBy?.by || "an unknown user"
     }${why}; \`ostler resume ${row?.pool.name}\` resumes it.`;
   }
-  if (phase === "Halted") return `The rollout is halted and needs a user: ${message}.`;
+  if (phase === "Halted") return `The rollout is halted until a user acts: ${message}.`;
   if (blockedReason !== "") {
     const why = status.conditions.find(({ type }) => type === "Blocked")?.message || blockedReason;
     const soak = status.waves.find(({ state }) => state === "Soaking")?.soakUntil ?? progress?.until;
@@ -184,7 +184,7 @@ function oldText(facts: MachineFacts, status: RolloutStatus): string[] {
   }
   if (progress?.setAside.includes(member.id)) {
     return [
-      "It could not be drained and was set aside: it keeps running, cordoned, and counts as out until `ostler retry`.",
+      "It could not be drained and was set aside: it keeps running, cordoned, and uses budget until `ostler retry`.",
     ];
   }
   const ill = illText(facts);

@@ -72,7 +72,7 @@ function factsOf(planned: Planned, { program }: PlanShape): [string, string][] {
   rows.push(["policy", policy]);
   if (replaced(planned) === 0) return rows;
   rows.push(["takes", range(plan.seconds)]);
-  if (!isApplied) return [...rows, ["approve", "not possible before it is applied"]];
+  if (!isApplied) return [...rows, ["approve", "possible after the change is applied"]];
   rows.push(["plan", plan.hash]);
   const command = `${program} approve -n ${pool.namespace} ${pool.name} --plan ${plan.hash}`;
   return [...rows, ["approve", approval === "Never" ? "not required by its policy" : command]];

@@ -135,7 +135,11 @@ function pausedLines({ paused, pausedBy }: RolloutStatus, now: number): string[]
   if (!paused) return [];
   const { by = "", reason = "", since = 0 } = pausedBy ?? {};
   const when = since > 0 ? ` since ${clock(since, now)}` : "";
-  return [`by ${by || "an unknown user"}${when}${reason === "" ? "" : `: ${reason}`}; machines under way are finished`];
+  return [
+    `by ${by || "an unknown user"}${when}${
+      reason === "" ? "" : `: ${reason}`
+    }; machines in progress continue to their end`,
+  ];
 }
 
 function revisionLines({ revision, image, kubelet, policy, workflowId }: RolloutStatus): string[] {

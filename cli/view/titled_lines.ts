@@ -4,10 +4,10 @@ import { wrapped } from "./wrapped.ts";
 
 const width = 12;
 
-/** A title, its text, and whether the text is a command, which is to be copied and therefore stays in one line. */
+/** A title, its text, and whether the text is a command, which stays in one line so that users can copy it. */
 export type Titled = readonly [title: string, text: string, isCommand?: true];
 
-/** Returns the lines, on a terminal as wide as it is; a title that the previous line has is left out. */
+/** Returns the lines, wrapped to the width of a terminal; a title that equals the previous one is left out. */
 export function titledLines(terminal: Terminal, texts: readonly Titled[]): string[] {
   const whole = terminal.isWatched ? (terminal.columns?.() || 80) - width : Infinity;
   return texts.flatMap(([title, text, isCommand], nth) => {

@@ -16,7 +16,11 @@ export function trustFaults(row: Omit<TrustRow, "pool" | "outdatedTemplates">): 
       ? [`${of(unknown)} ${one(unknown, "is", "are")} older than the first CA bundle that Ostler has recorded`]
       : []),
     ...(trustingOthers > 0
-      ? [`${of(trustingOthers)} ${one(trustingOthers, "trusts", "trust")} a CA that is not in the bundle any more`]
+      ? [
+        `${of(trustingOthers)} ${
+          one(trustingOthers, "trusts", "trust")
+        } a CA that is no longer in the present CA bundle`,
+      ]
       : []),
   ];
 }

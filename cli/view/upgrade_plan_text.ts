@@ -8,11 +8,11 @@ import { plainTable } from "./plain_table.ts";
 import { printable } from "./printable.ts";
 import { type Titled, titledLines } from "./titled_lines.ts";
 
-/** Control planes that the plan names, unless all are. */
+/** Maximum control planes in the table, without -o wide. */
 const most = 20;
 const longest = 1_000;
 
-/** Returns the present step, the control planes in their order, and what speaks against the upgrade or approves it. */
+/** Returns the present step, the control planes in their order, the findings, and the command for approval. */
 export function upgradePlanText(terminal: Terminal, plan: UpgradePlan, wide: boolean): string {
   const { version: { name }, standing, order = [], end } = plan;
   const head = styled(terminal, "bold", `nodeversion/${name}: ${summary(plan)}`);
@@ -44,7 +44,9 @@ function summary(
 ): string {
   const wanted = printable(kubernetes.version, 60);
   if (wanted === "") return "no Kubernetes version is wanted";
-  if (order === undefined) return `Kubernetes ${wanted} is wanted, and you may not read what control planes run`;
+  if (order === undefined) {
+    return `Kubernetes ${wanted} is wanted, but you may not read the state of the control planes`;
+  }
   const count = order.length;
   const from = recorded === kubernetes.version ? "" : `${recorded || "?"} → `;
   if (count > 0) return `Kubernetes ${from}${wanted} on ${counted(count, "control plane")}`;
@@ -66,7 +68,7 @@ function tableOf(order: readonly PlannedUpgrade[]): string[] {
   return plainTable(rows, ["ORDER", "CONTROL PLANE", "KUBELET", "COMPONENTS", "BY"]).trimEnd().split("\n");
 }
 
-/** The status that a worker reported, which knows more than the user may read. */
+/** Returns the reason that a worker reported, if it differs: a worker can read more than the user. */
 function reportLines({ version: { kubernetes: { upgraded } }, standing }: UpgradePlan): Titled[] {
   if (!upgraded || upgraded.status === "True" || upgraded.reason === standing?.reason) return [];
   return [["reported", `${printable(upgraded.reason, 60)}: ${printable(upgraded.message, longest)}`]];
@@ -79,12 +81,12 @@ function findingLines(terminal: Terminal, { findings, unchecked, order = [] }: U
     return ["finding", styled(terminal, stops ? "red" : "yellow", text)];
   });
   return [
-    ...(found.length > 0 ? found : [["finding", "none of those that you may read"] as Titled]),
+    ...(found.length > 0 ? found : [["finding", "none in the objects that you may read"] as Titled]),
     ["unchecked", unchecked.join("; ")],
   ];
 }
 
-/** The one-way door, its approval, and the snapshot that leads back. */
+/** Returns that the upgrade cannot be reverted, whether a snapshot of etcd is kept, and the command for approval. */
 function doorLines(terminal: Terminal, { version, isApproved, keepsSnapshot }: UpgradePlan): Titled[] {
   const { name, kubernetes } = version;
   const annotation = `ostler.dev/approved-kubernetes=${kubernetes.version}`;
@@ -107,7 +109,7 @@ function doorLines(terminal: Terminal, { version, isApproved, keepsSnapshot }: U
 
 const titles = { ControlPlane: "control planes", Workers: "workers" };
 
-/** The groups that follow, in their order. */
+/** Returns the groups that follow with their images, in their order. */
 function stageLines({ version: { groups, image, imageVersion, components } }: UpgradePlan): Titled[] {
   const target = printable(imageVersion || image);
   return stages.flatMap((stage): Titled[] => {

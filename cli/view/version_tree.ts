@@ -7,7 +7,7 @@ import { plainTable } from "./plain_table.ts";
 import { phaseText } from "./pool_columns.ts";
 import { printable } from "./printable.ts";
 
-/** Maximum groups of a stage that are named; if there are more, converged groups are only counted. */
+/** Maximum groups of a stage that are named; with more, converged groups and the rest are only counted. */
 const shown = 20;
 /** The longest text of a condition. */
 const longest = 1_000;

@@ -32,7 +32,7 @@ export function waveBars(terminal: Terminal, status: RolloutStatus, now: number)
   const before = earlier + from;
   const left = total - before - part.length;
   return [
-    ...(before > 0 ? [`${counted(before, "wave")} before, done`] : []),
+    ...(before > 0 ? [`${counted(before, "earlier wave")}, done`] : []),
     ...lines,
     ...(left > 0 ? [`${left} more`] : []),
   ];
@@ -65,7 +65,7 @@ function wavesOf(status: RolloutStatus, earlier: number): Wave[] {
     // After earlier waves, `upTo` does not give the size of the first wave in the status, which is not shown anyway.
     const before = waves[index - 1]?.upTo ?? (earlier > 0 ? upTo : 0);
     const size = Math.max(0, upTo - before);
-    // A wave that passed stays full, though one of its machines may be under repair now.
+    // A wave that passed stays full, even if one of its machines is being repaired now.
     const done = state === "Done" ? size : Math.min(size, Math.max(0, updated - before));
     return { index: earlier + index + 1, size, done, state, soakUntil };
   });

@@ -69,7 +69,7 @@ Deno.test("openKubeConfig: uses the current context of the first file that names
 Deno.test("openKubeConfig: refuses a missing context and a missing file", () => {
   assert.throws(
     () => server({}, { context: "x" }),
-    new UsageError('Failed to use context "x": contexts of the kubeconfig: home'),
+    new UsageError('Failed to use context "x": the kubeconfig does not have it; its contexts: home'),
   );
   assert.throws(() => server({}, { kubeconfig: "x.yaml" }), {
     name: "UsageError",
@@ -80,6 +80,7 @@ Deno.test("openKubeConfig: refuses a missing context and a missing file", () => 
 Deno.test("openKubeConfig: explains which flag or variable is needed when no file exists", () => {
   assert.throws(() => server({ HOME: "/nowhere" }), Unreachable);
   assert.throws(() => server({ HOME: "/nowhere" }), {
-    message: 'Failed to reach Kubernetes: "/nowhere/.kube/config" does not exist; give --kubeconfig, or set KUBECONFIG',
+    message:
+      'Failed to reach Kubernetes: found no kubeconfig at "/nowhere/.kube/config"; give --kubeconfig, or set KUBECONFIG',
   });
 });

@@ -79,11 +79,11 @@ Deno.test("ostler clusters: reports earlier namespaces, shared queues, lost Sche
   const { out } = await made.run(["clusters"]);
   for (
     const told of [
-      /"old": the same cluster as "new", under its previous name: temporal schedule delete .*old\/renew-credentials/,
+      /"old": the same cluster as "new", under its previous name: run `temporal schedule delete .*old\/renew-credentials/,
       /"east": shares task queue "ostler-west" with "west"/,
       /"gone": no Schedule renews its credentials: if the cluster no longer exists, terminate its runs/,
-      /"idle": version "v2" is the current one, and no worker of it polls/,
-      /"one": the same cluster as "two", and both are served: each rolls the same pools/,
+      /"idle": no worker of the current version "v2" polls/,
+      /"one": the same cluster as "two", and workers serve both names, so both roll the same pools/,
       /"still": Schedule "still\/renew-credentials" is paused/,
     ]
   ) assert.match(out, told);
@@ -131,7 +131,10 @@ Deno.test("ostler status --all-clusters: shows each open rollout, and the cluste
     ["north", "kube-system", "b", "AwaitingApproval", "10m", "3/10", "2/3", "AwaitingApproval"],
     ["south", "kube-system", "a", "Rolling", "(no worker polls)"],
   ]);
-  assert.deepEqual([code, err], [0, "1 rollout did not report progress: the phase is from the list of workflows\n"]);
+  assert.deepEqual([code, err], [
+    0,
+    "1 rollout did not report progress: the phase is from Temporal's list of workflows\n",
+  ]);
   assert.equal((await twoClusters().run(["status", "pool", "--all-clusters"])).code, 2);
 });
 

@@ -67,7 +67,10 @@ Deno.test("ostler ca: exits with 1 while a machine is older than the bundle of p
 Deno.test("ostler ca: in phase 2 names the machines that trust the old CA still", async () => {
   const caBundles = [...phase1, bundle(-5, next)];
   const { code, fault } = await check({ announced: next, caBundles, created: [-9, -8, -1] });
-  assert.deepEqual([code, fault], [1, "fleet/pool: 2 of 3 machines trust a CA that is not in the bundle any more"]);
+  assert.deepEqual([code, fault], [
+    1,
+    "fleet/pool: 2 of 3 machines trust a CA that is no longer in the present CA bundle",
+  ]);
   assert.equal((await check({ announced: next, caBundles, created: [-4, -1] })).code, 0);
 });
 

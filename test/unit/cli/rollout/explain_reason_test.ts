@@ -18,7 +18,7 @@ Deno.test("ostler explain REASON: shows its meaning, the next step and the remed
     "MinorSkipped, of condition KubernetesUpgraded",
     "meaning     The version is more than one minor version later than a control",
     "            plane, and kubeadm skips none.",
-    "by itself   Ostler reads the NodeVersion again as soon as it changes.",
+    "next        Ostler reads the NodeVersion again as soon as it changes.",
     "to do       Name a version of the next minor version first.",
     "",
   ]);

@@ -54,7 +54,7 @@ Deno.test("explain: shows that a machine made a node that a NodePool also update
   assert.match(text, /Machine "m-1" of pool "fleet\/pool".*Node "node-m-1" belongs to NodePool "fleet\/edge"/);
   assert.match(
     text,
-    /failed on it .*: StageRefused\. .*retries once when its wave comes, and then replaces the node\./,
+    /failed on the node .*: StageRefused\. .*retries once when its wave comes, and then replaces the node\./,
   );
 });
 
@@ -215,7 +215,7 @@ Deno.test("explain: exits with 1 for a deleted machine, with what is still known
   made.progress = { replacements: [{ machine: "pool-x", replacedBy: "pool-y" }] } as never;
   assert.match(
     await fails("pool-x"),
-    /^Machine "pool-x" no longer exists: this rollout replaced it with "pool-y"\n$/,
+    /^Machine "pool-x" no longer exists: the rollout of pool "pool" replaced it with "pool-y"\n$/,
   );
 });
 
@@ -260,7 +260,7 @@ Deno.test("explain: finds the pool of a machine without a set by the longest mat
   assert.match(await explained(made), /^Machine "m-1" of pool "fleet\/web-blue"/);
   made.progress = { replacements: [{ machine: "web-blue-5f7d-x", replacedBy: "m-9" }] } as never;
   const { err } = await made.run(["explain", "web-blue-5f7d-x"]);
-  assert.match(err, /this rollout replaced it/);
+  assert.match(err, /the rollout of pool "web-blue" replaced it/);
   assert.deepEqual(made.asked.at(-1), { namespace: "fleet", name: "web-blue" });
 });
 

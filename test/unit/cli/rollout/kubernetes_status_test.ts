@@ -86,7 +86,7 @@ const etcds: Lost[] = [
     { seats: [], quorum: { needed: 0, well: 0 } },
     /^etcd {8}members are unknown, as sg\/workers reported$/m,
   ],
-  ["no report", null, /^etcd {8}\?, as no group of control planes has reported it$/m],
+  ["no report", null, /^etcd {8}unknown, as no group of control planes has reported it$/m],
 ];
 
 for (const [what, etcd, text] of etcds) {
@@ -136,7 +136,11 @@ type Denied = [request: RegExp, missing: string, cell: string];
 
 const denied: Denied[] = [
   [/^get pods /, "get pods in kube-system", "workers-1   v1.35.3   ?            leader   yes     ?"],
-  [/kubeadm-config/, "get ConfigMap kube-system/kubeadm-config", "is wanted, the version of the cluster is ?"],
+  [
+    /kubeadm-config/,
+    "get ConfigMap kube-system/kubeadm-config",
+    "is wanted, and the version of the cluster is unknown",
+  ],
   [/ostler-control-planes/, "get ConfigMap kube-system/ostler-control-planes", "leader   yes     waits"],
   [/^list nodes/, "list nodes", "workers     ?"],
 ];
@@ -178,8 +182,8 @@ Deno.test("ostler status nodeversion/NAME: shows that the provider of a cluster 
   for (const nth of [1, 2, 3]) made.kube.remove("nodes", `workers-${nth}`);
   made.kube.remove("configmaps", "kubeadm-config", "kube-system");
   assert.deepEqual((await made.lines()).filter((line) => !/AwaitingApproval|^to do/.test(line)), [
-    "kubernetes  v1.36.1 is wanted, kubeadm recorded none for the cluster",
-    "            no control plane is a node of this cluster, so its provider upgrades it",
+    "kubernetes  v1.36.1 is wanted, and kubeadm recorded no version of the cluster",
+    "            no control plane is a node of this cluster, so the provider of the cluster upgrades Kubernetes",
     "workers     2 nodes with kubelets v1.34.2 to v1.35.3",
   ]);
 });

@@ -94,7 +94,7 @@ Deno.test("ostler plan -f: plans a MachineDeployment that is not applied yet aga
   assert.equal(code, 0);
   assert.match(out, /^fleet\/pool: \d of 4 machines will be replaced/m);
   assert.match(out, /^image +img:1 → img:3$/m);
-  assert.match(out, /^approve +not possible before it is applied$/m);
+  assert.match(out, /^approve +possible after the change is applied$/m);
   assert.deepEqual(made.kube.writes, []);
 });
 

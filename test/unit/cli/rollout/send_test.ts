@@ -228,7 +228,10 @@ Deno.test("ostler abort: aborts nothing with an empty selector", async () => {
   const made = world();
   for (const selector of ["", " "]) {
     const { code, err } = await made.run(["abort", "--yes", "-l", selector]);
-    assert.deepEqual([code, err], [2, "Failed to select pools: --selector is empty; --all and -A select everything\n"]);
+    assert.deepEqual([code, err], [
+      2,
+      "Failed to select pools: --selector is empty; to select all pools, give --all or -A\n",
+    ]);
   }
   assert.deepEqual(made.sent, []);
 });

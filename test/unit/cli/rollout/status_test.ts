@@ -92,11 +92,14 @@ Deno.test("ostler status: shows what holds new machines when the API server has 
   const made = world();
   const configuration = { metadata: { name: "hold-new-machines.ostler.dev" } };
   made.kube.remove("mutatingadmissionpolicybindings", configuration.metadata.name);
-  assert.match((await made.run(["status"])).err, /^Nothing holds new machines, so rollouts are not paced: .*\n$/);
+  assert.match(
+    (await made.run(["status"])).err,
+    /^Nothing holds new machines, so they boot at once and rollouts are not paced: .*\n$/,
+  );
   made.kube.put("mutatingwebhookconfigurations", configuration);
   assert.match((await made.run(["status"])).err, /^Nothing holds new machines/);
   made.kube.put("mutatingwebhookconfigurations", { ...configuration, webhooks: [{}] });
-  assert.match((await made.run(["status"])).err, /^The webhook holds new machines: .*\n$/);
+  assert.match((await made.run(["status"])).err, /^The webhook holds new machines, because .*\n$/);
   const heldBy = async (): Promise<unknown> =>
     JSON.parse((await made.run(["status", "-o", "json"])).out).newMachinesHeldBy;
   assert.equal(await heldBy(), "webhook");

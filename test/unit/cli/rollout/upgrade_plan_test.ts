@@ -32,8 +32,8 @@ Deno.test("ostler plan nodeversion/NAME: shows the order, the one-way door and i
     'now         AwaitingApproval: Waiting for approval: upgrades 3 control planes, one at a time, from Kubernetes "v1.35.3" ' +
     'to "v1.36.1", and only a restored etcd snapshot reverts that; to approve, set annotation ' +
     'ostler.dev/approved-kubernetes: "v1.36.1" on the NodeVersion',
-    "finding     none of those that you may read",
-    "unchecked   removed APIs that clients used on other API servers; members of etcd now; the plan of kubeadm",
+    "finding     none in the objects that you may read",
+    "unchecked   removed APIs that clients used on other API servers; present members of etcd; the plan of kubeadm",
     "one way     kubeadm cannot downgrade: only a restored snapshot of etcd reverts the upgrade",
     "snapshot    none is kept: set etcd.snapshot in the RolloutPolicy of the control planes",
     "approve     kubectl annotate --overwrite nodeversion v ostler.dev/approved-kubernetes=v1.36.1",
@@ -155,7 +155,7 @@ Deno.test("ostler plan nodeversion/NAME: does without the metrics of the API ser
   };
   const lines = await planned(made);
   assert.ok(lines.includes("unknown     you may not get /metrics"));
-  assert.ok(lines.includes("unchecked   removed APIs; members of etcd now; the plan of kubeadm"));
+  assert.ok(lines.includes("unchecked   removed APIs; present members of etcd; the plan of kubeadm"));
 });
 
 Deno.test("ostler plan nodeversion/NAME: names twenty of 50 control planes, and all with -o wide", async () => {

@@ -39,7 +39,7 @@ Deno.test("waveBars: sums up distant waves when there are many", () => {
   const waves = Array.from({ length: 30 }, (_, index) => ({ upTo: index + 1, state: index < 12 ? "Done" : "Waiting" }));
   const lines = bars(waves, 12);
   assert.equal(lines.length, 12);
-  assert.equal(lines[0], "10 waves before, done");
+  assert.equal(lines[0], "10 earlier waves, done");
   assert.equal(lines.at(-1), "10 more");
 });
 
@@ -49,7 +49,7 @@ Deno.test("waveBars: numbers waves among all, although the Rollout has only thos
   const lines = (given: object): string[] =>
     waveBars(terminal, RolloutStatus.parse(given), start).map((line) => line.replace(/[█░]+/, "|"));
   const middle = lines({ waves: window(26, 5), wave: "31/120", updated: "60/240" });
-  assert.deepEqual([middle[0], middle[1], middle.at(-1)], ["28 waves before, done", " 29  |  2/2  done", "82 more"]);
+  assert.deepEqual([middle[0], middle[1], middle.at(-1)], ["28 earlier waves, done", " 29  |  2/2  done", "82 more"]);
   const end = lines({ waves: window(71, 50), wave: "120/120", updated: "240/240" });
-  assert.deepEqual([end.length, end[0], end.at(-1)], [11, "110 waves before, done", "120  |  2/2  done"]);
+  assert.deepEqual([end.length, end[0], end.at(-1)], [11, "110 earlier waves, done", "120  |  2/2  done"]);
 });
