@@ -43,7 +43,7 @@ export interface ProfileCheck {
   providers: string[];
   renderings: number;
   findings: Finding[];
-  /** The check was cancelled before every rendering was tried. */
+  /** The check was cancelled before all renderings were tried. */
   isCutShort: boolean;
 }
 
@@ -100,7 +100,7 @@ function warnOfUnusedPackages(
     const isAsked = profile.templating === "eta" && (profile[phase].packages ?? []).length > 0;
     if (!isAsked || JSON.stringify(profile).includes("it.packages")) continue;
     const place = source.object?.placeOf(["spec", phase, "packages"]) ?? startOf(source);
-    const message = `spec.${phase}.packages: no template installs it.packages`;
+    const message = `spec.${phase}.packages: no template refers to it.packages, so nothing installs these packages`;
     findings.add({ place, check: "render", severity: "warning", message });
   }
 }
@@ -136,7 +136,7 @@ async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
   try {
     subject.signal.throwIfAborted();
     const config = await renderConfig(profile, facts, subject.engines);
-    // Files are checked for one kubelet only: the output hardly depends on the version, and other programs are slow.
+    // Files are checked for one kubelet only: the output hardly depends on its version, and the programs are slow.
     if (facts.deployment.kubelet === newestKubelet) await checkFiles(subject, config);
     for (const phase of phases) {
       const userData = generateUserData(config, phase, userDataFacts(facts));

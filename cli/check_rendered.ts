@@ -20,20 +20,20 @@ import type { Place } from "./yaml_file.ts";
 /** A profile being checked. */
 export interface Subject {
   profile: OsProfile;
-  /** The profile and its parents as written, youngest first. */
+  /** The profile as written, then its parents from the nearest on. */
   family: ProfileSource[];
   findings: Findings;
   validators: ReadonlySet<OutsideValidator>;
-  /** Hashes of texts that other programs have checked already. */
+  /** Program and hash of each text that an external program has checked already. */
   checked: Set<string>;
   engines: TemplateEngines;
-  /** Cancels the check: renderings and other programs reject with the signal's reason. */
+  /** Cancels the check: renderings and external programs reject with the signal's reason. */
   signal: AbortSignal;
 }
 
 const unitFile = /^\/etc\/systemd\/system\/([^/]+(?:\.d\/[^/]+\.conf)?)$/;
 
-/** Passes each file of a config to the programs that check its type; each text only once. */
+/** Checks each file of a config with the external programs for its type; each text only once. Warns of conflicts. */
 export async function checkFiles(subject: Subject, config: OsConfig): Promise<void> {
   warnOfConflicts(subject, config);
   const units: Record<string, string> = {};
@@ -70,7 +70,7 @@ function warnOfConflicts(subject: Subject, config: OsConfig): void {
   const pinning = toml && files.find(({ text }) => oldContainerd.test(text));
   if (!pinning) return;
   const message =
-    `installs containerd 1.x, which cannot read version 3 of ${toml.path}; install 2.x, or write version 2`;
+    `installs containerd 1.x, which cannot read config version 3 in ${toml.path}; install 2.x, or write version 2`;
   warn(pinning.path, "render", message);
 }
 
@@ -84,23 +84,26 @@ function checkSyntax(subject: Subject, path: string, text: string): void {
   }
 }
 
-/** Returns whether a text exceeds the limit of a Secret: another check reports it, and parsing needs much memory. */
+/**
+ * Returns whether a text exceeds the size limit of a Secret. Such a text is not parsed, because parsing needs much
+ * memory; the check of the size of user-data reports it.
+ */
 function isTooLarge(text: string): boolean {
   return bytesOf(text) > secretLimit;
 }
 
-/** A user-data text, and the cloud provider, kubelet and parameters that it was rendered for. */
+/** A user-data text, and the trial that it was rendered for. */
 export interface UserDataCheck {
   phase: Phase;
   provider: string;
   userData: string;
-  /** The state of the MachineDeployment in words. */
+  /** Which fields of the trial's MachineDeployment are set, such as "with nothing set". */
   situation: string;
-  /** The same with the provider and the kubelet version. */
+  /** Provider, kubelet version and situation, for messages. */
   where: string;
 }
 
-/** Checks whether user-data can be parsed, and its size. */
+/** Checks that user-data can be parsed, its size, and with cloud-init its schema. */
 export async function checkUserData(
   subject: Subject,
   { phase, provider, userData, situation, where }: UserDataCheck,
@@ -126,7 +129,7 @@ export async function checkUserData(
   }
 }
 
-/** Registers that a program checks this text; returns "missing" if the program is not installed. */
+/** Registers a text as checked by a program, unless the program is "missing" or has "seen" the text before. */
 function takeUp(
   { validators, checked }: Subject,
   validator: OutsideValidator,

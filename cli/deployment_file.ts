@@ -11,7 +11,7 @@ import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
 import { type FieldPath, type Place, placeText, readObjects, type YamlObject } from "./yaml_file.ts";
 
-/** The facts about machines that a MachineDeployment in a file has. */
+/** The facts about machines that a MachineDeployment in a file states. */
 export interface DeploymentFile {
   deployment: RenderFacts["deployment"];
   provider: ProviderConfig;

@@ -14,12 +14,12 @@ import { type MachineFile, machineFiles } from "./machine_files.ts";
 /** Arguments and flags of `ostler diff` for files. */
 export interface DiffOptions extends SettingArguments {
   before: string;
-  /** The same as `before` when only settings change. */
+  /** Equals `before` if only settings change. */
   after: string;
   deployment: string;
   files?: string[];
   output: "text" | "json";
-  /** Settings of the second side alone, as `flag=value`. */
+  /** Settings that only the second side has, as `flag=value`. */
   set?: string[];
 }
 
@@ -45,7 +45,7 @@ export async function diff(terminal: Terminal, options: DiffOptions): Promise<nu
 function asFlag(text: string): string {
   const flag = `--${text.replace(/^-+/, "")}`;
   if (readFlagArguments(NodeSettings.shape, [flag]).rest.length === 0) return flag;
-  throw new UsageError(`Failed to use --set "${text}": it is not FLAG=VALUE of a setting`);
+  throw new UsageError(`Failed to use --set "${text}": expected FLAG=VALUE with the flag of a machine setting`);
 }
 
 function jsonText(before: Rendering, after: Rendering, changes: FileChange[]): string {
@@ -91,7 +91,7 @@ export function fileChanges(before: Rendering, after: Rendering): FileChange[] {
   return places.flatMap((place) => changeOf(left.get(place), right.get(place)));
 }
 
-// A config may write a path twice, and the last one remains on the machine.
+// A config may write a path twice; the machine keeps the last text.
 function byPlace({ config }: Rendering): Map<string, MachineFile> {
   return new Map(machineFiles(config).map((file) => [`${file.phase} ${file.path}`, file]));
 }

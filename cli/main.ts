@@ -9,6 +9,6 @@ await closeTemplateEngines();
 for (const stream of [process.stdout, process.stderr]) {
   await new Promise<void>((resolve) => void stream.write("", () => resolve()));
 }
-// An explicit exit is required: an abandoned request or connection would keep the process alive, and a completing shell
-// waits for it.
+// An explicit exit is required: an abandoned request or connection would keep the process alive, and a shell that
+// requests completions waits for the end of the process.
 process.exit(code);

@@ -24,8 +24,8 @@ function addRender(program: Command, wiring: Wiring): void {
   const command = program.command("render")
     .summary("render the files that machines boot with")
     .description("render every file that the machines of a MachineDeployment would boot with; secrets are placeholders")
-    .argument("<profile>", "file or name")
-    .argument("<machine-deployment>", "file")
+    .argument("<profile>", "file, or name of a built-in profile")
+    .argument("<machine-deployment>", "file with one MachineDeployment")
     .addOption(outputOption("text", "json", "yaml"))
     .option("--out <folder>", "write files to this new or empty folder");
   withSettings(command, wiring).action(async (profile: string, deployment: string, given: RenderOptions) => {
@@ -35,18 +35,18 @@ function addRender(program: Command, wiring: Wiring): void {
 }
 
 const validateHelp = `
-A template that does not end, or exceeds its memory, is an error and ends the check of its profile.
+A template that does not end, or needs too much memory, is an error; the check of its profile then stops.
 
-Exit code 0: no errors; 1: errors; 2: unusable input; 3: no errors found before --timeout.`;
+Exit code 0: no errors; 1: errors; 2: unusable input; 3: --timeout passed, without errors until then.`;
 
 function addValidate(program: Command, { terminal, end }: Wiring): void {
   const command = program.command("validate")
     .summary("check profiles")
-    .description("render profiles for each of their providers and every kubelet, and check the output")
+    .description("render profiles for each of their providers and each kubelet minor version, and check the output")
     .argument("[profiles...]", "files or names (default: the built-in profiles)")
     .addOption(outputOption("text", "json"))
-    .option("--parameter <name=value>", "trial value of a parameter without default", collect)
-    .option("--timeout <duration>", "longest duration, such as 90s; 0 is unlimited", "10m")
+    .option("--parameter <name=value>", "trial value for a parameter without a default", collect)
+    .option("--timeout <duration>", "maximum duration, such as 90s; 0 is unlimited", "10m")
     .addHelpText("after", validateHelp);
   withParents(command).action(async (profiles: string[], given: ValidateOptions) => {
     const { validate } = await import("./validate_command.ts");
@@ -69,9 +69,9 @@ function addDiff(program: Command, wiring: Wiring): void {
     .usage("[options] <pool>\n       ostler diff [options] <before> [after] <machine-deployment>")
     .argument("<before>", "profile (file or name), or, as the only argument, a MachineDeployment in the cluster")
     .argument("[after]", "profile; omit it to compare settings only")
-    .argument("[machine-deployment]", "file")
+    .argument("[machine-deployment]", "file with one MachineDeployment")
     .addOption(outputOption("text", "json"))
-    .option("--set <flag=value>", "setting of the second side, such as node-http-proxy=http://proxy:3128", collect)
+    .option("--set <flag=value>", "setting of the second side only, such as node-http-proxy=http://proxy:3128", collect)
     .addHelpText("after", diffHelp);
   withConnection(withNamespace(withSettings(command, wiring))).action(async (...all: DiffArguments) => {
     wiring.end(await told(diffOf(wiring, all)));
@@ -115,7 +115,7 @@ function withParents(command: Command): Command {
 
 function withSettings(command: Command, { settingsHelp = "" }: Wiring): Command {
   return withParents(command)
-    .option("--config <file>", "YAML file of settings, named without dashes")
+    .option("--config <file>", "YAML file of settings, by flag without dashes")
     .addHelpText("after", `\nSettings of the machines:\n${settingsHelp}`);
 }
 

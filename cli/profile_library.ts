@@ -19,7 +19,7 @@ export interface ProfileSource {
 export interface NamedProfile {
   name: string;
   profile: OsProfile;
-  /** The profile and its parents as written, youngest first. */
+  /** The profile as written, then its parents from the nearest on. */
   family: ProfileSource[];
 }
 
@@ -60,7 +60,7 @@ export class ProfileLibrary {
     });
   }
 
-  /** Returns a profile and all its ancestors, youngest first; stops at a missing ancestor or a cycle. */
+  /** Returns a profile, then its ancestors from its parent on; stops at a missing ancestor or a cycle. */
   familyOf(source: ProfileSource): ProfileSource[] {
     const family = [source];
     for (let name = parentName(source); name !== undefined;) {
@@ -78,7 +78,7 @@ function parentName({ spec }: ProfileSource): string | undefined {
   return parent?.name;
 }
 
-/** Returns the profiles that an argument names: all of a file, or the built-in profile of that name. */
+/** Returns the profiles that an argument names: all profiles of a file, or the one of that name in the library. */
 export async function profilesNamed(
   terminal: Terminal,
   library: ProfileLibrary,
@@ -89,7 +89,9 @@ export async function profilesNamed(
   if (known !== undefined) return [known];
   if (!isFile && !/[/.]/.test(argument)) {
     const names = (await defaultProfiles()).map(({ metadata }) => metadata.name).join(", ");
-    throw new UsageError(`Failed to find profile "${argument}": no such file; built-in profiles are ${names}`);
+    throw new UsageError(
+      `Failed to find profile "${argument}": no file and no profile has this name; built-in profiles are ${names}`,
+    );
   }
   const profiles = (await readObjects(terminal, argument)).filter(isProfile).map(sourceOf);
   if (profiles.length > 0) return profiles;
@@ -107,7 +109,8 @@ export async function profileNamed(
   if (source === undefined) {
     const names = found.map(({ name }) => name).join(", ");
     throw new UsageError(
-      `Failed to choose a profile of "${argument}": the MachineDeployment must name one of ${names}`,
+      `Failed to choose a profile of "${argument}": annotation k8c.io/operating-system-profile of the ` +
+        `MachineDeployment must name one of ${names}`,
     );
   }
   try {

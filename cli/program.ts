@@ -62,7 +62,7 @@ function programOf(wiring: Wiring): Command {
   const { terminal } = wiring;
   const program = new Command(calledAs(terminal))
     .description(
-      "Shows and controls rollouts of machines, renders the files that machines boot with, and checks profiles.",
+      "Show and control rollouts of machines, render the files that machines boot with, and check profiles.",
     )
     .version(manifest.version)
     .exitOverride()
@@ -84,9 +84,10 @@ function programOf(wiring: Wiring): Command {
 }
 
 const helpAfter = `
-PROFILE is a file, - for standard input, or the name of a built-in profile; these commands need no cluster.
-A file has at most 1.5 MiB, a folder 6 MiB.
-POOL is a MachineDeployment; -l, --all and -A choose several.
-Only commands that control rollouts, image admit, clusters, setup and release need Temporal.
+PROFILE is a file, - for standard input, or the name of a built-in profile; commands with a PROFILE need no cluster.
+A file may have at most 1.5 MiB, a folder 6 MiB.
+POOL is a MachineDeployment, a scaling group or a NodePool; -l, --all and -A select several.
+Temporal is needed only by commands that control rollouts, image admit, clusters, status --all-clusters, setup, release,
+and plan of a scaling group.
 
 ${exitCodes}`;

@@ -31,7 +31,7 @@ export interface Rendering {
   profile: { name: string; version: string };
   deployment: DeploymentFile;
   config: OsConfig;
-  /** Equals the digest in the cluster if address, CA and settings are the same and no long-lived secret is used. */
+  /** Equals the digest in the cluster if API server, CA and settings are the same, and no long-lived secret is used. */
   digest: string;
   userData: Record<Phase, string>;
   /** Flags of settings that were given and have no effect without a cluster. */
@@ -54,8 +54,9 @@ const noSecrets: RenderFacts["secrets"] = {
 };
 
 /**
- * Renders without a cluster; throws ProfileRefused for a profile that can never render, and UsageError with the line of
- * a template.
+ * Renders without a cluster. Throws UsageError with the line in the profile if a template fails, or if Ignition cannot
+ * express a file or unit. Throws ProfileRefused for every other refusal, where possible with the line of the field in
+ * the MachineDeployment.
  */
 export async function renderMachines(
   { name, profile, family }: NamedProfile,
@@ -95,7 +96,7 @@ export async function renderMachines(
 
 const value = ["spec", "template", "spec", "providerSpec", "value"];
 
-/** The field of a MachineDeployment that decides about a refusal. */
+/** The field of a MachineDeployment that causes a refusal, by its reason. */
 const deciding: Partial<Record<RefusalReason, FieldPath>> = {
   KubeletVersionInvalid: ["spec", "template", "spec", "versions", "kubelet"],
   KubeletSettingsInvalid: ["metadata", "annotations"],
@@ -107,7 +108,7 @@ const deciding: Partial<Record<RefusalReason, FieldPath>> = {
   CloudConfigInvalid: [...value, "cloudProviderSpec"],
 };
 
-/** Returns a refusal with the line of the field that decides about it; other errors unchanged. */
+/** Returns a refusal with the line of the field that causes it; returns other errors unchanged. */
 function placed(error: unknown, { placeOf }: DeploymentFile): unknown {
   const path = error instanceof ProfileRefused ? deciding[error.reason] : undefined;
   if (!(error instanceof ProfileRefused) || path === undefined) return error;
@@ -121,7 +122,7 @@ function ignoredOf(settings: NodeSettings): string[] {
   return clusterSettings.filter((name) => settings[name] !== "").map(flagOf);
 }
 
-/** Warns once of settings that do not affect renderings. */
+/** Warns, in one line, of settings that have no effect without a cluster. */
 export function warnOfIgnored({ err }: Terminal, ignored: readonly string[]): void {
   const flags = [...new Set(ignored)].map((flag) => `--${flag}`).join(", ");
   if (flags !== "") err(`ignored, because these settings need a cluster: ${flags}\n`);
@@ -130,7 +131,8 @@ export function warnOfIgnored({ err }: Terminal, ignored: readonly string[]): vo
 function factsOf({ deployment, provider }: DeploymentFile, settings: NodeSettings): RenderFacts {
   const cluster = { ...placeholderCluster, caPem: settings.kubernetesCaBundle || placeholderCluster.caPem };
   const facts = { deployment, provider, cluster, settings, secrets: noSecrets };
-  // Without a cluster, a cloud-config that refers to Secrets cannot be written; renderings never show a cloud-config.
+  // Without a cluster, a cloud-config that refers to Secrets cannot be written. A placeholder replaces it, because
+  // renderings never show a cloud-config.
   const isElsewhere = referencesOf(facts).length > 0;
   return isElsewhere ? { ...facts, provider: { ...provider, overwriteCloudConfig: hidden } } : facts;
 }

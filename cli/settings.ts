@@ -22,7 +22,9 @@ export async function readSettings(terminal: Terminal, { argv, config }: Setting
   try {
     const { settings, restOfFile } = readNodeSettings({ argv, env: terminal.env, file }, readFile);
     // The file may also have settings of the processes, or a misspelled name.
-    if (restOfFile.length > 0) terminal.err(`${config}: ignored, not settings of machines: ${restOfFile.join(", ")}\n`);
+    if (restOfFile.length > 0) {
+      terminal.err(`${config}: ignored, because these are not settings of machines: ${restOfFile.join(", ")}\n`);
+    }
     return settings;
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));

@@ -4,14 +4,14 @@ import type { ProfileSource } from "./profile_library.ts";
 import { startOf } from "./profile_library.ts";
 import type { FieldPath, Place } from "./yaml_file.ts";
 
-/** The place of a template: the youngest profile of a family that has it. */
+/** The place of a template: the first profile of a family that has the template, and the path in that profile. */
 interface TemplateSite {
   source: ProfileSource;
   path: FieldPath;
 }
 
 /**
- * Returns the line in a profile's file that caused a refusal; `family` has the profile and its parents, youngest first.
+ * Returns the line in a profile's file that caused a refusal; `family` has the profile, then its parents.
  */
 export function refusalPlace(family: readonly ProfileSource[], { cause }: ProfileRefused): Place {
   const own = family[0] ? startOf(family[0]) : { file: "" };
@@ -21,7 +21,7 @@ export function refusalPlace(family: readonly ProfileSource[], { cause }: Profil
   return site ? site.source.object?.placeOfLine(site.path, line) ?? startOf(site.source) : own;
 }
 
-/** Returns the line of the first file or unit that a fault of Ignition names; undefined if the profile has neither. */
+/** Returns the line of the file or unit that a fault of Ignition names; undefined if no profile has it. */
 export function ignitionPlace(family: readonly ProfileSource[], fault: string): Place | undefined {
   const [, kind, name = ""] = /^(?:Failed to write Ignition for )?(file|unit) "([^"]+)"/.exec(fault) ?? [];
   const site = kind === "unit" ? unitSite(family, name) : templateSite(family, name);

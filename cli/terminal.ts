@@ -38,8 +38,8 @@ export function processTerminal(): Terminal {
   let isSeenThrough = false;
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") process.exit(1);
-    // A reader such as `head` may close early, which is not an error; but a command that is being sent must reach all
-    // its pools.
+    // A reader such as `head` may close early, which is not an error and ends the process; but a command that has been
+    // sent to some pools must reach the others too.
     if (!isSeenThrough) process.exit(0);
   });
   // A closed stderr is not an error: the exit code reports failures too.

@@ -1,4 +1,4 @@
-/** An invalid request: exit code 2. */
+/** An invalid command line or unusable file: exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }

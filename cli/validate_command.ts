@@ -11,13 +11,13 @@ import { YamlFault } from "./yaml_file.ts";
 
 /** Arguments and flags of `ostler validate`. */
 export interface ValidateOptions {
-  /** Files or names of built-in profiles; without any, all built-in profiles. */
+  /** Files, or names of profiles; empty for all built-in profiles. */
   profiles: string[];
   files?: string[];
   /** Values of parameters, as `name=value`. */
   parameter?: string[];
   output: "text" | "json";
-  /** The maximum duration; the findings up to then are reported. */
+  /** The maximum duration; findings until then are reported. */
   timeout: string;
 }
 
@@ -50,7 +50,9 @@ function refuseCutShort(checks: ProfileCheck[], patience: Patience): void {
   const unfinished = checks.filter(({ isCutShort }) => isCutShort).map(({ profile }) => profile);
   if (unfinished.length === 0) return;
   throw new TimedOut(
-    `Failed to check all profiles within ${patience.text}: not finished: ${unfinished.join(", ")}; extend --timeout`,
+    `Failed to check all profiles within ${patience.text}: checks of ${
+      unfinished.join(", ")
+    } did not finish; extend --timeout`,
   );
 }
 
@@ -59,7 +61,7 @@ interface Sources {
   findings: Finding[];
 }
 
-// A file that is not valid YAML is reported beside the findings of other files.
+// A file that is not valid YAML becomes a finding, so that other files are still checked.
 async function readSources(terminal: Terminal, library: ProfileLibrary, given: string[]): Promise<Sources> {
   const names = given.length > 0 ? given : (await defaultProfiles()).map(({ metadata }) => metadata.name);
   const sources: ProfileSource[] = [];
@@ -78,7 +80,7 @@ async function readSources(terminal: Terminal, library: ProfileLibrary, given: s
 async function installed(terminal: Terminal): Promise<OutsideValidator[]> {
   const found = await Promise.all(outsideValidators.map((name) => isInstalled(name, terminal.env["PATH"] ?? "")));
   const missing = outsideValidators.filter((_, index) => !found[index]);
-  if (missing.length > 0) terminal.err(`skipped, because not installed: ${missing.join(", ")}\n`);
+  if (missing.length > 0) terminal.err(`skipped, because these programs are not installed: ${missing.join(", ")}\n`);
   return outsideValidators.filter((_, index) => found[index]);
 }
 

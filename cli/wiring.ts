@@ -4,9 +4,9 @@ import type { Terminal } from "./terminal.ts";
 /** The context that commands get. */
 export interface Wiring {
   terminal: Terminal;
-  /** The whole command line up to `--`, which has the settings. */
+  /** The command line up to `--`, with the settings of the machines. */
   argv: string[];
-  /** The help on settings of the machines; only on a command line that may have them. */
+  /** The help on settings of the machines; missing if no command of the command line accepts them. */
   settingsHelp?: string;
   /** Ends the command with an exit code. */
   end(code: number): void;

@@ -38,7 +38,10 @@ Deno.test("ostler diff: applies --set only to the second side", async () => {
   assert.match(out, /^-echo http:\/\/a:1\n\+echo http:\/\/b:1$/m);
   const wrong = await terminal.run(["diff", "a.yaml", "md.yaml", "--set", "node-htp-proxy=x"]);
   assert.equal(wrong.code, 2);
-  assert.equal(wrong.err, `Failed to use --set "node-htp-proxy=x": it is not FLAG=VALUE of a setting\n`);
+  assert.equal(
+    wrong.err,
+    `Failed to use --set "node-htp-proxy=x": expected FLAG=VALUE with the flag of a machine setting\n`,
+  );
 });
 
 Deno.test("ostler diff: shows a changed mode and changed commands, also as JSON", async () => {

@@ -18,7 +18,7 @@ Deno.test("ostler validate: finds nothing wrong with a valid profile, and lists 
   using terminal = new FakeTerminal({ "osp.yaml": `${profileYaml()}---\n${deploymentYaml()}` });
   const { code, out, err } = await terminal.run(["validate", "osp.yaml"]);
   assert.equal(out, "osp-acme: no findings; 21 renderings for kubevirt\n");
-  assert.equal(err, "skipped, because not installed: cloud-init, shellcheck, systemd-analyze\n");
+  assert.equal(err, "skipped, because these programs are not installed: cloud-init, shellcheck, systemd-analyze\n");
   assert.equal(code, 0);
 });
 
@@ -115,7 +115,10 @@ Deno.test("ostler validate: warns of packages that no step installs, without an 
   const { code, findings } = await findingsOf(profileYaml({ more: "    packages: [jq]\n" }));
   assert.equal(code, 0);
   assert.deepEqual(findings.map(({ severity, message }) => [severity, message]), [
-    ["warning", "spec.provisioningConfig.packages: no template installs it.packages"],
+    [
+      "warning",
+      "spec.provisioningConfig.packages: no template refers to it.packages, so nothing installs these packages",
+    ],
   ]);
   const used = await findingsOf(
     profileYaml({ data: "<%= it.packages %>".replace("packages", "packages.join()"), more: "    packages: [jq]\n" }),
@@ -159,7 +162,7 @@ Deno.test("ostler validate: stops at its deadline during a rendering, and report
   const { code, out, err } = await terminal.run(["validate", "osp.yaml", "--timeout", "1s"]);
   assert.equal(code, 3);
   assert.equal(out, "osp-acme: not finished, no findings; not rendered\n");
-  assert.match(err, /^Failed to check all profiles within 1s: not finished: osp-acme; extend --timeout$/m);
+  assert.match(err, /^Failed to check all profiles within 1s: checks of osp-acme did not finish; extend --timeout$/m);
   assert.ok(performance.now() - started < 4_000, "Expected not to wait for the rendering");
 });
 
@@ -208,7 +211,7 @@ Deno.test("fault P8: ostler validate warns of containerd 1.x with a configuratio
     );
   const messagesOf = async (version: string): Promise<string[]> =>
     (await findingsOf(yaml(version))).findings.map(({ message }) => message);
-  assert.match((await messagesOf("1.7.27-1")).join(), /installs containerd 1\.x, which cannot read version 3/);
+  assert.match((await messagesOf("1.7.27-1")).join(), /installs containerd 1\.x, which cannot read config version 3/);
   assert.deepEqual(await messagesOf("2.1.4-1"), []);
 });
 
