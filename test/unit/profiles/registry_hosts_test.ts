@@ -77,7 +77,7 @@ Deno.test("registryHostFiles: removes credentials from a URL and keeps the rest,
 });
 
 Deno.test("registryHostFiles: refuses to trust every registry without a mirror", () => {
-  refuses(() => filesOf({ nodeInsecureRegistries: ["*"] }), "RenderFailed", `"*"`, "no mirror");
+  refuses(() => filesOf({ nodeInsecureRegistries: ["*"] }), "RenderFailed", `"*"`, "requires a mirror");
   const files = filesOf({ nodeInsecureRegistries: ["_default"], nodeRegistryMirrors: ["_default=m.example"] });
   assert.equal(files["_default"], `[host."https://m.example"]\n${pull}\nskip_verify = true\n`);
 });
