@@ -8,7 +8,10 @@ import type { Scene } from "./scene.ts";
 /** Longer than the whole demo, because `Waits` ends every wait at the time limit of the demo. */
 const timeoutMs = 3_600_000;
 
-/** Creates the pool and the guest pods, and reports the published objects until all machines have joined. */
+/**
+ * Creates the pool, reports each object that Ostler publishes for it, and waits until all machines have joined. Then
+ * creates the guests, pods of a Deployment that run on the machines, and waits until they are available.
+ */
 export async function createPool(scene: Scene, shape: PoolShape, guestImage?: string): Promise<void> {
   const { waits, narrator, runs, site } = scene;
   const { replicas, release } = shape;
@@ -21,8 +24,8 @@ export async function createPool(scene: Scene, shape: PoolShape, guestImage?: st
   await announcePublished(scene);
   await waits.until(`${replicas} machines to join`, runs.converged(release));
   // The guests are created last, because otherwise all of them would run on the first machine that joins.
-  await waits.until("the guests to be created", create(guestObjects(guestImage)));
-  await waits.until("the guests to run", guestsRunning(scene));
+  await waits.until(`Deployment "${guests.name}" to be created`, create(guestObjects(guestImage)));
+  await waits.until(`all pods of Deployment "${guests.name}" to be available`, guestsRunning(scene));
   const { replicas: pods, needed } = guests;
   narrator.say(`  ${pods} pods run on the machines; their PodDisruptionBudget has minAvailable ${needed}`);
 }
@@ -64,7 +67,7 @@ async function guestsRunning({ api, waits }: Scene): Promise<void> {
     const path = `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`;
     const { status } = await api.call({ method: "GET", path }) as { status?: { availableReplicas?: number } };
     const running = status?.availableReplicas ?? 0;
-    if (running < replicas) throw new Error(`${running} of ${replicas} guests are available`);
+    if (running < replicas) throw new Error(`${running} of ${replicas} pods are available`);
   };
-  await waitUntil(look, { what: "all guests running", timeoutMs, signal: waits.signal });
+  await waitUntil(look, { what: `all pods of Deployment "${name}" to be available`, timeoutMs, signal: waits.signal });
 }

@@ -205,14 +205,17 @@ async function keepRunning(
   await waits.until("Ctrl-C", new Promise(() => {}));
 }
 
-/** Keeps one line for each tool while tools are found, awaited or built; returns all lines after each event. */
+/**
+ * Keeps one line for each tool that is found, is being built, or waits for the build of another process; `take` updates
+ * a line and returns all lines.
+ */
 export class ToolLines {
   readonly #lines = new Map<string, LiveLine>();
 
   take({ tool, state, detail, seconds }: ToolProgress): readonly LiveLine[] {
     const isDone = state === "found" || state === "built";
     const text = `${tool.padEnd(24)} ${state}${isDone ? "" : ` ${detail}`}`;
-    // The output of a build changes all the time, so it is only an aside.
+    // The output of a build changes all the time, so it is an aside, which only a terminal shows.
     const line = state === "building"
       ? { key: tool, text: `${tool.padEnd(24)} building`, aside: ` ${seconds.toFixed(0)} s  ${detail.slice(0, 60)}` }
       : { key: tool, text };

@@ -21,7 +21,7 @@ export interface Ending {
   readonly json: object | undefined;
 }
 
-/** Returns the end of a demo, from its report and from the error that ended it. */
+/** Returns exit code and last output of a demo, from its report and from the error that ended it. */
 export function endingOf(course: Course): Ending {
   const { report, failure, directory } = course;
   const wasKept = report !== undefined && failure instanceof Interruption;

@@ -28,7 +28,7 @@ const answerMs = 2_000;
 const haltMs = 15_000;
 const longestMomentMs = 3_600_000;
 
-/** Reads the fleet and its rollout a few times a second, and shows every machine. */
+/** Reads the machines of the pool and the progress of its rollout a few times a second, and shows every machine. */
 export class FleetWatch {
   readonly #surroundings: Surroundings;
   readonly #board = new MachineBoard();
@@ -41,7 +41,10 @@ export class FleetWatch {
     this.#surroundings = surroundings;
   }
 
-  /** The last progress that the rollout reported; queries are not answered while the worker is down. */
+  /**
+   * The last progress that the rollout reported, which can be old, because queries are not answered while the worker is
+   * down; undefined before the first answer.
+   */
   get progress(): Progress | undefined {
     return this.#progress;
   }
@@ -50,7 +53,7 @@ export class FleetWatch {
     this.#watching = this.#watch();
   }
 
-  /** Takes a last snapshot and keeps the lines; can be called again. */
+  /** Shows a last snapshot, and leaves its lines in the output; a second call changes nothing. */
   async stop(): Promise<void> {
     if (this.#stopping.signal.aborted) return await this.#watching;
     this.#stopping.abort();

@@ -56,7 +56,10 @@ export const simulatedGround: Ground = {
   stop: () => Promise.resolve(),
 };
 
-/** Returns a ground with machines that boot as containers; throws without an engine, and the message has the remedy. */
+/**
+ * Returns a ground with machines that boot as containers; throws if no Docker engine can run them, with a message that
+ * includes the remedy.
+ */
 export async function containerGround(groundOptions: GroundOptions): Promise<Ground & { host: ContainerHost }> {
   const { options, programs, onProgress, signal, layouts = [] } = groundOptions;
   const host = await openContainerHost({

@@ -1,4 +1,7 @@
-/** Grounds with scaling groups, whose machines are simulated or boot in containers like those of the pool. */
+/**
+ * Grounds, which are environments of machines, with scaling groups: their machines are simulated or boot in containers,
+ * like the machines of the pool.
+ */
 import { first, GroupGround } from "../cloud/groups/group_ground.ts";
 import { ContainerFleet } from "../machines/groups/container_fleet.ts";
 import { containerGround, type Ground, type GroundOptions, simulatedGround } from "./ground.ts";
@@ -23,8 +26,8 @@ export function simulatedGroups(): Ground {
 }
 
 /**
- * Returns a ground with machines that boot as containers, with one build for each cloud image; throws if no engine
- * runs.
+ * Returns a ground with machines that boot as containers, from one build of the machine image for each image that the
+ * story's groups use; throws if no Docker engine can run them.
  */
 export async function containerGroups(options: GroundOptions): Promise<Ground> {
   const ground = await containerGround(options);

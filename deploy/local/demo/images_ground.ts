@@ -6,7 +6,7 @@ import { ImageGround } from "../cloud/image_nodes/image_ground.ts";
 import { type HandsImage, handsImage } from "../machines/ostree/hands_image.ts";
 import { containerGround, type Ground, type GroundOptions, machinesFolder, simulatedGround } from "./ground.ts";
 
-/** Returns an invented image, as "repository@sha256:…", whose digest is a hexadecimal letter repeated. */
+/** Returns an invented image, as "repository@sha256:…", whose digest repeats one hexadecimal letter. */
 export function imageOf(letter: string): string {
   return `registry.example/os/edge@${digestOf(letter)}`;
 }
@@ -24,7 +24,7 @@ export function imageNodes(): Ground {
 
 /**
  * Returns a ground with containers that boot ostree deployments, and with the image of hands, the pods that execute
- * updates on nodes; throws without an engine.
+ * updates on nodes; throws if no Docker engine can run them.
  */
 export async function containerImages(options: GroundOptions): Promise<Ground> {
   await using parts = new AsyncDisposableStack();

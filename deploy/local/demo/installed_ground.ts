@@ -1,5 +1,6 @@
 /**
- * The ground of the story that installs Ostler: builds its image for the machines, and runs a production-like Temporal.
+ * The ground, which is the environment of machines, for the story that installs Ostler: has an image of Ostler that the
+ * machines can pull, and Temporal on PostgreSQL if that is installed.
  */
 import { join } from "node:path";
 import { nextVersion, ownVersion, repository } from "../installation/versions.ts";

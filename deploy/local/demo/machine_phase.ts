@@ -18,7 +18,7 @@ export interface NodeFacts {
 export interface Sighting {
   readonly machine: MachineFacts;
   readonly node: NodeFacts | undefined;
-  /** The phase of the boot in the simulated cloud. */
+  /** The phase of the machine in the cloud; undefined if the cloud has no such machine. */
   readonly boot: string | undefined;
 }
 

@@ -10,7 +10,10 @@ export interface DemoOptions {
   /** Whether the demo may install and start Debian's Docker engine if none answers. */
   readonly installDocker: boolean;
   readonly replicas: number;
-  /** Mean time from order to kubelet start; the time of each machine is random, within 30 % of it. */
+  /**
+   * Mean seconds from the creation of a simulated machine to the start of its kubelet; the value for each machine is
+   * random, within 30 % of the mean.
+   */
   readonly bootSeconds: number;
   readonly seed: number;
   /** Seconds for which a story makes Temporal unreachable. */

@@ -100,10 +100,16 @@ export function providerConfig(osImage: string, operatingSystem: string): object
   };
 }
 
-/** Pods that must keep running during the rollout, and the minimum of their PodDisruptionBudget. */
+/**
+ * The guests: pods of a Deployment that run on the machines. `needed` of them must stay available during a rollout,
+ * which is minAvailable of their PodDisruptionBudget.
+ */
 export const guests = { namespace: "default", name: "guests", replicas: 3, needed: 2 } as const;
 
-/** Returns Deployment and PodDisruptionBudget of the guests; their image matters only if containers really run. */
+/**
+ * Returns Deployment and PodDisruptionBudget of the guests. The default image does not exist; only simulated machines,
+ * which run no containers, can use it.
+ */
 export function guestObjects(image = "ostler.example/guest:1"): Manifest[] {
   const { namespace, name, replicas, needed } = guests;
   const selector = { matchLabels: { app: name } };

@@ -63,7 +63,7 @@ export class Runs {
     await Promise.allSettled(this.#calls);
   }
 
-  // Polls, because the SDK cannot cancel its own wait for a result on a native connection.
+  // Polls, because on a native connection the SDK cannot cancel a wait for the result of a run.
   async #newest(isIt: (run: WorkflowExecutionDescription) => boolean): Promise<WorkflowExecutionDescription> {
     const { signal } = this.#stopping;
     for (;;) {

@@ -7,7 +7,7 @@ import type { Narrator } from "./narrator.ts";
 import type { Runs } from "./runs.ts";
 import type { Waits } from "./waits.ts";
 
-/** A pool and its environment for every story; `StoryScene` adds the fields for stories about one feature. */
+/** The pool of a story, and its environment; `StoryScene` adds the fields for stories about one feature. */
 export interface Scene {
   readonly narrator: Narrator;
   readonly waits: Waits;

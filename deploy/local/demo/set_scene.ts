@@ -10,7 +10,10 @@ import { Runs } from "./runs.ts";
 import type { Scene } from "./scene.ts";
 import type { Waits } from "./waits.ts";
 
-/** The site, services and sizes with which a pool is created and observed. */
+/**
+ * The input of `setScene`: the running cluster with Ostler (`site`), the output and the waits of the demo, and the size
+ * of the pool.
+ */
 export interface Setting {
   readonly narrator: Narrator;
   readonly waits: Waits;

@@ -34,7 +34,8 @@ export class Waits {
   }
 
   /**
-   * Settles like the work, even after the end of the demo, for work that observes the signal itself and must clean up.
+   * Waits for the work and settles like it, even if the demo ends before. Use it for work that observes the signal
+   * itself, and still has to clean up when the demo ends.
    */
   async during<T>(what: string, work: Promise<T>): Promise<T> {
     this.#pending.add(what);
@@ -45,7 +46,7 @@ export class Waits {
     }
   }
 
-  /** Settles like the work, or rejects with the reason of the demo's end if the demo ends first. */
+  /** Waits for the work and settles like it; if the demo ends first, rejects with the reason of its end. */
   async until<T>(what: string, work: Promise<T>): Promise<T> {
     const { signal } = this;
     const { promise, reject } = Promise.withResolvers<never>();

@@ -3,9 +3,11 @@ import type { Facts, Kind } from "./pool_facts.ts";
 /** The observed history of one machine; times are RFC 3339. */
 export interface MachineLife {
   name: string;
-  /** When its first object was seen: typically its Machine object, which is held until its instance is ordered. */
+  /**
+   * When its first object was seen: typically its Machine object, which Ostler holds before its instance is created.
+   */
   seenAt: string;
-  /** When its instance was ordered, which starts its costs. */
+  /** When its instance was seen first; from then on, the machine costs money. */
   orderedAt?: string;
   /** When its node was Ready for the first time. */
   readyAt?: string;
@@ -22,7 +24,9 @@ export class MachineLives {
     this.#now = now;
   }
 
-  /** Returns all observed machines in the order in which they were ordered; machines never ordered come last. */
+  /**
+   * Returns all observed machines in the order in which they got an instance; machines that never got one come last.
+   */
   list(): MachineLife[] {
     const key = ({ orderedAt, seenAt }: MachineLife): string => `${orderedAt ?? "never"} ${seenAt}`;
     return [...this.#lives.values()].map((life) => ({ ...life })).sort((a, b) => key(a) < key(b) ? -1 : 1);

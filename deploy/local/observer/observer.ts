@@ -1,6 +1,6 @@
 /**
- * An independent observer that only watches the API server, and checks the guarantees of a pool's rollout at every
- * moment.
+ * An independent observer that only watches the API server. It checks at every moment that a pool has enough Ready
+ * nodes, not too many machines, and all of its secrets.
  */
 import { openSource, type Source } from "./api_source.ts";
 import { CollectionWatch } from "./collection_watch.ts";

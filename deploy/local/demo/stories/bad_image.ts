@@ -61,7 +61,7 @@ async function applyAgain(scene: StoryScene, before: readonly string[]): Promise
   });
   const pending = lives.filter(({ orderedAt }) => orderedAt === undefined).length;
   checks.add({
-    name: "Machine objects are not created repeatedly",
+    name: "each application of the bad image creates at most one Machine object",
     ok: pending <= applications,
     detail: `${pending} Machines without an instance after ${applications} applications`,
   });

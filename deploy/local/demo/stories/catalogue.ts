@@ -49,14 +49,17 @@ export async function checkTaints({ cluster, checks }: Pick<StoryScene, "cluster
 
 async function checkGone({ cluster, rollout, checks }: StoryScene): Promise<void> {
   const status = await rollout.until("the end of the abort", ({ phase }) => phase === "Aborted", 150);
-  checks.equal("image of the template, the last good one", {
+  checks.equal("the template has the last good image again", {
     seen: await desiredImage(cluster),
     wanted: firstRelease.image,
   });
   const images = [...(await imagesOf(cluster)).values()];
   checks.equal("images of all machines", { seen: images, wanted: Array(4).fill(firstRelease.image) });
   checks.equal("Ready machines", { seen: status.readyReplicas, wanted: 4 });
-  checks.equal("holds, marks, cordons and annotations left", { seen: await tracesLeft(cluster), wanted: [] });
+  checks.equal("annotations and cordons that the rollout left on machines and nodes", {
+    seen: await tracesLeft(cluster),
+    wanted: [],
+  });
   await checkTaints({ cluster, checks });
   const entry = status.history?.at(-1);
   checks.add({

@@ -14,8 +14,8 @@ export class Cluster extends ApiObjects {
   }
 
   /**
-   * Returns the result of `look` as soon as it equals `wanted`, or the last result when `seconds` are over: for state
-   * that other controllers change with a short delay.
+   * Returns the result of `look` as soon as it equals `wanted`, or the last result when `seconds` are over; throws if
+   * every call of `look` failed. Use it for state that other controllers change with a short delay.
    */
   async settled<T>(what: string, { look, wanted }: { look: () => Promise<T>; wanted: T }, seconds = 120): Promise<T> {
     let last: T | undefined;

@@ -4,7 +4,10 @@ import { conditionOf, type RolloutStatus } from "./rollout_desk.ts";
 import type { StoryScene } from "./story.ts";
 import { desiredImage, imagesOf } from "./traces.ts";
 
-/** Waits until the pool is rolled back, and checks that no working machine was affected. */
+/**
+ * Waits until the pool is rolled back. Checks that no working machine was removed, that the template and all machines
+ * have the first image, and that release `bad` is in quarantine. Returns the status of the Rollout.
+ */
 export async function checkGoneBack(
   scene: StoryScene,
   { before, bad }: { before: readonly string[]; bad: Release },
@@ -12,7 +15,7 @@ export async function checkGoneBack(
   const { rollout, checks, cluster, observer } = scene;
   const back = await rollout.until("the rollback", ({ phase }) => phase === "RolledBack", 120);
   checks.equal("working machines removed", { seen: lostOf(observer.report().lives, before), wanted: [] });
-  checks.equal("image of the template, the last good one", {
+  checks.equal("the template has the last good image again", {
     seen: await desiredImage(cluster),
     wanted: firstRelease.image,
   });

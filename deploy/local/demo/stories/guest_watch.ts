@@ -4,7 +4,10 @@ import { CollectionWatch } from "../../observer/collection_watch.ts";
 import type { ApiObject } from "../../observer/pool_facts.ts";
 import { guests } from "../pool_objects.ts";
 
-/** Counts the available guests at every change of a pod. */
+/**
+ * Counts the available guests at every change of a pod: the pods of the Deployment from `guestObjects` that are Ready
+ * and not being deleted.
+ */
 export class GuestWatch {
   readonly #source: Source;
   readonly #watch: CollectionWatch;

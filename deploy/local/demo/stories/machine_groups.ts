@@ -20,7 +20,7 @@ export function livingOf(lives: readonly MachineLife[]): string[] {
   return lives.filter(({ readyAt, goneAt }) => readyAt !== undefined && goneAt === undefined).map(({ name }) => name);
 }
 
-/** Returns those of these names whose machine has lost its instance. */
+/** Returns those of `names` whose machine no longer has its instance. */
 export function lostOf(lives: readonly MachineLife[], names: readonly string[]): string[] {
   return lives.filter(({ name, goneAt }) => names.includes(name) && goneAt !== undefined).map(({ name }) => name);
 }

@@ -1,4 +1,7 @@
-/** Plays one story on a site: creates a pool and its policy, plays the story, and checks everything. */
+/**
+ * Plays one story on a running cluster with Ostler: creates a pool and its policy, plays the steps of the story, and
+ * collects the story's checks and those of the observer.
+ */
 import type { Site } from "../../site/site.ts";
 import { applyObjects } from "../../stack/manifests.ts";
 import { Installation } from "../../installation/installation.ts";
@@ -89,7 +92,8 @@ async function tell({ checks, waits, ...scene }: StoryScene, story: Story): Prom
   try {
     await story.tell({ ...scene, checks, waits });
   } catch (error) {
-    // An error after the demo was ended is only a consequence, so the reason of the end is thrown instead.
+    // If a signal, a crash or the time limit ended the demo, this error is only a consequence, so the reason of the end
+    // is thrown instead.
     waits.signal.throwIfAborted();
     checks.add({ name: "the story finished", ok: false, detail: explain(error) });
   }
@@ -97,6 +101,6 @@ async function tell({ checks, waits, ...scene }: StoryScene, story: Story): Prom
 
 function guestCheck({ guests }: StoryScene): StoryReport["checks"][number] {
   const { needed } = wanted;
-  const name = `at least ${needed} guests available at any time`;
+  const name = `at least ${needed} pods of Deployment "${wanted.name}" available at any time`;
   return { name, ok: guests.least >= needed, detail: `minimum ${guests.least}` };
 }

@@ -26,17 +26,22 @@ export class RolloutDesk {
     this.#client = client;
   }
 
-  /** Returns the status of the Rollout; empty if it has none. */
+  /** Returns the status of the Rollout; an empty object if the Rollout does not exist or has no status. */
   async status(): Promise<RolloutStatus> {
     return (await this.#cluster.get<{ status?: RolloutStatus }>(rolloutPath))?.status ?? {};
   }
 
-  /** Waits until `isSo` accepts the status of the current generation; returns it. A timeout reports the last status. */
+  /**
+   * Waits until `isSo` accepts the status of the pool's current generation, and returns this status. Rejects after
+   * `seconds`, with the status that was read last.
+   */
   async until(what: string, isSo: (status: RolloutStatus) => boolean, seconds = 90): Promise<RolloutStatus> {
     return await this.#cluster.until(what, async () => {
       const status = await this.status();
       if (await this.#isCurrent(status) && isSo(status)) return status;
-      throw new NotYet(`the rollout is ${status.phase} ${status.reason} "${status.message}"`);
+      throw new NotYet(
+        `the Rollout has phase "${status.phase}", reason "${status.reason}" and message "${status.message}"`,
+      );
     }, seconds);
   }
 

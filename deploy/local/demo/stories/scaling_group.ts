@@ -92,7 +92,7 @@ async function nodesOf({ cluster }: StoryScene): Promise<Node[]> {
   return (await cluster.list<Node>("/api/v1/nodes")).filter(({ spec }) => spec.providerID?.startsWith("sim:"));
 }
 
-/** Gives each node its own label, and returns all labels. */
+/** Gives each node a label `slot` with a value of its own, and returns the values, sorted. */
 async function label(scene: StoryScene): Promise<string[]> {
   const nodes = await nodesOf(scene);
   for (const [nth, { metadata }] of nodes.entries()) {
@@ -106,7 +106,7 @@ async function killOnTheWay(scene: StoryScene, { cloud }: GroupGround): Promise<
   const { worker } = site.ostler;
   const { killAt } = scaleOf(scene);
   const isUnderWay = (): boolean => cloud.instances().filter(({ token }) => token !== undefined).length >= killAt;
-  await cluster.until(`the order of ${killAt} machines`, () => Promise.resolve(isUnderWay()));
+  await cluster.until(`${killAt} machines to be created by the rollout`, () => Promise.resolve(isUnderWay()));
   narrator.say(`  the worker (process ${worker.pid}) is killed with SIGKILL while machines join`);
   worker.kill("SIGKILL");
   await waits.until("the worker to exit", worker.exit);
@@ -152,7 +152,7 @@ async function check(
   checks.equal("sizes of both groups, unchanged", { seen: sizes, wanted: [size, size] });
   await checkCertificates(scene, (await nodesOf(scene)).map(({ metadata }) => metadata.name));
   for (const kind of ["pendingnodes", "joiningnodes"]) {
-    const seen = await cluster.settled(kind, {
+    const seen = await cluster.settled(`the removal of all ${kind}`, {
       look: async () => (await cluster.list(`${kinds}/${kind}`)).length,
       wanted: 0,
     });
@@ -210,7 +210,10 @@ async function checkBooted({ cluster, checks, ground }: StoryScene, { image, com
     seen: [...new Set(said)],
     wanted: [`${systemName(image)}, kubelet v${kubelets[components]}`],
   });
-  const seen = await cluster.settled("the containers", { look: () => strays(host, groups.cloud), wanted: [] });
+  const seen = await cluster.settled("one container for each living instance", {
+    look: () => strays(host, groups.cloud),
+    wanted: [],
+  });
   checks.equal("containers without a living instance, and instances without a container", { seen, wanted: [] });
 }
 

@@ -40,6 +40,6 @@ export interface StoryScene extends Scene {
   readonly checks: Checklist;
   readonly options: DemoOptions;
   readonly ground: Ground;
-  /** Undefined if Ostler cannot be installed on the ground. */
+  /** The installation of Ostler as pods; set only for the story that installs Ostler. */
   readonly installation?: Installation;
 }

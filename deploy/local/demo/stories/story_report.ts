@@ -18,7 +18,10 @@ export interface StoryReport {
   gaps: string[];
 }
 
-/** Returns the checks of the observer, which every story makes and which must hold at every moment. */
+/**
+ * Returns the checks that every story includes: what the observer saw at every moment after the pool had converged for
+ * the first time.
+ */
 export function observerChecks({ readyNodes, machines, secrets, gaps }: ObserverReport): Check[] {
   const most = Math.max(machines.max, machines.objects);
   return [

@@ -19,14 +19,17 @@ interface Node extends Annotated {
   spec?: { unschedulable?: boolean; taints?: { key: string }[] };
 }
 
-/** The annotations that pace machine-controller, and those that protect a machine from other controllers. */
+/**
+ * Annotations that a rollout sets on Machines, to hold them back and to choose which one is deleted, and on Nodes, to
+ * keep other controllers from evicting pods or deleting the node.
+ */
 const machineTraces = ["machine-controller.kubermatic.io/initializers", "cluster.k8s.io/delete-machine"];
 const nodeTraces = ["kubermatic.io/skip-eviction", "cluster-autoscaler.kubernetes.io/scale-down-disabled"];
 
 /** Path of the pool's machines on the API server. */
 export const machinesPath = `/apis/cluster.k8s.io/v1alpha1/namespaces/${pool.namespace}/machines`;
 
-/** Returns every hold, mark, cordon and annotation that a rollout left behind, in words. */
+/** Returns one line for each of these annotations, and for each cordon, that a rollout left on a Machine or Node. */
 export async function tracesLeft(cluster: Cluster): Promise<string[]> {
   const [machines, nodes] = await Promise.all([
     cluster.list<Machine>(machinesPath),
@@ -39,8 +42,9 @@ export async function tracesLeft(cluster: Cluster): Promise<string[]> {
 }
 
 /**
- * Returns every machine that the rollout has admitted or released, in words and sorted. A held machine is left out,
- * even if machine-controller is already deleting it, because it waits for the rollout.
+ * Returns one line, sorted, for each machine that the rollout no longer holds: a new machine is admitted, so that it
+ * can boot, and a machine that is being deleted is released, so that its deletion can finish. Leaves out held machines,
+ * because they wait for the rollout.
  */
 export async function stepsBegun(cluster: Cluster): Promise<string[]> {
   const [hold = ""] = machineTraces;
@@ -52,8 +56,8 @@ export async function stepsBegun(cluster: Cluster): Promise<string[]> {
 }
 
 /**
- * Returns every taint, in words; kube-controller-manager adds and removes those of nodes that are cordoned or not
- * Ready.
+ * Returns one line for each taint of a node, including the taints that kube-controller-manager adds to nodes that are
+ * cordoned or not Ready, and removes later.
  */
 export async function taintsLeft(cluster: Cluster): Promise<string[]> {
   const nodes = await cluster.list<Node>("/api/v1/nodes");
@@ -62,7 +66,7 @@ export async function taintsLeft(cluster: Cluster): Promise<string[]> {
   );
 }
 
-/** Returns the image of every machine that is not being deleted, by name. */
+/** Returns the image of every machine that is not being deleted, by the name of the machine. */
 export async function imagesOf(cluster: Cluster): Promise<Map<string, string>> {
   const machines = await cluster.list<Machine>(machinesPath);
   const staying = machines.filter(({ metadata }) => metadata.deletionTimestamp === undefined);

@@ -4,7 +4,10 @@ import { policyPath } from "./policy_objects.ts";
 import type { RolloutStatus } from "./rollout_desk.ts";
 import type { Story, StoryScene } from "./story.ts";
 
-/** Seconds by which the window is longer than a typical replacement, and shorter than the one in this story. */
+/**
+ * Seconds by which the window is longer than a typical replacement, and by which the replacement in this story is
+ * longer than the window.
+ */
 const spareSeconds = 4;
 
 /** No replacement starts before the window opens, and one that started in it finishes after the window has closed. */

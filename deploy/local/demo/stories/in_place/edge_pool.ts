@@ -76,7 +76,7 @@ async function statusOf({ cluster }: Place, what: string, isReached: (status: St
   }, 300);
 }
 
-/** Sends abort for the image that fails to boot. */
+/** Aborts the rollout of the image that fails to boot, with the update `abort` to the pool's workflow. */
 export async function abort({ client }: StoryScene): Promise<void> {
   const handle = client.workflow.getHandle(workflowIdOf(poolOfNodePool("kube-system", "edge")));
   await handle.executeUpdate("abort", { args: [{ by: "the story", reason: "the image fails to boot" }] });

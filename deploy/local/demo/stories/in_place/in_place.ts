@@ -3,7 +3,7 @@ import { digestOf, imageOf } from "../../images_ground.ts";
 import type { Story, StoryScene } from "../story.ts";
 import { abort, ask, cordoned, createEdge, killWorker, restsHalted, stands } from "./edge_pool.ts";
 
-/** The number of nodes that fail with the bad image after which the pool halts. */
+/** The pool halts when this number of nodes has failed with the bad image. */
 const allowed = 2;
 const budget = 2;
 
@@ -43,7 +43,7 @@ async function rollOut(scene: StoryScene): Promise<void> {
   checks.equal("images of the nodes", { seen: runsOf(ground), wanted: "b".repeat(12) });
   checks.equal("boots ordered for each node", { seen: [...new Set(bootsEach(ground))], wanted: [1] });
   checks.add({
-    name: "maximum of nodes down at once",
+    name: "maximum number of nodes down at once",
     ok: ground.mostDown <= budget,
     detail: `${ground.mostDown}, budget ${budget}`,
   });

@@ -4,7 +4,7 @@ import { abort, ask, cordoned, createEdge, killWorker, stands } from "./edge_poo
 import { type Commits, commitsOn, nodesOf, systems, triedOn } from "./ostree_nodes.ts";
 
 const replicas = 2;
-/** The number of nodes that fail with the bad commit after which the pool halts. */
+/** The pool halts when this number of nodes has failed with the bad commit. */
 const allowed = 1;
 const budget = 1;
 const labels = { "demo.example/system": "ostree" };
@@ -96,7 +96,7 @@ async function checkNodes(scene: StoryScene, commit: keyof typeof systems, when:
 function checkBoots({ checks }: StoryScene, watch: BootWatch, target: string): void {
   checks.equal(`boots of each node ${target}`, { seen: countsOf(watch), wanted: Array<number>(replicas).fill(1) });
   checks.add({
-    name: `maximum of nodes out of service at once on the way ${target}`,
+    name: `maximum number of nodes out of service at once on the way ${target}`,
     ok: watch.mostOut <= budget,
     detail: `${watch.mostOut}, budget ${budget}`,
   });

@@ -4,7 +4,7 @@ import { type Build, ostreeRemote, remoteRepository } from "../../../machines/os
 import type { StoryScene } from "../story.ts";
 import type { BootedNode } from "./boot_watch.ts";
 
-/** References to the commits in the ostree remote of the machines, by build. */
+/** References to the commits in the ostree remote of the machines, by the letter of the build. */
 export type Commits = Readonly<Record<Build, string>>;
 
 /** The OS image that the kubelet of a node reports, by the commit that the node booted. */

@@ -9,7 +9,7 @@ export const home = "home";
 /** The time limit in seconds for two machines that boot one after another. */
 export const bootSeconds = 420;
 
-/** Returns the installation of Ostler; throws if the ground has no machines for it. */
+/** Returns the installation of Ostler; throws if the story runs without machines on which Ostler can be installed. */
 export function installationOf({ installation }: StoryScene): Installation {
   if (installation === undefined) throw new Error("Failed to install Ostler: the story needs --machines container");
   return installation;
@@ -18,7 +18,7 @@ export function installationOf({ installation }: StoryScene): Installation {
 /** Waits until pool "home" has converged on an image. */
 export async function homeConverged({ cluster }: StoryScene, image: string): Promise<void> {
   const path = `/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts/${home}`;
-  await cluster.until(`pool "${home}" on "${image}"`, async () => {
+  await cluster.until(`pool "${home}" to converge on image "${image}"`, async () => {
     const status = (await cluster.get<{ status?: RolloutStatus }>(path))?.status;
     return status?.phase === "Converged" && status.image === image;
   }, bootSeconds);
@@ -27,5 +27,5 @@ export async function homeConverged({ cluster }: StoryScene, image: string): Pro
 /** Waits until all pods of Ostler are Ready. */
 export async function untilWhole(scene: StoryScene): Promise<void> {
   const { pods } = installationOf(scene);
-  await scene.cluster.until("all pods of Ostler", () => pods.isWhole(), 180);
+  await scene.cluster.until("all pods of Ostler to be Ready", () => pods.isWhole(), 180);
 }

@@ -5,7 +5,10 @@ import type { StoryScene } from "../story.ts";
 import { home, homeConverged, installationOf, untilWhole } from "./home.ts";
 import { type Placed, placeOf } from "../../../installation/pod_reach.ts";
 
-/** Lets processes beside the control plane create two machines, then installs Ostler as pods on these machines. */
+/**
+ * Creates two machines with the controller and the worker that the demo runs as processes of this host, stops these
+ * processes, and installs Ostler as pods on the machines.
+ */
 export async function moveIn(scene: StoryScene): Promise<void> {
   const { narrator, site, waits, ground, fleet } = scene;
   const installation = installationOf(scene);
@@ -16,10 +19,10 @@ export async function moveIn(scene: StoryScene): Promise<void> {
   await waits.until("the pool to be created", applyObjects(site.stack.adminKubeconfig, [pool]));
   await homeConverged(scene, release.image);
   for (const part of [site.ostler.controller, site.ostler.worker]) {
-    await waits.until("the end of a process", part.stop());
+    await waits.until(`process "${part.name}" to end`, part.stop());
   }
   narrator.say(
-    "  the processes beside the control plane are stopped; the commands of docs/how-to/install.md install Ostler:",
+    "  controller and worker on this host are stopped; the commands of docs/how-to/install.md install Ostler as pods:",
   );
   const table = await waits.until("Ostler to be installed", installation.install());
   narrator.say(table.trimEnd().replace(/^/gm, "  | "));
@@ -47,8 +50,8 @@ const healthPort = 8081;
 const strangerPath = "/api/v1/namespaces/default/pods/stranger";
 
 /**
- * Checks the NetworkPolicies: Ostler's pods reach Temporal but not the mirror; another pod reaches the mirror but none
- * of their ports.
+ * Checks the NetworkPolicies: Ostler's pods reach Temporal but not the mirror from which machines download, and another
+ * pod reaches the mirror but no port of Ostler's pods.
  */
 async function policiesHold(scene: StoryScene): Promise<void> {
   const { checks, waits } = scene;
@@ -56,18 +59,21 @@ async function policiesHold(scene: StoryScene): Promise<void> {
   const pods = await installation.pods.all();
   const [mirror, temporal] = [placeOf(installation.registry), placeOf(installation.temporal.address)];
   const ours = await waits.until(
-    "connections of the pods",
+    "the connection tests of Ostler's pods",
     Promise.all(pods.map((pod) => installation.reach(pod, [temporal, mirror]))),
   );
   const seen = [...new Set(ours.map((reaches) => reaches.join(", ")))];
-  checks.equal("pods reach Temporal, but not the mirror, which no NetworkPolicy allows", {
+  checks.equal("Ostler's pods reach Temporal, but not the mirror, to which no NetworkPolicy allows traffic", {
     seen,
     wanted: ["open, forbidden"],
   });
   const stranger = await startStranger(scene, pods[0]?.node ?? "");
   const beside = pods.filter(({ node }) => node === stranger.node).map(({ address = "" }) => address);
   const doors = beside.flatMap((host) => [healthPort, metricsPort].map((port) => ({ host, port })));
-  const theirs = await waits.until("connections of another pod", installation.reach(stranger, [mirror, ...doors]));
+  const theirs = await waits.until(
+    "the connection tests of another pod",
+    installation.reach(stranger, [mirror, ...doors]),
+  );
   checks.equal("another pod reaches the mirror, and no port of Ostler's pods", {
     seen: theirs,
     wanted: ["open", ...doors.map(() => "forbidden")],

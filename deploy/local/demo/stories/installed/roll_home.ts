@@ -11,7 +11,7 @@ export async function rollHome(scene: StoryScene): Promise<void> {
   const [, next] = ground.releases;
   const before = await pods.homes();
   const watched = { kubeconfig: site.stack.adminKubeconfig, namespace: pool.namespace, pool: home, replicas: 2 };
-  const observer = await waits.until("an observer", startObserver(watched));
+  const observer = await waits.until("the observer to start", startObserver(watched));
   observer.arm();
   narrator.say(`  pool "${home}", which runs Ostler, changes to the same release as pool "${pool.name}"`);
   await cluster.patch(pathOfPool(home), releasePatch(next)).then(() => homeConverged(scene, next.image))

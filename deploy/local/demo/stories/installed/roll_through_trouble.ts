@@ -54,7 +54,7 @@ async function upgrade(scene: StoryScene): Promise<void> {
   const { narrator, waits, checks } = scene;
   const installation = installationOf(scene);
   narrator.say(`  Ostler is upgraded with helm to version ${nextVersion}`);
-  await waits.until("the new version", installation.upgrade(nextVersion));
+  await waits.until("the upgrade of Ostler", installation.upgrade(nextVersion));
   const versions = new Set((await installation.pods.all()).map(({ version }) => version));
   checks.equal("versions of the pods", { seen: [...versions].join(), wanted: nextVersion });
 }
@@ -73,7 +73,7 @@ type Before = readonly string[];
 
 /**
  * Changes certificate, key and CA for Temporal and the webhook's address in their Secrets; the old certificate stays
- * valid, the old address does not.
+ * valid, the old address does not. Returns the names of the pods that were connected to Temporal before.
  */
 async function giveNewAccess(scene: StoryScene): Promise<Before> {
   const { narrator, waits } = scene;
@@ -83,7 +83,7 @@ async function giveNewAccess(scene: StoryScene): Promise<Before> {
   const before = (await installation.pods.all()).filter(isConnected).map(({ name }) => name);
   narrator.say("  the Secrets get a new certificate, key and CA for Temporal, and a new address for notifications");
   installation.notices.moveOn();
-  await waits.until("the Secrets", installation.give(await installation.temporal.nextAccess()));
+  await waits.until("the Secrets to be updated", installation.give(await installation.temporal.nextAccess()));
   return before;
 }
 
@@ -99,10 +99,10 @@ async function retireOldAccess(scene: StoryScene, before: Before): Promise<void>
   }, arrivalSeconds);
   checks.add({ name: "processes reconnected without a restart", ok: left.length > 0, detail: left.join(", ") });
   narrator.say("  the old CA is retired");
-  await waits.until("the end of the old CA", temporal.retire());
+  await waits.until("the old CA to be retired", temporal.retire());
   const [old, next] = [await temporal.oldAccess(), await temporal.nextAccess()];
   const seen = [await isAdmitted(temporal.address, old), await isAdmitted(temporal.address, next)];
-  checks.equal("old and new certificate accepted", { seen, wanted: [false, true] });
+  checks.equal("whether Temporal accepts the old and the new certificate", { seen, wanted: [false, true] });
 }
 
 /** Deletes the pod of the leader, and waits until another controller leads. */
@@ -119,10 +119,13 @@ async function changeLeader(scene: StoryScene): Promise<void> {
   checks.add({ name: "another controller leads", ok: true, detail: after });
 }
 
-/** Time in which steps that were in progress when Temporal was disconnected can still end. */
+/** Time in which activities that ran when Temporal was disconnected can still have an effect. */
 const inFlightMs = 5_000;
 
-/** Makes Temporal unreachable for `cutSeconds`, and checks that no step begins in that time and no pod restarts. */
+/**
+ * Makes Temporal unreachable for `cutSeconds`, and checks that in that time the rollout admits and releases no machine,
+ * and that no pod restarts.
+ */
 async function cutTemporal(scene: StoryScene): Promise<void> {
   const { cluster, narrator, waits, checks, options: { cutSeconds } } = scene;
   const { temporal, pods } = installationOf(scene);
@@ -134,7 +137,7 @@ async function cutTemporal(scene: StoryScene): Promise<void> {
   await passed(inFlightMs);
   const begun = await stepsBegun(cluster);
   await passed(cutSeconds * 1000 - inFlightMs);
-  checks.equal("machines admitted or released by the end of the outage, the same as at its start", {
+  checks.equal("machines that the rollout has admitted or released after the outage, the same as before it", {
     seen: await stepsBegun(cluster),
     wanted: begun,
   });
@@ -157,7 +160,7 @@ async function drainAHome(scene: StoryScene): Promise<void> {
   await installation.run(`kubectl uncordon ${node}`);
 }
 
-/** Deletes every pod, one after another. */
+/** Deletes every pod of Ostler, one after another; after each, waits until all pods are Ready again. */
 async function replaceAllPods(scene: StoryScene): Promise<void> {
   const { narrator, checks } = scene;
   const { pods } = installationOf(scene);
