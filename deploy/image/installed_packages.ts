@@ -1,4 +1,4 @@
-/** Finds the packages in Deno's node_modules that a program needs at run time, by `dependencies`. */
+/** Finds in Deno's node_modules the named packages and, through the links beside each, the packages that they need. */
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
@@ -15,7 +15,8 @@ export interface InstalledPackage {
 }
 
 /**
- * Returns the named packages and all of their dependencies, sorted by folder, without those that `isLeftOut` accepts.
+ * Returns the named packages and all of their dependencies, sorted by folder. Leaves out each package whose name
+ * `isLeftOut` accepts, and dependencies that only such packages have.
  */
 export async function installedPackages(
   nodeModules: string,

@@ -1,4 +1,4 @@
-/** Lists the materials of the image, with package URLs (github.com/package-url/purl-spec). */
+/** Lists the packages that the image contains, with package URLs (github.com/package-url/purl-spec). */
 import process from "node:process";
 import { installedPackages } from "./installed_packages.ts";
 import type { Material } from "./spdx.ts";
@@ -32,14 +32,17 @@ export async function npmPackages(nodeModules: string, names: readonly string[])
   });
 }
 
-/** Returns the modules that the text of a go.mod requires; they are linked into `program`. */
+/**
+ * Returns the modules that the text of a go.mod requires; `program` is the path of the program into which they are
+ * linked.
+ */
 export function goModules(text: string, program: string): Material[] {
   return [...text.matchAll(/^(?:require )?\t?([\w.-]+\.[a-z]+\/\S+) (v\S+)/gm)].map(([, name = "", version = ""]) => {
     return { name, version, purl: `pkg:golang/${name}@${version}`, comment: `Part of ${program}` };
   });
 }
 
-/** Returns Ostler and Deno. */
+/** Returns the entries of Ostler itself and of Deno, in the version that runs this process, as the image does. */
 export function ownPackages(version: string): Material[] {
   const deno = process.versions["deno"] ?? "";
   return [

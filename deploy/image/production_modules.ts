@@ -1,10 +1,11 @@
-// Entry point: removes from node_modules the packages that only tests and builds need.
+// Entry point: removes from node_modules the packages that only tests and builds need. Its argument is the architecture
+// of the image.
 import { readdir, readFile, rm, rmdir, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import process from "node:process";
 import { installedPackages, namesIn } from "./installed_packages.ts";
 
-/** Target triples of compilers by architecture of images. */
+/** Target triples, by architecture of the image; the Temporal SDK names its native libraries after them. */
 const triples: Record<string, string> = { amd64: "x86_64-unknown-linux-gnu", arm64: "aarch64-unknown-linux-gnu" };
 
 /** The image has bundles of the workflows and of the Kubernetes client, so it needs neither @swc nor the client. */
@@ -50,7 +51,7 @@ async function removeMarks(place: string): Promise<void> {
   for (const name of marks) await rm(join(place, name));
 }
 
-/** Removes a path, and the folder of its npm scope once that is empty. */
+/** Removes a package's folder or link, and the folder of its npm scope if that is then empty. */
 async function remove(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
   const folder = resolve(path, "..");

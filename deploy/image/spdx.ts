@@ -24,7 +24,7 @@ const expression = /^\(?[A-Za-z0-9.+-]+( (AND|OR|WITH) [A-Za-z0-9.+-]+)*\)?$/;
 const unknown = "NOASSERTION";
 const noExpression = ["UNLICENSED", "SEE"];
 
-/** Returns the document that describes the product; independent of the order of materials. */
+/** Returns the document that describes the product; the order of `materials` does not change the document. */
 export function spdxDocument(product: Product, materials: readonly Material[]): object {
   const all = new Map(materials.map((material) => [material.purl, material]));
   const packages = [...all.keys()].sort().map((purl) => packageOf(all.get(purl) as Material));

@@ -1,6 +1,6 @@
 /**
- * Records of passed campaigns: `deno task campaign` is too slow to run for every change, so a release requires the
- * record of a campaign that passed on its commit.
+ * Records of passed campaigns. A campaign is a run of `deno task campaign`: tests on real machines that take more than
+ * an hour, too slow for every change. A release requires the record of a campaign that passed on its commit.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -17,8 +17,8 @@ export interface CampaignRecord {
 }
 
 /**
- * Records that the campaign passed on this commit. Rejects if files differ from the commit, because the campaign tested
- * those files.
+ * Records that the campaign passed on this commit, with the number of passed tests; returns the path of the record.
+ * Rejects if files differ from the commit, because the campaign then tested something else than the commit.
  */
 export async function recordCampaign(
   { commit, isChanged }: Pick<Source, "commit" | "isChanged">,

@@ -28,7 +28,10 @@ export function notesOf(
   return entry?.notes ?? "";
 }
 
-/** Returns the entry of a version, or the Unreleased entry if the version has none; undefined without either. */
+/**
+ * Returns the entry of a version, or the Unreleased entry if the version has none; undefined if CHANGELOG.md has
+ * neither.
+ */
 export function entryOf(changelog: string, version: string): Entry | undefined {
   const parts = changelog.split(/^## \[([^\]]+)\](?: - (\d{4}-\d{2}-\d{2}))?[^\n]*\n/m);
   for (const wanted of [version, "Unreleased"]) {

@@ -1,4 +1,7 @@
-/** Packages the chart, and writes its objects as plain manifests. */
+/**
+ * Packages the chart, and writes the plain manifests of deploy/kubernetes and deploy/overlays as files for `kubectl
+ * apply`.
+ */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -13,8 +13,8 @@ const packages: Readonly<Record<Target, string>> = {
 };
 
 /**
- * Returns the version of Deno to pack: the running one, or with `isNear` the newest earlier patch release if npm lacks
- * it.
+ * Returns the version of Deno to pack: the running version or, if npm lacks it and `isNear` is set, its newest earlier
+ * patch release; throws if npm lacks the version to pack.
  */
 export async function denoFor(target: Target, isNear: boolean): Promise<string> {
   const own = Deno.version.deno;
@@ -27,7 +27,7 @@ export async function denoFor(target: Target, isNear: boolean): Promise<string> 
   throw new Error(`Failed to pack for ${target}: npm has no Deno ${own} for it, ${other}`);
 }
 
-/** Returns the newest of these versions that is an earlier patch release of `own`. */
+/** Returns the newest of these versions that is an earlier patch release of `own`; undefined if none is. */
 export function nearestBefore(own: string, versions: readonly string[]): string | undefined {
   const [, line = "", last = ""] = /^(\d+\.\d+)\.(\d+)$/.exec(own) ?? [];
   const patches = versions.filter((version) => version.startsWith(`${line}.`)).map((version) =>

@@ -5,8 +5,8 @@ import type { BaseImage } from "./image/base_image.ts";
 import { run, type Source } from "./source.ts";
 
 /**
- * Builds the image by `deno task image`, which needs a Docker engine; returns the names of the new files, and the images
- * that it was built from.
+ * Builds the image with `deno task image`, which needs a Docker engine; returns the names of the new files, and the
+ * base images of the build.
  */
 export async function makeImage(
   { version, commit }: Source,

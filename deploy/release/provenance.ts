@@ -13,8 +13,8 @@ export interface BuildParameters {
 }
 
 /**
- * Writes the statement about these files of a folder, without any time, so that two builds of one commit from the same
- * images state the same; returns its name.
+ * Writes the statement about these files of a folder, and returns its file name. The statement has no times, so that
+ * two builds of one commit from the same images result in the same statement.
  */
 export async function writeProvenance(
   folder: string,

@@ -34,8 +34,8 @@ interface Making {
 type Part = (making: Making) => Promise<string[]>;
 
 /**
- * Builds all parts, and reports each file and each omitted part by `say`. If command or image cannot be built, throws
- * after all other parts are built.
+ * Builds all parts, and reports each file and each omitted part with `say`. If the command (`cli`) or the image cannot
+ * be built, throws after all other parts are built.
  */
 export async function makeRelease(
   options: ReleaseOptions,
@@ -81,7 +81,10 @@ async function writeNotes({ source: { version }, output }: Making, notes: string
   return [name];
 }
 
-/** Returns the parts that need programs that this machine may lack; reports those that options leave out. */
+/**
+ * Returns the parts that the options do not leave out, of those that need programs that this machine may lack; reports
+ * the omitted parts.
+ */
 function optional({ options: { without, targets }, say }: Making): Part[] {
   if (without.includes("cli")) say("Skipped: command");
   if (without.includes("image")) say("Skipped: image");

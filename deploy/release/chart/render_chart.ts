@@ -1,4 +1,4 @@
-/** Renders deploy/chart by Helm, without a cluster. */
+/** Renders deploy/chart with Helm, without a cluster. */
 import { resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";

@@ -152,7 +152,7 @@ function withLastLines(error: Error, lines: string[]): Error {
   });
 }
 
-/** Saves an image by the engine, and returns the folder of the unpacked archive. */
+/** Exports an image from the engine, and returns the folder into which the export was unpacked. */
 async function save(name: string, work: string): Promise<string> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const archive = join(work, "saved.tar");

@@ -41,7 +41,7 @@ async function visible(): Promise<{ kept: string[]; left: string[] }> {
 }
 
 async function fillDownloads(cache: string, scratch: string): Promise<void> {
-  // Makes Deno download its bundler, which it does on the first use, so that the cache has the bundler.
+  // Deno downloads its bundler on the first use, so this use puts the bundler into the cache.
   await run(Deno.execPath(), ["bundle", "--quiet", "--output", scratch, "activities/kube/polling.ts"]);
   await rm(scratch);
   const { denoDir, npmCache } = JSON.parse(await run(Deno.execPath(), ["info", "--json"]));

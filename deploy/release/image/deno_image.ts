@@ -13,8 +13,8 @@ export const architectures = {
 export type Architecture = keyof typeof architectures;
 
 /**
- * Returns the name of the image with the running version; the binary is that of this process, or from npm for another
- * architecture.
+ * Returns the name of an image with the version of Deno that runs this process, built first if the engine lacks it. The
+ * binary is that of this process, or for another architecture a download from npm.
  */
 export async function denoImage(architecture: Architecture, workFolder: string): Promise<string> {
   const version = Deno.version.deno;

@@ -1,5 +1,6 @@
 /**
- * Tar archives whose bytes depend only on their content: times are limited, the owner is fixed, entries are in order.
+ * Tar archives whose bytes depend only on their content: file times that depend on the moment of the build are
+ * replaced, and new entries belong to root.
  */
 import { Buffer } from "node:buffer";
 
@@ -12,13 +13,13 @@ const extended = ["x", "g"];
 export interface TimeLaw {
   latest: number;
   /**
-   * Whether all times are set to `latest`, and not only later ones; needed because build steps that an engine cached
-   * have the times of an earlier build.
+   * Whether all times are set to `latest`, not only times after it. Layers of the build need this, because the files of
+   * build steps that the engine cached have the times of an earlier build.
    */
   isOnly: boolean;
 }
 
-/** Yields the archive with times changed by the rule; all other bytes are unchanged. */
+/** Yields the archive with file times changed according to the rule; the contents of files are unchanged. */
 export async function* withLawfulTimes(
   source: AsyncIterable<Uint8Array>,
   { latest, isOnly }: TimeLaw,
